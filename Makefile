@@ -1,0 +1,71 @@
+# Lakegate: every command of the project. `make help` lists them from the comments behind two hashes.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+SETUP := infra/setup
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_ROOT_USER_ACTION := ignore
+
+.PHONY: help setup quick test spark lint format nightly bench sample-data lock clean
+
+help: ## List the commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
+
+setup: .venv/ready .tools/ready ## Make .venv/ (with .venv/bin/lakegate) and .tools/ (jars, Java where the machine has none)
+
+quick: .venv/ready lint ## The inner loop: lint, types and all tests without a JVM, under a minute
+	$(BIN)/python -m pytest -q -m "not spark" -n 2
+
+test: setup lint ## The whole gate
+	$(BIN)/python -m coverage run -m pytest -q -m "not spark"
+	$(BIN)/python -m coverage report --fail-under=100 --skip-covered
+	$(BIN)/python -m pytest -q -m spark
+
+spark: setup ## Only the tests that need Spark
+	$(BIN)/python -m pytest -q -m spark
+
+lint: .venv/ready ## Style and strict types
+	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --quiet --check .
+	$(BIN)/mypy --no-error-summary
+
+format: .venv/ready ## Put the code into the one format
+	$(BIN)/ruff format --quiet .
+	$(BIN)/ruff check --quiet --fix .
+
+nightly: setup ## The full numbers of every property
+	LAKEGATE_FULL=1 $(BIN)/python -m pytest -q
+
+sample-data: setup ## Write weather and orders files to samples/: clean, in between, dirty
+	$(BIN)/python -m infra.samples samples
+
+bench: setup ## lakegate check against a hand-written Spark program, in turn, as whole processes
+	$(BIN)/python -m tests.bench.judge
+
+lock: ## Resolve the pins of infra/setup/*.in anew
+	$(PYTHON) -m venv .tools/lock
+	.tools/lock/bin/pip install --quiet pip-tools==7.6.2
+	for name in boot dev jdk; do .tools/lock/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
+	  --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links -o $(SETUP)/$$name.lock $(SETUP)/$$name.in; done
+
+clean: ## Remove everything that set-up and tests wrote
+	rm -rf .venv .tools .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis samples build dist *.egg-info .coverage*
+
+.venv/ready: $(SETUP)/boot.lock $(SETUP)/dev.lock pyproject.toml
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || \
+	  { echo "Lakegate needs Python 3.11 (EMR 7.14's): install it, or say make PYTHON=/path/to/python3.11" >&2; exit 2; }
+	@echo "setting up .venv (about a minute and a half the first time)" >&2
+	"$(PYTHON)" -m venv .venv
+	$(BIN)/pip install --quiet --require-hashes -r $(SETUP)/boot.lock
+	$(BIN)/pip install --quiet --require-hashes --no-build-isolation -r $(SETUP)/dev.lock
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.tools/ready: .venv/ready $(SETUP)/jars.json $(SETUP)/jdk.lock
+	$(BIN)/python -m infra.setup.tools
+	@touch $@

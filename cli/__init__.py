@@ -1,0 +1,1 @@
+"""The lakegate command, a second door to the same use cases."""

@@ -1,0 +1,1 @@
+"""Readers of contract documents, one module for each format."""

@@ -1,0 +1,1 @@
+"""From rules to checks: one small function for each kind of rule."""

@@ -1,0 +1,1 @@
+"""The ports as AWS has them, through boto3."""

@@ -1,0 +1,1 @@
+"""What the control plane does: functions over ports, safe to call again at any time."""

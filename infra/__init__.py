@@ -1,0 +1,1 @@
+"""What Lakegate runs on: set-up, packaging and the embedded AWS."""

@@ -1,0 +1,1 @@
+"""Set-up of a clone: locks, jars and Java."""
