@@ -6,16 +6,13 @@ rule. Readers (`contracts/formats`) build it, `contracts/compile` turns it into 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from contracts.types import LogicalType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 NOTHING: Mapping[str, object] = MappingProxyType({})
 
