@@ -17,10 +17,3 @@ def aside(tools: Path) -> Iterator[Path]:
     tools.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="aside-", dir=tools) as name:
         yield Path(name)
-
-
-def put(made: Path, place: Path) -> None:
-    """Move the finished folder `made` to `place`; what stood there stays beside `made`, to vanish with it."""
-    if place.exists():
-        place.rename(made.with_name(f"{made.name}.old"))
-    made.rename(place)

@@ -8,19 +8,23 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import os
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+
+import pyspark
 
 from contracts.errors import SetUpError
 from infra.local.jars import FOLDER
-from infra.setup.aside import aside, put
+from infra.setup.aside import aside
 from infra.setup.pins import Jar, pinned_jars
+from infra.setup.trust import trust_options
 
 PATIENCE_SECONDS = 300
+RESOLVER = "org.apache.spark.deploy.SparkSubmit"
 ALREADY_IN_SPARK = (
     "com.amazonaws:aws-java-sdk-bundle",
     "com.amazonaws:aws-java-sdk-kms",
@@ -46,9 +50,10 @@ def sound(folder: Path, jars: tuple[Jar, ...]) -> bool:
 def install_jars(tools: Path, java: Path, jars: tuple[Jar, ...] | None = None) -> None:
     """Fetch, check and put the pinned jars below `tools`, with the Java at home `java`; SetUpError if that fails."""
     wanted = pinned_jars() if jars is None else jars
+    shutil.rmtree(tools / FOLDER, ignore_errors=True)  # an altered jar must not stay usable if fetching fails
     with aside(tools) as folder:
         fetched = _fetch(wanted, java, folder, tools / "jars.log")
-        put(_checked(wanted, fetched, folder / FOLDER), tools / FOLDER)
+        _checked(wanted, fetched, folder / FOLDER).rename(tools / FOLDER)
 
 
 def _fetch(jars: tuple[Jar, ...], java: Path, folder: Path, log: Path) -> Path:
@@ -56,16 +61,9 @@ def _fetch(jars: tuple[Jar, ...], java: Path, folder: Path, log: Path) -> Path:
     program.touch()
     command = _submit(java, folder, [jar.coordinate for jar in jars], program)
     with log.open("wb") as output:
+        run = partial(subprocess.run, check=True, timeout=PATIENCE_SECONDS, stdout=output, stderr=output)
         try:
-            subprocess.run(  # noqa: S603 - the Java we found, and only words of ours
-                command,
-                cwd=folder,
-                env=_environment(),
-                stdout=output,
-                stderr=output,
-                check=True,
-                timeout=PATIENCE_SECONDS,
-            )
+            run(command, cwd=folder, env=_environment())
         except subprocess.SubprocessError as error:
             advice = "mend the network and run `make setup` again"
             raise SetUpError(f"The jars could not be fetched (see {log}): {advice}.") from error
@@ -74,15 +72,8 @@ def _fetch(jars: tuple[Jar, ...], java: Path, folder: Path, log: Path) -> Path:
 
 
 def _submit(java: Path, folder: Path, coordinates: list[str], program: Path) -> list[str]:
-    spark = Path(importlib.import_module("pyspark").__path__[0])
-    tidy = ["-XX:-UsePerfData", f"-Djava.io.tmpdir={folder}"]
-    start = [
-        str(java / "bin/java"),
-        *tidy,
-        "-cp",
-        f"{spark}/jars/*",
-        "org.apache.spark.deploy.SparkSubmit",
-    ]
+    options = ["-XX:-UsePerfData", f"-Djava.io.tmpdir={folder}", *trust_options(folder)]
+    start = [str(java / "bin/java"), *options, "-cp", f"{pyspark.__path__[0]}/jars/*", RESOLVER]
     packages = ["--packages", ",".join(coordinates), "--exclude-packages", ",".join(ALREADY_IN_SPARK)]
     return [*start, "--master", "local", *packages, "--conf", f"spark.jars.ivy={folder / 'ivy'}", str(program)]
 
