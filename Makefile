@@ -10,6 +10,7 @@ BIN := .venv/bin
 SETUP := infra/setup
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
+export PIP_CACHE_DIR := $(CURDIR)/.cache/pip# set-up touches nothing outside the clone
 
 .PHONY: help setup quick test spark lint format nightly bench sample-data lock clean
 
