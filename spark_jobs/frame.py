@@ -27,13 +27,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from py4j.java_gateway import JVMView
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
     from contracts.check import Check
     from contracts.plan import Plan
     from contracts.predicate import Predicate
     from spark_jobs.read import Delivery
 
+UNUSABLE = "the rule's own values cannot be used by the engine (a pattern, a bound or a list entry)"
 OVER_VALUES = {Metric.DUPLICATE_ROWS, Metric.DISTINCT_SHARE, Metric.MEAN, Metric.DEVIATION}
 """Metrics of the values present, not of rows."""
 
@@ -84,21 +85,8 @@ class Narrow:
 
 def narrow(spark: SparkSession, plan: Plan, delivery: Delivery, checks: tuple[Check, ...]) -> Narrow:
     """The narrow frame of the given checks, marked to be kept when first read."""
-    columns = {}
-    names: dict[Predicate, str] = {}
-    errors: dict[Predicate, str] = {}
-    for predicate in dict.fromkeys(_predicates(checks)):
-        try:
-            _compile_patterns(spark._jvm, predicate)  # noqa: SLF001 - the JVM alone knows what its patterns may be
-            column = condition(predicate, plan)
-            delivery.frame.select(column)
-        except (ValueError, ArithmeticError, PySparkException):
-            errors[predicate] = (
-                "the rule's own values cannot be used by the engine (a pattern, a bound or a list entry)"
-            )
-        else:
-            names[predicate] = f"p{len(names)}"
-            columns[predicate] = column.alias(names[predicate])
+    columns, errors = _usable(spark, plan, delivery.frame, list(dict.fromkeys(_predicates(checks))))
+    names = {predicate: f"p{number}" for number, predicate in enumerate(columns)}
     values = {
         check.fields: [value_name(plan.field(name).alias) for name in check.fields]
         for check in checks
@@ -112,7 +100,7 @@ def narrow(spark: SparkSession, plan: Plan, delivery: Delivery, checks: tuple[Ch
         "malformed",
         *sorted({name for each in values.values() for name in each}),
     ]
-    frame = delivery.frame.select(*map(F.col, kept), *columns.values())
+    frame = delivery.frame.select(*map(F.col, kept), *(column.alias(names[each]) for each, column in columns.items()))
     return Narrow(frame.persist(StorageLevel.MEMORY_AND_DISK), names, errors, values)
 
 
@@ -135,6 +123,33 @@ def census(narrowed: Narrow, delivery: Delivery) -> Census:
     found = Census(sum(row["lines"] for row in counted if row["reason"] is not None), (), before, present)
     bad = [(row["reason"], row["lines"], found.line(row["part"], row["first"])) for row in counted if row["reason"]]
     return replace(found, malformed=tuple(_by_reason(bad)))
+
+
+def _usable(
+    spark: SparkSession, plan: Plan, frame: DataFrame, predicates: list[Predicate]
+) -> tuple[dict[Predicate, Column], dict[Predicate, str]]:
+    """The predicates' columns, and why the others have none: one bad rule must not poison the scan of all."""
+    columns: dict[Predicate, Column] = {}
+    errors: dict[Predicate, str] = {}
+    for predicate in predicates:
+        try:
+            _compile_patterns(spark._jvm, predicate)  # noqa: SLF001 - the JVM alone knows what its patterns may be
+            columns[predicate] = condition(predicate, plan)
+        except (ValueError, ArithmeticError):
+            errors[predicate] = UNUSABLE
+    if not _analyses(frame, list(columns.values())):
+        refused = [predicate for predicate, column in columns.items() if not _analyses(frame, [column])]
+        errors |= dict.fromkeys(refused, UNUSABLE)
+        columns = {predicate: column for predicate, column in columns.items() if predicate not in errors}
+    return columns, errors
+
+
+def _analyses(frame: DataFrame, columns: list[Column]) -> bool:
+    try:
+        frame.select(*columns)
+    except PySparkException:
+        return False
+    return True
 
 
 def _predicates(checks: tuple[Check, ...]) -> Iterator[Predicate]:

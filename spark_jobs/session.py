@@ -18,7 +18,6 @@ SETTINGS = {
     "spark.sql.caseSensitive": "true",
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
     "spark.sql.execution.arrow.pyspark.enabled": "false",
-    "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
 }
 
 
