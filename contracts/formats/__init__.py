@@ -8,19 +8,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from contracts.document import Document, parse
 from contracts.errors import ContractError
-from contracts.formats import dcm
+from contracts.formats import dcm, odcs
 from contracts.formats.breaches import listed, shown
 from contracts.formats.notes import Notes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from contracts.model import Contract
+from contracts.model import Contract
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +39,10 @@ class Format:
     read: Callable[[Document, Notes], Contract]
 
 
-FORMATS = (Format("DCM", "specVersion", dcm.VERSIONS, dcm.read),)
+FORMATS = (
+    Format("ODCS", "apiVersion", odcs.VERSIONS, odcs.read),
+    Format("DCM", "specVersion", dcm.VERSIONS, dcm.read),
+)
 
 
 def examine(text: bytes) -> Examined:

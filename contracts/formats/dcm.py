@@ -13,6 +13,7 @@ from contracts.errors import Problem
 from contracts.formats.breaches import did_you_mean, shown
 from contracts.formats.extension import Extension
 from contracts.formats.schemas import breaches
+from contracts.formats.service_levels import key_rules
 from contracts.formats.values import exact, rule_id, texts
 from contracts.model import Contract, Dataset, Field, Rule, Severity, Tolerance
 from contracts.types import LogicalType
@@ -70,6 +71,7 @@ def _dataset(top: Place, notes: Notes) -> Dataset:
     place, extension = top["dataset"], Extension([top["specific"]["lakegate"]], notes)
     columns = place["schema"].items
     rules = [*_column_rules(columns), *(_quality_rule(each) for each in top["quality"].items)]
+    rules += key_rules(top["serviceLevelAgreements"])
     worst = Severity.FAIL if extension.critical else Severity.WARN
     return Dataset(
         name=place["name"].text or "",
