@@ -60,7 +60,7 @@ class Rule:
     origin: Origin
     fields: tuple[str, ...] = ()
     """Field paths the rule names; empty where it speaks of the whole dataset."""
-    arguments: Mapping[str, object] = NOTHING
+    arguments: Mapping[str, object] = field(default_factory=lambda: NOTHING)
     comparison: Comparison | None = None
     tolerance: Tolerance = Tolerance()
     severity: Severity = Severity.FAIL

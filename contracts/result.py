@@ -29,9 +29,11 @@ class Sample:
     """One failing row, without its values: only `public` fields are shown as written."""
 
     row: int
-    """Record number in the delivery, from 1, header not counted."""
+    """Line of the file, from 1, the header included (record, where values may hold line breaks)."""
     shapes: tuple[str, ...]
     """The values of the check's fields: masked shapes (`aaa-99`), or raw where the field is public; `null` for none."""
+    part: int = 0
+    """Which object of the delivery, from 0."""
 
 
 @dataclass(frozen=True, slots=True)

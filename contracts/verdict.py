@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING
 
 from contracts.check import EPSILON, Metric, Unit
 from contracts.model import Additional, Mode, OnReject, Severity
+from contracts.result import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from contracts.check import Check, Tier
     from contracts.plan import Plan
-    from contracts.result import Columns, Measured, Measurement, Result, Sample
+    from contracts.result import Columns, Measured, Measurement, Result
 
 
 class Status(Enum):
@@ -206,16 +207,17 @@ def _tiers_status(check: Check, accept: Measured, tolerate: Measured | None) -> 
         measured.append((check.tolerate, tolerate, Status.WARN))
     if any(_disagrees(check, tier, found) for tier, found, _ in measured):
         return Status.ERROR, "Deequ's own status of this check differs from ours: the measurement cannot be trusted"
-    holding = (status for tier, found, status in measured if _holds(check, tier, found))
+    holding = (status for tier, found, status in measured if tier_holds(check, tier, found))
     status = next(holding, _WORST[check.worst])
     return status, _message(check, accept)
 
 
 def _disagrees(check: Check, tier: Tier, found: Measured) -> bool:
-    return found.engine_passed is not None and found.engine_passed is not _holds(check, tier, found)
+    return found.engine_passed is not None and found.engine_passed is not tier_holds(check, tier, found)
 
 
-def _holds(check: Check, tier: Tier, found: Measured) -> bool:
+def tier_holds(check: Check, tier: Tier, found: Measured) -> bool:
+    """Whether what was found is good for a tier; never so where there was no value to take the number of."""
     number = number_of(check, found)
     return number is not None and tier.interval.holds(number, EPSILON if check.metric.floating else Fraction(0))
 
