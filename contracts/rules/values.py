@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
 _MIDNIGHT = "00:00:00.000000000"
 _MOST_OFFSET = "18:00"
+LONGEST_NUMBER = 400
+"""Characters of a number without exponent: more than any finite float needs before its point."""
 DIGITS_BEFORE, DIGITS_AFTER = 20, 18
 """Digits that exact numbers may have around the point: 38 together, as much as an engine's decimal holds."""
 
@@ -36,9 +38,12 @@ def text_of(value: object) -> str:
 
 
 def number_of(value: object) -> Decimal | None:
-    """A scalar of a document as a finite number, or None; booleans are none."""
+    """A scalar of a document as a finite number of bearable length, or None; booleans are none."""
     text = text_of(value)
-    return Decimal(text) if _NUMBER.fullmatch(text) else None
+    if not _NUMBER.fullmatch(text):
+        return None
+    number = Decimal(text)
+    return number if len(format(number, "f")) <= LONGEST_NUMBER else None
 
 
 def literal(logical: LogicalType, value: object) -> str | None:
