@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from contracts.formats.breaches import shown
 from contracts.formats.odcs_options import DATE_FORMATS, UNMEASURED_DATE, option_rules
 from contracts.formats.odcs_quality import quality_rules
 from contracts.formats.values import rule_id
 from contracts.model import Field, Origin, Rule
 from contracts.types import LogicalType
+from contracts.words import shown
 
 if TYPE_CHECKING:
     from collections import Counter
