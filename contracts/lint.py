@@ -64,7 +64,8 @@ def lint(contract: Contract, document: Document, known: Iterable[Problem]) -> tu
     errors = [each for code, each in found if LINTS[code].level is ERROR and each.path not in blamed]
     warnings = [each for code, each in found if LINTS[code].level is WARNING]
     refused, named = _compiled(contract)
-    return errors + _unblamed([*known, *errors], refused), warnings + named
+    errors += _unblamed([*known, *errors], refused)
+    return errors, warnings + _unblamed([*known, *errors], named)
 
 
 def _found(contract: Contract, document: Document) -> Iterator[tuple[str, Problem]]:

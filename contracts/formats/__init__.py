@@ -47,6 +47,7 @@ class Format:
     read: Callable[[Document, Notes], Contract]
 
 
+KIND = "DataContract"
 FORMATS = (
     Format("ODCS", "apiVersion", odcs.VERSIONS, odcs.read),
     Format("DCM", "specVersion", dcm.VERSIONS, dcm.read),
@@ -77,9 +78,14 @@ def read(text: bytes) -> Contract:
 
 
 def _read(document: Document, notes: Notes) -> Contract | None:
+    kind = document.top["kind"].text or KIND
     found = next((each for each in FORMATS if document.top[each.key].present), None)
-    if found is None:
-        notes.error("unknown-format", document.top, f"This is no contract: none of {_known()} stands in it.")
+    if found is None or KIND.casefold() not in kind.casefold().replace(" ", ""):
+        notes.error(
+            "unknown-format",
+            document.top,
+            f"This is no contract: it must be of the kind `{KIND}` and declare {_known()}.",
+        )
         return None
     version = document.top[found.key]
     if version.written not in found.versions:
@@ -94,4 +100,4 @@ def _in_order(problems: list[Problem]) -> tuple[Problem, ...]:
 
 
 def _known() -> str:
-    return ", ".join(f"`{each.key}` ({each.name} {', '.join(each.versions)})" for each in FORMATS)
+    return " or ".join(f"`{each.key}` ({each.name} {', '.join(each.versions)})" for each in FORMATS)
