@@ -61,6 +61,8 @@ def _judge(files: list[str]) -> tuple[dict[str, Examined], list[str]]:
             sys.stderr.write(f"lakegate: {seen(each.name)} is no contract, passed over\n")
         else:
             judged[each.name] = examined
+    if not judged and not unreadable:
+        unreadable.append("No contract was found.")
     return judged, unreadable
 
 

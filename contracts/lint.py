@@ -102,10 +102,14 @@ def _compiled(contract: Contract) -> tuple[list[Problem], list[Problem]]:
             try:
                 plan = compile_plan(contract, replace(dataset, rules=(rule,), fields=concerned))
             except ContractError as error:
-                refused += error.problems
+                refused += (replace(each, message=_sentence(each.message)) for each in error.problems)
             else:
                 named |= dict.fromkeys(_named(rule, plan))
     return refused, list(named)
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:].rstrip('.')}."
 
 
 def _named(rule: Rule, plan: Plan) -> Iterator[Problem]:

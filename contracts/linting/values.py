@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 COLUMN_KINDS = ("complete", "distinct", "min", "max", "mean", "stdev", "allowedValues", "custom")
 """Rules of DCM that are nothing without a column (a custom rule may name it among its arguments)."""
 SUITS: dict[str, tuple[Callable[[LogicalType], bool], str]] = {
-    **dict.fromkeys(("mean", "stdev", "multipleOf"), (lambda each: each.numeric, "numbers")),
-    **dict.fromkeys(("min", "max", "minimum", "maximum"), (lambda each: each.ordered, "numbers, dates and times")),
+    **dict.fromkeys(("mean", "stdev", "min", "max", "multipleOf"), (lambda each: each.numeric, "numbers")),
+    **dict.fromkeys(("minimum", "maximum"), (lambda each: each.ordered, "numbers, dates and times")),
     **dict.fromkeys(("minLength", "maxLength", "pattern"), (lambda each: each is LogicalType.STRING, "texts")),
 }
 LISTS = ("parameter", "values", "validValues", "missingValues")
