@@ -29,6 +29,7 @@ allowedValues           parameter                                DCM table A.3
 custom                  engine, call, args                       DCM `custom`, ODCS and DCS `custom`
 sql                     query (comparison)                       ODCS and DCS `sql`
 text                                                             ODCS and DCS `text`
+foreignKey              (fields), to                             ODCS relationships, DCM FOREIGN_KEY
 ======================  =======================================  ====================================================
 
 A DCM rule that names several columns is one `Rule` with several fields: each field gives a check.
