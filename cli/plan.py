@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path  # noqa: TC003 - typer reads the annotation
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cli import terminal
 from cli.contracts import load, plan_of
+from cli.seen import seen
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -43,7 +44,7 @@ def _explained(compiled: Plan) -> Table:
     for name in ("rule", "field", "wanted", "measured as", "if broken"):
         table.add_column(name, overflow="fold")
     for check in compiled.checks:
-        table.add_row(*(Text(terminal.harmless(cell)) for cell in _in_words(check)))
+        table.add_row(*(Text(seen(cell)) for cell in _in_words(check)))
     return table
 
 
