@@ -34,13 +34,21 @@ def test_the_weather_contract_of_the_thesis_gives_its_46_checks() -> None:
     quality = ("distinct", "complete", "min", "max", "allowedValues", "custom")
     counted = Counter(check.kind for check in plan.checks)
 
-    assert {
-        kind: counted[kind] for kind in quality
-    } == {"distinct": 1, "complete": 27, "min": 11, "max": 4, "allowedValues": 1, "custom": 2}
+    assert {kind: counted[kind] for kind in quality} == {
+        "distinct": 1,
+        "complete": 27,
+        "min": 11,
+        "max": 4,
+        "allowedValues": 1,
+        "custom": 2,
+    }
     assert sum(counted[kind] for kind in quality) == 46
-    assert {
-        kind: counted[kind] for kind in counted if kind not in quality
-    } == {"type": 27, "primaryKey": 2, "required": 2, "serviceLevel": 3}
+    assert {kind: counted[kind] for kind in counted if kind not in quality} == {
+        "type": 27,
+        "primaryKey": 2,
+        "required": 2,
+        "serviceLevel": 3,
+    }
     assert {"serviceLevel"} == {check.kind for check in plan.checks if check.skip}
 
 
@@ -99,9 +107,11 @@ def test_all_problems_are_told_at_once() -> None:
             rule("pattern", identity="three"),
         )
 
-    assert [
-        (each.code, each.path, each.line) for each in refusal.value.problems
-    ] == [("no-argument", "$.one", 7), ("unknown-column", "$.two", 7), ("no-argument", "$.three", 7)]
+    assert [(each.code, each.path, each.line) for each in refusal.value.problems] == [
+        ("no-argument", "$.one", 7),
+        ("unknown-column", "$.two", 7),
+        ("no-argument", "$.three", 7),
+    ]
 
 
 def test_names_of_the_contract_stay_out_of_the_aliases() -> None:
