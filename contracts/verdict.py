@@ -56,6 +56,8 @@ class Outcome:
 
     id: str
     rule: str
+    kind: str
+    """Kind of the rule, e.g. `type`; `file` for what the file itself is."""
     fields: tuple[str, ...]
     status: Status
     wanted: str
@@ -153,8 +155,9 @@ def _check_outcomes(plan: Plan, result: Result) -> tuple[Outcome, ...]:
 def _blames_rows(check: Check) -> bool:
     counts_rows = check.metric in {Metric.FAILING_ROWS, Metric.DUPLICATE_ROWS}
     deciding = (check.tolerate or check.accept).interval
-    bounded_above = deciding.low is None if check.unit is not Unit.SHARE else deciding.high is None
-    return counts_rows and bounded_above and not deciding.outside
+    fewer_is_better = deciding.low is None or deciding.low <= 0
+    bounded = fewer_is_better if check.unit is not Unit.SHARE else deciding.high is None
+    return counts_rows and bounded and not deciding.outside
 
 
 # --- one check
@@ -166,6 +169,7 @@ def _check_outcome(check: Check, result: Result, answer: Measurement | None) -> 
     return Outcome(
         id=check.id,
         rule=check.rule,
+        kind=check.kind,
         fields=check.fields,
         status=status,
         wanted=check.wanted,
@@ -301,4 +305,4 @@ def _column_outcomes(plan: Plan, columns: Columns) -> Iterator[Outcome]:
 
 
 def _of_file(name: str, status: Status, wanted: str, message: str, failing_rows: int | None = None) -> Outcome:
-    return Outcome(f"file/{name}", "file", (), status, wanted, "", failing_rows, message)
+    return Outcome(f"file/{name}", "file", "file", (), status, wanted, "", failing_rows, message)
