@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +57,7 @@ class Case:
         return tuple(field.name for field in self.contract.datasets[0].fields)
 
 
+@cache
 def cases() -> list[Case]:
     """Every case of every kind, in the order of their files."""
     return [case for path in sorted(FOLDER.glob("*.yaml")) for case in _read(path)]
