@@ -63,7 +63,9 @@ GRAMMARS = {
     LogicalType.STRING: Grammar(None, Cast.TEXT, "any text"),
     LogicalType.INTEGER: Grammar(r"[-+0-9]+", Cast.LONG, "digits with an optional sign, within 64 bits"),
     LogicalType.NUMBER: Grammar(
-        r"[-+.0-9eE]+", Cast.DOUBLE, "a decimal number with an optional exponent, within a finite 64-bit float"
+        r"[-+.0-9]{1,200}(?:[eE][-+]?[0-9]{1,2})?",
+        Cast.DOUBLE,
+        "a decimal number of at most 200 characters with an optional exponent of at most two digits, read as a 64-bit float",
     ),
     LogicalType.DECIMAL: Grammar(
         r"[-+]?(?:[0-9]{1,20}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from contracts.plan import Plan
 
 Record = dict[str, str | None]
-_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+_NUMBER = re.compile(r"(?=[^eE]{1,200}(?:[eE]|\Z))[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,2})?")
 _DECIMAL = re.compile(r"[-+]?([0-9]{1,20}(\.[0-9]{0,18})?|\.[0-9]{1,18})")
 _CLOCK = re.compile(r"(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?", re.ASCII)
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[T ]([0-9:.]+)(Z|([-+])(\d\d):(\d\d))?", re.ASCII)
@@ -192,8 +192,7 @@ def _integer(text: str) -> int | None:
 
 
 def _float(text: str) -> float | None:
-    number = float(text) if _NUMBER.fullmatch(text) else math.inf
-    return number if math.isfinite(number) else None
+    return float(text) if _NUMBER.fullmatch(text) else None
 
 
 def _decimal(text: str) -> Decimal | None:
