@@ -233,7 +233,8 @@ def _timestamp(text: str) -> int | None:
         return None
     hours, minutes = int(found[5] or 0), int(found[6] or 0)
     offset = (hours * 60 + minutes) * (-60 if found[4] == "-" else 60)
-    if minutes > 59 or abs(offset) > 18 * 3600:
+    has_seconds = found[2].count(":") == 2
+    if minutes > 59 or abs(offset) > 18 * 3600 or (found[3] and not has_seconds):
         return None
     return (_days(day) * _DAY_SECONDS - offset) * 10**6 + math.floor(clock * 10**6)
 
