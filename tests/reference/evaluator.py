@@ -159,8 +159,22 @@ def _value(predicate: Predicate, logical: LogicalType, value: Any) -> bool | Non
         case Within(_, low, high, low_open, high_open):
             return _above(logical, value, low, is_open=low_open) and _below(logical, value, high, is_open=high_open)
         case MultipleOf(_, factor):
-            return Decimal(repr(value) if isinstance(value, float) else value) % Decimal(factor) == 0
+            return _is_multiple(value, Fraction(factor))
     raise AssertionError(predicate)
+
+
+def _is_multiple(value: float | Decimal, factor: Fraction) -> bool | None:
+    """Floats are read as written, to 18 digits after the point; past 20 digits before it there is nothing to judge."""
+    if isinstance(value, float) and abs(value) >= 10**20:
+        return None
+    number = Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+    return (number if number % Fraction(1, 10**18) == 0 else _rounded(number)) % factor == 0
+
+
+def _rounded(number: Fraction) -> Fraction:
+    """To 18 digits after the point, halves away from zero."""
+    scaled = abs(number) * 10**18
+    return Fraction(math.floor(scaled + Fraction(1, 2)), 10**18) * (1 if number > 0 else -1)
 
 
 def _above(logical: LogicalType, value: Any, bound: str | None, *, is_open: bool) -> bool:
