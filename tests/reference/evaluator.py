@@ -80,7 +80,7 @@ def _failing_rows(plan: Plan, check: Check, tier: Tier, records: list[Record]) -
 
 def _duplicate_rows(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> Measured:
     keys = _keys(plan, check, records)
-    of = len(keys) if check.of_present else len(records)
+    of = len(keys) if check.of_present or not keys else len(records)
     return Measured(of, failing=sum(count for count in Counter(keys).values() if count > 1))
 
 
