@@ -80,7 +80,7 @@ def _failing_rows(plan: Plan, check: Check, tier: Tier, records: list[Record]) -
 
 def _duplicate_rows(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> Measured:
     keys = _keys(plan, check, records)
-    of = len(keys) if check.of_present else len(records)
+    of = len(keys) if check.of_present or not keys else len(records)
     return Measured(of, failing=sum(count for count in Counter(keys).values() if count > 1))
 
 
@@ -159,8 +159,22 @@ def _value(predicate: Predicate, logical: LogicalType, value: Any) -> bool | Non
         case Within(_, low, high, low_open, high_open):
             return _above(logical, value, low, is_open=low_open) and _below(logical, value, high, is_open=high_open)
         case MultipleOf(_, factor):
-            return Decimal(repr(value) if isinstance(value, float) else value) % Decimal(factor) == 0
+            return _is_multiple(value, Fraction(factor))
     raise AssertionError(predicate)
+
+
+def _is_multiple(value: float | Decimal, factor: Fraction) -> bool | None:
+    """Floats are read as written, to 18 digits after the point; past 20 digits before it there is nothing to judge."""
+    if isinstance(value, float) and abs(value) >= 10**20:
+        return None
+    number = Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+    return (number if number % Fraction(1, 10**18) == 0 else _rounded(number)) % factor == 0
+
+
+def _rounded(number: Fraction) -> Fraction:
+    """To 18 digits after the point, halves away from zero."""
+    scaled = abs(number) * 10**18
+    return Fraction(math.floor(scaled + Fraction(1, 2)), 10**18) * (1 if number > 0 else -1)
 
 
 def _above(logical: LogicalType, value: Any, bound: str | None, *, is_open: bool) -> bool:
@@ -232,7 +246,8 @@ def _timestamp(text: str) -> int | None:
         return None
     hours, minutes = int(found[5] or 0), int(found[6] or 0)
     offset = (hours * 60 + minutes) * (-60 if found[4] == "-" else 60)
-    if minutes > 59 or abs(offset) > 18 * 3600:
+    has_seconds = found[2].count(":") == 2
+    if minutes > 59 or abs(offset) > 18 * 3600 or (found[3] and not has_seconds):
         return None
     return (_days(day) * _DAY_SECONDS - offset) * 10**6 + math.floor(clock * 10**6)
 
