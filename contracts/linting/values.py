@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from contracts.model import Contract, Dataset, Field, Rule
     from contracts.nodes import Step
 
-COLUMN_KINDS = ("complete", "distinct", "min", "max", "mean", "stdev", "allowedValues", "custom")
-"""Rules of DCM that are nothing without a column (a custom rule may name it among its arguments)."""
+COLUMN_KINDS = ("complete", "distinct", "min", "max", "mean", "stdev", "allowedValues")
+"""Rules of DCM that are nothing without a column."""
 SUITS: dict[str, tuple[Callable[[LogicalType], bool], str]] = {
     **dict.fromkeys(("mean", "stdev", "min", "max", "multipleOf"), (lambda each: each.numeric, "numbers")),
     **dict.fromkeys(("minimum", "maximum"), (lambda each: each.ordered, "numbers, dates and times")),
@@ -41,14 +41,8 @@ def without_column(contract: Contract, _document: Document) -> Iterator[Finding]
     """A rule about values says whose."""
     for dataset in contract.datasets:
         for rule in dataset.rules:
-            args = rule.arguments.get("args")
-            named = isinstance(args, dict) and any(key in args for key in ("column", "column_list", "value"))
-            if rule.kind in COLUMN_KINDS and not rule.fields and not named and not _of_table(rule):
+            if rule.kind in COLUMN_KINDS and not rule.fields:
                 yield rule.origin.path, f"The rule of type {rule.kind} names no column: add `columns`."
-
-
-def _of_table(rule: Rule) -> bool:
-    return "expect_table" in str(rule.arguments.get("call", "")) or rule.arguments.get("call") == ""
 
 
 def unsuited(contract: Contract, _document: Document) -> Iterator[Finding]:
