@@ -18,7 +18,7 @@ from contracts.check import Metric
 from contracts.outcome import tier_holds
 from contracts.result import Measured, Measurement
 from spark_jobs.deequ import Analyzer, Constraint, run
-from spark_jobs.frame import OVER_VALUES
+from spark_jobs.frame import base_of
 from spark_jobs.typed import value_name
 
 if TYPE_CHECKING:
@@ -107,7 +107,8 @@ def _frame_of(check: Check) -> tuple[str, ...]:
 
 
 def _probes(check: Check, plan: Plan, narrowed: Narrow, census: Census) -> list[Probe]:
-    base = census.present[check.fields] if check.metric in OVER_VALUES else census.judged
+    taken_of = base_of(check)
+    base = census.judged if taken_of is None else census.present[taken_of]
 
     def probe(name: str, tier: Tier, *, is_warning: bool) -> Probe:
         gauge = _GAUGES[check.metric](_Site(check, tier, plan, narrowed, census.judged, base))
@@ -156,12 +157,13 @@ def _row_count(_: _Site) -> Gauge:
 
 def _failing_rows(site: _Site) -> Gauge:
     assert site.tier.predicate is not None
-    name, rows = site.narrowed.predicates[site.tier.predicate], site.rows
-    return Gauge(Analyzer.COMPLIANCE, name, lambda share: Measured(rows, failing=round((1 - share) * rows)))
+    name = site.narrowed.predicates[site.tier.predicate]
+    return Gauge(Analyzer.COMPLIANCE, name, lambda share: Measured(site.base, failing=round((1 - share) * site.rows)))
 
 
 def _duplicate_rows(site: _Site) -> Gauge:
-    return Gauge(Analyzer.SUM, "shared", lambda shared: Measured(site.rows, failing=round(shared)))
+    of = site.base if site.check.of_present else site.rows
+    return Gauge(Analyzer.SUM, "shared", lambda shared: Measured(of, failing=round(shared)))
 
 
 def _distinct_share(site: _Site) -> Gauge:

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own docu
 
 from contracts.check import Metric
 from contracts.errors import InputError
-from contracts.predicate import All, Matches, Not
+from contracts.predicate import All, Matches, Not, Present
 from contracts.result import Malformed
 from spark_jobs.conditions import condition
 from spark_jobs.read import POSITION_BITS
@@ -43,6 +43,21 @@ OVER_VALUES = {Metric.DUPLICATE_ROWS, Metric.DISTINCT_SHARE, Metric.MEAN, Metric
 
 
 @dataclass(frozen=True, slots=True)
+class Base:
+    """Records in which all of these fields hold a value of their type, or (`as_text`) any text."""
+
+    fields: tuple[str, ...]
+    as_text: bool = False
+
+
+def base_of(check: Check) -> Base | None:
+    """What a check's number is taken of; None where that is every judged record."""
+    if check.metric in OVER_VALUES:
+        return Base(check.fields)
+    return Base(check.fields, as_text=True) if check.of_present else None
+
+
+@dataclass(frozen=True, slots=True)
 class Census:
     """What the delivery holds, counted while the narrow frame is filled."""
 
@@ -51,8 +66,8 @@ class Census:
     malformed: tuple[Malformed, ...]
     lines_before: dict[tuple[int, int], int]
     """Lines of a part before a task's first one, by (part, task)."""
-    present: dict[tuple[str, ...], int]
-    """Judged records in which all of these fields have a value."""
+    present: dict[Base, int]
+    """Judged records that the numbers of some checks are taken of."""
 
     @property
     def judged(self) -> int:
@@ -76,8 +91,8 @@ class Narrow:
     predicates: dict[Predicate, str]
     errors: dict[Predicate, str]
     """Predicates that cannot be evaluated, with the reason: their checks are errors, all others are answered."""
-    values: dict[tuple[str, ...], list[str]]
-    """The columns of typed values of the fields that metrics are taken over."""
+    bases: dict[Base, list[str]]
+    """For each base, the columns that are all there in its records: typed values, or bits of `Present`."""
 
     @property
     def judged(self) -> DataFrame:
@@ -93,23 +108,13 @@ def narrow(spark: SparkSession, plan: Plan, delivery: Delivery, checks: tuple[Ch
     """The narrow frame of the given checks, marked to be kept when first read."""
     columns, errors = _usable(spark, plan, delivery.frame, list(dict.fromkeys(_predicates(checks))))
     names = {predicate: f"p{number}" for number, predicate in enumerate(columns)}
-    values = {
-        check.fields: [value_name(plan.field(name).alias) for name in check.fields]
-        for check in checks
-        if check.metric in OVER_VALUES
-    }
-    kept = [
-        "part",
-        "id",
-        "bytes",
-        "no_record",
-        "malformed",
-        *sorted({name for each in values.values() for name in each}),
-    ]
+    bases = {base: _columns_of(base, plan, names) for check in checks if (base := base_of(check))}
+    values = {name for base, columns_of in bases.items() if not base.as_text for name in columns_of}
+    kept = ["part", "id", "bytes", "no_record", "malformed", *sorted(values)]
     judged = delivery.frame.select(*map(F.col, kept), *(column.alias(names[each]) for each, column in columns.items()))
     packed = judged.selectExpr(*kept, *_masks(len(columns))).persist(StorageLevel.MEMORY_AND_DISK)
     unpacked = [f"m{at // MASK_BITS} & {1 << at % MASK_BITS}L = 0 AS p{at}" for at in range(len(columns))]
-    return Narrow(packed, packed.selectExpr("*", *unpacked), names, errors, values)
+    return Narrow(packed, packed.selectExpr("*", *unpacked), names, errors, bases)
 
 
 def census(narrowed: Narrow, delivery: Delivery) -> Census:
@@ -117,16 +122,16 @@ def census(narrowed: Narrow, delivery: Delivery) -> Census:
     task = F.shiftright("id", POSITION_BITS).alias("task")
     reason = F.when(~F.col("no_record"), F.coalesce("malformed", F.lit(""))).alias("reason")
     whole = [
-        F.count(F.when(reduce(and_, (F.col(name).isNotNull() for name in names)), 1)).alias(f"present{number}")
-        for number, names in enumerate(narrowed.values.values())
+        F.count(F.when(_all_there(base, columns), 1)).alias(f"present{number}")
+        for number, (base, columns) in enumerate(narrowed.bases.items())
     ]
     counts = [F.count(F.lit(1)).alias("lines"), F.sum("bytes").alias("bytes"), F.min("id").alias("first")]
-    counted = narrowed.packed.groupBy("part", task, reason).agg(*counts, *whole).collect()
+    counted = narrowed.frame.groupBy("part", task, reason).agg(*counts, *whole).collect()
     _account_for_bytes(delivery.sizes, [(row["part"], row["bytes"]) for row in counted])
     before = _lines_before([(row["part"], row["task"], row["lines"]) for row in counted])
     present = {
-        fields: sum(row[f"present{number}"] for row in counted if row["reason"] == "")
-        for number, fields in enumerate(narrowed.values)
+        base: sum(row[f"present{number}"] for row in counted if row["reason"] == "")
+        for number, base in enumerate(narrowed.bases)
     }
     found = Census(sum(row["lines"] for row in counted if row["reason"] is not None), (), before, present)
     bad = [(row["reason"], row["lines"], found.line(row["part"], row["first"])) for row in counted if row["reason"]]
@@ -167,9 +172,20 @@ def _analyses(frame: DataFrame, columns: list[Column]) -> bool:
     return True
 
 
+def _columns_of(base: Base, plan: Plan, names: dict[Predicate, str]) -> list[str]:
+    if base.as_text:
+        return [names[Present(name)] for name in base.fields]
+    return [value_name(plan.field(name).alias) for name in base.fields]
+
+
+def _all_there(base: Base, columns: list[str]) -> Column:
+    return reduce(and_, (F.col(name) if base.as_text else F.col(name).isNotNull() for name in columns))
+
+
 def _predicates(checks: tuple[Check, ...]) -> Iterator[Predicate]:
     for check in checks:
         yield from (tier.predicate for tier in (check.accept, check.tolerate) if tier and tier.predicate)
+        yield from map(Present, check.fields if check.of_present else ())
 
 
 def _compile_patterns(jvm: JVMView, predicate: Predicate) -> None:

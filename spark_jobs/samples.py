@@ -15,6 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own docu
 from contracts.check import Metric
 from contracts.result import Sample
 from spark_jobs.checks import frequencies
+from spark_jobs.frame import Base
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -76,7 +77,7 @@ def _failing_places(narrowed: Narrow, checks: list[Check]) -> dict[str, list[Pla
 
 def _duplicate_places(plan: Plan, narrowed: Narrow, check: Check) -> list[Place]:
     """Two rows that share the smallest key that occurs more than once."""
-    names = narrowed.values[check.fields]
+    names = narrowed.bases[Base(check.fields)]
     shared = frequencies(plan, narrowed.judged, check.fields).where("n > 1").select(*names).orderBy(*names).limit(1)
     same_key = reduce(and_, (F.col(f"one.{name}") == F.col(f"other.{name}") for name in names))
     sharing = narrowed.judged.alias("one").join(F.broadcast(shared).alias("other"), same_key)
