@@ -1,0 +1,136 @@
+"""`lakegate check` as a producer uses it, on the sample files a stranger tries first."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+from cli.main import app
+from infra.local.places import ROOT
+from infra.samples.catalogue import SAMPLES
+from infra.samples.writer import write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.spark
+
+EXAMPLES = ROOT / "contracts" / "examples"
+WEATHER, ORDERS = EXAMPLES / "weather.dcm.yaml", EXAMPLES / "orders.odcs.yaml"
+ROWS = 2_000
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("samples")
+    for name, sample in SAMPLES.items():
+        write(sample, folder / name, ROWS, seed=1)
+    return folder
+
+
+def check(contract: Path, *data: Path, options: tuple[str, ...] = ("--json",)) -> Any:
+    return CliRunner().invoke(app, ["check", "--contract", str(contract), *map(str, data), *options])
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(
+    ("contract", "name", "verdict", "code"),
+    [
+        (WEATHER, "weather-clean.csv", "accepted", 0),
+        (WEATHER, "weather-warn.csv", "accepted_with_warnings", 0),
+        (WEATHER, "weather-dirty.csv", "rejected", 1),
+        (ORDERS, "orders-clean.csv", "accepted", 0),
+        (ORDERS, "orders-warn.csv", "accepted_with_warnings", 0),
+        (ORDERS, "orders-dirty.csv", "rejected", 1),
+    ],
+)
+def test_the_samples_get_the_verdicts_they_are_named_for(
+    samples: Path, contract: Path, name: str, verdict: str, code: int
+) -> None:
+    """Clean is accepted, in between is accepted with warnings, dirty is rejected, and the exit code says so."""
+    answer = check(contract, samples / name)
+
+    assert (verdict, code) == (json.loads(answer.stdout)["verdict"], answer.exit_code)
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_answer_for_machines_has_the_documented_shape(samples: Path) -> None:
+    """Check --json prints one document: verdict, dataset, contract, rows, rejected rows, checks, timings."""
+    document = json.loads(check(WEATHER, samples / "weather-clean.csv").stdout)
+    rules = [each for each in document["checks"] if each["rule"].endswith("_rule")]
+
+    assert {"verdict", "dataset", "contract", "rows", "rejected_rows", "checks", "timings"} == set(document)
+    assert (
+        document["dataset"],
+        document["rows"],
+        document["rejected_rows"],
+        len(rules),
+    ) == ("weather_record", ROWS, 0, 46)
+    assert {"id", "rule", "field", "status", "metric", "threshold", "failing_rows", "message"} <= set(rules[0])
+
+
+@pytest.mark.usefixtures("spark")
+def test_people_read_the_reasons_and_the_verdict(samples: Path) -> None:
+    """The words name rule, field and share of rows, and never show a value that is not public."""
+    answer = check(ORDERS, samples / "orders-dirty.csv", options=())
+
+    assert "Rejected" in answer.stdout
+    assert "fail: known_statuses: status: wanted no invalid rows; measured " in answer.stdout
+    assert "@example" not in answer.stdout
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_name_of_a_file_chooses_nothing(samples: Path, tmp_path: Path) -> None:
+    """Brackets, leading underscores and dots, spaces and a codec's ending in a file's name do not change what is read."""
+    content = (samples / "orders-clean.csv").read_bytes()
+    (tmp_path / "good.csv").write_bytes(b"order_id\nbad\n")
+    for name in ("[g]ood.csv", "_hidden.csv", ".dot.csv", "a b+c%20.csv", "plain.csv.gz"):
+        (tmp_path / name).write_bytes(content)
+        document = json.loads(check(ORDERS, tmp_path / name).stdout)
+
+        assert (document["verdict"], document["rows"]) == ("accepted", ROWS)
+
+
+def test_a_process_of_its_own_ends_with_the_verdicts_code(
+    samples: Path, environment_of_a_process: dict[str, str]
+) -> None:
+    """The command as a person starts it prints its table, ends by itself, and its exit code is the verdict."""
+    command = [
+        sys.executable,
+        "-m",
+        "cli.main",
+        "check",
+        "--contract",
+        str(WEATHER),
+        str(samples / "weather-dirty.csv"),
+    ]
+    ended = subprocess.run(  # noqa: S603 - our own command
+        command, capture_output=True, text=True, timeout=300, cwd=ROOT, env=environment_of_a_process, check=False
+    )
+
+    assert (ended.returncode, ended.stderr) == (1, "")
+    assert "Rejected: 2,000 rows of weather_record" in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--contract", "none.yaml", "x.csv"], "the contract none.yaml cannot be read: No such file or directory"),
+        (["--contract", str(WEATHER), "none.csv"], "none.csv is not a file"),
+        (["--contract", str(WEATHER), "--dataset", "nope", "x.csv"], "choose one with --dataset (weather_record)"),
+        (["--contract", str(ROOT / "README.md"), "x.csv"], "no contract"),
+    ],
+)
+def test_what_cannot_be_used_ends_in_one_sentence(arguments: list[str], words: str) -> None:
+    """A missing file, a folder, an unknown dataset, a document that is no contract: exit 2, a sentence, no traceback."""
+    command = [sys.executable, "-m", "cli.main", "check", *arguments]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=ROOT, check=False)  # noqa: S603 - ours
+
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert words in ended.stderr
+    assert "Traceback" not in ended.stderr

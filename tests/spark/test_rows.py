@@ -1,0 +1,96 @@
+"""With onReject: rows, good rows go on and bad ones are kept apart, and none is lost."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import pytest
+
+from contracts.model import Csv, OnReject, Policy
+from contracts.verdict import Verdict
+from tests.spark.delivery import plan_of, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from contracts.result import Written
+    from tests.spark.delivery import Judged
+
+pytestmark = pytest.mark.spark
+
+BY_ROWS = Policy(on_reject=OnReject.ROWS)
+DELIVERY = rb'''id,amount,note
+1,10,good
+2,-1,negative
+3,x,"no, number"
+4,20,twice
+4,21,twice
+5,30,too,many
+6,40,"said ""yes"""
+'''
+
+
+def test_the_two_shares_hold_every_record_once(judge_files: Callable[..., Judged]) -> None:
+    """Accepted rows come out as they went in, rejected ones behind their reasons; each share is listed with its digest."""
+    plan = plan_of(
+        {"id": "integer", "amount": "integer", "note": "string"},
+        rule("minimum", "amount", value=0),
+        rule("unique", "id"),
+        policy=BY_ROWS,
+    )
+    judged = judge_files(plan, DELIVERY)
+    shares = judged.result.shares
+    assert shares is not None
+
+    assert judged.verdict == Verdict.ACCEPTED_WITH_WARNINGS
+    assert (judged.result.rows, judged.result.rejected_rows) == (7, 5)
+    assert _lines(shares.accepted) == ["id,amount,note", "1,10,good", '6,40,"said ""yes"""']
+    assert list(csv.reader(_lines(shares.rejected))) == [
+        ["_reasons", "id", "amount", "note"],
+        ["minimum/amount", "2", "-1", "negative"],
+        ["type-1/amount", "3", "x", "no, number"],
+        ["unique/id", "4", "20", "twice"],
+        ["unique/id", "4", "21", "twice"],
+        ["file/records", "5", "30", "too", "many"],
+    ]
+    assert [_digest(each) for each in shares.accepted] == [each.sha256 for each in shares.accepted]
+
+
+def test_a_delivery_without_bad_rows_is_not_split(judge_files: Callable[..., Judged]) -> None:
+    """Where nothing is refused, the object itself is published: there are no shares."""
+    plan = plan_of({"id": "integer"}, policy=BY_ROWS)
+
+    assert judge_files(plan, b"id\n1\n2\n").result.shares is None
+
+
+def test_without_a_header_none_is_invented(judge_files: Callable[..., Judged]) -> None:
+    """Shares of a file without a header have none either."""
+    plan = plan_of({"id": "integer", "n": "integer"}, csv=Csv(header=False), policy=BY_ROWS)
+    shares = judge_files(plan, b"1,1\nx,2\n").result.shares
+    assert shares is not None
+
+    assert (_lines(shares.accepted), _lines(shares.rejected)) == (["1,1"], ['"type-0/id",x,2'])
+
+
+def test_a_share_of_bad_rows_above_the_limit_rejects(judge_files: Callable[..., Judged]) -> None:
+    """MaxRejectedShare bounds what may be refused by rows; above it the whole delivery is rejected."""
+    plan = plan_of({"id": "integer", "n": "integer"}, policy=replace(BY_ROWS, max_rejected_share=0))
+
+    assert judge_files(plan, b"id,n\n1,1\nx,2\n").verdict == Verdict.REJECTED
+
+
+def _lines(written: tuple[Written, ...]) -> list[str]:
+    return [line for each in written for line in _bytes(each).decode().splitlines()]
+
+
+def _bytes(written: Written) -> bytes:
+    return Path(urlsplit(written.uri).path).read_bytes()
+
+
+def _digest(written: Written) -> str:
+    return sha256(_bytes(written)).hexdigest()
