@@ -1,0 +1,132 @@
+"""A workload: one delivery on its way through the gate, as its row remembers it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+class State(StrEnum):
+    """Where a workload stands. The order of the list is the order of the happy path."""
+
+    RECEIVED = "RECEIVED"
+    PINNED = "PINNED"
+    STAGED = "STAGED"
+    SUBMITTING = "SUBMITTING"
+    VALIDATING = "VALIDATING"
+    DECIDED = "DECIDED"
+    PUBLISHED = "PUBLISHED"
+    QUARANTINED = "QUARANTINED"
+    FAILED = "FAILED"
+    GONE = "GONE"
+
+
+TERMINAL = frozenset({State.PUBLISHED, State.QUARANTINED})
+"""The data has come to rest in the lake: only now may the landing version be deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The one object version a workload is about."""
+
+    bucket: str
+    key: str
+    version: str
+    etag: str = ""
+    size: int = 0
+    """Bytes."""
+    checksum: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """What was fixed at intake and never changes while this round of attempts lasts."""
+
+    chain: str
+    """`<contract>/<dataset>_v<major>`, or `_unrouted/<date>`; names the folder and the ledger's chain."""
+    contract: str = ""
+    version: str = ""
+    """Of the contract; empty where no route covers the key."""
+    plan: str = ""
+    """Digest of the plan."""
+    ingest_date: str = ""
+    """UTC date of the version's LastModified."""
+    judging_time: str = ""
+    """RFC 3339, UTC; what "now" means to rules."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Irrevocable once written: the verdict, and the result it was computed from."""
+
+    verdict: str
+    reasons: tuple[str, ...] = ()
+    result: str = ""
+    """SHA-256 of result.json as read; empty where the door refused."""
+    staged: bool = True
+    """The bytes judged lie in staging (else in landing: refused at the door)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """The row."""
+
+    id: str
+    source: Source
+    state: State
+    due_at: datetime | None
+    """When `sweep` looks after it; None once nothing is left to do. Also the lease: whoever moves it, works."""
+    attempt: int = 0
+    """Counts job runs over all rounds and never goes back, so that (state, attempt) never repeats."""
+    limit: int = 3
+    """The last attempt allowed."""
+    pin: Pin | None = None
+    staged: Source | None = None
+    """The staged copy as the store described it."""
+    request: str = ""
+    """The whole StartJobRun request as JSON; what is sent again is this and nothing else."""
+    run: str = ""
+    """Job run id of the current attempt."""
+    not_before: datetime | None = None
+    """Back-off: the current attempt is not sent before."""
+    deadline: datetime | None = None
+    """A job still running then is hung."""
+    decision: Decision | None = None
+    replay_of: str = ""
+    """The terminal workload this one replays."""
+    replays: int = 0
+    """How often this workload was replayed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """An outbox row: what happened to a workload, to be told at least once."""
+
+    id: str
+    """Idempotency key."""
+    workload: str
+    kind: str
+    """`published`, `quarantined`, `failed` (an alarm) or `gone`."""
+    body: str
+    """JSON; never producer text beyond ids."""
+    at: datetime
+
+
+def workload_id(bucket: str, key: str, version: str) -> str:
+    """The id of the delivery: whoever hears of the same version says the same."""
+    return hashlib.sha256("\0".join((bucket, key, version)).encode()).hexdigest()
+
+
+def replay_id(workload: str, ordinal: int) -> str:
+    """The id of the n-th replay of a terminal workload."""
+    return hashlib.sha256(f"{workload}:replay:{ordinal}".encode()).hexdigest()
+
+
+def job_token(workload: str, attempt: int) -> str:
+    """StartJobRun's clientToken: one for each attempt, 64 characters."""
+    return hashlib.sha256(f"{workload}:{attempt}".encode()).hexdigest()
