@@ -91,7 +91,10 @@ class Wrong(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One break. `height` is the lowest block that may have been changed: nothing from there on can be trusted."""
+    """One break. `height` is the lowest block that may have been changed: nothing from there on can be trusted.
+
+    A link that does not hold tells that one of its two blocks has changed, and not which: the lower one is named.
+    """
 
     height: int
     what: Wrong
@@ -181,7 +184,7 @@ def _faults(
     if head is not None and head != top:
         faults.append(Fault(max(last, 0), Wrong.ALTERED))
     faults.extend(Fault(last + 1, Wrong.ANCHOR) for height in anchors if height > last)
-    return tuple(sorted(set(faults), key=lambda fault: fault.height))
+    return tuple(sorted(set(faults), key=lambda fault: (fault.height, fault.what)))
 
 
 def _against(below: Block | None, top: str, block: Block, height: int) -> Iterator[Fault]:
