@@ -1,8 +1,8 @@
-"""The states of a workload and the transitions between them: data, checked when published, interpreted by the control plane.
+"""The states of a workload and the transitions between them: data, checked when published, then interpreted.
 
-A transition says: whoever finds a workload in `source` and finds out `on` about it carries out `operation`, which ends in
-one conditional write to the state `to`. What a workflow may vary is which outcome is worth another attempt and how many
-there are; what it may not vary, the order of the steps, stands in SIGNATURES.
+A transition says: whoever finds a workload in `source` and finds out `on` about it carries out `operation`, which
+ends in one conditional write to the state `to`. A workflow may vary which outcome is worth another attempt and how
+many there are; what it may not vary, the order of the steps, stands in SIGNATURES.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Bound(StrEnum):
     PERSON = "person"
 
 
-S, O, P = State, Outcome, Operation
+S, O, P = State, Outcome, Operation  # noqa: E741 - three letters keep the tables below readable
 
 START = S.RECEIVED
 RESTING = frozenset({S.PUBLISHED, S.QUARANTINED, S.FAILED, S.GONE})
@@ -90,7 +90,7 @@ SIGNATURES: Mapping[Operation, tuple[frozenset[State], frozenset[State]]] = {
     P.VANISH: (frozenset({S.RECEIVED, S.PINNED, S.DECIDED}), frozenset({S.GONE})),
     P.REVIVE: (frozenset({S.FAILED}), frozenset({S.RECEIVED})),
 }
-"""Where each operation may lead from and to: nothing is published that was not decided, nothing decided that was not pinned."""
+"""Where each operation may lead: nothing is published that was not decided, nothing decided that was not pinned."""
 
 OUTCOMES: Mapping[State, frozenset[Outcome]] = {
     S.RECEIVED: frozenset({O.ROUTED, O.VANISHED}),
@@ -172,14 +172,8 @@ def read(document: Mapping[str, object], path: str = "$") -> Workflow:
 
 
 def _transition(row: Mapping[str, str]) -> Transition:
-    bound = row.get("bound")
-    return Transition(
-        State(row["from"]),
-        Outcome(row["on"]),
-        State(row["to"]),
-        Operation(row["operation"]),
-        (bound and Bound(bound)) or None,
-    )
+    bound = Bound(row["bound"]) if "bound" in row else None
+    return Transition(State(row["from"]), Outcome(row["on"]), State(row["to"]), Operation(row["operation"]), bound)
 
 
 def _problem(code: str, path: str, message: str) -> Problem:

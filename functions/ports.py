@@ -116,7 +116,7 @@ class ObjectReader(Protocol):
         ...
 
     def versions(self, bucket: str, prefix: str, after: str | None = None, limit: int = 1000) -> Page:
-        """List versions by key, newest first within a key, going on behind `after` (the opaque end of the last page)."""
+        """List versions by key, newest first within a key, going on behind `after`, the opaque end of a page."""
         ...
 
 

@@ -116,7 +116,7 @@ class Message:
 
 def workload_id(bucket: str, key: str, version: str) -> str:
     """The id of the delivery: whoever hears of the same version says the same."""
-    return hashlib.sha256("\0".join((bucket, key, version)).encode()).hexdigest()
+    return hashlib.sha256(f"{bucket}\0{key}\0{version}".encode()).hexdigest()
 
 
 def replay_id(workload: str) -> str:
