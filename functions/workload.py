@@ -53,6 +53,8 @@ class Pin:
     """Of the contract; empty where no route covers the key."""
     plan: str = ""
     """Digest of the plan."""
+    status: str = ""
+    """Of the contract when it was pinned: `active`, `deprecated` or `retired`."""
     ingest_date: str = ""
     """UTC date of the version's LastModified."""
     judging_time: str = ""
@@ -82,8 +84,10 @@ class Workload:
     """When `sweep` looks after it; None once nothing is left to do. Also the lease: whoever moves it, works."""
     attempt: int = 0
     """Counts job runs over all rounds and never goes back, so that (state, attempt) never repeats."""
+    first: int = 0
+    """Attempts used up by earlier rounds (a FAILED workload that was replayed)."""
     limit: int = 3
-    """The last attempt allowed."""
+    """The last attempt allowed in this round."""
     pin: Pin | None = None
     staged: Source | None = None
     """The staged copy as the store described it."""
@@ -98,6 +102,8 @@ class Workload:
     decision: Decision | None = None
     replay_of: str = ""
     """The quarantined workload this one replays."""
+    landed: Source | None = None
+    """What once landed, where the source is a quarantined copy: its key finds the route."""
 
 
 @dataclass(frozen=True, slots=True)
