@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
     from contracts.ledger import Block
     from contracts.routes import Route
-    from functions.workload import Message, State, Workload
+    from contracts.workflow import State
+    from functions.workload import Message, Workload
 
 
 class PortError(LakegateError):
@@ -115,7 +116,7 @@ class ObjectReader(Protocol):
         ...
 
     def versions(self, bucket: str, prefix: str, after: str | None = None, limit: int = 1000) -> Page:
-        """List versions by key, newest first within a key, going on behind `after` (the opaque end of the last page)."""
+        """List versions by key, newest first within a key, going on behind `after`, the opaque end of a page."""
         ...
 
 
@@ -278,6 +279,14 @@ class JobState(StrEnum):
     CANCELLED = "CANCELLED"
 
 
+@dataclass(frozen=True, slots=True)
+class JobRun:
+    """One job run as EMR Serverless describes it; events name a run by its id only, `name` is the workload."""
+
+    name: str
+    state: JobState
+
+
 class JobRunner(Protocol):
     """EMR Serverless."""
 
@@ -288,8 +297,8 @@ class JobRunner(Protocol):
         """
         ...
 
-    def state(self, run: str) -> JobState:
-        """Raises NotFound."""
+    def describe(self, run: str) -> JobRun:
+        """GetJobRun. Raises NotFound."""
         ...
 
     def cancel(self, run: str) -> None:

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from contracts.workflow import State
 
 if TYPE_CHECKING:
     from datetime import datetime
 
 
-class State(StrEnum):
-    """Where a workload stands. The order of the list is the order of the happy path."""
-
-    RECEIVED = "RECEIVED"
-    PINNED = "PINNED"
-    STAGED = "STAGED"
-    SUBMITTING = "SUBMITTING"
-    VALIDATING = "VALIDATING"
-    DECIDED = "DECIDED"
-    PUBLISHED = "PUBLISHED"
-    QUARANTINED = "QUARANTINED"
-    FAILED = "FAILED"
-    GONE = "GONE"
-
+__all__ = [
+    "TERMINAL",
+    "Decision",
+    "Message",
+    "Pin",
+    "Source",
+    "State",
+    "Workload",
+    "job_token",
+    "replay_id",
+    "workload_id",
+]
 
 TERMINAL = frozenset({State.PUBLISHED, State.QUARANTINED})
 """The data has come to rest in the lake: only now may the landing version be deleted."""
@@ -98,9 +97,7 @@ class Workload:
     """A job still running then is hung."""
     decision: Decision | None = None
     replay_of: str = ""
-    """The terminal workload this one replays."""
-    replays: int = 0
-    """How often this workload was replayed."""
+    """The quarantined workload this one replays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +116,12 @@ class Message:
 
 def workload_id(bucket: str, key: str, version: str) -> str:
     """The id of the delivery: whoever hears of the same version says the same."""
-    return hashlib.sha256("\0".join((bucket, key, version)).encode()).hexdigest()
+    return hashlib.sha256(f"{bucket}\0{key}\0{version}".encode()).hexdigest()
 
 
-def replay_id(workload: str, ordinal: int) -> str:
-    """The id of the n-th replay of a terminal workload."""
-    return hashlib.sha256(f"{workload}:replay:{ordinal}".encode()).hexdigest()
+def replay_id(workload: str) -> str:
+    """The id of the replay of a quarantined workload: one for each, because what came of it is replayed next."""
+    return hashlib.sha256(f"{workload}:replay:1".encode()).hexdigest()
 
 
 def job_token(workload: str, attempt: int) -> str:
