@@ -1,0 +1,139 @@
+"""The world around the use cases: a producer, jobs, events, an operator, and the truth about every upload."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from contracts.routes import Route
+from functions.memory import Memory
+from functions.memory.jobs import TELLS, WRITES, Ending
+from functions.ports import Address, NotFound, Publication
+from functions.usecases.gate import Gate, Job, Places, Timing
+from functions.usecases.steps import Call, Effect
+from functions.workload import workload_id
+from tests.simulation.meaning import DIGESTS, MEANING, PLANS, kind
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from functions.ports import ObjectVersion
+
+LANDING, LAKE = "landing", "lake"
+PREFIX = "shop/orders/"
+LINE = "orders/lines_v1"
+TIMING = Timing()
+
+
+@dataclass(slots=True)
+class Upload:
+    """One version that landed, and what its producer did to it later."""
+
+    version: ObjectVersion
+    body: bytes
+    workload: str
+    deleted: bool = False
+
+
+@dataclass(slots=True)
+class World:
+    """Twins, gate, and what is on its way."""
+
+    endings: list[Ending] = field(default_factory=list)
+    """How the next job runs end; after the last one all answer."""
+    memory: Memory = field(default_factory=lambda: Memory.of(LANDING, LAKE, lag=30.0))
+    uploads: list[Upload] = field(default_factory=list)
+    inbox: list[tuple[str, str]] = field(default_factory=list)
+    """Events: (`landed`, key) or (`job`, run id)."""
+    deaths: dict[str, int] = field(default_factory=dict)
+    """Attempts of a workload that ended without a usable verdict, by any cause."""
+    effects: int = 0
+    runs_seen: int = 0
+    gate: Gate = field(init=False)
+
+    def __post_init__(self) -> None:
+        m = self.memory
+        places = Places(LANDING, LAKE, Job("app", "role", "s3://code/validate.py"))
+        self.gate = Gate(
+            m.objects, m.registry, m.rows, m.rows, m.rows, m.ledger, m.jobs, m.notifier, m.clock, MEANING, places, TIMING
+        )
+        for version, body in PLANS.items():
+            m.objects.put(Address(LAKE, f"plans/{DIGESTS[version]}.json"), body)
+        self.publish("1.0.0", "active")
+
+    def publish(self, version: str, status: str) -> None:
+        route = Route(LANDING, PREFIX, "orders", "lines", 1, version, status, DIGESTS[version])
+        self.memory.registry.publish(Publication("orders", version, status, f"contracts/{version}", (route,)))
+
+    def upload(self, key: str, body: bytes) -> Upload:
+        version = self.memory.objects.put(Address(LANDING, key), body)
+        upload = Upload(version, body, workload_id(LANDING, key, version.version))
+        self.uploads.append(upload)
+        self.inbox.append(("landed", key))
+        return upload
+
+    def delete(self, upload: Upload) -> None:
+        upload.deleted = True
+        self.memory.objects.delete(Address(LANDING, upload.version.key, upload.version.version))
+
+    def died(self, workload: str) -> None:
+        self.deaths[workload] = self.deaths.get(workload, 0) + 1
+
+    def new_jobs(self) -> list[tuple[str, Generator[Call, object, None]]]:
+        """The job runs that were started since the last look, each as one more who moves, by workload."""
+        if len(self.memory.jobs.runs) == self.runs_seen:
+            return []
+        runs = list(self.memory.jobs.runs.values())[self.runs_seen :]
+        self.runs_seen += len(runs)
+        endings = [self.endings.pop(0) if self.endings else Ending.ANSWERED for _ in runs]
+        return [(str(run.request["name"]), self.job(run.id, end)) for run, end in zip(runs, endings, strict=True)]
+
+    def job(self, run: str, ending: Ending) -> Generator[Call, object, None]:
+        """The data plane, honest: it reads what it is told to read and writes its result last of all."""
+        request = self.memory.jobs.runs[run].request
+        uri = request["jobDriver"]["sparkSubmit"]["entryPointArguments"][1]  # type: ignore[index]
+        answered = False
+        try:
+            asked = json.loads(self.memory.objects.read(Address(LAKE, uri.removeprefix(f"s3://{LAKE}/"))))
+            if ending in WRITES:
+                answered = yield from self._write_result(asked)
+        except NotFound:
+            ending = Ending.FAILED
+        finally:
+            name = str(request["name"])
+            if not answered:
+                self.died(name)
+        self.memory.jobs.end(run, ending)
+        if ending in TELLS:
+            self.inbox.append(("job", run))
+
+    def _write_result(self, asked: dict[str, object]) -> Generator[Call, object, bool]:
+        part = asked["parts"][0]["uri"].removeprefix(f"s3://{LAKE}/")  # type: ignore[index]
+        body = self.memory.objects.read(Address(LAKE, part))
+        prefix = str(asked["output_uri"]).removeprefix(f"s3://{LAKE}/")
+        said = kind(body)
+        shares = self._split(prefix, body) if said == "split" else []
+        result = {
+            "workload": asked["workload"],
+            "attempt": asked["attempt"],
+            "plan_digest": asked["plan_digest"],
+            "source_version": asked["source_version"],
+            "rows": len(body),
+            "rejected_rows": 1 if said in {"split", "bad"} else 0,
+            "measured": "" if said == "error" else body.decode(),
+            "objects": shares,
+        }
+        to = Address(LAKE, f"{prefix}/result.json")
+        put = partial(self.memory.objects.put, to, json.dumps(result, sort_keys=True).encode(), absent=True)
+        yield Call(Effect.WRITE_RESULT, put)
+        return said != "error"
+
+    def _split(self, prefix: str, body: bytes) -> list[dict[str, object]]:
+        shares = []
+        for share, rows in (("accepted", body[:-1]), ("rejected", body[-1:])):
+            key = f"{prefix}/rows/{share}/{share}-00000.csv"
+            written = self.memory.objects.put(Address(LAKE, key), rows)
+            shares.append({"share": share, "key": key, "size": written.size, "checksum": written.checksum})
+        return shares
