@@ -115,9 +115,9 @@ class DynamoOutbox:
         try:
             self.table.update(
                 message_key(message.id),
-                UpdateExpression="REMOVE #at, shard",
+                UpdateExpression="REMOVE #at, #shard",
                 ConditionExpression="attribute_exists(id)",
-                ExpressionAttributeNames={"#at": "at"},
+                ExpressionAttributeNames={"#at": "at", "#shard": "shard"},
             )
         except ConditionFailed:
             return

@@ -72,7 +72,12 @@ class Promises:
         if row.state is not before.state and (before.state, row.state) not in STEPS:
             raise Violation("P6", f"{before.state} became {row.state}")
         if row.state is before.state and row.attempt == before.attempt and row.state in TERMINAL | {State.DECIDED}:
-            same = (row.decision, row.pin, row.source, row.run) == (before.decision, before.pin, before.source, before.run)
+            same = (row.decision, row.pin, row.source, row.run) == (
+                before.decision,
+                before.pin,
+                before.source,
+                before.run,
+            )
             if not same:
                 raise Violation("P6", f"a {row.state} workload was written over")
         if row.attempt < before.attempt:

@@ -57,7 +57,18 @@ class World:
         m = self.memory
         places = Places(LANDING, LAKE, Job("app", "role", "s3://code/validate.py"))
         self.gate = Gate(
-            m.objects, m.registry, m.rows, m.rows, m.rows, m.ledger, m.jobs, m.notifier, m.clock, MEANING, places, TIMING
+            m.objects,
+            m.registry,
+            m.rows,
+            m.rows,
+            m.rows,
+            m.ledger,
+            m.jobs,
+            m.notifier,
+            m.clock,
+            MEANING,
+            places,
+            TIMING,
         )
         for version, body in PLANS.items():
             m.objects.put(Address(LAKE, f"plans/{DIGESTS[version]}.json"), body)

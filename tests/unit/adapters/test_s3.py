@@ -6,10 +6,12 @@ import json
 import os
 import re
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from botocore.stub import Stubber
 
 from functions.ports import Address, ConditionFailed, NotFound, PortError, TransactionConflict, Unfinished
 
@@ -70,6 +72,25 @@ def test_an_object_is_described_as_it_lies_there(cloud: Cloud) -> None:
 
     assert (seen.size, seen.checksum) == (3, "sha256:ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=")
     assert (written.version, written.etag, False) == (seen.version, seen.etag, seen.current)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ({"ChecksumCRC32": "AAAAAA==", "ChecksumType": "FULL_OBJECT"}, "crc32:AAAAAA=="),
+        ({"ChecksumCRC32": "AAAAAA==", "ChecksumType": "COMPOSITE"}, ""),
+        ({"ChecksumSHA256": "AAAAAA==-2"}, ""),
+        ({}, ""),
+    ],
+    ids=str,
+)
+def test_a_checksum_of_parts_is_none_of_the_object(cloud: Cloud, answer: dict[str, str], expected: str) -> None:
+    """Only a checksum over the whole object tells whether two objects are the same bytes."""
+    described = {"ETag": '"e"', "ContentLength": 1, "LastModified": datetime(2026, 11, 21, tzinfo=UTC), **answer}
+    with Stubber(cloud.s3) as stub:
+        stub.add_response("head_object", described)
+
+        assert expected == cloud.store().head(TO).checksum
 
 
 @pytest.mark.parametrize("version", [None, "gone"])
