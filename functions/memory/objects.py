@@ -36,6 +36,8 @@ class MemoryObjects:
         self._weather = weather
         self.buckets: dict[str, dict[str, list[Stored]]] = {bucket: {} for bucket in buckets}
         self._written = 0
+        self.changes = 0
+        """Counts every write and delete: for tests that look again only when something changed."""
 
     def head(self, address: Address) -> ObjectVersion:
         """The description of a version."""
@@ -76,6 +78,7 @@ class MemoryObjects:
     def delete(self, address: Address) -> None:
         """A version for ever, or the key behind a marker."""
         self._weather.pass_or_refuse()
+        self.changes += 1
         keys = self.buckets[address.bucket]
         if address.version is None:
             if address.key in keys:
@@ -113,6 +116,7 @@ class MemoryObjects:
 
     def _write(self, to: Address, body: bytes, etag: str, checksum: str) -> ObjectVersion:
         self._written += 1
+        self.changes += 1
         version = f"v{self._written}"
         described = ObjectVersion(to.bucket, to.key, version, etag, len(body), checksum, self._clock.now())
         self.buckets[to.bucket].setdefault(to.key, []).append(Stored(self._written, version, described, body))

@@ -32,6 +32,8 @@ class Found:
     source: Source | None = None
     pin: Pin | None = None
     decision: Decision | None = None
+    answered: bool = True
+    """False: the attempt counts as lost because no result was there."""
 
 
 Observer: TypeAlias = "Callable[[Gate, Workload], Found | None]"
@@ -136,12 +138,12 @@ def _submitting(gate: Gate, workload: Workload) -> Found | None:
 def _validating(gate: Gate, workload: Workload) -> Found | None:
     # The run's state is read before the result: a job that ends between the two reads is then seen with its result.
     state = _state_of_run(gate, workload)
-    result = _result(gate, workload)
+    result = result_of(gate, workload)
     if result is not None:
         return _judged(gate, workload, result)
     if state is JobState.RUNNING and (workload.deadline is None or gate.clock.now() < workload.deadline):
         return None
-    return Found(Outcome.LOST)
+    return Found(Outcome.LOST, answered=False)
 
 
 def _state_of_run(gate: Gate, workload: Workload) -> JobState:
@@ -151,7 +153,8 @@ def _state_of_run(gate: Gate, workload: Workload) -> JobState:
         return JobState.FAILED
 
 
-def _result(gate: Gate, workload: Workload) -> bytes | None:
+def result_of(gate: Gate, workload: Workload) -> bytes | None:
+    """What the current attempt answered, if it did."""
     prefix = layout.attempt_prefix(workload.id, workload.attempt)
     try:
         return gate.objects.read(Address(gate.places.lake, f"{prefix}/result.json"))

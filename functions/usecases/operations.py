@@ -12,9 +12,9 @@ from contracts.workflow import Operation, Outcome
 from functions.ports import Address, ConditionFailed, IdempotencyMismatch, NotFound, Verdict
 from functions.usecases import layout
 from functions.usecases.moves import Diverted, message, move
-from functions.usecases.observe import ACCEPTING, address, content, described
+from functions.usecases.observe import ACCEPTING, address, content, described, result_of
 from functions.usecases.publication import publish
-from functions.usecases.steps import Alarm, Effect, Steps, perform
+from functions.usecases.steps import Alarm, Effect, Overtaken, Steps, perform
 from functions.usecases.submission import back_off, request_document, start_request
 from functions.workload import Decision
 
@@ -68,10 +68,20 @@ def _copied(gate: Gate, workload: Workload, key: str) -> Steps[ObjectVersion]:
             raise Diverted(Outcome.VANISHED) from None
 
 
-def _prepare(gate: Gate, workload: Workload, to: State, _found: Found) -> Steps[Workload]:
-    """Fix the next attempt before anything of it happens: number, token and the whole request are stored first."""
+def _over(gate: Gate, workload: Workload, found: Found) -> Steps[None]:
+    """Make sure that the attempt is over: cancel its run, then look once more.
+
+    A result that came between the first look and the cancel is a good one; it must not cost an attempt, nor FAIL.
+    """
     if workload.run:
         yield from perform(Effect.CANCEL_JOB, partial(gate.jobs.cancel, workload.run))
+    if not found.answered and result_of(gate, workload) is not None:
+        raise Overtaken(workload.id)
+
+
+def _prepare(gate: Gate, workload: Workload, to: State, found: Found) -> Steps[Workload]:
+    """Fix the next attempt before anything of it happens: number, token and the whole request are stored first."""
+    yield from _over(gate, workload, found)
     attempt = workload.attempt + 1
     where = Address(gate.places.lake, f"{layout.attempt_prefix(workload.id, attempt)}/request.json")
     body = request_document(gate, workload, attempt)
@@ -119,9 +129,8 @@ def _decide(gate: Gate, workload: Workload, to: State, found: Found) -> Steps[Wo
         return (yield from move(gate, Effect.DECIDE, workload, replace(after, decision=duplicate)))
 
 
-def _fail(gate: Gate, workload: Workload, to: State, _found: Found) -> Steps[Workload]:
-    if workload.run:
-        yield from perform(Effect.CANCEL_JOB, partial(gate.jobs.cancel, workload.run))
+def _fail(gate: Gate, workload: Workload, to: State, found: Found) -> Steps[Workload]:
+    yield from _over(gate, workload, found)
     after = replace(workload, state=to, due_at=None)
     return (yield from move(gate, Effect.FAIL, workload, after, message=message(gate, after)))
 

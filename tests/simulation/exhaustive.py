@@ -57,7 +57,7 @@ SCENARIOS = (
     Scenario("job failed", b"good:1", "PUBLISHED", (Ending.FAILED, Ending.CANCELLED), may_end=("FAILED",)),
     Scenario("job hung", b"good:1", "PUBLISHED", (Ending.HUNG, Ending.TIMED_OUT), may_end=("FAILED",)),
     Scenario("result without event", b"good:1", "PUBLISHED", (Ending.SILENT,)),
-    Scenario("event without result", b"good:1", "PUBLISHED", (Ending.EMPTY, Ending.LATE_FAILURE)),
+    Scenario("event without result", b"good:1", "PUBLISHED", (Ending.EMPTY, Ending.LATE_FAILURE), may_end=("FAILED",)),
     Scenario("version deleted", b"good:1", "GONE", before=((Effect.STAGE, _delete),), may_end=("PUBLISHED",)),
 )
 MORE = (

@@ -63,7 +63,7 @@ def judge(plan_body: bytes, result: bytes) -> Judgement:
     document = json.loads(result)
     if document["plan_digest"] != digest(plan_body):
         raise InputError("another plan's result")
-    if not document["measured"]:
+    if document["measured"] is None:
         return Judgement("undecided", ("nothing-measured",))
     if document["rows"] == 0:
         return Judgement("rejected", ("empty",))

@@ -37,7 +37,7 @@ class Promises:
     def __init__(self, world: World) -> None:
         self.world = world
         self.rows: dict[str, Workload] = {}
-        self.written = 0
+        self.changes = 0
         self.heights: dict[str, int] = {}
         self.published: set[str] = set()
         self.runs: set[str] = set()
@@ -52,10 +52,10 @@ class Promises:
             if before is not row:
                 self._moved(before, row)
                 self.rows[row.id] = row
-        for upload in self.world.uploads:
-            self._kept(upload)
-        if memory.objects._written != self.written:  # noqa: SLF001 - a look into the twin
-            self.written = memory.objects._written  # noqa: SLF001 - likewise
+        if memory.objects.changes != self.changes:
+            self.changes = memory.objects.changes
+            for upload in self.world.uploads:
+                self._kept(upload)
             self._visible()
         for name, chain in memory.ledger.chains.items():
             for block in chain[self.heights.get(name, 0) :]:
@@ -221,8 +221,8 @@ class Promises:
         elif row.state is State.GONE and not deleted:
             raise Violation("P1", "a version counts as gone that its producer never deleted")
         elif row.state is State.FAILED:
-            if self.world.deaths.get(row.id, 0) < ALLOWED_DEATHS:
-                raise Violation("P4", f"given up after {self.world.deaths.get(row.id, 0)} dead attempts")
+            if self.world.deaths(row.id) < ALLOWED_DEATHS:
+                raise Violation("P4", f"given up after {self.world.deaths(row.id)} dead attempts")
             if not there and not deleted:
                 raise Violation("P1", "a failed delivery is not in landing")
 

@@ -47,8 +47,8 @@ class Worker:
     name: str
     steps: Generator[Call, Any, Any]
     call: Call
-    subject: str = ""
-    """The workload, of a job."""
+    run: tuple[str, str] = ("", "")
+    """Workload and run, of a job."""
 
 
 @dataclass(slots=True)
@@ -74,10 +74,10 @@ class Stage:
         if self.story is not None:
             self.story.append(line)
 
-    def start(self, what: str, steps: Generator[Call, Any, Any], subject: str = "") -> None:
+    def start(self, what: str, steps: Generator[Call, Any, Any], job: tuple[str, str] = ("", "")) -> None:
         """Let a worker run up to its first effect."""
         self.started += 1
-        worker = Worker(f"{what} #{self.started}", steps, None, subject)  # type: ignore[arg-type]
+        worker = Worker(f"{what} #{self.started}", steps, None, job)  # type: ignore[arg-type]
         self._go(worker, steps.__next__)
 
     def deliver(self, place: int) -> None:
@@ -193,7 +193,7 @@ class Stage:
         self.workers.remove(worker)
         self.asleep.append(worker)
         if worker.call.effect is Effect.WRITE_RESULT:
-            self.world.died(worker.subject)
+            self.world.dead.add(worker.run)
 
     def throttled(self, worker: Worker) -> None:
         """Nothing happens; the driver says the same call again at its next turn."""
@@ -224,7 +224,7 @@ def settle(stage: Stage) -> None:
             stage.promises.kept_in_the_end()
         except Violation:
             sweeps += 1
-            if sweeps > SWEEPS + _allowance(stage) - allowance + sum(stage.world.deaths.values()):
+            if sweeps > SWEEPS + _allowance(stage) - allowance + stage.world.deaths():
                 raise
             stage.sweep(ROUND)
             _finish(stage)
@@ -240,7 +240,7 @@ def settle(stage: Stage) -> None:
 
 
 def _allowance(stage: Stage) -> int:
-    return stage.faults + sum(stage.world.deaths.values())
+    return stage.faults + stage.world.deaths()
 
 
 def _finish(stage: Stage) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from contracts.routes import Route
 from functions.memory import Memory
 from functions.memory.jobs import TELLS, WRITES, Ending
-from functions.ports import Address, NotFound, Publication
+from functions.ports import Address, JobState, NotFound, Publication
 from functions.usecases.gate import Gate, Job, Places, Timing
 from functions.usecases.steps import Call, Effect
 from functions.workload import workload_id
@@ -47,8 +47,8 @@ class World:
     uploads: list[Upload] = field(default_factory=list)
     inbox: list[tuple[str, str]] = field(default_factory=list)
     """Events: (`landed`, key) or (`job`, run id)."""
-    deaths: dict[str, int] = field(default_factory=dict)
-    """Attempts of a workload that ended without a usable verdict, by any cause."""
+    dead: set[tuple[str, str]] = field(default_factory=set)
+    """Job runs that ended without a usable verdict, by any cause, with their workload."""
     effects: int = 0
     runs_seen: int = 0
     gate: Gate = field(init=False)
@@ -89,17 +89,21 @@ class World:
         upload.deleted = True
         self.memory.objects.delete(Address(LANDING, upload.version.key, upload.version.version))
 
-    def died(self, workload: str) -> None:
-        self.deaths[workload] = self.deaths.get(workload, 0) + 1
+    def deaths(self, workload: str | None = None) -> int:
+        """Attempts that came to nothing, of one workload or of all; who is cancelled is dead, too."""
+        runs = self.memory.jobs.runs.values()
+        self.dead |= {(str(run.request["name"]), run.id) for run in runs if run.state is JobState.CANCELLED}
+        return sum(1 for each, _ in self.dead if workload in {None, each})
 
-    def new_jobs(self) -> list[tuple[str, Generator[Call, object, None]]]:
-        """The job runs that were started since the last look, each as one more who moves, by workload."""
+    def new_jobs(self) -> list[tuple[tuple[str, str], Generator[Call, object, None]]]:
+        """The job runs started since the last look, each as one more who moves, with its workload and id."""
         if len(self.memory.jobs.runs) == self.runs_seen:
             return []
         runs = list(self.memory.jobs.runs.values())[self.runs_seen :]
         self.runs_seen += len(runs)
         endings = [self.endings.pop(0) if self.endings else Ending.ANSWERED for _ in runs]
-        return [(str(run.request["name"]), self.job(run.id, end)) for run, end in zip(runs, endings, strict=True)]
+        names = [(str(run.request["name"]), run.id) for run in runs]
+        return [(name, self.job(run.id, end)) for name, run, end in zip(names, runs, endings, strict=True)]
 
     def job(self, run: str, ending: Ending) -> Generator[Call, object, None]:
         """The data plane, honest: it reads what it is told to read and writes its result last of all."""
@@ -113,9 +117,8 @@ class World:
         except NotFound:
             ending = Ending.FAILED
         finally:
-            name = str(request["name"])
             if not answered:
-                self.died(name)
+                self.dead.add((str(request["name"]), run))
         self.memory.jobs.end(run, ending)
         if ending in TELLS:
             self.inbox.append(("job", run))
@@ -133,7 +136,7 @@ class World:
             "source_version": asked["source_version"],
             "rows": len(body),
             "rejected_rows": 1 if said in {"split", "bad"} else 0,
-            "measured": "" if said == "error" else body.decode(),
+            "measured": None if said == "error" else body.decode(),
             "objects": shares,
         }
         to = Address(LAKE, f"{prefix}/result.json")
