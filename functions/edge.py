@@ -1,0 +1,109 @@
+"""What the handlers share: one gate for the life of a Lambda, and batches whose messages fail alone.
+
+A message fails alone: SQS gives it again, and after as many times as its queue allows puts it into the dead-letter
+queue. Why it failed stands in its log line under `reason` (a document that cannot be understood) or `error`, with the
+message's id; the metrics `Unintelligible` and `Failed` count both. A message of several records is failed after all of
+them were looked at, so that one bad record keeps none from being taken in.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from aws_lambda_powertools import Metrics
+from aws_lambda_powertools.metrics import MetricUnit
+
+from functions.bootstrap import bootstrap
+from functions.events import Decoded, JobMoved, Nothing, ObjectSeen, Unintelligible, decode
+from functions.logs import of_error, of_key
+from functions.settings import read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from aws_lambda_powertools import Logger
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+    from functions.usecases.gate import Gate
+
+NAMESPACE: Final = "Lakegate"
+
+
+class Remaining:
+    """How many seconds the invocation under way has left."""
+
+    def __init__(self) -> None:
+        self.context: LambdaContext | None = None
+
+    def __call__(self) -> float:
+        """Seconds; without an invocation, as many as one likes."""
+        return self.context.get_remaining_time_in_millis() / 1000 if self.context else float("inf")
+
+
+REMAINING: Final = Remaining()
+
+
+class HandlerError(Exception):
+    """What leaves a handler: the name of what went wrong, and none of its text."""
+
+
+@cache
+def gate() -> Gate:
+    """The gate of this Lambda, made at its first invocation."""
+    return bootstrap(read(os.environ), REMAINING)
+
+
+def metrics(function: str) -> Metrics:
+    """The metrics of one function: counted by service, never by key."""
+    return Metrics(namespace=NAMESPACE, service=function)
+
+
+def batch(
+    event: Mapping[str, Any], act: Callable[[Any], object], wanted: type[Decoded], log: Logger, count: Metrics
+) -> dict[str, Any]:
+    """Answer a batch of SQS: `act` on every hint of the wanted kind; the ids of the messages to be given again."""
+    failed = [record["messageId"] for record in event["Records"] if not _done(record, act, wanted, log, count)]
+    count.add_metric("Messages", MetricUnit.Count, len(event["Records"]))
+    count.add_metric("Failed", MetricUnit.Count, len(failed))
+    return {"batchItemFailures": [{"itemIdentifier": message} for message in failed]}
+
+
+def contained(act: Callable[[], Any], log: Logger) -> Any:  # noqa: ANN401 - as the act
+    """What an act answers. Whatever it raises is logged without its text, and leaves as a HandlerError."""
+    try:
+        return act()
+    except Exception as error:  # the runtime would log it whole, with what producers wrote
+        log.error("failed", extra=of_error(error))
+        raise HandlerError(type(error).__name__) from None
+
+
+def _done(record: Mapping[str, Any], act: Callable[[Any], object], wanted: type, log: Logger, count: Metrics) -> bool:
+    log.append_keys(message=record["messageId"])
+    try:
+        return all([_taken(hint, act, wanted, log, count) for hint in decode(record["body"])])
+    finally:
+        log.remove_keys(["message"])
+
+
+def _taken(hint: Decoded, act: Callable[[Any], object], wanted: type, log: Logger, count: Metrics) -> bool:
+    if isinstance(hint, Nothing):
+        return True
+    if not isinstance(hint, wanted):
+        reason = hint.reason if isinstance(hint, Unintelligible) else "misrouted"
+        log.error("unintelligible", extra={"reason": str(reason), "at": getattr(hint, "path", "$")})
+        count.add_metric("Unintelligible", MetricUnit.Count, 1)
+        return False
+    try:
+        contained(lambda: act(hint), log)
+    except HandlerError:
+        return False
+    log.info("taken", extra=_said(hint))
+    return True
+
+
+def _said(hint: object) -> Mapping[str, str]:
+    if isinstance(hint, ObjectSeen):
+        return of_key(hint.key)
+    return {"run": hint.job_run, "run_state": hint.state} if isinstance(hint, JobMoved) else {}
