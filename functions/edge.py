@@ -2,7 +2,7 @@
 
 A message fails alone: SQS gives it again, and after as many times as its queue allows puts it into the dead-letter
 queue. Why it failed stands in its log line under `reason` (a document that cannot be understood) or `error`, with the
-message's id; the metrics `Unintelligible` and `Failed` count both. A message of several records is failed after all of
+message's id; the metrics `Unintelligible` and `Errors` count them. A message of several records is failed after all of
 them were looked at, so that one bad record keeps none from being taken in.
 """
 
@@ -70,21 +70,23 @@ def batch(
     return {"batchItemFailures": [{"itemIdentifier": message} for message in failed]}
 
 
-def contained(act: Callable[[], Any], log: Logger) -> Any:  # noqa: ANN401 - as the act
+def contained(act: Callable[[], Any], log: Logger, count: Metrics) -> Any:  # noqa: ANN401 - as the act
     """What an act answers. Whatever it raises is logged without its text, and leaves as a HandlerError."""
     try:
         return act()
-    except Exception as error:  # the runtime would log it whole, with what producers wrote
-        log.error("failed", extra=of_error(error))
+    except Exception as error:  # noqa: BLE001 - the runtime would log it whole, with what producers wrote
+        log.error("failed", extra=of_error(error))  # noqa: TRY400 - its traceback repeats that text
+        count.add_metric("Errors", MetricUnit.Count, 1)
         raise HandlerError(type(error).__name__) from None
 
 
 def _done(record: Mapping[str, Any], act: Callable[[Any], object], wanted: type, log: Logger, count: Metrics) -> bool:
-    log.append_keys(message=record["messageId"])
+    log.append_keys(message_id=record["messageId"])
     try:
-        return all([_taken(hint, act, wanted, log, count) for hint in decode(record["body"])])
+        taken = [_taken(hint, act, wanted, log, count) for hint in decode(record["body"])]
+        return all(taken)
     finally:
-        log.remove_keys(["message"])
+        log.remove_keys(["message_id"])
 
 
 def _taken(hint: Decoded, act: Callable[[Any], object], wanted: type, log: Logger, count: Metrics) -> bool:
@@ -96,7 +98,7 @@ def _taken(hint: Decoded, act: Callable[[Any], object], wanted: type, log: Logge
         count.add_metric("Unintelligible", MetricUnit.Count, 1)
         return False
     try:
-        contained(lambda: act(hint), log)
+        contained(lambda: act(hint), log, count)
     except HandlerError:
         return False
     log.info("taken", extra=_said(hint))

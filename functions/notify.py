@@ -22,7 +22,7 @@ LOG, METRICS = logger("notify"), metrics("notify")
 def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     """Send what waits in the outbox; what could not be sent waits on."""
     REMAINING.context = context
-    troubles = contained(lambda: run(notify(gate()), gate().clock), LOG)
+    troubles = contained(lambda: run(notify(gate()), gate().clock), LOG, METRICS)
     for trouble in troubles:
         LOG.error("unsent", extra=of_error(trouble))
     METRICS.add_metric("Unsent", MetricUnit.Count, len(troubles))

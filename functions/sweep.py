@@ -22,7 +22,7 @@ LOG, METRICS = logger("sweep"), metrics("sweep")
 def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     """One sweep; what it met with is logged and counted, and kept nothing else from being swept."""
     REMAINING.context = context
-    swept = contained(lambda: run(sweep(gate()), gate().clock), LOG)
+    swept = contained(lambda: run(sweep(gate()), gate().clock), LOG, METRICS)
     for trouble in swept.troubles:
         LOG.error("trouble", extra=of_error(trouble))
     METRICS.add_metric("LookedAt", MetricUnit.Count, swept.looked_at)

@@ -34,7 +34,7 @@ from contracts.ledger import (
 
 ROOT = Path(__file__).parents[2]
 VECTORS = json.loads((ROOT / "tests/unit/data/ledger/vectors.json").read_text())
-SCHEMA = json.loads((ROOT / "contracts/schemas/block-1.json").read_text())
+SCHEMA = json.loads((ROOT / "contracts/schemas/block.json").read_text())
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
 counts = st.integers(0, MAX_INTEGER)
