@@ -114,3 +114,5 @@ class Check:
     """What is wanted, in words, for tables and reasons."""
     skip: str | None = None
     """Why nothing can be measured; the check is then only named."""
+    of_present: bool = False
+    """Whether the number is taken over the rows where the check's fields are present, instead of over all rows."""

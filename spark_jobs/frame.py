@@ -1,7 +1,8 @@
 """The narrow frame: all that any check needs of the delivery, a few bits a row, read from the file once.
 
-Predicates become boolean columns (`p0`, `p1`, …), keys and numbers keep their values (`vc0`). The frame is kept in memory and,
-past that, on disk: it is small, several passes need it, and filling it is the only parsing of the file. The **census** fills it.
+Each predicate is one bit of a few whole numbers (`m0`, `m1`, …; set where the predicate does not hold), keys and numbers keep
+their values (`vc0`). The frame is kept in memory and, past that, on disk: it is small, several passes need it, and filling it is
+the only parsing of the file. The **census** fills it. Read back, each predicate is a boolean column again (`p0`, `p1`, …).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from pyspark import StorageLevel
 from pyspark.errors import PySparkException
+from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
 from contracts.check import Metric
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from py4j.java_gateway import JVMView
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from contracts.check import Check
     from contracts.plan import Plan
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     from spark_jobs.read import Delivery
 
 UNUSABLE = "the rule's own values cannot be used by the engine (a pattern, a bound or a list entry)"
+MASK_BITS = 62
+"""Predicates in one whole number of 64 bits."""
 OVER_VALUES = {Metric.DUPLICATE_ROWS, Metric.DISTINCT_SHARE, Metric.MEAN, Metric.DEVIATION}
 """Metrics of the values present, not of rows."""
 
@@ -66,7 +70,10 @@ class Census:
 class Narrow:
     """The kept frame and the names of its columns."""
 
+    packed: DataFrame
+    """What is kept."""
     frame: DataFrame
+    """The same with a boolean column for each predicate."""
     predicates: dict[Predicate, str]
     errors: dict[Predicate, str]
     """Predicates that cannot be evaluated, with the reason: their checks are errors, all others are answered."""
@@ -100,8 +107,10 @@ def narrow(spark: SparkSession, plan: Plan, delivery: Delivery, checks: tuple[Ch
         "malformed",
         *sorted({name for each in values.values() for name in each}),
     ]
-    frame = delivery.frame.select(*map(F.col, kept), *(column.alias(names[each]) for each, column in columns.items()))
-    return Narrow(frame.persist(StorageLevel.MEMORY_AND_DISK), names, errors, values)
+    masks = _masks(list(columns.values()))
+    packed = delivery.frame.select(*map(F.col, kept), *masks).persist(StorageLevel.MEMORY_AND_DISK)
+    unpacked = [f"m{at // MASK_BITS} & {1 << at % MASK_BITS}L = 0 AS p{at}" for at in range(len(columns))]
+    return Narrow(packed, packed.selectExpr("*", *unpacked), names, errors, values)
 
 
 def census(narrowed: Narrow, delivery: Delivery) -> Census:
@@ -113,7 +122,7 @@ def census(narrowed: Narrow, delivery: Delivery) -> Census:
         for number, names in enumerate(narrowed.values.values())
     ]
     counts = [F.count(F.lit(1)).alias("lines"), F.sum("bytes").alias("bytes"), F.min("id").alias("first")]
-    counted = narrowed.frame.groupBy("part", task, reason).agg(*counts, *whole).collect()
+    counted = narrowed.packed.groupBy("part", task, reason).agg(*counts, *whole).collect()
     _account_for_bytes(delivery.sizes, [(row["part"], row["bytes"]) for row in counted])
     before = _lines_before([(row["part"], row["task"], row["lines"]) for row in counted])
     present = {
@@ -123,6 +132,15 @@ def census(narrowed: Narrow, delivery: Delivery) -> Census:
     found = Census(sum(row["lines"] for row in counted if row["reason"] is not None), (), before, present)
     bad = [(row["reason"], row["lines"], found.line(row["part"], row["first"])) for row in counted if row["reason"]]
     return replace(found, malformed=tuple(_by_reason(bad)))
+
+
+def _masks(columns: list[Column]) -> list[Column]:
+    """Whole numbers with one bit for each predicate, set where it does not hold: a good row's are all zero."""
+    bits = [
+        F.when(column, F.lit(0)).otherwise(F.lit(1 << at % MASK_BITS)).cast("long") for at, column in enumerate(columns)
+    ]
+    groups = [bits[start : start + MASK_BITS] for start in range(0, len(bits), MASK_BITS)]
+    return [reduce(Column.bitwiseOR, group).alias(f"m{number}") for number, group in enumerate(groups)]
 
 
 def _usable(

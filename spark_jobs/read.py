@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own docu
 
 from contracts.errors import InputError
 from contracts.result import Columns
+from contracts.types import GRAMMARS
 from spark_jobs.header import HEAD, UnreadableError, columns_of, first_line
 from spark_jobs.records import cell, fold_lines, split_records
 from spark_jobs.store import store_for
@@ -57,7 +58,8 @@ def open_delivery(spark: SparkSession, plan: Plan, request: Request) -> Delivery
     else:
         columns = columns_of(lines[0], plan)
     frames = [_lines(spark, plan, part.uri, number) for number, part in enumerate(request.parts)]
-    records = split_records(reduce(DataFrame.union, frames), plan.csv, len(columns.found))
+    grammars = {field.name: GRAMMARS[field.type].pattern for field in plan.fields}
+    records = split_records(reduce(DataFrame.union, frames), plan.csv, [grammars.get(name) for name in columns.found])
     marked = records.withColumn("no_record", _no_record(lines[0] if plan.csv.header else None, len(columns.found)))
     return Delivery(_named(marked, plan, columns), columns, tuple(part.size for part in request.parts))
 
@@ -100,12 +102,20 @@ def _without_bom() -> Column:
 def _named(records: DataFrame, plan: Plan, columns: Columns) -> DataFrame:
     place = {name: position for position, name in enumerate(columns.found)}
     texts = [
-        (cell(place[field.name], plan.csv.null_values) if field.name in place else F.lit(None).cast("string")).alias(
-            field.alias
-        )
-        for field in plan.fields
+        f"{cell(place[each.name])} AS {each.alias}" if each.name in place else f"string(NULL) AS {each.alias}"
+        for each in plan.fields
     ]
-    extras = [cell(place[name], ()).alias(f"x{number}") for number, name in enumerate(columns.extra)]
-    kept = [F.col(name) for name in ("part", "id", "bytes", "no_record", "malformed")]
-    named = records.select(*kept, F.col("text").alias("line"), *texts, *extras)
-    return named.select(F.col("*"), *[typed_value(field).alias(value_name(field.alias)) for field in plan.fields])
+    extras = [f"{cell(place[name])} AS x{number}" for number, name in enumerate(columns.extra)]
+    kept = ("part", "id", "bytes", "no_record", "plain", "malformed", "text AS line")
+    named = _with_nulls(records.selectExpr(*kept, *texts, *extras), plan)
+    return named.selectExpr("*", *[f"{typed_value(field)} AS {value_name(field.alias)}" for field in plan.fields])
+
+
+def _with_nulls(named: DataFrame, plan: Plan) -> DataFrame:
+    """Texts that the contract declares to mean null become null."""
+    if not plan.csv.null_values:
+        return named
+    nulls = list(plan.csv.null_values)
+    return named.withColumns(
+        {each.alias: F.when(~F.col(each.alias).isin(nulls), F.col(each.alias)) for each in plan.fields}
+    )

@@ -30,6 +30,9 @@ CHARSETS = {
 }
 """Encodings a contract may declare, with Java's names; in all of them a line feed is the byte 10."""
 
+_PLAIN_DELIMITERS = ",;\t|"
+"""Characters that no grammar of a typed value uses."""
+
 _NUL = "\x00"
 _NEXT = _NUL + ","
 """Stands for a delimiter outside quotes; no text holds it, because a record with a NUL is malformed."""
@@ -37,24 +40,29 @@ _QUOTED = _NUL + "q"
 """Stands before a value that was quoted."""
 
 
-def split_records(lines: DataFrame, csv: Csv, width: int) -> DataFrame:
-    """Add to lines (`value`) the columns `malformed` (a reason or null), `quoted` and `values` (`width` texts, or null)."""
-    quote, pieces = F.lit(csv.quote), F.col("pieces")
+def split_records(lines: DataFrame, csv: Csv, patterns: list[str | None]) -> DataFrame:
+    """Add to lines (`value`) the columns `text`, `plain`, `malformed` (a reason or null), `quoted` and `values` (texts or null).
+
+    `patterns` are the grammars of the values a record should have, in order; None where any text will do. A `plain` record is
+    one whose every value keeps to its grammar: one expression tells so for nearly all lines, and they need no second look.
+    """
+    pieces = F.col("pieces")
     text = lines.withColumn("text", _chomped(_decoded(csv)))
-    judged = text.withColumn("malformed", _unusable(csv)).withColumn("quoted", F.col("text").contains(csv.quote))
-    in_quotes = F.col("malformed").isNull() & F.col("quoted")
-    pieced = judged.withColumn("pieces", F.when(in_quotes, F.split("text", _literal(csv.quote), -1)))
+    plain = text.withColumn("plain", _is_plain(csv, patterns))
+    judged = plain.withColumn("malformed", F.when(~F.col("plain"), _unusable(csv)))
+    quoted = judged.withColumn(
+        "quoted", ~F.col("plain") & F.col("malformed").isNull() & F.col("text").contains(csv.quote)
+    )
+    pieced = quoted.withColumn("pieces", F.when(F.col("quoted"), F.split("text", _literal(csv.quote), -1)))
     checked = pieced.withColumn("malformed", F.coalesce("malformed", F.when(_misquoted(pieces, csv), F.lit("quotes"))))
-    valued = checked.withColumn("values", F.when(F.col("malformed").isNull(), _values(pieces, quote, csv)))
-    counted = F.coalesce("malformed", F.when(F.size("values") != width, F.lit("fields")))
+    valued = checked.withColumn("values", F.when(F.col("malformed").isNull(), _values(pieces, csv)))
+    counted = F.coalesce("malformed", F.when(~F.col("plain") & (F.size("values") != len(patterns)), F.lit("fields")))
     return valued.withColumn("malformed", counted).drop("pieces", "value")
 
 
-def cell(position: int, null_values: tuple[str, ...]) -> Column:
-    """The text at a position of `values`; null where the record is malformed, the value is empty and unquoted, or means null."""
-    text = F.when(F.col("malformed").isNull(), F.col("values")[position])
-    present = F.col("quoted") | (text != "")
-    return F.when(present & ~text.isin(list(null_values)) if null_values else present, text)
+def cell(position: int) -> str:
+    """The text at a position of `values`, in SQL; null where the record is malformed or the value is empty and unquoted."""
+    return f"CASE WHEN malformed IS NULL AND (quoted OR values[{position}] != '') THEN values[{position}] END"
 
 
 def fold_lines(lines: DataFrame, quote: str) -> DataFrame:
@@ -82,6 +90,9 @@ def fold_lines(lines: DataFrame, quote: str) -> DataFrame:
 
 
 def _decoded(csv: Csv) -> Column:
+    """UTF-8 is what Spark's texts are made of: those bytes are taken as they are and judged later."""
+    if csv.encoding.startswith("utf-8"):
+        return F.col("value")
     return F.decode(F.col("value").cast("binary"), CHARSETS[csv.encoding])
 
 
@@ -89,13 +100,24 @@ def _chomped(text: Column) -> Column:
     return F.when(text.endswith("\r"), text.substr(F.lit(1), F.length(text) - 1)).otherwise(text)
 
 
+def _is_plain(csv: Csv, patterns: list[str | None]) -> Column:
+    """Whether the record matches the grammars of its values joined by delimiters; bytes that are no UTF-8 read as U+FFFD."""
+    if csv.delimiter not in _PLAIN_DELIMITERS:
+        return F.lit(False)
+    anything = rf"[^{_literal(csv.delimiter)}{_literal(csv.quote)}\x00\ufffd]*+"
+    record = _literal(csv.delimiter).join(anything if each is None else f"(?:{each})?+" for each in patterns)
+    return (F.octet_length("value") <= LONGEST_RECORD) & F.col("text").rlike(rf"\A{record}\z")
+
+
 def _unusable(csv: Csv) -> Column:
     """Why the line cannot be read as text at all; a decoder writes U+FFFD where bytes are none of its encoding."""
-    whole = F.col("text").contains("\ufffd") & ~F.col("value").contains("\ufffd")
+    text = F.col("text")
+    is_utf_8 = csv.encoding.startswith("utf-8")
+    foreign = F.decode(text.cast("binary"), "UTF-8") != text if is_utf_8 else text.contains("\ufffd")
     return (
         F.when(F.octet_length("value") > LONGEST_RECORD, "too_long")
-        .when(F.col("text").contains(_NUL), "nul")
-        .when(whole if csv.encoding.startswith("utf-8") else F.col("text").contains("\ufffd"), "encoding")
+        .when(text.contains(_NUL), "nul")
+        .when(foreign, "encoding")
     )
 
 
@@ -111,8 +133,8 @@ def _misquoted(pieces: Column, csv: Csv) -> Column:
     return (last % 2 == 1) | F.exists(F.transform(pieces, is_bad), lambda bad: bad)
 
 
-def _values(pieces: Column, quote: Column, csv: Csv) -> Column:
-    last = F.size(pieces) - 1
+def _values(pieces: Column, csv: Csv) -> Column:
+    last, quote = F.size(pieces) - 1, F.lit(csv.quote)
 
     def spelled(piece: Column, at: Column) -> Column:
         outside = F.concat(

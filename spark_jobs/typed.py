@@ -33,13 +33,19 @@ def value_name(alias: str) -> str:
     return f"v{alias}"
 
 
-def typed_value(field: PlanField) -> Column:
-    """The field's value, null where its text is none of its type."""
-    grammar, text = GRAMMARS[field.type], F.col(field.alias)
-    value = F.expr(f"try_cast({field.alias} AS {SQL_TYPES[grammar.cast]})")
+def typed_value(field: PlanField) -> str:
+    """The field's value, in SQL made of generated names and our own patterns; null where its text is none of its type.
+
+    The text of a `plain` record was matched already, with those of its neighbours.
+    """
+    grammar = GRAMMARS[field.type]
+    value = f"try_cast({field.alias} AS {SQL_TYPES[grammar.cast]})"
     if grammar.cast is Cast.DOUBLE:
-        value = F.when(F.abs(value) < float("inf"), value)
-    return value if grammar.pattern is None else F.when(text.rlike(rf"\A(?:{grammar.pattern})\z"), value)
+        value = f"nullif(nullif({value}, double('infinity')), double('-infinity'))"
+    if grammar.pattern is None:
+        return value
+    pattern = grammar.pattern.replace("\\", "\\\\")
+    return f"CASE WHEN plain OR {field.alias} RLIKE '\\\\A(?:{pattern})\\\\z' THEN {value} END"
 
 
 def literal(field: PlanField, text: str) -> Column:

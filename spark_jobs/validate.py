@@ -119,7 +119,7 @@ def _measured(spark: SparkSession, plan: Plan, request: Request, answer: Result,
         failed = tuple(check for check in checks if check.id in bad) if plan.policy.samples else ()
         samples = samples_of(plan, delivery, narrowed, counted, failed)
         explained = tuple(replace(each, samples=samples.get(each.check, ())) for each in measurements)
-    narrowed.frame.unpersist()
+    narrowed.packed.unpersist()
     return replace(answer, measurements=explained)
 
 
