@@ -21,7 +21,7 @@ from functions.logs import of_error, of_key
 from functions.settings import read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from aws_lambda_powertools import Logger
     from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -78,6 +78,14 @@ def contained(act: Callable[[], Any], log: Logger, count: Metrics) -> Any:  # no
         log.error("failed", extra=of_error(error))  # noqa: TRY400 - its traceback repeats that text
         count.add_metric("Errors", MetricUnit.Count, 1)
         raise HandlerError(type(error).__name__) from None
+
+
+def told(what: str, troubles: Sequence[BaseException], log: Logger, count: Metrics) -> int:
+    """Log and count what a use case met with and went on from."""
+    for trouble in troubles:
+        log.error(what, extra=of_error(trouble))
+    count.add_metric(what, MetricUnit.Count, len(troubles))
+    return len(troubles)
 
 
 def _done(record: Mapping[str, Any], act: Callable[[Any], object], wanted: type, log: Logger, count: Metrics) -> bool:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from aws_lambda_powertools.metrics import MetricUnit
-
-from functions.edge import REMAINING, contained, gate, metrics
-from functions.logs import logger, of_error
+from functions.edge import REMAINING, contained, gate, metrics, told
+from functions.logs import logger
 from functions.usecases.notify import notify
 from functions.usecases.steps import run
 
@@ -23,7 +21,4 @@ def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     """Send what waits in the outbox; what could not be sent waits on."""
     REMAINING.context = context
     troubles = contained(lambda: run(notify(gate()), gate().clock), LOG, METRICS)
-    for trouble in troubles:
-        LOG.error("unsent", extra=of_error(trouble))
-    METRICS.add_metric("Unsent", MetricUnit.Count, len(troubles))
-    return {"unsent": len(troubles)}
+    return {"unsent": told("Unsent", troubles, LOG, METRICS)}

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.metrics import MetricUnit
 
-from functions.edge import REMAINING, contained, gate, metrics
-from functions.logs import logger, of_error
+from functions.edge import REMAINING, contained, gate, metrics, told
+from functions.logs import logger
 from functions.usecases.steps import run
 from functions.usecases.sweep import sweep
 
@@ -23,8 +23,5 @@ def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     """One sweep; what it met with is logged and counted, and kept nothing else from being swept."""
     REMAINING.context = context
     swept = contained(lambda: run(sweep(gate()), gate().clock), LOG, METRICS)
-    for trouble in swept.troubles:
-        LOG.error("trouble", extra=of_error(trouble))
     METRICS.add_metric("LookedAt", MetricUnit.Count, swept.looked_at)
-    METRICS.add_metric("Troubles", MetricUnit.Count, len(swept.troubles))
-    return {"looked_at": swept.looked_at, "troubles": len(swept.troubles)}
+    return {"looked_at": swept.looked_at, "troubles": told("Troubles", swept.troubles, LOG, METRICS)}

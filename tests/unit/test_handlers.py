@@ -202,7 +202,7 @@ def test_what_could_not_be_sent_is_logged_and_counted(stand: Stand, monkeypatch:
     monkeypatch.setattr(stand.memory.notifier, "send", full)
 
     assert call(notify.handler, {}) == {"unsent": 1}
-    assert [(line["error"], line["said"]) for line in stand.lines() if line["message"] == "unsent"] == [
+    assert [(line["error"], line["said"]) for line in stand.lines() if line["message"] == "Unsent"] == [
         ("Throttled", "PutEvents: ThrottlingException")
     ]
 

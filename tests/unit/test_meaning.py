@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,6 +11,8 @@ from contracts.codec import canonical
 from contracts.errors import InputError
 from contracts.model import Duplicates, Policy
 from contracts.plan import Plan
+from contracts.result import Result
+from contracts.verdict import Verdict
 from functions import meaning
 from functions.meaning import MAX_REASON, MAX_REASONS, MEANING
 from functions.usecases.gate import Terms
@@ -49,37 +51,29 @@ def test_an_empty_object_may_be_promised() -> None:
     assert MEANING.door(with_policy(allow_empty=True), 0, b"") == ()
 
 
-class Told:
-    """A verdict with more to say than a row holds."""
-
-    class verdict:  # noqa: N801 - stands in for a value
-        value = "rejected"
-
-    class reason:  # noqa: N801 - stands in for a value
-        id = "amount/min"
-        message = "x" * 2 * MAX_REASON
-
-    reasons = (reason,) * 2 * MAX_REASONS
+LONG = SimpleNamespace(id="amount/min", message="x" * 2 * MAX_REASON)
+TOLD = SimpleNamespace(verdict=Verdict.REJECTED, reasons=(LONG,) * 2 * MAX_REASONS)
 
 
-def test_the_verdict_is_that_of_the_contracts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Verdict and reasons are those of contracts/verdict, cut to what a row can hold."""
-    monkeypatch.setattr("contracts.verdict.judge", lambda _plan, _result: Told)
-    monkeypatch.setattr("contracts.plan.validate", lambda _name, _document: None)
-    monkeypatch.setattr("contracts.result.validate", lambda _name, _document: None)
-    result = {"workload": "w", "attempt": 1, "plan_digest": "p", "source_version": "v", "rows": 1}
-    judged = MEANING.judge(BYTES, json.dumps(result).encode())
+def test_the_verdict_is_that_of_the_contracts() -> None:
+    """An answer that reports no rows is rejected, for the reason that contracts/verdict gives."""
+    judged = MEANING.judge(BYTES, canonical(Result("w", 1, PLAN.digest, "v", 0)))
 
-    assert ("rejected", MAX_REASONS, {MAX_REASON}) == (
-        judged.verdict,
-        len(judged.reasons),
-        set(map(len, judged.reasons)),
-    )
+    assert (judged.verdict, judged.reasons) == ("rejected", ("file/rows: the delivery holds no rows",))
 
 
-@pytest.mark.parametrize(("plan", "result"), [(b"{", b"{}"), (BYTES, b""), (b"\xff", b"{}"), (b"[" * 100_000, b"{}")])
-def test_what_is_no_json_is_an_input_error(plan: bytes, result: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bytes that are no document are refused in our own words, not Python's."""
-    monkeypatch.setattr("contracts.plan.validate", lambda _name, _document: None)
+def test_reasons_are_cut_to_what_a_row_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much a verdict has to say, the row of its workload stays far below what DynamoDB takes."""
+    monkeypatch.setattr("contracts.verdict.judge", lambda _plan, _result: TOLD)
+    reasons = MEANING.judge(BYTES, canonical(Result("w", 1, PLAN.digest, "v", 1))).reasons
+
+    assert (MAX_REASONS, {MAX_REASON}) == (len(reasons), set(map(len, reasons)))
+
+
+@pytest.mark.parametrize(
+    ("plan", "result"), [(b"{", b"{}"), (BYTES, b""), (b"\xff", b"{}"), (b"[" * 100_000, b"{}"), (BYTES, b"{}")]
+)
+def test_what_is_no_document_is_an_input_error(plan: bytes, result: bytes) -> None:
+    """Bytes that are no document, or break its schema, are refused in our own words, not Python's."""
     with pytest.raises(InputError):
         meaning.judge(plan, result)
