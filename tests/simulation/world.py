@@ -57,7 +57,18 @@ class World:
         m = self.memory
         places = Places(LANDING, LAKE, Job("app", "role", "s3://code/validate.py"))
         self.gate = Gate(
-            m.objects, m.registry, m.rows, m.rows, m.rows, m.ledger, m.jobs, m.notifier, m.clock, MEANING, places, TIMING
+            m.objects,
+            m.registry,
+            m.rows,
+            m.rows,
+            m.rows,
+            m.ledger,
+            m.jobs,
+            m.notifier,
+            m.clock,
+            MEANING,
+            places,
+            TIMING,
         )
         for version, body in PLANS.items():
             m.objects.put(Address(LAKE, f"plans/{DIGESTS[version]}.json"), body)
@@ -102,7 +113,7 @@ class World:
         try:
             asked = json.loads(self.memory.objects.read(Address(LAKE, uri.removeprefix(f"s3://{LAKE}/"))))
             if ending in WRITES:
-                answered = yield from self._write_result(asked)
+                answered = yield from self._write_result(asked, confused=ending is Ending.CONFUSED)
         except NotFound:
             ending = Ending.FAILED
         finally:
@@ -112,7 +123,7 @@ class World:
         if ending in TELLS:
             self.inbox.append(("job", run))
 
-    def _write_result(self, asked: dict[str, object]) -> Generator[Call, object, bool]:
+    def _write_result(self, asked: dict[str, object], *, confused: bool) -> Generator[Call, object, bool]:
         part = asked["parts"][0]["uri"].removeprefix(f"s3://{LAKE}/")  # type: ignore[index]
         body = self.memory.objects.read(Address(LAKE, part))
         prefix = str(asked["output_uri"]).removeprefix(f"s3://{LAKE}/")
@@ -128,10 +139,12 @@ class World:
             "measured": None if said == "error" else body.decode(),
             "objects": shares,
         }
+        if confused:
+            result |= {"source_version": "another", "measured": "good:another", "objects": []}
         to = Address(LAKE, f"{prefix}/result.json")
         put = partial(self.memory.objects.put, to, json.dumps(result, sort_keys=True).encode(), absent=True)
         yield Call(Effect.WRITE_RESULT, put)
-        return said != "error"
+        return said != "error" and not confused
 
     def _split(self, prefix: str, body: bytes) -> list[dict[str, object]]:
         shares = []
