@@ -26,17 +26,19 @@ class Ending(StrEnum):
     EMPTY = "succeeds without a result"
     FAILED = "fails without a result"
     LATE_FAILURE = "writes its result, then fails"
+    CONFUSED = "answers for another delivery and succeeds"
     CANCELLED = "is cancelled from outside"
     TIMED_OUT = "runs into its own time limit"
     HUNG = "never ends"
 
 
-WRITES = frozenset({Ending.ANSWERED, Ending.SILENT, Ending.LATE_FAILURE})
+WRITES = frozenset({Ending.ANSWERED, Ending.SILENT, Ending.LATE_FAILURE, Ending.CONFUSED})
 TELLS = frozenset(Ending) - {Ending.SILENT, Ending.HUNG}
 ENDS_IN: dict[Ending, JobState] = {
     Ending.ANSWERED: JobState.SUCCESS,
     Ending.SILENT: JobState.SUCCESS,
     Ending.EMPTY: JobState.SUCCESS,
+    Ending.CONFUSED: JobState.SUCCESS,
     Ending.FAILED: JobState.FAILED,
     Ending.LATE_FAILURE: JobState.FAILED,
     Ending.CANCELLED: JobState.CANCELLED,

@@ -24,6 +24,8 @@ class MemoryRows:
         self.weather = weather
         self._lag = timedelta(seconds=lag)
         self.rows: dict[str, Workload] = {}
+        self.changes = 0
+        """Counts every write of a row: for tests that look again only when something changed."""
         self.contents: dict[str, str] = {}
         self.messages: dict[str, Message] = {}
         self._cursors: dict[str, str | None] = {}
@@ -108,6 +110,7 @@ class MemoryRows:
     def write(self, workload: Workload) -> None:
         """Replace a row; its place in the index follows later."""
         self.rows[workload.id] = workload
+        self.changes += 1
         self._late_due.append((self.clock.now() + self._lag, workload.id, workload.due_at))
 
     def post(self, message: Message) -> None:

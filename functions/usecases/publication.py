@@ -152,7 +152,7 @@ def _block(
         kind=BlockKind.PUBLISHED if workload.state is State.PUBLISHED else BlockKind.QUARANTINED,
         height=head.height + 1,
         previous=head.digest,
-        system_time=gate.clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        system_time=gate.clock.now().isoformat(timespec="microseconds").replace("+00:00", "Z"),
         chain=pin.chain,
         workload=workload.id,
         contract_version=pin.version,

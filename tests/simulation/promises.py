@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from contracts.ledger import digest, verify
+from contracts.ledger import verify
 from contracts.workflow import PUSH, State
 from functions.usecases.layout import manifest_key
 from functions.workload import TERMINAL, replay_id
@@ -37,7 +37,7 @@ class Promises:
     def __init__(self, world: World) -> None:
         self.world = world
         self.rows: dict[str, Workload] = {}
-        self.changes = 0
+        self.changes = self.row_changes = 0
         self.heights: dict[str, int] = {}
         self.published: set[str] = set()
         self.runs: set[str] = set()
@@ -47,11 +47,13 @@ class Promises:
     def hold(self) -> None:
         """Raise Violation if any safety promise is broken now."""
         memory = self.world.memory
-        for row in memory.rows.rows.values():
-            before = self.rows.get(row.id)
-            if before is not row:
-                self._moved(before, row)
-                self.rows[row.id] = row
+        if memory.rows.changes != self.row_changes:
+            self.row_changes = memory.rows.changes
+            for row in memory.rows.rows.values():
+                before = self.rows.get(row.id)
+                if before is not row:
+                    self._moved(before, row)
+                    self.rows[row.id] = row
         if memory.objects.changes != self.changes:
             self.changes = memory.objects.changes
             for upload in self.world.uploads:
@@ -163,6 +165,8 @@ class Promises:
             raise Violation("P3", f"a block stands for a workload that is {row.state}")
         if (block.plan, block.contract_version, block.verdict) != (row.pin.plan, row.pin.version, row.decision.verdict):
             raise Violation("P21", "the block tells of another contract or verdict than the row")
+        if row.pin.status == "retired" and row.decision.verdict in ACCEPTED:
+            raise Violation("P21", "a retired contract accepted something")
         if not self.places(row.id) and replay_id(row.id) not in self.world.memory.rows.rows:
             raise Violation("P3", "a block stands for bytes that are nowhere")
         self._true(row)
@@ -218,6 +222,8 @@ class Promises:
                 raise Violation("P1", "the bytes at rest are not those that landed")
             if len(shares) > 1 and not self._landed(row).startswith(b"split"):
                 raise Violation("P8", "one delivery is in accepted and in quarantine")
+        elif row.state is State.GONE and row.staged is not None:
+            raise Violation("P1", "a version counts as gone that was staged")
         elif row.state is State.GONE and not deleted:
             raise Violation("P1", "a version counts as gone that its producer never deleted")
         elif row.state is State.FAILED:
@@ -229,7 +235,8 @@ class Promises:
     def _staging_is_empty(self) -> None:
         rows = self.world.memory.rows.rows
         for key in self.world.memory.objects.current(LAKE, "staging/"):
-            if rows[key.split("/")[1]].state is not State.FAILED:
+            row = rows.get(key.split("/")[1])
+            if row is None or row.state is not State.FAILED:
                 raise Violation("P4", "a staging copy was left behind")
 
     def _ledger_and_lake_agree(self) -> None:
@@ -238,7 +245,7 @@ class Promises:
         if chained != {row.id for row in memory.rows.rows.values() if row.state in TERMINAL}:
             raise Violation("P3", "the ledger does not tell of every delivery at rest")
         for name, chain in memory.ledger.chains.items():
-            if verify(chain, digest(chain[-1])) or memory.ledger.head(name).digest != digest(chain[-1]):
+            if verify(chain, memory.ledger.head(name).digest):
                 raise Violation("P3", "the chain does not hold")
             self._manifest_is_whole(name)
 

@@ -74,6 +74,8 @@ def _moves(stage: Stage, _choices: Choices, crowd: int, acts: int) -> list[Calla
         return []
     if len(stage.workers) < crowd:
         moves.append(_sweep)
+        if stage.world.memory.rows.messages:
+            moves.append(_notify)
     return moves + ([_wake] if stage.asleep else [])
 
 
@@ -140,7 +142,7 @@ def _notify(stage: Stage, _choices: Choices) -> None:
     stage.notify()
 
 
-ACTS = (_upload, _delete, _publish, _retire, _replay, _notify, _upload)
+ACTS = (_upload, _delete, _publish, _retire, _replay, _upload)
 
 
 def _seen(stage: Stage) -> int:

@@ -140,9 +140,9 @@ class Stage:
             if not isinstance(trouble, PortError | InputError):
                 raise Violation("P4", f"{worker.name} raised {trouble!r}") from trouble
             self.tell(f"{worker.name} ends with {trouble!r}")
-        except (AssertionError, KeyError, ValueError, AttributeError, TypeError) as defect:
-            if isinstance(defect, Violation):
-                raise
+        except Violation:
+            raise
+        except Exception as defect:
             raise Violation("P4", f"{worker.name} broke: {defect!r}") from defect
         else:
             if worker not in self.workers:
