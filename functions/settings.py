@@ -33,7 +33,7 @@ class Settings:
     entry_point: str
     """Where `validate.py` lies."""
     job_parameters: str
-    """`--conf` and `--jars` of spark-submit; may be empty."""
+    """`--conf` and `--jars` of spark-submit; EMR Serverless refuses an empty text."""
     job_minutes: int
     """The job's own time limit."""
     bus: str
@@ -52,13 +52,13 @@ PATTERNS: Final[Mapping[str, str]] = {
     "application": r"[0-9a-z]{1,64}",
     "job_role": r"arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]+",
     "entry_point": r"s3://\S+\.py",
-    "job_parameters": r"[^\r\n]*",
+    "job_parameters": r"[^\r\n]+",
     "job_minutes": r"[1-9]\d{0,4}",
     "bus": r"[\w./:-]{1,1600}",
     "unrouted": "quarantine|ignore",
 }
 DEFAULTS: Final[Mapping[str, str]] = {
-    "job_parameters": "",
+    "job_parameters": "--conf spark.sql.runSQLOnFiles=false",
     "job_minutes": "60",
     "bus": "default",
     "unrouted": "quarantine",

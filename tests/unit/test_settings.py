@@ -33,7 +33,7 @@ def test_what_is_not_said_has_its_default() -> None:
         settings.bus,
         settings.unrouted,
         settings.job_parameters,
-    ) == ("landing", 60, "default", "quarantine", "")
+    ) == ("landing", 60, "default", "quarantine", "--conf spark.sql.runSQLOnFiles=false")
 
 
 def test_every_mistake_is_told_at_once() -> None:

@@ -8,7 +8,13 @@ from typing import Any
 
 import boto3
 import pytest
-from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError, ReadTimeoutError
+from botocore.exceptions import (
+    ClientError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    ParamValidationError,
+    ReadTimeoutError,
+)
 from botocore.stub import Stubber
 
 from contracts.errors import InputError
@@ -66,6 +72,14 @@ def test_no_answer_is_no_answer(broken: Any) -> None:
     """When the line breaks, nobody knows whether the effect has happened."""
     with pytest.raises(Unanswered), spoken():
         raise broken(endpoint_url="https://canary", error="canary")
+
+
+def test_what_was_never_sent_is_a_plain_error() -> None:
+    """A call that botocore itself refuses is a trouble of that call alone, told without its values."""
+    with pytest.raises(PortError, match="ParamValidationError") as raised, spoken():
+        raise ParamValidationError(report="canary")
+
+    assert PortError is type(raised.value)
 
 
 @pytest.fixture(scope="module")
