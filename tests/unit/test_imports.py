@@ -9,21 +9,19 @@ import sys
 import pytest
 
 HANDLERS = ("intake", "completion", "sweep", "notify")
-HEAVY = set(
-    [
-        "boto3",
-        "jsonschema",
-        "numpy",
-        "pandas",
-        "pyarrow",
-        "pydantic",
-        "pydeequ",
-        "pyspark",
-        "referencing",
-        "s3transfer",
-        "yaml",
-    ]
-)
+HEAVY = {
+    "boto3",
+    "jsonschema",
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "pydantic",
+    "pydeequ",
+    "pyspark",
+    "referencing",
+    "s3transfer",
+    "yaml",
+}
 LIST = """
 import json, sys
 import functions.{}
