@@ -11,15 +11,18 @@ import gc
 import random
 import sys
 import time
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from functions.usecases.steps import Effect
 from tests.simulation.choices import Choices
-from tests.simulation.exhaustive import MORE, SCENARIOS, faults_of, pairs_of, play
+from tests.simulation.exhaustive import MORE, SCENARIOS, Planned, faults_of, pairs_of, play
 from tests.simulation.planted import PLANTED, planted
 from tests.simulation.promises import Violation
 from tests.simulation.schedules import broken, run, shrunk, told
 from tests.simulation.stage import KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PLANTED_LIMIT = 10_000
 GARBAGE = 2_000
@@ -51,7 +54,8 @@ def schedules(number: int, seed: int) -> bool:
         if ordinal % GARBAGE == 0:
             gc.collect()
     say(
-        f"{number:,} schedules, {steps:,} effects, {faults:,} faults, {len(states):,} states visited, no promise broken "
+        f"{number:,} schedules, {steps:,} effects, {faults:,} faults, {len(states):,} states visited, "
+        f"no promise broken "
         f"({timed(number, began)})"
     )
     return True
@@ -71,7 +75,7 @@ def exhaustive(share: int, seed: int) -> bool:
     for scenario in (*SCENARIOS, *MORE):
         faults = faults_of(scenario)
         effects |= {effect for effect, _ in faults}
-        plans = [(each,) for each in faults]
+        plans: list[tuple[Planned, ...]] = [(each,) for each in faults]
         singles += len(plans)
         if scenario in SCENARIOS:
             plans += list(pairs_of(scenario))[seed % share :: share]
@@ -87,7 +91,8 @@ def exhaustive(share: int, seed: int) -> bool:
         gc.collect()
     say(
         f"{len(SCENARIOS)} + {len(MORE)} scenarios, {len(effects)} of {len(Effect)} effects x {len(KINDS)} kinds: "
-        f"{singles:,} singles, {pairs:,} pairs{'' if share == 1 else f' (1 in {share})'}, {hit:,} with every fault met, "
+        f"{singles:,} singles, {pairs:,} pairs{'' if share == 1 else f' (1 in {share})'}, "
+        f"{hit:,} with every fault met, "
         f"no promise broken ({timed(singles + pairs, began)})"
     )
     return True
@@ -103,7 +108,8 @@ def bugs(seed: int) -> bool:
         survivors += violation is None
         say(f"{needed:7,}  {bug.name}: {violation or 'SURVIVED'}")
     say(
-        f"{len(PLANTED)} planted bugs, {survivors} survived ({timed(len(PLANTED), began)}); schedules until caught above"
+        f"{len(PLANTED)} planted bugs, {survivors} survived, schedules until caught above "
+        f"({timed(len(PLANTED), began)})"
     )
     return survivors == 0
 
@@ -130,7 +136,8 @@ def main(arguments: list[str]) -> int:
         parts.append(lambda: exhaustive(asked.pairs, asked.seed))
     if asked.planted:
         parts.append(lambda: bugs(asked.seed))
-    return 0 if all([part() for part in parts]) else 1
+    kept = [part() for part in parts]
+    return 0 if all(kept) else 1
 
 
 if __name__ == "__main__":

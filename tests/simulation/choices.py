@@ -1,4 +1,4 @@
-"""Every decision of a schedule is a small number; 0 is always the harmless one. A schedule is the list of its numbers."""
+"""Every decision of a schedule is a small number, 0 the harmless one; a schedule is the list of its numbers."""
 
 from __future__ import annotations
 

@@ -12,10 +12,10 @@ from contracts.workflow import PUSH, read
 from functions.usecases.gate import Meaning, Terms
 
 VERDICTS = {"good": "accepted", "split": "accepted_with_warnings", "bad": "rejected", "": "rejected"}
-"""By what a file says first; `mild` is good enough for 1.0.0 only, `error` cannot be measured, `junk` fails at the door."""
+"""By what a file says first; `mild` will do for 1.0.0 only, `error` cannot be measured, `junk` fails at the door."""
 
 
-def plan(version: str, strictness: int) -> bytes:
+def plan_of(version: str, strictness: int) -> bytes:
     document = {"version": version, "strictness": strictness, "workflow": PUSH.to_json()}
     return json.dumps(document, sort_keys=True).encode()
 
@@ -24,7 +24,7 @@ def digest(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
-PLANS = {"1.0.0": plan("1.0.0", 0), "1.1.0": plan("1.1.0", 1)}
+PLANS = {"1.0.0": plan_of("1.0.0", 0), "1.1.0": plan_of("1.1.0", 1)}
 DIGESTS = {version: digest(body) for version, body in PLANS.items()}
 VERSION_OF = {address: version for version, address in DIGESTS.items()}
 
@@ -59,9 +59,9 @@ def door(_plan: bytes, _size: int, first: bytes) -> tuple[str, ...]:
     return ("not-the-format",) if first.startswith(b"junk") else ()
 
 
-def judge(plan_body: bytes, result: bytes) -> Judgement:
+def judge(plan: bytes, result: bytes) -> Judgement:
     document = json.loads(result)
-    if document["plan_digest"] != digest(plan_body):
+    if document["plan_digest"] != digest(plan):
         raise InputError("another plan's result")
     if document["measured"] is None:
         return Judgement("undecided", ("nothing-measured",))

@@ -23,7 +23,7 @@ ACCEPTED = {"accepted", "accepted_with_warnings"}
 ALLOWED_DEATHS = 3
 
 
-class Violation(AssertionError):
+class Violation(AssertionError):  # noqa: N818 - what a promise suffers
     """A promise broken: its number and what was seen."""
 
     def __init__(self, promise: str, seen: str) -> None:
@@ -43,6 +43,8 @@ class Promises:
         self.runs: set[str] = set()
         self.runs_seen = 0
         self.height = -1
+        self.taken: set[tuple[State, State]] = set()
+        """Transitions seen, for what a run covered."""
 
     def hold(self) -> None:
         """Raise Violation if any safety promise is broken now."""
@@ -73,7 +75,9 @@ class Promises:
             return
         if row.state is not before.state and (before.state, row.state) not in STEPS:
             raise Violation("P6", f"{before.state} became {row.state}")
-        if row.state is before.state and row.attempt == before.attempt and row.state in TERMINAL | {State.DECIDED}:
+        if row.state is not before.state or row.attempt != before.attempt:
+            self.taken.add((before.state, row.state))
+        elif row.state in TERMINAL | {State.DECIDED}:
             same = (row.decision, row.pin, row.source, row.run) == (
                 before.decision,
                 before.pin,
@@ -211,26 +215,25 @@ class Promises:
             raise Violation("P4", f"a workload stays {row.state}")
         source = self.world.memory.objects.buckets[row.source.bucket].get(row.source.key, ())
         there = any(each.version == row.source.version for each in source)
-        upload = next((u for u in self.world.uploads if u.workload == row.id), None)
-        deleted = upload is not None and upload.deleted
+        deleted = any(u.workload == row.id and u.deleted for u in self.world.uploads)
         if row.state in TERMINAL:
-            if there:
-                raise Violation("P4", "a judged version was left behind")
-            shares = {key.partition("/")[0] for key in self.places(row.id)}
-            replayed = replay_id(row.id) in self.world.memory.rows.rows
-            if not replayed and not self._resting(row, self._landed(row)):
-                raise Violation("P1", "the bytes at rest are not those that landed")
-            if len(shares) > 1 and not self._landed(row).startswith(b"split"):
-                raise Violation("P8", "one delivery is in accepted and in quarantine")
-        elif row.state is State.GONE and row.staged is not None:
-            raise Violation("P1", "a version counts as gone that was staged")
-        elif row.state is State.GONE and not deleted:
-            raise Violation("P1", "a version counts as gone that its producer never deleted")
-        elif row.state is State.FAILED:
-            if self.world.deaths(row.id) < ALLOWED_DEATHS:
-                raise Violation("P4", f"given up after {self.world.deaths(row.id)} dead attempts")
-            if not there and not deleted:
-                raise Violation("P1", "a failed delivery is not in landing")
+            self._at_rest(row, there=there)
+        elif row.state is State.GONE:
+            if row.staged is not None or not deleted:
+                raise Violation("P1", "a version counts as gone that was staged or never deleted")
+        elif self.world.deaths(row.id) < ALLOWED_DEATHS:
+            raise Violation("P4", f"given up after {self.world.deaths(row.id)} dead attempts")
+        elif not there and not deleted:
+            raise Violation("P1", "a failed delivery is not in landing")
+
+    def _at_rest(self, row: Workload, *, there: bool) -> None:
+        if there:
+            raise Violation("P4", "a judged version was left behind")
+        body = self._landed(row)
+        if replay_id(row.id) not in self.world.memory.rows.rows and not self._resting(row, body):
+            raise Violation("P1", "the bytes at rest are not those that landed")
+        if len({key.partition("/")[0] for key in self.places(row.id)}) > 1 and not body.startswith(b"split"):
+            raise Violation("P8", "one delivery is in accepted and in quarantine")
 
     def _staging_is_empty(self) -> None:
         rows = self.world.memory.rows.rows

@@ -31,6 +31,7 @@ class Ran:
     steps: int
     faults: int
     states: set[int]
+    taken: set[tuple[State, State]]
 
 
 def run(choices: Choices, story: list[str] | None = None) -> Ran:
@@ -58,7 +59,7 @@ def run(choices: Choices, story: list[str] | None = None) -> Ran:
     calm = True
     stage.tell("nothing more goes wrong")
     settle(stage)
-    return Ran(world.effects, stage.faults, states)
+    return Ran(world.effects, stage.faults, states, stage.promises.taken)
 
 
 Move = "Callable[[Stage, Choices], None]"
