@@ -39,8 +39,8 @@ def publish(gate: Gate, workload: Workload, to: State, _found: Found) -> Steps[W
     """Copy, then commit."""
     answer = _answer(gate, workload)
     objects = []
-    for source, key in _copies(gate, workload, to, answer):
-        copied = yield from _rest(gate, workload, source, Address(gate.places.lake, key))
+    for sources, key in _copies(gate, workload, to, answer):
+        copied = yield from _rest(gate, workload, sources, Address(gate.places.lake, key))
         objects.append(LedgerObject(copied.key, copied.version, copied.size, copied.checksum))
     return (yield from _commit(gate, workload, to, answer, tuple(sorted(objects, key=lambda each: each.key))))
 
@@ -58,21 +58,30 @@ def _answer(gate: Gate, workload: Workload) -> Answer | None:
     return Answer.read(body)
 
 
-def _copies(gate: Gate, workload: Workload, to: State, answer: Answer | None) -> tuple[tuple[Source, str], ...]:
-    assert workload.pin is not None
-    assert workload.decision is not None
+def _copies(
+    gate: Gate, workload: Workload, to: State, answer: Answer | None
+) -> tuple[tuple[tuple[Source, ...], str], ...]:
+    """What to copy: for each object where its bytes may be had, and where they shall rest."""
+    pin = workload.pin
+    assert pin is not None
     if to is State.PUBLISHED and answer is not None and answer.objects:
         return tuple(
-            (
-                _written(gate, workload, each),
-                layout.resting_key(SHARES[each.share], workload.pin, workload.id, _name(each)),
-            )
+            ((_written(gate, workload, each),), layout.resting_key(SHARES[each.share], pin, workload.id, _name(each)))
             for each in answer.objects
         )
     share = "accepted" if to is State.PUBLISHED else "quarantine"
     name = f"part-00000{gate.terms(workload).suffix}"
-    source = workload.staged if workload.decision.staged and workload.staged else workload.source
-    return ((source, layout.resting_key(share, workload.pin, workload.id, name)),)
+    return ((_sources(workload), layout.resting_key(share, pin, workload.id, name)),)
+
+
+def _sources(workload: Workload) -> tuple[Source, ...]:
+    """The bytes that were judged, then the other copy of them: versions never change, so either will do."""
+    assert workload.decision is not None
+    if workload.staged is None:
+        return (workload.source,)
+    if workload.decision.staged:
+        return (workload.staged, workload.source)
+    return (workload.source, workload.staged)
 
 
 def _name(written: Written) -> str:
@@ -89,33 +98,36 @@ def _written(gate: Gate, workload: Workload, written: Written) -> Source:
     return Source(found.bucket, found.key, found.version, found.etag, found.size, found.checksum)
 
 
-def _rest(gate: Gate, workload: Workload, source: Source, to: Address) -> Steps[ObjectVersion]:
+def _rest(gate: Gate, workload: Workload, sources: tuple[Source, ...], to: Address) -> Steps[ObjectVersion]:
     """One object in its resting place, whoever copied it there."""
-    try:
-        copy = partial(gate.objects.copy, address(source), source.etag, to, absent=True)
-        copied = yield from perform(Effect.COPY, copy)
-    except ConditionFailed:
-        copied = _there(gate, workload, to)
-    except NotFound:
-        current = gate.workloads.get(workload.id)
-        if current.state in TERMINAL:
-            raise Overtaken(workload.id) from None
-        copied = _there(gate, workload, to)
+    for source in sources:
+        try:
+            copy = partial(gate.objects.copy, address(source), source.etag, to, absent=True)
+            return _verified(workload, source, (yield from perform(Effect.COPY, copy)))
+        except ConditionFailed:
+            return _verified(workload, source, _there(gate, workload, to))
+        except NotFound:
+            continue
+    if gate.workloads.get(workload.id).state in TERMINAL:
+        raise Overtaken(workload.id)
+    return _verified(workload, sources[0], _there(gate, workload, to))
+
+
+def _verified(workload: Workload, source: Source, copied: ObjectVersion) -> ObjectVersion:
     if copied.size != source.size or (source.checksum and copied.checksum != source.checksum):
         raise Alarm("copy-differs", workload.id)
     return copied
 
 
 def _there(gate: Gate, workload: Workload, to: Address) -> ObjectVersion:
-    """What lies in the resting place; if nothing does, the source is gone for good.
+    """What lies in the resting place; if nothing does, the bytes are gone for good.
 
-    Refused at the door and deleted by its producer before it was copied: GONE. A staged copy was ours: alarm.
+    Refused at the door and deleted by its producer before it was ever staged: GONE. Anything else was ours: alarm.
     """
-    assert workload.decision is not None
     try:
         return gate.objects.head(to)
     except NotFound:
-        if workload.decision.staged:
+        if workload.staged is not None:
             raise Alarm("source-lost", workload.id) from None
         raise Diverted(Outcome.VANISHED) from None
 

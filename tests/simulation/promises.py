@@ -41,7 +41,7 @@ class Promises:
         self.heights: dict[str, int] = {}
         self.published: set[str] = set()
         self.runs: set[str] = set()
-        self.runs_seen = 0
+        self.runs_seen = len(world.memory.jobs.runs)
         self.height = -1
         self.taken: set[tuple[State, State]] = set()
         """Transitions seen, for what a run covered."""

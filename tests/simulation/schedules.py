@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from functions.usecases.steps import Effect
+    from functions.workload import Workload
 
 BODIES = (b"good:1", b"good:2", b"bad:1", b"mild:1", b"split:12", b"junk:1", b"", b"error:1")
 KEYS = (f"{PREFIX}a.csv", f"{PREFIX}b.csv", "elsewhere/c.csv")
@@ -35,37 +36,42 @@ class Ran:
 
 
 def run(choices: Choices, story: list[str] | None = None) -> Ran:
-    """One schedule. Raises Violation when a promise breaks."""
-    endings = [tuple(Ending)[choices.rarely(len(Ending), 0.3)] for _ in range(3)]
-    world = World(endings)
+    """One schedule: a stormy time, rest, and sometimes a replay with another storm. Raises Violation."""
+    gloom = 0.3 + 0.6 * choices.rarely(2, 0.15)
+    world = World([tuple(Ending)[choices.rarely(len(Ending), gloom)] for _ in range(3)])
     calm = False
 
     def fault_at(_effect: Effect) -> Fault:
         return Fault.NONE if calm else FAULTS[choices.rarely(len(FAULTS), FAULT_SHARE)]
 
     stage = Stage(world, fault_at, story)
-    crowd = 2 + choices.pick(3)
-    acts = choices.pick(6)
     states: set[int] = set()
     _upload(stage, choices)
+    for _ in range(2):
+        _storm(stage, choices, states)
+        calm = True
+        stage.tell("nothing more goes wrong")
+        settle(stage)
+        calm = False
+        if not _replayable(stage) or not choices.rarely(2, 0.5):
+            break
+        _replay(stage, choices)
+    return Ran(world.effects, stage.faults, states, stage.promises.taken)
+
+
+def _storm(stage: Stage, choices: Choices, states: set[int]) -> None:
+    crowd, acts = 2 + choices.pick(3), choices.pick(6)
     for _ in range(TURNS):
-        moves = _moves(stage, choices, crowd, acts)
+        moves = _moves(stage, crowd, acts)
         if not moves:
             break
         act = moves[choices.pick(len(moves))]
         acts -= act is _act
         act(stage, choices)
         states.add(_seen(stage))
-    calm = True
-    stage.tell("nothing more goes wrong")
-    settle(stage)
-    return Ran(world.effects, stage.faults, states, stage.promises.taken)
 
 
-Move = "Callable[[Stage, Choices], None]"
-
-
-def _moves(stage: Stage, _choices: Choices, crowd: int, acts: int) -> list[Callable[[Stage, Choices], None]]:
+def _moves(stage: Stage, crowd: int, acts: int) -> list[Callable[[Stage, Choices], None]]:
     moves: list[Callable[[Stage, Choices], None]] = [partial(_step, worker) for worker in stage.workers]
     if len(stage.workers) < crowd:
         moves += [partial(_deliver, place) for place in range(len(stage.world.inbox))]
@@ -133,17 +139,30 @@ def _retire(stage: Stage, _choices: Choices) -> None:
     stage.world.publish("1.0.0", "retired")
 
 
+def _replayable(stage: Stage) -> list[Workload]:
+    rows = stage.world.memory.rows.rows.values()
+    return [row for row in rows if row.state in {State.FAILED, State.QUARANTINED}]
+
+
 def _replay(stage: Stage, choices: Choices) -> None:
-    rows = [r for r in stage.world.memory.rows.rows.values() if r.state in {State.FAILED, State.QUARANTINED}]
-    if rows:
+    if rows := _replayable(stage):
         stage.replay(rows[choices.pick(len(rows))].id)
+
+
+def _collide(stage: Stage, choices: Choices) -> None:
+    rows = list(stage.world.memory.rows.rows.values())
+    if rows:
+        row = rows[choices.pick(len(rows))]
+        stage.tell("somebody uses the tokens of the next attempts")
+        for ahead in range(1, 2 + choices.pick(3)):
+            stage.world.collide(row.id, row.attempt + ahead)
 
 
 def _notify(stage: Stage, _choices: Choices) -> None:
     stage.notify()
 
 
-ACTS = (_upload, _delete, _publish, _retire, _replay, _upload)
+ACTS = (_upload, _delete, _publish, _retire, _replay, _collide, _upload)
 
 
 def _seen(stage: Stage) -> int:

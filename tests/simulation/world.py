@@ -13,7 +13,7 @@ from functions.memory.jobs import TELLS, WRITES, Ending
 from functions.ports import Address, JobState, NotFound, Publication
 from functions.usecases.gate import Gate, Job, Places, Timing
 from functions.usecases.steps import Call, Effect
-from functions.workload import workload_id
+from functions.workload import job_token, workload_id
 from tests.simulation.meaning import DIGESTS, MEANING, PLANS, kind
 
 if TYPE_CHECKING:
@@ -50,7 +50,9 @@ class World:
     dead: set[tuple[str, str]] = field(default_factory=set)
     """Job runs that ended without a usable verdict, by any cause, with their workload."""
     effects: int = 0
-    runs_seen: int = 0
+    runs_seen: int = 1
+    stranger: str = ""
+    """A job run of somebody else's in the same application."""
     gate: Gate = field(init=False)
 
     def __post_init__(self) -> None:
@@ -73,6 +75,7 @@ class World:
         for version, body in PLANS.items():
             m.objects.put(Address(LAKE, f"plans/{DIGESTS[version]}.json"), body)
         self.publish("1.0.0", "active")
+        self.stranger = m.jobs.start({"clientToken": "somebody-else", "name": "somebody-else", "jobDriver": {}})
 
     def publish(self, version: str, status: str) -> None:
         route = Route(LANDING, PREFIX, "orders", "lines", 1, version, status, DIGESTS[version])
@@ -88,6 +91,13 @@ class World:
     def delete(self, upload: Upload) -> None:
         upload.deleted = True
         self.memory.objects.delete(Address(LANDING, upload.version.key, upload.version.version))
+
+    def collide(self, workload: str, attempt: int) -> None:
+        """Somebody has used the token of an attempt for another request: the attempt is lost, the next one is not."""
+        token = job_token(workload, attempt)
+        if token not in self.memory.jobs.tokens:
+            self.memory.jobs.tokens[token] = self.stranger
+            self.dead.add((workload, token))
 
     def deaths(self, workload: str | None = None) -> int:
         """Attempts that came to nothing, of one workload or of all; who is cancelled is dead, too."""
