@@ -18,6 +18,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 from functions.bootstrap import bootstrap
 from functions.events import Decoded, JobMoved, Nothing, ObjectSeen, Unintelligible, decode
 from functions.logs import of_error, of_key
+from functions.ports import Unfinished
 from functions.settings import read
 
 if TYPE_CHECKING:
@@ -71,9 +72,16 @@ def batch(
 
 
 def contained(act: Callable[[], Any], log: Logger, count: Metrics) -> Any:  # noqa: ANN401 - as the act
-    """What an act answers. Whatever it raises is logged without its text, and leaves as a HandlerError."""
+    """What an act answers. Whatever it raises is logged without its text, and leaves as a HandlerError.
+
+    Unfinished is no error: the copy goes on in the next invocation, and the message comes again.
+    """
     try:
         return act()
+    except Unfinished:
+        log.info("unfinished")
+        count.add_metric("Unfinished", MetricUnit.Count, 1)
+        raise
     except Exception as error:  # noqa: BLE001 - the runtime would log it whole, with what producers wrote
         log.error("failed", extra=of_error(error))  # noqa: TRY400 - its traceback repeats that text
         count.add_metric("Errors", MetricUnit.Count, 1)
@@ -107,7 +115,7 @@ def _taken(hint: Decoded, act: Callable[[Any], object], wanted: type, log: Logge
         return False
     try:
         contained(lambda: act(hint), log, count)
-    except HandlerError:
+    except (HandlerError, Unfinished):
         return False
     log.info("taken", extra=_said(hint))
     return True

@@ -16,7 +16,7 @@ from functions.bootstrap import bootstrap
 from functions.edge import HandlerError
 from functions.logs import of_error, shape
 from functions.memory import Memory
-from functions.ports import Address, Throttled
+from functions.ports import Address, Throttled, Unfinished
 from functions.settings import read
 from functions.workload import State, workload_id
 
@@ -158,6 +158,26 @@ def test_why_a_message_failed_stands_in_its_line(stand: Stand) -> None:
 
     assert lines == [("m0", "not-json", "$"), ("m1", "misrouted", "$")]
     assert (metrics["Messages"], metrics["Failed"], metrics["Unintelligible"]) == ([3.0], [2.0], [1.0, 1.0])
+
+
+def test_a_copy_that_goes_on_later_is_no_error(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message whose copy ran out of time comes again, and rings no alarm."""
+
+    def long(*_: Any, **__: Any) -> None:
+        raise Unfinished("part 7")
+
+    stand.land("in/orders.csv")
+    monkeypatch.setattr(stand.memory.objects, "copy", long)
+    answer = call(intake.handler, sqs(created("in/orders.csv")))
+    metrics = stand.metrics()[0]
+
+    assert failed(answer) == ["m0"]
+    assert (["unfinished"], {"INFO"}) == (
+        [line["message"] for line in stand.lines()],
+        {line["level"] for line in stand.lines()},
+    )
+    assert metrics["Unfinished"] == [1.0]
+    assert "Errors" not in metrics
 
 
 def test_a_job_run_of_nobody_is_done(stand: Stand) -> None:
