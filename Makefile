@@ -10,13 +10,16 @@ BIN := .venv/bin
 SETUP := infra/setup
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
+# set-up touches nothing outside the clone
+export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 
 .PHONY: help setup quick test spark lint format nightly bench sample-data lock clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
 
-setup: .venv/ready .tools/ready ## Make .venv/ (with .venv/bin/lakegate) and .tools/ (jars, Java where the machine has none)
+setup: .venv/ready ## Make .venv/ (with .venv/bin/lakegate) and .tools/ (jars, Java where the machine has none)
+	@$(BIN)/python -m infra.setup.tools
 
 quick: .venv/ready lint ## The inner loop: lint, types and all tests without a JVM, under a minute
 	$(BIN)/python -m pytest -q -m "not spark" -n 2
@@ -56,16 +59,14 @@ lock: ## Resolve the pins of infra/setup/*.in anew
 clean: ## Remove everything that set-up and tests wrote
 	rm -rf .venv .tools .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis samples build dist *.egg-info .coverage*
 
+OR_SAY := || { echo "The Python packages could not be installed: mend the network and run make setup again" >&2; exit 2; }
+
 .venv/ready: $(SETUP)/boot.lock $(SETUP)/dev.lock pyproject.toml
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || \
 	  { echo "Lakegate needs Python 3.11 (EMR 7.14's): install it, or say make PYTHON=/path/to/python3.11" >&2; exit 2; }
 	@echo "setting up .venv (about a minute and a half the first time)" >&2
-	"$(PYTHON)" -m venv .venv
-	$(BIN)/pip install --quiet --require-hashes -r $(SETUP)/boot.lock
-	$(BIN)/pip install --quiet --require-hashes --no-build-isolation -r $(SETUP)/dev.lock
-	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
-	@touch $@
-
-.tools/ready: .venv/ready $(SETUP)/jars.json $(SETUP)/jdk.lock
-	$(BIN)/python -m infra.setup.tools
+	@"$(PYTHON)" -m venv .venv
+	@$(BIN)/pip install --quiet --require-hashes -r $(SETUP)/boot.lock $(OR_SAY)
+	@$(BIN)/pip install --quiet --require-hashes --no-build-isolation -r $(SETUP)/dev.lock $(OR_SAY)
+	@PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --no-deps --no-build-isolation --editable . $(OR_SAY)
 	@touch $@

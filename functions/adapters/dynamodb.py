@@ -53,8 +53,8 @@ class Table:
             answer = self.client.query(
                 TableName=self.name,
                 IndexName=INDEX,
-                KeyConditionExpression="shard = :shard AND #at <= :until",
-                ExpressionAttributeNames={"#at": "at"},
+                KeyConditionExpression="#shard = :shard AND #at <= :until",
+                ExpressionAttributeNames={"#at": "at", "#shard": "shard"},
                 ExpressionAttributeValues={":shard": text(name), ":until": text(until)},
                 Limit=limit,
             )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from botocore.exceptions import ClientError, HTTPClientError
+from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTTPClientError  # noqa: A004 - botocore calls it so
 
 from functions.ports import (
     ConditionFailed,
@@ -66,8 +66,10 @@ def spoken(*condition: str) -> Iterator[None]:
         yield
     except ClientError as error:
         raise translated(error, condition) from None
-    except HTTPClientError as error:
+    except (ConnectionError, HTTPClientError) as error:
         raise Unanswered(type(error).__name__) from None
+    except BotoCoreError as error:  # nothing was sent: a defect or a stack without credentials, and no other's trouble
+        raise PortError(type(error).__name__) from None
 
 
 def translated(error: ClientError, condition: tuple[str, ...] = ()) -> PortError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from functions.workload import Message, Workload
 
 TOKEN_LENGTH = 36
-"""The longest ClientRequestToken."""
+"""The longest ClientRequestToken. The token of a commit is the digest of its block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +57,21 @@ class DynamoLedger:
         4. the message.
         """
         row, news = workload_item(workload), message_item(message)
-        text_of_block = to_json(block)
-        stored = {**_key(block.chain, block.height), "block": text(text_of_block), "digest": text(digest(block))}
+        own = digest(block)
+        stored = {**_key(block.chain, block.height), "block": text(to_json(block)), "digest": text(own)}
         writes = [
             {"TableName": self.workloads.name, "Item": row, **_decided(expected, row)},
             {"TableName": self.table.name, "Item": _head(block), **_on(block)},
             {"TableName": self.table.name, "Item": stored, "ConditionExpression": "attribute_not_exists(chain)"},
             {"TableName": self.workloads.name, "Item": news},
         ]
-        token = hashlib.sha256(repr((text_of_block, row, news)).encode()).hexdigest()[:TOKEN_LENGTH]
         try:
-            transact(self.table.client, [{"Put": write} for write in writes], ("state", "head", "head", ""), token)
+            transact(
+                self.table.client,
+                [{"Put": write} for write in writes],
+                ("state", "head", "head", ""),
+                own[:TOKEN_LENGTH],
+            )
         except ConditionFailed as failed:
             state, head, block_at_height, _message = failed.reasons
             raise ConditionFailed(state, head or block_at_height) from None

@@ -26,6 +26,8 @@ class DynamoRegistry:
     """Registry."""
 
     table: Table
+    landing: str
+    """The bucket whose prefixes are routed."""
 
     def routes(self, bucket: str, prefixes: tuple[str, ...]) -> tuple[Route, ...]:
         """One BatchGetItem, strongly consistent; what it left unprocessed is asked for again."""
@@ -33,7 +35,7 @@ class DynamoRegistry:
         keys: Sequence[Mapping[str, Any]] = [_route_key(bucket, prefix) for prefix in prefixes]
         for _ in range(ROUNDS):
             if not keys:
-                return tuple(map(_route, items))
+                break
             with spoken():
                 answer = self.table.client.batch_get_item(
                     RequestItems={self.table.name: {"Keys": keys, "ConsistentRead": True}}
@@ -49,11 +51,17 @@ class DynamoRegistry:
         writes = [
             {"Put": _version(publication)},
             *({"Put": _claimed(route)} for route in publication.routes),
-            *({"Delete": _retired(publication, prefix)} for prefix in publication.retired),
+            *({"Delete": self._retired(publication, prefix)} for prefix in publication.retired),
         ]
         named = [{name: {"TableName": self.table.name, **write}} for each in writes for name, write in each.items()]
-        routes = len(writes) - 1
-        transact(self.table.client, named, ("version", *["route"] * routes))
+        transact(self.table.client, named, ("version", *["prefix"] * (len(writes) - 1)))
+
+    def _retired(self, publication: Publication, prefix: str) -> dict[str, Any]:
+        return {
+            "Key": _route_key(self.landing, prefix),
+            "ConditionExpression": "attribute_not_exists(id) OR contract = :contract",
+            "ExpressionAttributeValues": {":contract": text(publication.contract)},
+        }
 
 
 def _route_key(bucket: str, prefix: str) -> dict[str, dict[str, str]]:
@@ -82,16 +90,7 @@ def _claimed(route: Route) -> dict[str, Any]:
             **_route_key(route.bucket, route.prefix),
             **{name: text(getattr(route, name)) for name in _TEXTS},
             "major": number(route.major),
-            "line": text(route.line),
         },
-        "ConditionExpression": "attribute_not_exists(id) OR line = :line",
-        "ExpressionAttributeValues": {":line": text(route.line)},
-    }
-
-
-def _retired(publication: Publication, prefix: str) -> dict[str, Any]:
-    return {
-        "Key": _route_key(publication.routes[0].bucket, prefix),
-        "ConditionExpression": "attribute_not_exists(id) OR contract = :contract",
-        "ExpressionAttributeValues": {":contract": text(publication.contract)},
+        "ConditionExpression": "attribute_not_exists(id) OR (contract = :contract AND dataset = :dataset)",
+        "ExpressionAttributeValues": {":contract": text(route.contract), ":dataset": text(route.dataset)},
     }

@@ -47,6 +47,7 @@ HAND_OVER: Final = 60.0
 """Seconds: with less than this left no further part is begun."""
 FULL_OBJECT: Final = ("CRC64NVME", "CRC32", "CRC32C")
 """Checksums that S3 also knows of a whole object that came in parts."""
+WHOLE_ONLY: Final = ("SHA256", "SHA1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,19 +110,22 @@ class S3Store:
     def put(self, to: Address, body: bytes, *, absent: bool = False, etag: str | None = None) -> ObjectVersion:
         """PutObject with the checksum of what we meant to write."""
         condition: dict[str, Any] = _absent(absent=absent) | ({"IfMatch": etag} if etag else {})
+        reason = "etag" if etag else "absent"
         checksum = base64.b64encode(hashlib.sha256(body).digest()).decode()
         try:
-            with spoken():
-                answer = self.client.put_object(Body=body, ChecksumSHA256=checksum, **condition, **self._at(to))
+            with spoken(reason):
+                answer = self.client.put_object(
+                    Body=body, ChecksumAlgorithm="SHA256", ChecksumSHA256=checksum, **condition, **self._at(to)
+                )
         except NotFound:
-            raise ConditionFailed from None
+            raise ConditionFailed(reason) from None
         return self.head(_written(to, answer))
 
     def copy(self, source: Address, etag: str, to: Address, *, absent: bool = False) -> ObjectVersion:
         """CopyObject, or parts above the limit; what arrived is compared with what was meant."""
         original = self.head(source)
         if original.etag != etag:
-            raise ConditionFailed
+            raise ConditionFailed("etag")
         copy = self._copy_whole if original.size <= self.limit else self._copy_in_parts
         arrived = copy(original, source, to, _absent(absent=absent))
         if not _same(original, arrived):
@@ -136,11 +140,11 @@ class S3Store:
     def _copy_whole(
         self, original: ObjectVersion, source: Address, to: Address, condition: Mapping[str, Any]
     ) -> ObjectVersion:
-        with spoken():
+        with spoken("absent"):
             answer = self.client.copy_object(
                 MetadataDirective="REPLACE",  # what a producer wrote beside the data does not enter the lake
                 TaggingDirective="REPLACE",
-                ChecksumAlgorithm=_algorithm(original),
+                ChecksumAlgorithm=_algorithm(original, (*FULL_OBJECT, *WHOLE_ONLY)),
                 **condition,
                 **self._from(original, source),
                 **self._at(to),
@@ -153,7 +157,7 @@ class S3Store:
         upload = self.uploads.get(to) or self._begin(original, to)
         at = {"UploadId": upload, **self._at(to)}
         try:
-            with spoken():
+            with spoken("absent"):
                 parts = list(self._parts(original, source, at))
                 answer = self.client.complete_multipart_upload(MultipartUpload={"Parts": parts}, **condition, **at)
         except ConditionFailed:
@@ -181,7 +185,7 @@ class S3Store:
     def _begin(self, original: ObjectVersion, to: Address) -> str:
         with spoken():
             upload = self.client.create_multipart_upload(
-                ChecksumAlgorithm=_algorithm(original), ChecksumType="FULL_OBJECT", **self._at(to)
+                ChecksumAlgorithm=_algorithm(original, FULL_OBJECT), ChecksumType="FULL_OBJECT", **self._at(to)
             )["UploadId"]
         noted = self.uploads.note(to, upload)
         if noted != upload:
@@ -246,7 +250,7 @@ def _listed(bucket: str, listed: Mapping[str, Any]) -> ObjectVersion:
 
 
 def _checksums(answer: Mapping[str, Any]) -> dict[str, str]:
-    found = {name: answer.get(f"Checksum{name}", "") for name in (*FULL_OBJECT, "SHA256", "SHA1")}
+    found = {name: answer.get(f"Checksum{name}", "") for name in (*FULL_OBJECT, *WHOLE_ONLY)}
     return {name: value for name, value in found.items() if value and "-" not in value}
 
 
@@ -262,10 +266,10 @@ def _part(answer: Mapping[str, Any], number: int) -> dict[str, Any]:
     }
 
 
-def _algorithm(original: ObjectVersion) -> Any:  # noqa: ANN401 - the stubs ask for a literal type of their own
+def _algorithm(original: ObjectVersion, known: tuple[str, ...]) -> Any:  # noqa: ANN401 - the stubs ask for a literal type of their own
     """The source's own algorithm where it can be kept, so that both checksums can be compared."""
     name = original.checksum.partition(":")[0].upper()
-    return name if name in FULL_OBJECT else FULL_OBJECT[0]
+    return name if name in known else FULL_OBJECT[0]
 
 
 def _same(original: ObjectVersion, arrived: ObjectVersion) -> bool:

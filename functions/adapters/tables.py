@@ -77,7 +77,7 @@ def number(value: int) -> dict[str, str]:
 
 def instant(at: datetime) -> str:
     """A time as sortable text: UTC, microseconds."""
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def shard(kind: str, name: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from functions.adapters.dynamodb import Table, transact
-from functions.adapters.rows import due, message_item, message_key, message_of, workload_item, workload_key, workload_of
+from functions.adapters.rows import message_item, message_key, message_of, workload_item, workload_key, workload_of
 from functions.adapters.tables import instant, number, text
 from functions.ports import ConditionFailed, NotFound
 
@@ -51,30 +51,28 @@ class DynamoWorkloads:
     def save(
         self, workload: Workload, expected: Expected, *, message: Message | None = None, content: str | None = None
     ) -> None:
-        """One conditional put, or a transaction of up to three."""
+        """A transaction of up to three puts."""
         row = {"Item": workload_item(workload), **fenced(expected)}
-        writes = [row]
-        if message:
-            writes.append({"Item": message_item(message)})
-        if content:
-            writes.append(_claim(content, workload.id))
-        reasons = ("state", *([""] if message else []), *(["content"] if content else []))
-        puts = [{"Put": {"TableName": self.table.name, **write}} for write in writes]
-        transact(self.table.client, puts, reasons)
+        news = {"Item": message_item(message)} if message else None
+        claim = _claim(content, workload.id) if content else None
+        writes = {"state": row, "": news, "content": claim}
+        puts = {why: {"Put": {"TableName": self.table.name, **write}} for why, write in writes.items() if write}
+        try:
+            transact(self.table.client, list(puts.values()), list(puts))
+        except ConditionFailed as failed:
+            raise ConditionFailed(*(why if why in failed.reasons else "" for why in writes)) from None
 
     def lease(self, workload: Workload, until: datetime) -> None:
         """Move `at`, if it is still where this worker saw it."""
-        seen = due(workload.id, workload.due_at)
-        moved = due(workload.id, until)
-        condition = "#at = :seen" if seen else "attribute_exists(id) AND attribute_not_exists(#at)"
+        if workload.due_at is None:
+            raise ConditionFailed("due_at")
         self.table.update(
             workload_key(workload.id),
-            "state",
-            UpdateExpression="SET #at = :at, shard = :shard",
-            ConditionExpression=condition,
+            "due_at",
+            UpdateExpression="SET #at = :until",
+            ConditionExpression="#at = :seen",
             ExpressionAttributeNames={"#at": "at"},
-            ExpressionAttributeValues={":at": moved["at"], ":shard": moved["shard"]}
-            | ({":seen": seen["at"]} if seen else {}),
+            ExpressionAttributeValues={":until": text(instant(until)), ":seen": text(instant(workload.due_at))},
         )
 
 
@@ -117,9 +115,9 @@ class DynamoOutbox:
         try:
             self.table.update(
                 message_key(message.id),
-                UpdateExpression="REMOVE #at, shard",
+                UpdateExpression="REMOVE #at, #shard",
                 ConditionExpression="attribute_exists(id)",
-                ExpressionAttributeNames={"#at": "at"},
+                ExpressionAttributeNames={"#at": "at", "#shard": "shard"},
             )
         except ConditionFailed:
             return

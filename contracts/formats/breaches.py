@@ -1,0 +1,183 @@
+"""What a person reads where a document breaks its JSON Schema: one small function for each keyword, found in one table.
+
+The library's own messages repeat whole parts of the document; these name the key and say how to mend it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any, Protocol
+
+from contracts.nodes import Step
+
+
+class Breach(Protocol):
+    """What is used of the library's errors."""
+
+    validator: Any
+    """The keyword, e.g. `required`."""
+    validator_value: Any
+    instance: Any
+    schema: Any
+    path: Any
+    """Steps from the error this one belongs to."""
+    context: Any
+    """The errors of each alternative."""
+
+    @property
+    def absolute_path(self) -> Iterable[Step]:
+        """Steps from the document."""
+        ...
+
+
+Sentence = tuple[str, tuple[Step, ...], str]
+"""Code, steps to the place, message."""
+
+NAMES = {"string": "text", "object": "mapping", "array": "list", "boolean": "true or false", "integer": "whole number"}
+PYTHON_NAMES = {str: "text", list: "list", dict: "mapping", bool: "true or false"}
+MOST_SHOWN = 12
+LONGEST_SHOWN = 60
+
+
+def sentences(error: Breach, root: Mapping[str, Any]) -> Iterator[Sentence]:
+    """What one error of the library says, in sentences; `root` is the schema that references point into."""
+    yield from KEYWORDS.get(str(error.validator), _other)(error, root)
+
+
+def shown(value: object) -> str:
+    """A text of the document inside a message, cut where it is long."""
+    text = str(value)
+    return f"`{text[:LONGEST_SHOWN]}…`" if len(text) > LONGEST_SHOWN else f"`{text}`"
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A hint at the known word that is closest, as the end of a sentence; nothing where none is close."""
+    folded = {each.casefold(): each for each in known}
+    close = get_close_matches(word.casefold()[:LONGEST_SHOWN], list(folded), n=1, cutoff=0.7)
+    return f" Did you mean `{folded[close[0]]}`?" if close else ""
+
+
+def listed(words: Iterable[object]) -> str:
+    """Words in a row, cut where there are many."""
+    texts = [shown(word) for word in words]
+    return ", ".join(texts[:MOST_SHOWN]) + (", …" if len(texts) > MOST_SHOWN else "")
+
+
+def _at(error: Breach) -> tuple[Step, ...]:
+    return tuple(error.absolute_path)
+
+
+def _required(error: Breach, _root: Mapping[str, Any]) -> Iterator[Sentence]:
+    for key in error.validator_value:
+        if key not in error.instance:
+            yield "missing-key", _at(error), f"The key `{key}` is missing: add it."
+
+
+def _unknown(error: Breach, root: Mapping[str, Any]) -> Iterator[Sentence]:
+    """Keys the schema never names are unknown; else a key belongs to another form (`mustBe` in a rule of type text)."""
+    known = set(_named(error.schema, root, DEEP))
+    unknown = [key for key in error.instance if key not in known]
+    for key in unknown:
+        hint = did_you_mean(key, sorted(known)) or f" Known are {listed(sorted(known))}."
+        yield "unknown-key", (*_at(error), key), f"The key {shown(key)} is not known here.{hint}"
+    always = set(_named(error.schema, root, ALWAYS))
+    for key in () if unknown else [key for key in error.instance if key not in always]:
+        yield NOT_FITTING, (*_at(error), key), f"The key {shown(key)} does not fit what stands beside it: remove it."
+
+
+def _named(schema: Any, root: Mapping[str, Any], keywords: tuple[str, ...]) -> Iterator[str]:  # noqa: ANN401 -- JSON
+    """The keys that a schema, and the schemas below these keywords, give a meaning to."""
+    yield from schema.get("properties", ())
+    for keyword in keywords:
+        part = schema.get(keyword, ())
+        if isinstance(part, str):
+            yield from _named(root["$defs"][part.rpartition("/")[2]], root, keywords)
+        for each in (part,) if isinstance(part, Mapping) else () if isinstance(part, str) else part:
+            yield from _named(each, root, keywords)
+
+
+def _type(error: Breach, _root: Mapping[str, Any]) -> Iterator[Sentence]:
+    wanted = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
+    words = " or ".join(NAMES.get(str(each), str(each)) for each in wanted)
+    scalar = not isinstance(error.instance, str | list | dict)
+    mend = ": put it in quotes" if scalar and "string" in wanted else ""
+    yield "wrong-type", _at(error), f"Write a {words} here, not a {_named_type(error.instance)}{mend}."
+
+
+def _named_type(value: object) -> str:
+    if value is None:
+        return "null"
+    return PYTHON_NAMES.get(type(value), "number")
+
+
+def _enum(error: Breach, _root: Mapping[str, Any]) -> Iterator[Sentence]:
+    known = [str(each) for each in (error.validator_value if error.validator == "enum" else [error.validator_value])]
+    hint = did_you_mean(str(error.instance), known)
+    yield "not-allowed", _at(error), f"{shown(error.instance)} is not one of {listed(known)}.{hint}"
+
+
+def _pattern(error: Breach, _root: Mapping[str, Any]) -> Iterator[Sentence]:
+    yield "wrong-form", _at(error), f"{shown(error.instance)} has not the form {shown(error.validator_value)}."
+
+
+def _bound(error: Breach, _root: Mapping[str, Any]) -> Iterator[Sentence]:
+    words = BOUNDS[str(error.validator)]
+    yield "out-of-range", _at(error), f"{shown(error.instance)} must be {words} {error.validator_value}."
+
+
+def _count(error: Breach, _root: Mapping[str, Any]) -> Iterator[Sentence]:
+    words = COUNTS[str(error.validator)]
+    yield "wrong-length", _at(error), f"This must have {words} {error.validator_value}, and has {len(error.instance)}."
+
+
+def _distinct(error: Breach, _root: Mapping[str, Any]) -> Iterator[Sentence]:
+    yield "repeated-item", _at(error), "No two items may be equal: remove the repeated one."
+
+
+def _alternatives(error: Breach, root: Mapping[str, Any]) -> Iterator[Sentence]:
+    """The errors of the alternative that got furthest; or which keys exclude each other."""
+    missing = {key for each in error.context if each.validator == "required" for key in each.validator_value}
+    deepest = max((len(each.path) for each in error.context), default=0)
+    several = (
+        [key for key in error.instance if key in set(_named(error.schema, root, DEEP))] if not error.context else []
+    )
+    if several:
+        yield "several-forms", _at(error), f"Keep only one of {listed(several)}."
+    elif not deepest and missing:
+        yield "no-form", _at(error), f"Exactly one of {listed(sorted(missing))} is needed: add it."
+    elif not error.context:
+        yield from _other(error, root)
+    for each in error.context:
+        if deepest == len(each.path) and (deepest or not missing):
+            yield from sentences(each, root)
+
+
+def _other(error: Breach, _root: Mapping[str, Any]) -> Iterator[Sentence]:
+    yield "does-not-fit", _at(error), f"What stands here breaks the rule `{error.validator}` of the format's schema."
+
+
+ALWAYS = ("$ref", "allOf")
+DEEP = (*ALWAYS, "anyOf", "oneOf", "then", "else")
+NOT_FITTING = "key-does-not-fit"
+BOUNDS = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "more than", "exclusiveMaximum": "less than"}
+COUNTS = {
+    "minItems": "at least this many items:",
+    "maxItems": "at most this many items:",
+    "minLength": "at least this many characters:",
+    "maxLength": "at most this many characters:",
+}
+KEYWORDS: dict[str, Callable[[Breach, Mapping[str, Any]], Iterator[Sentence]]] = {
+    "required": _required,
+    "additionalProperties": _unknown,
+    "unevaluatedProperties": _unknown,
+    "type": _type,
+    "enum": _enum,
+    "const": _enum,
+    "pattern": _pattern,
+    "uniqueItems": _distinct,
+    "oneOf": _alternatives,
+    "anyOf": _alternatives,
+    **dict.fromkeys(BOUNDS, _bound),
+    **dict.fromkeys(COUNTS, _count),
+}

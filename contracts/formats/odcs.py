@@ -1,0 +1,83 @@
+"""Reads ODCS, the Open Data Contract Standard, each document judged by the official schema of the version it declares."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from contracts.formats.extension import Extension
+from contracts.formats.odcs_properties import Property, read_property, read_relationship
+from contracts.formats.odcs_quality import quality_rules
+from contracts.formats.schemas import breaches
+from contracts.formats.service_levels import element_rules
+from contracts.formats.values import rule_id
+from contracts.model import Contract, Dataset, Rule, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from contracts.document import Document
+    from contracts.formats.notes import Notes
+    from contracts.nodes import Place
+
+SCHEMAS = {
+    "v3.0.0": "official/odcs-3.0.2",
+    "v3.0.1": "official/odcs-3.0.2",
+    "v3.0.2": "official/odcs-3.0.2",
+    "v3.1.0": "official/odcs-3.1.0",
+}
+VERSIONS = tuple(SCHEMAS)
+EXTENSION = "lakegate"
+
+
+def read(document: Document, notes: Notes) -> Contract:
+    """The contract of a document, as far as it can be read; what is wrong with it is noted."""
+    top = document.top
+    version = top["apiVersion"].written
+    notes.errors.extend(breaches(document, SCHEMAS[version]))
+    return Contract(
+        id=top["id"].text or "",
+        version=top["version"].text or "",
+        format=f"ODCS {version}",
+        datasets=tuple(_dataset(each, top, notes) for each in top["schema"].items),
+        name=top["name"].text,
+        status=top["status"].text,
+    )
+
+
+def _dataset(place: Place, top: Place, notes: Notes) -> Dataset:
+    name, ordinals = place["name"].text or "", Counter[str]()
+    extension = Extension([*_extensions(top), *_extensions(place)], notes)
+    properties = [read_property(each, ordinals, notes) for each in place["properties"].items]
+    rules = [
+        *(rule for each in properties for rule in each.rules),
+        *_primary_key(properties, ordinals),
+        *quality_rules(place, None, name, ordinals, notes),
+        *(read_relationship(each, ordinals, place["properties"], notes) for each in place["relationships"].items),
+        *element_rules(top["slaProperties"], name),
+    ]
+    return Dataset(
+        name=name,
+        fields=tuple(each.field for each in properties),
+        rules=tuple(rules) if extension.critical else tuple(replace(rule, severity=Severity.WARN) for rule in rules),
+        origin=place.origin,
+        policy=extension.policy,
+        csv=extension.csv,
+    )
+
+
+def _extensions(owner: Place) -> Iterator[Place]:
+    for each in owner["customProperties"].items:
+        if each["property"].text == EXTENSION:
+            yield each["value"]
+
+
+def _primary_key(properties: list[Property], ordinals: Counter[str]) -> Iterator[Rule]:
+    """One rule for the whole key, its fields in the order of their positions, those without one last."""
+    key = sorted(
+        (each for each in properties if each.key_position is not None), key=lambda each: each.key_position or 0
+    )
+    if key:
+        names = tuple(each.field.name for each in key)
+        yield Rule(rule_id(ordinals, ",".join(names), "primaryKey"), "primaryKey", key[0].key_origin, names)

@@ -1,0 +1,158 @@
+"""Reads a property of ODCS: the field it declares, and every rule it states."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from contracts.formats.breaches import shown
+from contracts.formats.odcs_options import DATE_FORMATS, UNMEASURED_DATE, option_rules
+from contracts.formats.odcs_quality import quality_rules
+from contracts.formats.values import rule_id
+from contracts.model import Field, Origin, Rule
+from contracts.types import LogicalType
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterator
+
+    from contracts.formats.notes import Notes
+    from contracts.nodes import Place
+
+TYPES = {each.value: each for each in LogicalType if each is not LogicalType.DECIMAL}
+NESTED = ("object", "array", "map", "vector")
+NESTED_KIND = "nested"
+"""The kind of what is said about values with parts of their own: named, not measured by a reader of CSV."""
+FORMATTED = (LogicalType.DATE, LogicalType.TIME, LogicalType.TIMESTAMP)
+EXACT = ("decimal", "numeric", "number")
+PHYSICAL = {
+    **dict.fromkeys(("int", "integer", "bigint", "smallint", "tinyint", "long", "short"), LogicalType.INTEGER),
+    **dict.fromkeys(("float", "double", "real"), LogicalType.NUMBER),
+    **dict.fromkeys(EXACT, LogicalType.DECIMAL),
+    **dict.fromkeys(("bool", "boolean"), LogicalType.BOOLEAN),
+    **dict.fromkeys(("varchar", "char", "text", "string", "nvarchar", "nchar", "clob"), LogicalType.STRING),
+    **dict.fromkeys(("timestamp", "datetime"), LogicalType.TIMESTAMP),
+    "date": LogicalType.DATE,
+    "time": LogicalType.TIME,
+}
+"""What a physical type means where no logical one is given."""
+LAST = 1 << 30
+UTC = ("UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT")
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A property as it was read."""
+
+    field: Field
+    rules: tuple[Rule, ...]
+    key_position: int | None
+    """Its place in the primary key; None where it is no part of it."""
+    key_origin: Origin
+
+
+def read_property(place: Place, ordinals: Counter[str], notes: Notes) -> Property:
+    """A property of an object, what is said about its inner parts included."""
+    name, position = place["name"].text or "", place["primaryKeyPosition"].number
+    logical = _logical(place)
+    field = Field(
+        name, logical or LogicalType.STRING, place.origin, place["description"].text, place["classification"].text
+    )
+    return Property(
+        field=field,
+        rules=tuple(_rules(place, name, logical, ordinals, notes)),
+        key_position=(int(position) if position and position > 0 else LAST) if place["primaryKey"].flag else None,
+        key_origin=place["primaryKey"].origin,
+    )
+
+
+def _logical(place: Place) -> LogicalType | None:
+    """The type values are judged by; None where the property has none that a text can be judged by."""
+    said, physical = place["logicalType"].text, _physical(place)
+    logical = TYPES.get(said or "")
+    if logical in FORMATTED and place["logicalTypeOptions"]["format"].present:
+        return DATE_FORMATS.get(place["logicalTypeOptions"]["format"].text or "")
+    if logical is LogicalType.NUMBER and physical in EXACT:
+        return LogicalType.DECIMAL
+    return PHYSICAL.get(physical) if said is None else logical
+
+
+def _physical(place: Place) -> str:
+    """The first word of the physical type: `decimal` of `DECIMAL(10, 2)`."""
+    word = re.match(r"[A-Za-z]+", place["physicalType"].text or "")
+    return word[0].lower() if word else ""
+
+
+def _rules(
+    place: Place, path: str, logical: LogicalType | None, ordinals: Counter[str], notes: Notes
+) -> Iterator[Rule]:
+    said, options = place["logicalType"], place["logicalTypeOptions"]
+
+    def rule(kind: str, at: Place, arguments: dict[str, object]) -> Rule:
+        return Rule(rule_id(ordinals, path, kind), kind, at.origin, (path,), arguments)
+
+    if logical is not None:
+        yield rule("type", said if said.present else place["physicalType"], {})
+    for kind in ("required", "unique"):
+        if place[kind].flag:
+            yield rule(kind, place[kind], {})
+    for at, (kind, arguments) in option_rules(
+        options, logical or LogicalType.STRING, readable=_readable(place, logical)
+    ):
+        yield rule(kind, at, arguments)
+    for each in place["relationships"].items:
+        yield rule("foreignKey", each, {"to": each["to"].text or ""})
+    yield from quality_rules(place, path, path, ordinals, notes)
+    yield from _nested(place, path, ordinals, notes)
+    _warn(place, logical, notes)
+
+
+def _readable(place: Place, logical: LogicalType | None) -> bool:
+    return logical is not None or TYPES.get(place["logicalType"].text or "") not in FORMATTED
+
+
+def _nested(place: Place, path: str, ordinals: Counter[str], notes: Notes) -> Iterator[Rule]:
+    """What is said about inner parts: named at the field they belong to."""
+    if place["logicalType"].text in NESTED:
+        yield Rule(rule_id(ordinals, path, NESTED_KIND), NESTED_KIND, place["logicalType"].origin, (path,))
+    inner = [(f"{path}.{each['name'].text or ''}", each) for each in place["properties"].items]
+    for inner_path, each in [*inner, *([(f"{path}[]", place["items"])] if place["items"].entries else [])]:
+        for rule in _rules(each, inner_path, _logical(each), ordinals, notes):
+            words = f"{rule.kind} of {inner_path}"
+            yield (
+                replace(rule, kind=NESTED_KIND, fields=(path,), name=words)
+                if rule.kind != NESTED_KIND
+                else replace(rule, fields=(path,), name=rule.name or words)
+            )
+
+
+def _warn(place: Place, logical: LogicalType | None, notes: Notes) -> None:
+    zone, said = place["logicalTypeOptions"]["defaultTimezone"], place["logicalTypeOptions"]["format"]
+    if not _readable(place, logical):
+        message = f"Dates written as {shown(said.written)} are not measured yet: write them as ISO 8601 (`yyyy-MM-dd`)."
+        notes.warning(UNMEASURED_DATE, said, message)
+    elif logical is None and place["logicalType"].text not in NESTED:
+        notes.warning("no-type", place, "The property has no type that is known: say its `logicalType`.")
+    elif place["logicalType"].text in NESTED:
+        notes.warning(NESTED_KIND, place["logicalType"], "What is said of inner parts is named, and not measured yet.")
+    if zone.text is not None and zone.text not in UTC:
+        notes.warning("timezone", zone, "Timestamps without an offset are read as UTC: write offsets in the data.")
+
+
+def read_relationship(place: Place, ordinals: Counter[str], properties: Place, notes: Notes) -> Rule:
+    """A relationship of an object; its `from` names properties of the object, by name or by id."""
+    sources = place["from"].items or [place["from"]]
+    targets = place["to"].items or [place["to"]]
+    fields = tuple(filter(None, (_resolved(each, properties, notes) for each in sources if each.text)))
+    arguments = {"to": ",".join(each.text or "" for each in targets)}
+    return Rule(rule_id(ordinals, ",".join(fields), "foreignKey"), "foreignKey", place.origin, fields, arguments)
+
+
+def _resolved(place: Place, properties: Place, notes: Notes) -> str | None:
+    last = re.split(r"[./]", place.text or "")[-1]
+    for each in properties.items:
+        if last in {each["name"].text, each["id"].text}:
+            return each["name"].text
+    notes.error("dangling-relationship", place, f"{shown(place.text)} names no property of this object.")
+    return None

@@ -1,0 +1,78 @@
+"""Judges a document by a JSON Schema and says each breach in one sentence, at its line.
+
+The schemas of DCM are our own and lie in `contracts/schemas`; the official ones are put into `contracts/schemas/official`
+by set-up, checked by SHA-256. jsonschema is imported here only, and only when a document is judged.
+"""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from contracts.errors import Problem, SetUpError
+from contracts.formats.breaches import NOT_FITTING, sentences
+from contracts.nodes import address
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jsonschema.protocols import Validator
+
+    from contracts.document import Document
+    from contracts.nodes import Step
+
+
+def breaches(document: Document, schema: str) -> list[Problem]:
+    """Everything in a document that the schema of that name (e.g. `official/odcs-3.1.0`) refuses, in order of lines."""
+    root = load(schema)
+    plain: Any = document.plain()
+    found = [each for error in _validator(schema).iter_errors(plain) for each in sentences(error, root)]
+    blamed = {steps[:-1] for code, steps, _ in found if code != NOT_FITTING} | {steps for _, steps, _ in found}
+    kept = dict.fromkeys(each for each in found if each[0] != NOT_FITTING or each[1][:-1] not in blamed)
+    problems = [_located(document, *each) for each in kept]
+    return sorted(problems, key=lambda problem: problem.line or 0)
+
+
+def _located(document: Document, code: str, steps: tuple[Step, ...], message: str) -> Problem:
+    path = address(steps)
+    return Problem(code, path, document.line(path), message)
+
+
+@cache
+def _validator(name: str) -> Validator:
+    from jsonschema.validators import extend, validator_for  # noqa: PLC0415 -- takes longer than most commands
+
+    schema = load(name)
+    base = validator_for(schema)
+    checker = base.TYPE_CHECKER.redefine("integer", _is_integer)
+    judge: type[Validator] = extend(base, {"uniqueItems": _unique}, type_checker=checker)  # type: ignore[no-untyped-call]  # as shipped
+    return judge(schema)
+
+
+@cache
+def load(name: str) -> dict[str, Any]:
+    """The schema of that name; SetUpError where set-up has not put it there."""
+    file = files("contracts").joinpath("schemas", f"{name}.json")
+    if not file.is_file():
+        raise SetUpError(f"The JSON Schema {name} is missing: run make setup.")
+    schema: dict[str, Any] = json.loads(file.read_bytes())
+    return schema
+
+
+def _is_integer(_checker: object, instance: object) -> bool:
+    """A whole number is an integer however it is written (`5.0`), as JSON Schema has it."""
+    if isinstance(instance, Decimal):
+        return instance == instance.to_integral_value()
+    return isinstance(instance, int) and not isinstance(instance, bool)
+
+
+def _unique(_validator: object, wanted: object, instance: object, _schema: object) -> Iterator[Any]:
+    """`uniqueItems` in linear time: the library compares each item with every other where they have no order."""
+    from jsonschema.exceptions import ValidationError  # noqa: PLC0415 -- as above
+
+    items = instance if wanted and isinstance(instance, list) else []
+    if len({json.dumps(item, sort_keys=True, default=str) for item in items}) < len(items):
+        yield ValidationError(f"{len(items)} items, some equal")

@@ -1,0 +1,32 @@
+"""Reads service levels, which speak of deliveries and not of rows: rules that are named and not measured yet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from contracts.formats.values import exact
+from contracts.model import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from contracts.nodes import Place
+
+KIND = "serviceLevel"
+
+
+def element_rules(levels: Place, dataset: str) -> Iterator[Rule]:
+    """The levels of a list that speak of a dataset (`element: orders.placed_at`), or of none in particular."""
+    for ordinal, place in enumerate(levels.items, start=1):
+        tables = {each.strip().partition(".")[0] for each in (place["element"].text or "").split(",")}
+        if dataset in tables or tables == {""}:
+            name = place["property"].text or ""
+            arguments = {"property": name, "value": exact(place["value"]), "unit": place["unit"].text}
+            yield Rule(f"{name}:{KIND}:{ordinal}", KIND, place.origin, (), arguments, name=name)
+
+
+def key_rules(levels: Place) -> Iterator[Rule]:
+    """The levels of a mapping: each key is one."""
+    for name, place in levels.entries.items():
+        arguments = {"property": name, "value": exact(place), "unit": None}
+        yield Rule(f"{name}:{KIND}:1", KIND, place.origin, (), arguments, name=name)

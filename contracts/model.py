@@ -1,0 +1,170 @@
+"""The one model that documents of every format are read into.
+
+A `Contract` says what datasets look like; a `Rule` is anything it says about data, be it a field constraint or a quality
+rule. Readers (`contracts/formats`) build it, `contracts/compile` turns it into a plan, and nothing else knows the formats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import Enum
+from types import MappingProxyType
+
+from contracts.types import LogicalType
+
+NOTHING: Mapping[str, object] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where in its document a thing was said."""
+
+    path: str
+    """e.g. `$.quality[3]`"""
+    line: int | None = None
+    """From 1; None where the document has no lines."""
+
+
+class Severity(Enum):
+    """The worst a broken rule can be."""
+
+    FAIL = "fail"
+    WARN = "warn"
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How far from its parameter a DCM rule may be before it warns and before it fails (DCM table A.3)."""
+
+    warn: Decimal | None = None
+    fail: Decimal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """An operator of a quality rule with its operand (ODCS 3.1 §quality), e.g. `mustBeLessThan` 5 percent."""
+
+    operator: str
+    operands: tuple[Decimal, ...]
+    percent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What the contract says about data, in the words of `contracts.rules.RULES`."""
+
+    id: str
+    kind: str
+    origin: Origin
+    fields: tuple[str, ...] = ()
+    """Field paths the rule names; empty where it speaks of the whole dataset."""
+    arguments: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+    comparison: Comparison | None = None
+    tolerance: Tolerance = Tolerance()
+    severity: Severity = Severity.FAIL
+    name: str | None = None
+    dimension: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One column of a dataset."""
+
+    name: str
+    type: LogicalType
+    origin: Origin
+    description: str | None = None
+    classification: str | None = None
+    """Free text of the document, e.g. `public`, `confidential`; samples show raw values of `public` fields only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Csv:
+    """How a CSV file of the dataset is written."""
+
+    delimiter: str = ","
+    quote: str = '"'
+    header: bool = True
+    encoding: str = "utf-8"
+    null_values: tuple[str, ...] = ()
+    """Texts that mean null beside the empty unquoted value."""
+    multi_line: bool = False
+    """Whether a quoted value may hold line breaks."""
+
+
+class Additional(Enum):
+    """What becomes of a file with fields its contract does not name."""
+
+    ALLOW = "allow"
+    WARN = "warn"
+    FORBID = "forbid"
+
+
+class Mode(Enum):
+    """Whether a bad delivery is kept out or only reported."""
+
+    ENFORCE = "enforce"
+    OBSERVE = "observe"
+
+
+class OnReject(Enum):
+    """What is refused: the whole file, or the rows that break a rule."""
+
+    FILE = "file"
+    ROWS = "rows"
+
+
+class Duplicates(Enum):
+    """What becomes of a delivery whose content was accepted before."""
+
+    REFUSE = "refuse"
+    ACCEPT = "accept"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How the gate treats deliveries of a dataset: the `lakegate` extension of a document."""
+
+    mode: Mode = Mode.ENFORCE
+    on_reject: OnReject = OnReject.FILE
+    max_rejected_share: Decimal = Decimal(1)
+    additional_fields: Additional = Additional.ALLOW
+    allow_empty: bool = False
+    duplicates: Duplicates = Duplicates.REFUSE
+    samples: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """One table of a contract."""
+
+    name: str
+    fields: tuple[Field, ...]
+    rules: tuple[Rule, ...]
+    origin: Origin
+    policy: Policy = field(default_factory=Policy)
+    csv: Csv = field(default_factory=Csv)
+
+    def field(self, path: str) -> Field | None:
+        """The field at a path, or None."""
+        return next((each for each in self.fields if each.name == path), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """One version of a document that promises what datasets look like."""
+
+    id: str
+    version: str
+    """Semantic version, e.g. `1.0.0`."""
+    format: str
+    """Format and version of the document, e.g. `ODCS v3.1.0`, `DCM 0.1.3`."""
+    datasets: tuple[Dataset, ...]
+    name: str | None = None
+    status: str | None = None
+
+    def dataset(self, name: str) -> Dataset | None:
+        """The dataset of that name, or None."""
+        return next((each for each in self.datasets if each.name == name), None)

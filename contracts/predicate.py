@@ -1,0 +1,105 @@
+"""Row conditions as frozen values: what a row must be, never a string of any engine's language.
+
+**Null policy**: every predicate but `Present` holds for a null, and every predicate but `Present` and `Typed` holds for a
+value that is not of its field's type (the type check answers for those). So one bad value breaks one check.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """The field has a value (an empty quoted text is one)."""
+
+    kind: ClassVar = "present"
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """The text is a value of the field's declared type, by its written grammar."""
+
+    kind: ClassVar = "typed"
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """The value equals one of a closed list: as text for text, as a number for numbers, as a moment for dates."""
+
+    kind: ClassVar = "one_of"
+    field: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """The value lies between two bounds (decimal or ISO text), inclusive unless open; None is no bound."""
+
+    kind: ClassVar = "within"
+    field: str
+    low: str | None = None
+    high: str | None = None
+    low_open: bool = False
+    high_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """The text has between `low` and `high` code points, inclusive."""
+
+    kind: ClassVar = "length"
+    field: str
+    low: int | None = None
+    high: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """A part of the text matches a regular expression of java.util.regex (anchors make it the whole)."""
+
+    kind: ClassVar = "matches"
+    field: str
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class MultipleOf:
+    """The number is a whole multiple of another."""
+
+    kind: ClassVar = "multiple_of"
+    field: str
+    factor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The inner predicate does not hold (a null still passes)."""
+
+    kind: ClassVar = "not"
+    inner: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """Every inner predicate holds."""
+
+    kind: ClassVar = "all"
+    inner: tuple[Predicate, ...]
+
+
+Predicate = Present | Typed | OneOf | Within | Length | Matches | MultipleOf | Not | All
+
+
+def fields_of(predicate: Predicate) -> frozenset[str]:
+    """The fields a predicate reads."""
+    match predicate:
+        case Not(inner):
+            return fields_of(inner)
+        case All(inner):
+            return frozenset().union(*map(fields_of, inner))
+        case _:
+            return frozenset({predicate.field})

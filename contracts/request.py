@@ -1,0 +1,49 @@
+"""`request.json`: all that one attempt of the job is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from contracts.codec import decode, encode
+from contracts.schemas import validate
+
+VERSION = "lakegate/request/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One staged object: its address (`file:` or `s3:`) and its size in bytes, which the job must find again."""
+
+    uri: str
+    size: int
+    name: str = ""
+    """What a person calls it; never used as a path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One attempt: which plan, which bytes, where the answer goes."""
+
+    workload: str
+    attempt: int
+    plan_uri: str
+    plan_digest: str
+    source_version: str
+    """Identity of the judged object version, repeated in the result."""
+    parts: tuple[Part, ...]
+    judged_at: str
+    """The judging time, ISO 8601 in UTC: the only clock a rule may see."""
+    output_uri: str
+    """Prefix of the attempt; the result is written to `<output_uri>/result.json`."""
+    version: str = VERSION
+
+    def to_json(self) -> dict[str, object]:
+        """The document `request.json`."""
+        document: dict[str, object] = encode(self)
+        return document
+
+    @staticmethod
+    def from_json(document: object) -> Request:
+        """The request a document writes; InputError where it breaks the schema."""
+        validate("request", document)
+        return decode(Request, document)

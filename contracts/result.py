@@ -1,0 +1,111 @@
+"""`result.json`: all that one attempt of the job answers. It reports numbers; what they mean is `contracts.verdict`'s to say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from contracts.codec import decode, encode
+from contracts.schemas import validate
+
+VERSION = "lakegate/result/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What an engine found for one tier of a check."""
+
+    of: int
+    """Rows (or keys) the number was taken over."""
+    failing: int | None = None
+    """Rows that break the tier, where rows are counted."""
+    number: float | None = None
+    """The aggregate, where one is measured; None when there was no value to take it of."""
+    engine_passed: bool | None = None
+    """Deequ's own status of the constraint; None where Deequ was not asked (nothing to measure)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One failing row, without its values: only `public` fields are shown as written."""
+
+    row: int
+    """Line of the file, from 1, the header included (record, where values may hold line breaks)."""
+    shapes: tuple[str, ...]
+    """The values of the check's fields: masked shapes (`aaa-99`), or raw where the field is public; `null` for none."""
+    part: int = 0
+    """Which object of the delivery, from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """The answer to one check: what was measured, or why it could not be."""
+
+    check: str
+    accept: Measured | None = None
+    tolerate: Measured | None = None
+    error: str | None = None
+    """Why the check could not be measured: a closed set of sentences, never a value of the data."""
+    samples: tuple[Sample, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The file's own header against the declared fields."""
+
+    found: tuple[str, ...]
+    absent: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+    reordered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """Records that are no records of the promised shape."""
+
+    reason: str
+    """`fields`, `quotes`, `encoding`, `nul` or `too_long`."""
+    rows: int
+    first_row: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Why nothing of the delivery could be measured, though the job itself is well."""
+
+    code: str
+    """Stable, e.g. `gzip`, `no-header`, `not-text`."""
+    message: str
+    """One sentence that says how to mend it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The answer of one attempt."""
+
+    workload: str
+    attempt: int
+    plan_digest: str
+    source_version: str
+    rows: int
+    """Records in the delivery, malformed ones included."""
+    rejected_rows: int = 0
+    """Rows that break a row rule or are malformed."""
+    unreadable: Unreadable | None = None
+    columns: Columns | None = None
+    malformed: tuple[Malformed, ...] = ()
+    measurements: tuple[Measurement, ...] = ()
+    engines: dict[str, str] = field(default_factory=dict)
+    timings: dict[str, float] = field(default_factory=dict)
+    """Seconds by step."""
+    version: str = VERSION
+
+    def to_json(self) -> dict[str, object]:
+        """The document `result.json`."""
+        document: dict[str, object] = encode(self)
+        return document
+
+    @staticmethod
+    def from_json(document: object) -> Result:
+        """The result a document writes; InputError where it breaks the schema."""
+        validate("result", document)
+        return decode(Result, document)

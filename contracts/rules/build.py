@@ -1,0 +1,179 @@
+"""What the functions of all families of rules are built from: their two shapes, their refusals, and the checks they return."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NoReturn
+
+from contracts.check import NONE, Check, Interval, Metric, Tier, Unit
+from contracts.errors import ContractError, Problem
+from contracts.predicate import OneOf, Within
+from contracts.rules.values import literal, number_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from decimal import Decimal
+
+    from contracts.model import Field, Rule
+    from contracts.predicate import Predicate
+
+    Compile = Callable[[Rule, tuple[Field, ...]], tuple[Check, ...]]
+
+LONGEST_WORDS = 80
+"""Characters of contract text that a sentence about a check repeats at most."""
+
+
+def each(compile_one: Callable[[Rule, Field], Check]) -> Compile:
+    """A rule that gives one check for each field it names; it must name one."""
+
+    def compile_rule(rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
+        if not fields:
+            refuse(rule, "no-column", f"the rule {rule.kind} must name a column")
+        return tuple(compile_one(rule, field) for field in fields)
+
+    return compile_rule
+
+
+def once(compile_one: Callable[[Rule, tuple[Field, ...]], Check]) -> Compile:
+    """A rule that gives a single check, of all its fields together or of the whole dataset."""
+    return lambda rule, fields: (compile_one(rule, fields),)
+
+
+def refuse(rule: Rule, code: str, message: str) -> NoReturn:
+    """ContractError: the rule as written cannot mean anything; the message says how to mend it."""
+    raise ContractError((Problem(code, rule.origin.path, rule.origin.line, message),))
+
+
+def check(  # noqa: PLR0913 - a check has these parts, all named by the caller
+    rule: Rule,
+    fields: tuple[Field, ...],
+    metric: Metric,
+    *,
+    accept: Tier,
+    wanted: str,
+    unit: Unit = Unit.ROWS,
+    of_present: bool = False,
+) -> Check:
+    """A check of a rule over some fields, its id as documents of every kind repeat it."""
+    names = tuple(field.name for field in fields)
+    return Check(
+        id="/".join(filter(None, (rule.id, "+".join(names)))),
+        rule=rule.id,
+        kind=rule.kind,
+        fields=names,
+        metric=metric,
+        unit=unit,
+        accept=accept,
+        worst=rule.severity,
+        wanted=wanted,
+        of_present=of_present,
+    )
+
+
+def rows(rule: Rule, field: Field, predicate: Predicate, wanted: str) -> Check:
+    """A check that no row may fail."""
+    return check(rule, (field,), Metric.FAILING_ROWS, accept=Tier(NONE, predicate), wanted=wanted)
+
+
+def unique_rows(rule: Rule, key: tuple[Field, ...]) -> Check:
+    """A check that no two rows share a key."""
+    wanted = "unique" if len(key) == 1 else "unique together"
+    return check(rule, key, Metric.DUPLICATE_ROWS, accept=Tier(NONE), wanted=wanted)
+
+
+def skipped(rule: Rule, fields: tuple[Field, ...], reason: str) -> Check:
+    """A check that is only named, with the reason why nothing is measured."""
+    named = check(
+        rule, fields, Metric.ROW_COUNT, accept=Tier(Interval()), wanted=brief(rule.name or rule.kind), unit=Unit.VALUE
+    )
+    return replace(named, skip=reason)
+
+
+def argument(rule: Rule, name: str) -> object:
+    """An argument the rule cannot do without."""
+    if rule.arguments.get(name) is None:
+        refuse(rule, "no-argument", f"the rule {rule.kind} needs {name}")
+    return rule.arguments[name]
+
+
+def number(rule: Rule, value: object) -> Decimal:
+    """A number of the document; a refusal where it is none."""
+    found = number_of(value)
+    if found is None:
+        refuse(rule, "not-a-number", f"the rule {rule.kind} needs a number")
+    return found
+
+
+def whole(rule: Rule, value: object) -> int:
+    """A whole number from 0; a refusal where it is none."""
+    found = number(rule, value)
+    if found < 0 or found != found.to_integral_value():
+        refuse(rule, "not-a-count", f"the rule {rule.kind} needs a whole number from 0")
+    return int(found)
+
+
+def items(rule: Rule, value: object) -> tuple[object, ...]:
+    """A list of the document; a refusal where it is none or empty."""
+    if not isinstance(value, list | tuple) or not value:
+        refuse(rule, "not-a-list", f"the rule {rule.kind} needs a list of at least one value")
+    return tuple(value)
+
+
+def one_of(rule: Rule, field: Field, values: Iterable[object]) -> OneOf:
+    """The predicate of a closed list, whose values must be of the field's type; null needs no place in it."""
+    return OneOf(field.name, tuple(value_of(rule, field, value) for value in values if value is not None))
+
+
+def bound(rule: Rule, field: Field, value: object) -> str:
+    """A bound on a field, whose type must have an order."""
+    if not field.type.ordered:
+        refuse(rule, "bound-on-unordered", f"{field.name} is a {field.type.value}, which has no order to bound")
+    return value_of(rule, field, value)
+
+
+def within(  # noqa: PLR0913 - two ends, each with its openness
+    rule: Rule,
+    field: Field,
+    low: object = None,
+    high: object = None,
+    *,
+    low_open: bool = False,
+    high_open: bool = False,
+) -> Within:
+    """The predicate of two bounds, of which at least one is given."""
+    if low is None and high is None:
+        refuse(rule, "no-argument", f"the rule {rule.kind} needs a bound")
+    return Within(
+        field.name,
+        low=None if low is None else bound(rule, field, low),
+        high=None if high is None else bound(rule, field, high),
+        low_open=low_open,
+        high_open=high_open,
+    )
+
+
+def in_range(rule: Rule, field: Field, predicate: Within) -> Check:
+    """A check that every value lies within bounds."""
+    words = [
+        f"{'more than' if predicate.low_open else 'at least'} {predicate.low}" if predicate.low is not None else "",
+        f"{'less than' if predicate.high_open else 'at most'} {predicate.high}" if predicate.high is not None else "",
+    ]
+    return rows(rule, field, predicate, " and ".join(filter(None, words)))
+
+
+def value_of(rule: Rule, field: Field, value: object) -> str:
+    """A value of the field's type as plans carry it."""
+    text = literal(field.type, value)
+    if text is None:
+        refuse(rule, "value-not-of-type", f"a value that rules about {field.name} name is no {field.type.value}")
+    return text
+
+
+def brief(text: str) -> str:
+    """Text of a contract, cut to a length that tables and sentences can bear."""
+    return text if len(text) <= LONGEST_WORDS else f"{text[: LONGEST_WORDS - 1]}…"
+
+
+def listed(values: Iterable[object]) -> str:
+    """`one of SP, RJ, MG, ES`, cut to a length that tables can bear."""
+    return "one of " + brief(", ".join(map(str, values)))

@@ -1,0 +1,112 @@
+"""Constraints of a field: what a column itself declares, in every format."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from contracts.predicate import Length, Matches, MultipleOf, Present, Typed
+from contracts.rules.build import (
+    argument,
+    brief,
+    in_range,
+    items,
+    listed,
+    number,
+    one_of,
+    refuse,
+    rows,
+    skipped,
+    unique_rows,
+    value_of,
+    whole,
+    within,
+)
+from contracts.rules.patterns import translate
+from contracts.rules.textforms import TEXT_FORMS
+from contracts.types import GRAMMARS
+
+if TYPE_CHECKING:
+    from contracts.check import Check
+    from contracts.model import Field, Rule
+
+
+def typed(rule: Rule, field: Field) -> Check:
+    """Every value is of the declared type, by its written grammar."""
+    return rows(rule, field, Typed(field.name), GRAMMARS[field.type].words)
+
+
+def required(rule: Rule, field: Field) -> Check:
+    """Every row has a value."""
+    return rows(rule, field, Present(field.name), "present")
+
+
+def unique(rule: Rule, field: Field) -> Check:
+    """No value stands in two rows."""
+    return unique_rows(rule, (field,))
+
+
+def primary_key(rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
+    """Every part of the key is present, and no two rows share the whole key."""
+    if not fields:
+        refuse(rule, "no-column", "the rule primaryKey must name a column")
+    return (*(_present_part(rule, field) for field in fields), unique_rows(rule, fields))
+
+
+def _present_part(rule: Rule, field: Field) -> Check:
+    return replace(required(rule, field), id=f"{rule.id}:required/{field.name}")
+
+
+def enum(rule: Rule, field: Field) -> Check:
+    """Every value is one of a closed list."""
+    values = items(rule, argument(rule, "values"))
+    predicate = one_of(rule, field, values)
+    return rows(rule, field, predicate, listed(predicate.values))
+
+
+def pattern(rule: Rule, field: Field) -> Check:
+    """A part of every text matches a regular expression of ECMA-262."""
+    written = str(argument(rule, "pattern"))
+    return rows(rule, field, Matches(field.name, translate(rule, written)), f"matching {brief(written)}")
+
+
+def min_length(rule: Rule, field: Field) -> Check:
+    """Every text has at least so many characters (code points)."""
+    low = whole(rule, argument(rule, "value"))
+    return rows(rule, field, Length(field.name, low=low), f"at least {low} characters")
+
+
+def max_length(rule: Rule, field: Field) -> Check:
+    """No text has more than so many characters (code points)."""
+    high = whole(rule, argument(rule, "value"))
+    return rows(rule, field, Length(field.name, high=high), f"at most {high} characters")
+
+
+def minimum(rule: Rule, field: Field) -> Check:
+    """No value lies below a bound."""
+    is_open = rule.arguments.get("exclusive") is True
+    return in_range(rule, field, within(rule, field, low=argument(rule, "value"), low_open=is_open))
+
+
+def maximum(rule: Rule, field: Field) -> Check:
+    """No value lies above a bound."""
+    is_open = rule.arguments.get("exclusive") is True
+    return in_range(rule, field, within(rule, field, high=argument(rule, "value"), high_open=is_open))
+
+
+def multiple_of(rule: Rule, field: Field) -> Check:
+    """Every number is a whole multiple of another."""
+    factor = number(rule, argument(rule, "value"))
+    if factor <= 0 or not field.type.numeric:
+        refuse(rule, "no-multiple", f"{field.name} must be a number, and its multipleOf above 0")
+    written = value_of(rule, field, factor)
+    return rows(rule, field, MultipleOf(field.name, written), f"a multiple of {written}")
+
+
+def text_form(rule: Rule, field: Field) -> Check:
+    """Every text is written in a well-known form; a form that says nothing of the text is only named."""
+    name = str(argument(rule, "value"))
+    form = TEXT_FORMS.get(name.strip().lower())
+    if form is None:
+        return skipped(rule, (field,), f"the format {brief(name)} says nothing that can be measured on text")
+    return rows(rule, field, Matches(field.name, form.pattern), form.words)

@@ -1,0 +1,127 @@
+"""The library metrics of ODCS: a number of rows, or a share of them in percent, against one operator.
+
+Bounds of `mustBeBetween` belong to it. Percentages are taken over all rows, and those of an empty dataset are 0.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from contracts.check import Interval, Metric, Tier, Unit
+from contracts.predicate import All, Length, Matches, Not, OneOf, Present, Within
+from contracts.rules.build import argument, bound, check, items, one_of, refuse, skipped, whole
+from contracts.rules.patterns import translate
+from contracts.rules.values import literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from contracts.check import Check
+    from contracts.model import Field, Rule
+    from contracts.predicate import Predicate
+
+_HUNDRED = Decimal(100)
+_INTERVALS: dict[str, Callable[..., Interval]] = {
+    "mustBe": lambda x: Interval(x, x),
+    "mustNotBe": lambda x: Interval(x, x, outside=True),
+    "mustBeGreaterThan": lambda x: Interval(low=x, low_open=True),
+    "mustBeGreaterOrEqualTo": lambda x: Interval(low=x),
+    "mustBeLessThan": lambda x: Interval(high=x, high_open=True),
+    "mustBeLessOrEqualTo": lambda x: Interval(high=x),
+    "mustBeBetween": Interval,
+    "mustNotBeBetween": lambda low, high: Interval(low, high, outside=True),
+}
+_BETWEEN = {"mustBeBetween", "mustNotBeBetween"}
+
+
+def row_count(rule: Rule, fields: tuple[Field, ...]) -> Check:
+    """The number of rows of the dataset."""
+    del fields
+    interval, percent = _wanted(rule)
+    if percent:
+        refuse(rule, "unit", "rowCount counts rows: percent of what?")
+    return check(rule, (), Metric.ROW_COUNT, accept=Tier(interval), wanted=f"{interval} rows", unit=Unit.VALUE)
+
+
+def null_values(rule: Rule, field: Field) -> Check:
+    """Rows without a value."""
+    return _counted(rule, field, Present(field.name), "null")
+
+
+def missing_values(rule: Rule, field: Field) -> Check:
+    """Rows whose value counts as missing: one of a list; null too where the list holds null or the empty text."""
+    written = rule.arguments.get("missingValues")
+    values = (None,) if written is None else items(rule, written)
+    texts = tuple(text for each in values if each is not None and (text := literal(field.type, each)) is not None)
+    parts: tuple[Predicate, ...] = (Not(OneOf(field.name, texts)),) if texts else ()
+    if None in values or "" in values:
+        parts = (Present(field.name), *parts)
+    if not parts:
+        return skipped(
+            rule, (field,), f"no listed value is a {field.type.value}: the type check answers for such values"
+        )
+    return _counted(rule, field, _all(parts), "missing")
+
+
+def invalid_values(rule: Rule, field: Field) -> Check:
+    """Rows whose value breaks any of the given conditions; null breaks none."""
+    parts = tuple(part(rule, field, argument(rule, name)) for name, part in _PARTS.items() if name in rule.arguments)
+    if not parts or set(rule.arguments) - set(_PARTS):
+        refuse(rule, "no-argument", f"invalidValues knows {', '.join(_PARTS)}, and needs at least one of them")
+    return _counted(rule, field, _all(parts), "invalid")
+
+
+def duplicate_values(rule: Rule, fields: tuple[Field, ...]) -> Check:
+    """Rows that share their key, of one field or several, with another row."""
+    if not fields:
+        refuse(rule, "no-column", "duplicateValues must stand on a property or name its properties")
+    interval, percent = _wanted(rule)
+    words = _words(interval, "duplicates", percent=percent)
+    return check(rule, fields, Metric.DUPLICATE_ROWS, accept=Tier(interval), wanted=words, unit=_unit(percent=percent))
+
+
+def _counted(rule: Rule, field: Field, predicate: Predicate, noun: str) -> Check:
+    interval, percent = _wanted(rule)
+    words = _words(interval, noun, percent=percent)
+    tier = Tier(interval, predicate)
+    return check(rule, (field,), Metric.FAILING_ROWS, accept=tier, wanted=words, unit=_unit(percent=percent))
+
+
+def _wanted(rule: Rule) -> tuple[Interval, bool]:
+    """The good numbers, and whether they are percentages."""
+    comparison = rule.comparison
+    if comparison is None or comparison.operator not in _INTERVALS:
+        refuse(rule, "operator", f"the rule {rule.kind} needs one of the operators {', '.join(_INTERVALS)}")
+    operands = comparison.operands
+    if len(operands) != (2 if comparison.operator in _BETWEEN else 1) or list(operands) != sorted(operands):
+        refuse(rule, "operands", f"{comparison.operator} needs one number, or for between two with the smaller first")
+    if comparison.percent and not all(0 <= each <= _HUNDRED for each in operands):
+        refuse(rule, "percent", "a percentage lies between 0 and 100")
+    return _INTERVALS[comparison.operator](*operands), comparison.percent
+
+
+def _unit(*, percent: bool) -> Unit:
+    return Unit.PERCENT if percent else Unit.ROWS
+
+
+def _words(interval: Interval, noun: str, *, percent: bool) -> str:
+    if interval == Interval(Decimal(0), Decimal(0)):
+        return f"no {noun} rows" if noun != "duplicates" else "no duplicates"
+    return f"{interval} {'%' if percent else 'rows'} {noun}"
+
+
+def _all(parts: tuple[Predicate, ...]) -> Predicate:
+    return parts[0] if len(parts) == 1 else All(parts)
+
+
+_PARTS: dict[str, Callable[[Rule, Field, object], Predicate]] = {
+    "validValues": lambda rule, field, value: one_of(rule, field, items(rule, value)),
+    "pattern": lambda rule, field, value: Matches(field.name, translate(rule, str(value))),
+    "minLength": lambda rule, field, value: Length(field.name, low=whole(rule, value)),
+    "maxLength": lambda rule, field, value: Length(field.name, high=whole(rule, value)),
+    "minimum": lambda rule, field, value: Within(field.name, low=bound(rule, field, value)),
+    "maximum": lambda rule, field, value: Within(field.name, high=bound(rule, field, value)),
+    "exclusiveMinimum": lambda rule, field, value: Within(field.name, low=bound(rule, field, value), low_open=True),
+    "exclusiveMaximum": lambda rule, field, value: Within(field.name, high=bound(rule, field, value), high_open=True),
+}

@@ -1,0 +1,233 @@
+r"""Patterns of ECMA-262 (as contracts write them, with its `u` meaning) translated to java.util.regex (as plans carry them).
+
+The result is written in what Java and Python read alike but for `\z`: `$` is the very end, `.` and `\s` are ECMA's, `\d`, `\w`
+and `\b` are ASCII, groups capture nothing. What has no honest translation (look-behind, back references, properties, possessive
+quantifiers, halves of surrogate pairs) or no bound (texts over 1,024 characters) is refused, never approximated.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from contracts.rules.build import refuse
+
+if TYPE_CHECKING:
+    from contracts.model import Rule
+
+LONGEST = 1024
+MOST_REPEATS = 1000
+_SPACES = (
+    *((9, 13), (32, 32), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A)),
+    *((0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000), (0xFEFF, 0xFEFF)),
+)
+LAST = 0x10FFFF
+_WORD = "A-Za-z0-9_"
+_EDGE = f"(?:(?<=[{_WORD}])(?![{_WORD}])|(?<![{_WORD}])(?=[{_WORD}]))"
+_INNER = f"(?:(?<=[{_WORD}])(?=[{_WORD}])|(?<![{_WORD}])(?![{_WORD}]))"
+_CONTROLS = {"t": 9, "n": 10, "v": 11, "f": 12, "r": 13, "0": 0}
+_QUANTIFIER = re.compile(r"[*+?]|\{([0-9]{1,9})(,([0-9]{0,9}))?\}")
+_HEX = re.compile(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\}")
+_GROUP = re.compile(r"\?(?:[:=!]|<[A-Za-z_$][A-Za-z0-9_$]*>)|(?!\?)")
+
+
+def translate(rule: Rule, pattern: str) -> str:
+    """The pattern for java.util.regex; ContractError `pattern` where it cannot be translated."""
+    if len(pattern) > LONGEST:
+        refuse(rule, "pattern", f"a pattern has at most {LONGEST:,} characters")
+    try:
+        return _Reader(pattern).read()
+    except ValueError as error:
+        refuse(rule, "pattern", f"the pattern cannot be used: {error}")
+
+
+def spelled(ranges: tuple[tuple[int, int], ...]) -> str:
+    """Ranges of code points as the inside of a class."""
+    return "".join(_member(low) if low == high else f"{_member(low)}-{_member(high)}" for low, high in ranges)
+
+
+def _member(code: int) -> str:
+    """One character inside a class, written so that neither language sees more in it."""
+    char = chr(code)
+    if char.isascii():
+        return char if char.isalnum() else f"\\x{code:02X}"
+    return char if code > 0xFF else f"\\x{code:02X}"  # noqa: PLR2004 - two digits reach as far as Latin-1
+
+
+def _others(ranges: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+    """All code points outside of sorted ranges."""
+    starts = (0, *(high + 1 for _, high in ranges))
+    ends = (*(low - 1 for low, _ in ranges), LAST)
+    return tuple(zip(starts, ends, strict=True))
+
+
+_CLASSES = {
+    "d": "0-9",
+    "w": _WORD,
+    "s": spelled(_SPACES),
+    "D": spelled(_others(((48, 57),))),
+    "W": spelled(_others(((48, 57), (65, 90), (95, 95), (97, 122)))),
+    "S": spelled(_others(_SPACES)),
+}
+_ANY_BUT_LINE_ENDS = f"[^{spelled(((10, 10), (13, 13), (0x2028, 0x2029)))}]"
+
+_PLAIN_PARTS = {"|": ("|", False), "^": ("^", False), "$": (r"\z", False), ".": (_ANY_BUT_LINE_ENDS, True)}
+
+
+class _Reader:
+    """One pass over a pattern; ValueError names what cannot be translated."""
+
+    def __init__(self, pattern: str) -> None:
+        self.text = pattern
+        self.at = 0
+        self.open = 0
+
+    def read(self) -> str:
+        """The whole pattern, translated."""
+        parts = []
+        repeatable = False
+        while self.at < len(self.text):
+            quantifier = _QUANTIFIER.match(self.text, self.at)
+            if quantifier:
+                if not repeatable:
+                    raise ValueError("a quantifier has nothing to repeat")
+                parts.append(self._quantifier(quantifier))
+                repeatable = False
+            else:
+                part, repeatable = self._part()
+                parts.append(part)
+        if self.open:
+            raise ValueError("a group is not closed")
+        return "".join(parts)
+
+    def _take(self, count: int = 1) -> str:
+        taken = self.text[self.at : self.at + count]
+        self.at += count
+        return taken
+
+    def _quantifier(self, found: re.Match[str]) -> str:
+        low, high = (int(each) if each else None for each in (found[1], found[3]))
+        if max(low or 0, high or 0) > MOST_REPEATS or (low is not None and high is not None and low > high):
+            raise ValueError(f"a quantifier counts up to {MOST_REPEATS:,}, the smaller number first")
+        self.at = found.end()
+        lazy = self._take() if self.text.startswith("?", self.at) else ""
+        return found[0] + lazy
+
+    def _part(self) -> tuple[str, bool]:
+        """The next part, and whether a quantifier may follow it."""
+        char = self._take()
+        if char in _PLAIN_PARTS:
+            return _PLAIN_PARTS[char]
+        match char:
+            case "\\":
+                return self._escape()
+            case "[":
+                return self._class(), True
+            case "(":
+                return self._group(), False
+            case ")":
+                return self._close(), True
+            case _:
+                return plain(_code(char)), True
+
+    def _close(self) -> str:
+        if not self.open:
+            raise ValueError("a group is closed that was not opened")
+        self.open -= 1
+        return ")"
+
+    def _group(self) -> str:
+        found = _GROUP.match(self.text, self.at)
+        if not found:
+            raise ValueError("look-behind and inline flags are not supported")
+        self.at = found.end()
+        self.open += 1
+        return f"({found[0]}" if found[0] in {"?=", "?!"} else "(?:"
+
+    def _escape(self) -> tuple[str, bool]:
+        name = self.text[self.at : self.at + 1]
+        if name in _CLASSES and name:
+            self.at += 1
+            return f"[{_CLASSES[name]}]", True
+        if name in {"b", "B"}:
+            self.at += 1
+            return (_EDGE if name == "b" else _INNER), False
+        return plain(self._escaped_code()), True
+
+    def _escaped_code(self) -> int:
+        """The code point that the escape after a backslash stands for."""
+        found = _HEX.match(self.text, self.at)
+        if found:
+            self.at = found.end()
+            return self._paired(int(found[1] or found[2] or found[3], 16))
+        name = self._take()
+        if name in _CONTROLS and not (name == "0" and self.text[self.at : self.at + 1].isdigit()):
+            return _CONTROLS[name]
+        if name == "c" and self.text[self.at : self.at + 1].isascii() and self.text[self.at : self.at + 1].isalpha():
+            return ord(self._take()) % 32
+        if not name or name.isalnum():
+            raise ValueError(f"the escape \\{name} is not supported")
+        return _code(name)
+
+    def _paired(self, code: int) -> int:
+        """A code point from one escape, or from two that write a surrogate pair."""
+        low = re.compile(r"\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})").match(self.text, self.at)
+        if 0xD800 <= code <= 0xDBFF and low:  # noqa: PLR2004 - the range of high surrogates
+            self.at = low.end()
+            return 0x10000 + ((code - 0xD800) << 10) + int(low[1], 16) - 0xDC00
+        if code > LAST:
+            raise ValueError("a code point lies beyond Unicode")
+        return _code(chr(code))
+
+    def _class(self) -> str:
+        negated = self.text.startswith("^", self.at)
+        self.at += negated
+        members = []
+        while not self.text.startswith("]", self.at):
+            if self.at >= len(self.text):
+                raise ValueError("a character class is not closed")
+            members.append(self._range())
+        self.at += 1
+        if not members:
+            return f"[{spelled(((0, LAST),))}]" if negated else "(?:(?!))"
+        return f"[{'^' if negated else ''}{''.join(members)}]"
+
+    def _range(self) -> str:
+        low = self._class_item()
+        is_range = self.text.startswith("-", self.at) and not self.text.startswith("-]", self.at)
+        if not is_range:
+            return low if isinstance(low, str) else _member(low)
+        self.at += 1
+        high = self._class_item() if self.at < len(self.text) else 0
+        if isinstance(low, str) or isinstance(high, str) or low > high:
+            raise ValueError("a range in a character class goes from a smaller to a greater character")
+        return spelled(((low, high),))
+
+    def _class_item(self) -> int | str:
+        """One code point, or the inside of a class that an escape names."""
+        char = self._take()
+        if char != "\\":
+            return _code(char)
+        name = self.text[self.at : self.at + 1]
+        if name and name in _CLASSES:
+            self.at += 1
+            return _CLASSES[name]
+        if name == "b":
+            self.at += 1
+            return 8
+        return self._escaped_code()
+
+
+def _code(char: str) -> int:
+    """The code point of a character; ValueError for half of a surrogate pair, which no text can hold."""
+    if "\ud800" <= char <= "\udfff":
+        raise ValueError("half of a surrogate pair is no character")
+    return ord(char)
+
+
+def plain(code: int) -> str:
+    """One character outside of a class, given by its code point."""
+    char = chr(code)
+    if char.isalnum() or code > 0xFF:  # noqa: PLR2004 - two digits reach as far as Latin-1
+        return char
+    return char if char in " -_/:,;@#=<>!\"'%&~`" else f"\\x{code:02X}"

@@ -1,0 +1,54 @@
+"""The table of rules: each kind with the function that turns it into checks. A new kind is one function and one row here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from contracts.rules import constraints, dcm, odcs
+from contracts.rules.build import each, once, skipped
+from contracts.rules.custom import custom, unmeasured
+
+if TYPE_CHECKING:
+    from contracts.check import Check
+    from contracts.model import Field, Rule
+    from contracts.rules.build import Compile
+
+RULES: dict[str, Compile] = {
+    "type": each(constraints.typed),
+    "required": each(constraints.required),
+    "unique": each(constraints.unique),
+    "primaryKey": constraints.primary_key,
+    "enum": each(constraints.enum),
+    "pattern": each(constraints.pattern),
+    "minLength": each(constraints.min_length),
+    "maxLength": each(constraints.max_length),
+    "minimum": each(constraints.minimum),
+    "maximum": each(constraints.maximum),
+    "multipleOf": each(constraints.multiple_of),
+    "format": each(constraints.text_form),
+    "rowCount": once(odcs.row_count),
+    "nullValues": each(odcs.null_values),
+    "missingValues": each(odcs.missing_values),
+    "invalidValues": each(odcs.invalid_values),
+    "duplicateValues": once(odcs.duplicate_values),
+    "size": once(dcm.size),
+    "mean": each(dcm.mean),
+    "stdev": each(dcm.deviation),
+    "complete": each(dcm.complete),
+    "distinct": each(dcm.distinct),
+    "min": each(dcm.minimum),
+    "max": each(dcm.maximum),
+    "allowedValues": each(dcm.allowed_values),
+    "custom": custom,
+    "sql": unmeasured("SQL rules are not measured by this version"),
+    "text": unmeasured("a rule in words has nothing to measure"),
+    "foreignKey": unmeasured("references between datasets are not measured by this version"),
+}
+
+
+def compile_rule(rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
+    """The checks of a rule over the fields it names, at least one; a kind that is not in the table is only named."""
+    compile_one = RULES.get(rule.kind)
+    if compile_one is None:
+        return (skipped(rule, fields, f"rules of the kind {rule.kind} are not measured by this version"),)
+    return compile_one(rule, fields)

@@ -1,0 +1,81 @@
+"""What text is a value of which type: the written grammar of each logical type (docs/types.md).
+
+A value is judged as text before any cast, so that a lenient cast (` 1`, `1d`, `2019` as a date, `NaN`) never decides. The
+pattern names the alphabet or the shape, the cast decides about range and calendar: a value is of its type when the whole
+text matches and the cast yields a value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class LogicalType(Enum):
+    """The types a field can be declared with, whatever the document calls them."""
+
+    STRING = "string"
+    INTEGER = "integer"
+    NUMBER = "number"
+    DECIMAL = "decimal"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    TIME = "time"
+    TIMESTAMP = "timestamp"
+
+    @property
+    def numeric(self) -> bool:
+        """Whether values are compared as numbers."""
+        return self in {LogicalType.INTEGER, LogicalType.NUMBER, LogicalType.DECIMAL}
+
+    @property
+    def ordered(self) -> bool:
+        """Whether values have an order that bounds can speak of."""
+        return self not in {LogicalType.STRING, LogicalType.BOOLEAN}
+
+
+class Cast(Enum):
+    """The closed list of types that text is cast to."""
+
+    TEXT = "text"
+    LONG = "long"
+    DOUBLE = "double"
+    DECIMAL = "decimal"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """How a value of one type is written."""
+
+    pattern: str | None
+    """Regular expression the whole text matches; None where any text is a value."""
+    cast: Cast
+    words: str
+    """The grammar in words, for reasons and for docs/types.md."""
+
+
+_CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?"
+
+GRAMMARS = {
+    LogicalType.STRING: Grammar(None, Cast.TEXT, "any text"),
+    LogicalType.INTEGER: Grammar(r"[-+0-9]+", Cast.LONG, "digits with an optional sign, within 64 bits"),
+    LogicalType.NUMBER: Grammar(
+        r"[-+.0-9eE]+", Cast.DOUBLE, "a decimal number with an optional exponent, within a finite 64-bit float"
+    ),
+    LogicalType.DECIMAL: Grammar(
+        r"[-+]?(?:[0-9]{1,20}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})",
+        Cast.DECIMAL,
+        "a decimal number of at most 20 digits before and 18 after the point",
+    ),
+    LogicalType.BOOLEAN: Grammar(r"true|false|TRUE|FALSE|True|False", Cast.BOOLEAN, "true or false"),
+    LogicalType.DATE: Grammar(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", Cast.DATE, "a calendar date as YYYY-MM-DD"),
+    LogicalType.TIME: Grammar(_CLOCK, Cast.TEXT, "a time of day as HH:MM, HH:MM:SS or with a fraction"),
+    LogicalType.TIMESTAMP: Grammar(
+        rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T ]{_CLOCK}(?:Z|[+-](?:0[0-9]|1[0-8]):[0-5][0-9])?",
+        Cast.TIMESTAMP,
+        "a date and a time of day as YYYY-MM-DDTHH:MM[:SS], with an optional offset; UTC where none is given",
+    ),
+}

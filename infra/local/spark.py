@@ -1,0 +1,52 @@
+"""Spark on this machine: the JVM's settings, handed over before PySpark starts it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from infra.local.jars import jars
+from infra.local.java import java_home
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LOG = "spark.log"
+JAVA_OPTIONS = "-XX:+UseParallelGC -XX:-DontCompileHugeMethods"
+"""Spark compiles a plan's checks into one large method; by default Java would only interpret it, ten times slower."""
+_LOGGING = Path(__file__).with_name("log4j2.properties")
+
+
+def use_local_spark(folder: Path, memory: str = "2g", cores: str = "*") -> Path:
+    """Make the next Spark session of this process a local one that writes only below `folder`; its log file is returned.
+
+    SetUpError where Java or a jar is missing.
+    """
+    log = folder / LOG
+    os.environ["JAVA_HOME"] = str(java_home())
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ["SPARK_LOCAL_DIRS"] = str(folder)
+    os.environ["PYSPARK_SUBMIT_ARGS"] = shlex.join([*_arguments(folder, log, memory, cores), "pyspark-shell"])
+    return log
+
+
+def _arguments(folder: Path, log: Path, memory: str, cores: str) -> Iterator[str]:
+    yield from ("--master", f"local[{cores}]", "--driver-memory", memory)
+    yield from ("--driver-class-path", os.pathsep.join(map(str, jars())))
+    for name, value in _settings(folder, log).items():
+        yield from ("--conf", f"{name}={value}")
+
+
+def _settings(folder: Path, log: Path) -> dict[str, str]:
+    logging = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()} -Dlakegate.log={log.as_posix()}"
+    return {
+        "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {logging}",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.warehouse.dir": (folder / "warehouse").as_uri(),
+        "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }

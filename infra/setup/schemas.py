@@ -1,0 +1,109 @@
+"""Puts the official JSON Schemas of contract formats where the readers find them: `contracts/schemas/official`.
+
+They lie in the published packages of their time. 1. pip downloads each package, its hash pinned. 2. The schema is taken out
+of it and its SHA-256 compared with its pin. 3. It is moved to its place whole. A schema that is there, as pinned, is left.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from contracts.errors import SetUpError
+
+PINS = Path(__file__).with_name("schemas.json")
+OFFICIAL = Path(__file__).parents[2] / "contracts/schemas/official"
+PATIENCE_SECONDS = 120
+PIP = (sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check")
+EXACTLY = ("--no-deps", "--only-binary", ":all:", "--require-hashes")
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """One official schema: what it is called here, and where it comes from."""
+
+    name: str
+    """Format and version of the documents it judges, e.g. `odcs-3.1.0`."""
+    package: str
+    wheel: str
+    """SHA-256 of the package's wheel."""
+    member: str
+    """Path inside the wheel."""
+    sha256: str
+
+    @property
+    def file(self) -> str:
+        """The name of its file."""
+        return f"{self.name}.json"
+
+
+def pinned_schemas(pins: Path = PINS) -> tuple[Schema, ...]:
+    """Every schema that the readers need."""
+    return tuple(Schema(**pin) for pin in json.loads(pins.read_text()))
+
+
+def install_schemas(folder: Path, schemas: tuple[Schema, ...]) -> tuple[Schema, ...]:
+    """Fetch what `folder` lacks; those that were fetched. SetUpError if one cannot be had as pinned."""
+    missing = tuple(schema for schema in schemas if not _as_pinned(folder / schema.file, schema))
+    for schema in missing:
+        folder.mkdir(parents=True, exist_ok=True)
+        _put(_fetch(schema), folder / schema.file)
+    return missing
+
+
+def main(folder: Path = OFFICIAL, pins: Path = PINS) -> int:
+    """Supply what is missing; the exit code: 0, or 2 after one sentence on standard error."""
+    schemas = pinned_schemas(pins)
+    try:
+        install_schemas(folder, schemas)
+    except SetUpError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"schemas: {len(schemas)} in {folder}, every checksum as pinned", file=sys.stderr)
+    return 0
+
+
+def _as_pinned(path: Path, schema: Schema) -> bool:
+    return path.is_file() and _digest(path.read_bytes()) == schema.sha256
+
+
+def _fetch(schema: Schema) -> bytes:
+    with tempfile.TemporaryDirectory() as name:
+        lock, wheels = Path(name, "lock.txt"), Path(name, "wheels")
+        lock.write_text(f"{schema.package} --hash=sha256:{schema.wheel}\n")
+        command = [*PIP, *EXACTLY, "--dest", str(wheels), "--requirement", str(lock)]
+        try:
+            subprocess.run(  # noqa: S603 -- every word of it stands in this file or beside it
+                command, check=True, timeout=PATIENCE_SECONDS, capture_output=True)
+        except subprocess.SubprocessError as error:
+            advice = "mend the network and run `make setup` again"
+            raise SetUpError(f"The package {schema.package} could not be fetched as pinned: {advice}.") from error
+        return _member(next(wheels.glob("*.whl")), schema)
+
+
+def _member(wheel: Path, schema: Schema) -> bytes:
+    with zipfile.ZipFile(wheel) as archive:
+        content = archive.read(schema.member)
+    if _digest(content) != schema.sha256:
+        raise SetUpError(f"The schema in {schema.package} is not the one this project was tested with.")
+    return content
+
+
+def _put(content: bytes, path: Path) -> None:
+    aside = path.with_suffix(".aside")
+    aside.write_bytes(content)
+    aside.rename(path)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+"""Second half of `make setup`: a Java 17 and the pinned jars, all inside the clone. Run it again and it only looks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from contracts.errors import SetUpError
+from infra.local.jars import FOLDER
+from infra.local.java import find_java
+from infra.local.places import TOOLS
+from infra.setup.jars import install_jars, sound
+from infra.setup.java import install_java
+from infra.setup.pins import pinned_jars
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def main(tools: Path = TOOLS) -> int:
+    """Supply what is missing below `tools`; the exit code: 0, or 2 after one sentence on standard error."""
+    try:
+        java = _java(tools)
+        _jars(tools, java)
+    except SetUpError as error:
+        _say(str(error))
+        return 2
+    return 0
+
+
+def _java(tools: Path) -> Path:
+    home = find_java(tools, os.environ)
+    if home is None:
+        _say("java: none of version 17 here, installing one into .tools/jdk (about 60 MB)")
+        home = install_java(tools)
+    _say(f"java: {home}")
+    return home
+
+
+def _jars(tools: Path, java: Path) -> None:
+    jars = pinned_jars()
+    if not sound(tools / FOLDER, jars):
+        _say(f"jars: fetching {len(jars)} with Spark's package resolver (7 MB)")
+        install_jars(tools, java, jars)
+    _say(f"jars: {len(jars)} in {tools / FOLDER}, every checksum as pinned")
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

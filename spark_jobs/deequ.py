@@ -1,0 +1,89 @@
+"""Deequ through PyDeequ, in the one shape the job needs: constraints in, the metric and Deequ's own status of each out.
+
+Why a module of its own: PyDeequ's callbacks are the danger. The assertion of a constraint is called from the JVM; without
+PySpark's own callback server (daemon threads, a free port) the process would never end (docs/decisions/0001).
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+import pyspark
+from pyspark.java_gateway import ensure_callback_server_started
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class Analyzer(Enum):
+    """What Deequ measures for us."""
+
+    SIZE = "size"
+    COMPLIANCE = "compliance"
+    """The share of rows for which a boolean column is true."""
+    SUM = "sum"
+    MEAN = "mean"
+    DEVIATION = "deviation"
+    """Deequ's is the deviation of the population."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """One PyDeequ Check with one constraint."""
+
+    name: str
+    """The Check's description, unique in a run: by it the answer is found again."""
+    analyzer: Analyzer
+    column: str
+    """A generated name; empty for the size."""
+    holds: Callable[[float], bool]
+    is_warning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What Deequ answers to a constraint."""
+
+    metric: float | None
+    """None where there was no value to take it of."""
+    passed: bool
+
+
+def run(spark: SparkSession, frame: DataFrame, constraints: Sequence[Constraint]) -> dict[str, Finding]:
+    """Measure all constraints in one scan of the frame; findings by the constraints' names."""
+    if not constraints:
+        return {}
+    os.environ.setdefault("SPARK_VERSION", ".".join(pyspark.__version__.split(".")[:2]))
+    from pydeequ.verification import VerificationSuite  # noqa: PLC0415 - reads SPARK_VERSION when imported, and costs a second
+
+    ensure_callback_server_started(spark.sparkContext._gateway)  # type: ignore[no-untyped-call]  # noqa: SLF001 - PySpark's own way
+    seen: dict[str, float] = {}
+    suite = VerificationSuite(spark).onData(frame)
+    for constraint in constraints:
+        suite.addCheck(_check(spark, constraint, seen))
+    answers = {each["check"]: each["constraint_status"] == "Success" for each in suite.run().checkResults}
+    return {each.name: Finding(seen.get(each.name), answers[each.name]) for each in constraints}
+
+
+def _check(spark: SparkSession, constraint: Constraint, seen: dict[str, float]) -> object:
+    from pydeequ.checks import Check, CheckLevel  # noqa: PLC0415 - see above
+
+    def asserted(metric: float) -> bool:
+        seen[constraint.name] = metric
+        return constraint.holds(metric)
+
+    check = Check(spark, CheckLevel.Warning if constraint.is_warning else CheckLevel.Error, constraint.name)
+    column = constraint.column
+    add: dict[Analyzer, Callable[[], object]] = {
+        Analyzer.SIZE: lambda: check.hasSize(asserted),
+        Analyzer.COMPLIANCE: lambda: check.satisfies(column, column, assertion=asserted),
+        Analyzer.SUM: lambda: check.hasSum(column, asserted),
+        Analyzer.MEAN: lambda: check.hasMean(column, asserted),
+        Analyzer.DEVIATION: lambda: check.hasStandardDeviation(column, asserted),
+    }
+    return add[constraint.analyzer]()

@@ -1,0 +1,216 @@
+"""The narrow frame: all that any check needs of the delivery, a few bits a row, read from the file once.
+
+Each predicate is one bit of a few whole numbers (`m0`, `m1`, …; set where the predicate does not hold), keys and numbers keep
+their values (`vc0`). The frame is kept in memory and, past that, on disk: it is small, several passes need it, and filling it is
+the only parsing of the file. The **census** fills it. Read back, each predicate is a boolean column again (`p0`, `p1`, …).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
+from typing import TYPE_CHECKING
+
+from pyspark import StorageLevel
+from pyspark.errors import PySparkException
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
+
+from contracts.check import Metric
+from contracts.errors import InputError
+from contracts.predicate import All, Matches, Not
+from contracts.result import Malformed
+from spark_jobs.conditions import condition
+from spark_jobs.read import POSITION_BITS
+from spark_jobs.typed import value_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from py4j.java_gateway import JVMView
+    from pyspark.sql import DataFrame, SparkSession
+
+    from contracts.check import Check
+    from contracts.plan import Plan
+    from contracts.predicate import Predicate
+    from spark_jobs.read import Delivery
+
+UNUSABLE = "the rule's own values cannot be used by the engine (a pattern, a bound or a list entry)"
+MASK_BITS = 62
+"""Predicates in one whole number of 64 bits."""
+OVER_VALUES = {Metric.DUPLICATE_ROWS, Metric.DISTINCT_SHARE, Metric.MEAN, Metric.DEVIATION}
+"""Metrics of the values present, not of rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """What the delivery holds, counted while the narrow frame is filled."""
+
+    rows: int
+    """Records, malformed ones included."""
+    malformed: tuple[Malformed, ...]
+    lines_before: dict[tuple[int, int], int]
+    """Lines of a part before a task's first one, by (part, task)."""
+    present: dict[tuple[str, ...], int]
+    """Judged records in which all of these fields have a value."""
+
+    @property
+    def judged(self) -> int:
+        """Records that checks are measured over."""
+        return self.rows - sum(each.rows for each in self.malformed)
+
+    def line(self, part: int, identity: int) -> int:
+        """The line, from 1, of the record with that identity."""
+        task, position = identity >> POSITION_BITS, identity & ((1 << POSITION_BITS) - 1)
+        return self.lines_before[part, task] + position + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Narrow:
+    """The kept frame and the names of its columns."""
+
+    packed: DataFrame
+    """What is kept."""
+    frame: DataFrame
+    """The same with a boolean column for each predicate."""
+    predicates: dict[Predicate, str]
+    errors: dict[Predicate, str]
+    """Predicates that cannot be evaluated, with the reason: their checks are errors, all others are answered."""
+    values: dict[tuple[str, ...], list[str]]
+    """The columns of typed values of the fields that metrics are taken over."""
+
+    @property
+    def judged(self) -> DataFrame:
+        """The records that checks are measured over."""
+        return self.frame.where(~F.col("no_record") & F.col("malformed").isNull())
+
+    def error_of(self, check: Check) -> str | None:
+        """Why a check cannot be measured, if it cannot."""
+        return next((self.errors[each] for each in _predicates((check,)) if each in self.errors), None)
+
+
+def narrow(spark: SparkSession, plan: Plan, delivery: Delivery, checks: tuple[Check, ...]) -> Narrow:
+    """The narrow frame of the given checks, marked to be kept when first read."""
+    columns, errors = _usable(spark, plan, delivery.frame, list(dict.fromkeys(_predicates(checks))))
+    names = {predicate: f"p{number}" for number, predicate in enumerate(columns)}
+    values = {
+        check.fields: [value_name(plan.field(name).alias) for name in check.fields]
+        for check in checks
+        if check.metric in OVER_VALUES
+    }
+    kept = [
+        "part",
+        "id",
+        "bytes",
+        "no_record",
+        "malformed",
+        *sorted({name for each in values.values() for name in each}),
+    ]
+    masks = _masks(list(columns.values()))
+    packed = delivery.frame.select(*map(F.col, kept), *masks).persist(StorageLevel.MEMORY_AND_DISK)
+    unpacked = [f"m{at // MASK_BITS} & {1 << at % MASK_BITS}L = 0 AS p{at}" for at in range(len(columns))]
+    return Narrow(packed, packed.selectExpr("*", *unpacked), names, errors, values)
+
+
+def census(narrowed: Narrow, delivery: Delivery) -> Census:
+    """Count the delivery; InputError where the bytes read are not the bytes pinned."""
+    task = F.shiftright("id", POSITION_BITS).alias("task")
+    reason = F.when(~F.col("no_record"), F.coalesce("malformed", F.lit(""))).alias("reason")
+    whole = [
+        F.count(F.when(reduce(and_, (F.col(name).isNotNull() for name in names)), 1)).alias(f"present{number}")
+        for number, names in enumerate(narrowed.values.values())
+    ]
+    counts = [F.count(F.lit(1)).alias("lines"), F.sum("bytes").alias("bytes"), F.min("id").alias("first")]
+    counted = narrowed.packed.groupBy("part", task, reason).agg(*counts, *whole).collect()
+    _account_for_bytes(delivery.sizes, [(row["part"], row["bytes"]) for row in counted])
+    before = _lines_before([(row["part"], row["task"], row["lines"]) for row in counted])
+    present = {
+        fields: sum(row[f"present{number}"] for row in counted if row["reason"] == "")
+        for number, fields in enumerate(narrowed.values)
+    }
+    found = Census(sum(row["lines"] for row in counted if row["reason"] is not None), (), before, present)
+    bad = [(row["reason"], row["lines"], found.line(row["part"], row["first"])) for row in counted if row["reason"]]
+    return replace(found, malformed=tuple(_by_reason(bad)))
+
+
+def _masks(columns: list[Column]) -> list[Column]:
+    """Whole numbers with one bit for each predicate, set where it does not hold: a good row's are all zero."""
+    bits = [
+        F.when(column, F.lit(0)).otherwise(F.lit(1 << at % MASK_BITS)).cast("long") for at, column in enumerate(columns)
+    ]
+    groups = [bits[start : start + MASK_BITS] for start in range(0, len(bits), MASK_BITS)]
+    return [reduce(Column.bitwiseOR, group).alias(f"m{number}") for number, group in enumerate(groups)]
+
+
+def _usable(
+    spark: SparkSession, plan: Plan, frame: DataFrame, predicates: list[Predicate]
+) -> tuple[dict[Predicate, Column], dict[Predicate, str]]:
+    """The predicates' columns, and why the others have none: one bad rule must not poison the scan of all."""
+    columns: dict[Predicate, Column] = {}
+    errors: dict[Predicate, str] = {}
+    for predicate in predicates:
+        try:
+            _compile_patterns(spark._jvm, predicate)  # noqa: SLF001 - the JVM alone knows what its patterns may be
+            columns[predicate] = condition(predicate, plan)
+        except (ValueError, ArithmeticError):
+            errors[predicate] = UNUSABLE
+    if not _analyses(frame, list(columns.values())):
+        refused = [predicate for predicate, column in columns.items() if not _analyses(frame, [column])]
+        errors |= dict.fromkeys(refused, UNUSABLE)
+        columns = {predicate: column for predicate, column in columns.items() if predicate not in errors}
+    return columns, errors
+
+
+def _analyses(frame: DataFrame, columns: list[Column]) -> bool:
+    try:
+        frame.select(*columns)
+    except PySparkException:
+        return False
+    return True
+
+
+def _predicates(checks: tuple[Check, ...]) -> Iterator[Predicate]:
+    for check in checks:
+        yield from (tier.predicate for tier in (check.accept, check.tolerate) if tier and tier.predicate)
+
+
+def _compile_patterns(jvm: JVMView, predicate: Predicate) -> None:
+    match predicate:
+        case Matches():
+            pattern = jvm.java.util.regex.Pattern
+            try:
+                pattern.compile(predicate.pattern)
+            except Exception as error:  # py4j has one exception for all of Java's
+                raise ValueError(predicate.field) from error
+        case Not(inner):
+            _compile_patterns(jvm, inner)
+        case All(inner):
+            for each in inner:
+                _compile_patterns(jvm, each)
+
+
+def _account_for_bytes(pinned: tuple[int, ...], read: list[tuple[int, int]]) -> None:
+    """Every line accounts for its bytes and a line feed; only the last line of an object may lack that."""
+    for part, size in enumerate(pinned):
+        total = sum(count for number, count in read if number == part)
+        if total not in {size, size + 1}:
+            raise InputError(
+                f"Spark read {total:,} bytes of an object of {size:,}: the staged name must not be interpreted"
+            )
+
+
+def _lines_before(counted: list[tuple[int, int, int]]) -> dict[tuple[int, int], int]:
+    lines: dict[tuple[int, int], int] = {}
+    for part, task, count in counted:
+        lines[part, task] = lines.get((part, task), 0) + count
+    return {
+        (part, task): sum(count for (other, earlier), count in lines.items() if other == part and earlier < task)
+        for part, task in lines
+    }
+
+
+def _by_reason(bad: list[tuple[str, int, int]]) -> Iterator[Malformed]:
+    for reason in sorted({reason for reason, _, _ in bad}):
+        same = [(lines, first) for other, lines, first in bad if other == reason]
+        yield Malformed(reason, rows=sum(lines for lines, _ in same), first_row=min(first for _, first in same))

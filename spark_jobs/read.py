@@ -1,0 +1,121 @@
+"""Reading: exactly the staged bytes, as one data frame of records with a text and a value for each declared field.
+
+Columns of the frame: `part`, `id` (task and position), `bytes`, `no_record` (header and blank lines), `malformed`, `line` (the
+record as text), the text of each declared field under its alias (`c0`), its typed value (`vc0`), and the text of each undeclared
+one (`x0`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
+
+from contracts.errors import InputError
+from contracts.result import Columns
+from contracts.types import GRAMMARS
+from spark_jobs.header import HEAD, UnreadableError, columns_of, first_line
+from spark_jobs.records import cell, fold_lines, split_records
+from spark_jobs.store import store_for
+from spark_jobs.typed import typed_value, value_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, SparkSession
+
+    from contracts.plan import Plan
+    from contracts.request import Part, Request
+
+POSITION_BITS = 33
+"""Spark's own: `monotonically_increasing_id` holds the task above these bits and the position in it below."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """The records of a delivery, not yet read."""
+
+    frame: DataFrame
+    columns: Columns
+    sizes: tuple[int, ...]
+    """Bytes of each part, which reading must account for."""
+
+
+def open_delivery(spark: SparkSession, plan: Plan, request: Request) -> Delivery:
+    """The delivery as a lazy frame.
+
+    UnreadableError where it is none of the promised shape, InputError where its bytes are not the pinned ones.
+    """
+    heads = [_head(part) for part in request.parts]
+    lines = [first_line(head, plan.csv) for head in heads]
+    if not plan.csv.header:
+        columns = Columns(tuple(field.name for field in plan.fields))
+    elif len(set(lines)) > 1:
+        raise UnreadableError(
+            "header", "the objects of the delivery have different headers: give all of them the same one"
+        )
+    else:
+        columns = columns_of(lines[0], plan)
+    frames = [_lines(spark, plan, part.uri, number) for number, part in enumerate(request.parts)]
+    grammars = {field.name: GRAMMARS[field.type].pattern for field in plan.fields}
+    records = split_records(reduce(DataFrame.union, frames), plan.csv, [grammars.get(name) for name in columns.found])
+    marked = records.withColumn("no_record", _no_record(lines[0] if plan.csv.header else None, len(columns.found)))
+    return Delivery(_named(marked, plan, columns), columns, tuple(part.size for part in request.parts))
+
+
+def _head(part: Part) -> bytes:
+    store = store_for(part.uri)
+    try:
+        size = store.size(part.uri)
+    except OSError as error:
+        raise InputError(f"the staged object cannot be read ({error.strerror}): stage it again") from error
+    if size != part.size:
+        raise InputError(f"the staged object has {size:,} bytes, the request says {part.size:,}: stage it again")
+    return store.read(part.uri, HEAD)
+
+
+def _lines(spark: SparkSession, plan: Plan, uri: str, number: int) -> DataFrame:
+    """The lines of one object (or its folded records), numbered, each with the bytes it accounts for."""
+    lines = spark.read.option("lineSep", "\n").text(uri).select("value")
+    if plan.csv.multi_line:
+        lines = fold_lines(lines, plan.csv.quote)
+    size = F.octet_length("value") + 1
+    numbered = lines.select(
+        "value", F.lit(number).alias("part"), F.monotonically_increasing_id().alias("id"), size.alias("bytes")
+    )
+    if plan.csv.encoding == "utf-8-sig":
+        return numbered.withColumn("value", F.when(F.col("id") == 0, _without_bom()).otherwise(F.col("value")))
+    return numbered
+
+
+def _no_record(header: str | None, width: int) -> Column:
+    """The header is the first line of its object; blank lines are no records where a record has several values."""
+    blank = (F.col("text") == "") if width > 1 else F.lit(False)
+    return blank if header is None else blank | ((F.col("id") == 0) & (F.col("text") == header))
+
+
+def _without_bom() -> Column:
+    return F.regexp_replace("value", "\\A\ufeff", "")
+
+
+def _named(records: DataFrame, plan: Plan, columns: Columns) -> DataFrame:
+    place = {name: position for position, name in enumerate(columns.found)}
+    texts = [
+        f"{cell(place[each.name])} AS {each.alias}" if each.name in place else f"string(NULL) AS {each.alias}"
+        for each in plan.fields
+    ]
+    extras = [f"{cell(place[name])} AS x{number}" for number, name in enumerate(columns.extra)]
+    kept = ("part", "id", "bytes", "no_record", "plain", "malformed", "text AS line")
+    named = _with_nulls(records.selectExpr(*kept, *texts, *extras), plan)
+    return named.selectExpr("*", *[f"{typed_value(field)} AS {value_name(field.alias)}" for field in plan.fields])
+
+
+def _with_nulls(named: DataFrame, plan: Plan) -> DataFrame:
+    """Texts that the contract declares to mean null become null."""
+    if not plan.csv.null_values:
+        return named
+    nulls = list(plan.csv.null_values)
+    return named.withColumns(
+        {each.alias: F.when(~F.col(each.alias).isin(nulls), F.col(each.alias)) for each in plan.fields}
+    )

@@ -1,0 +1,159 @@
+"""What a CSV file's lines are, decided before any value is read: the grammar of records, as columns of Spark.
+
+A record is a line (LF or CRLF), or several where the contract allows line breaks in quoted values. It is split at the
+delimiter; quotes are those of RFC 4180: a quoted value begins right after a delimiter, ends right before one, and doubles the
+quotes inside. A line that keeps to none of this is *malformed* and never guessed at. Lines without a quote (nearly all, in files
+that machines write) take the short way: one split.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from contracts.model import Csv
+
+LONGEST_RECORD = 1 << 20
+"""Bytes of one record; a longer one is malformed, for it would sit in memory as one value."""
+
+CHARSETS = {
+    "utf-8": "UTF-8",
+    "utf-8-sig": "UTF-8",
+    "us-ascii": "US-ASCII",
+    "iso-8859-1": "ISO-8859-1",
+    "windows-1252": "windows-1252",
+}
+"""Encodings a contract may declare, with Java's names; in all of them a line feed is the byte 10."""
+
+_PLAIN_DELIMITERS = ",;\t|"
+"""Characters that no grammar of a typed value uses."""
+
+_NUL = "\x00"
+_NEXT = _NUL + ","
+"""Stands for a delimiter outside quotes; no text holds it, because a record with a NUL is malformed."""
+_QUOTED = _NUL + "q"
+"""Stands before a value that was quoted."""
+
+
+def split_records(lines: DataFrame, csv: Csv, patterns: list[str | None]) -> DataFrame:
+    """Add to lines (`value`) the columns `text`, `plain`, `malformed` (a reason or null), `quoted` and `values` (texts or null).
+
+    `patterns` are the grammars of the values a record should have, in order; None where any text will do. A `plain` record is
+    one whose every value keeps to its grammar: one expression tells so for nearly all lines, and they need no second look.
+    """
+    pieces = F.col("pieces")
+    text = lines.withColumn("text", _chomped(_decoded(csv)))
+    plain = text.withColumn("plain", _is_plain(csv, patterns))
+    judged = plain.withColumn("malformed", F.when(~F.col("plain"), _unusable(csv)))
+    quoted = judged.withColumn(
+        "quoted", ~F.col("plain") & F.col("malformed").isNull() & F.col("text").contains(csv.quote)
+    )
+    pieced = quoted.withColumn("pieces", F.when(F.col("quoted"), F.split("text", _literal(csv.quote), -1)))
+    checked = pieced.withColumn("malformed", F.coalesce("malformed", F.when(_misquoted(pieces, csv), F.lit("quotes"))))
+    valued = checked.withColumn("values", F.when(F.col("malformed").isNull(), _values(pieces, csv)))
+    counted = F.coalesce("malformed", F.when(~F.col("plain") & (F.size("values") != len(patterns)), F.lit("fields")))
+    return valued.withColumn("malformed", counted).drop("pieces", "value")
+
+
+def cell(position: int) -> str:
+    """The text at a position of `values`, in SQL; null where the record is malformed or the value is empty and unquoted."""
+    return f"CASE WHEN malformed IS NULL AND (quoted OR values[{position}] != '') THEN values[{position}] END"
+
+
+def fold_lines(lines: DataFrame, quote: str) -> DataFrame:
+    """Lines joined to records: a line with an open quote goes on in the next. One task, because only order tells."""
+
+    def fold(batches):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - Arrow ships no types
+        import pyarrow as pa  # noqa: PLC0415 - a worker's import
+
+        mark, held, size, is_open = quote.encode(), [], 0, False
+        for batch in batches:
+            folded = []
+            for line in batch.column(0).cast(pa.binary()).to_pylist():
+                held.append(line)
+                size += len(line) + 1
+                is_open ^= line.count(mark) % 2 == 1
+                if not is_open or size > LONGEST_RECORD:
+                    folded.append(b"\n".join(held))
+                    held, size = [], 0
+            yield pa.RecordBatch.from_arrays([pa.array(folded, pa.binary())], names=["value"])
+        if held:
+            yield pa.RecordBatch.from_arrays([pa.array([b"\n".join(held)], pa.binary())], names=["value"])
+
+    folded = lines.select("value").coalesce(1).mapInArrow(fold, "value binary")
+    return folded.select(F.col("value").cast("string").alias("value"))
+
+
+def _decoded(csv: Csv) -> Column:
+    """UTF-8 is what Spark's texts are made of: those bytes are taken as they are and judged later."""
+    if csv.encoding.startswith("utf-8"):
+        return F.col("value")
+    return F.decode(F.col("value").cast("binary"), CHARSETS[csv.encoding])
+
+
+def _chomped(text: Column) -> Column:
+    return F.when(text.endswith("\r"), text.substr(F.lit(1), F.length(text) - 1)).otherwise(text)
+
+
+def _is_plain(csv: Csv, patterns: list[str | None]) -> Column:
+    """Whether the record matches the grammars of its values joined by delimiters; bytes that are no UTF-8 read as U+FFFD."""
+    if csv.delimiter not in _PLAIN_DELIMITERS:
+        return F.lit(False)
+    anything = rf"[^{_literal(csv.delimiter)}{_literal(csv.quote)}\x00\ufffd]*+"
+    record = _literal(csv.delimiter).join(anything if each is None else f"(?:{each})?+" for each in patterns)
+    return (F.octet_length("value") <= LONGEST_RECORD) & F.col("text").rlike(rf"\A{record}\z")
+
+
+def _unusable(csv: Csv) -> Column:
+    """Why the line cannot be read as text at all; a decoder writes U+FFFD where bytes are none of its encoding."""
+    text = F.col("text")
+    is_utf_8 = csv.encoding.startswith("utf-8")
+    foreign = F.decode(text.cast("binary"), "UTF-8") != text if is_utf_8 else text.contains("\ufffd")
+    return (
+        F.when(F.octet_length("value") > LONGEST_RECORD, "too_long")
+        .when(text.contains(_NUL), "nul")
+        .when(foreign, "encoding")
+    )
+
+
+def _misquoted(pieces: Column, csv: Csv) -> Column:
+    """Whether the pieces between quotes break the grammar; pieces at even positions stand outside quotes."""
+    last = F.size(pieces) - 1
+
+    def is_bad(piece: Column, at: Column) -> Column:
+        begins = (at == 0) | piece.startswith(csv.delimiter)
+        ends = (at == last) | piece.endswith(csv.delimiter)
+        return (at % 2 == 0) & (piece != "") & ~(begins & ends)
+
+    return (last % 2 == 1) | F.exists(F.transform(pieces, is_bad), lambda bad: bad)
+
+
+def _values(pieces: Column, csv: Csv) -> Column:
+    last, quote = F.size(pieces) - 1, F.lit(csv.quote)
+
+    def spelled(piece: Column, at: Column) -> Column:
+        outside = F.concat(
+            F.replace(piece, F.lit(csv.delimiter), F.lit(_NEXT)), F.when(at < last, _QUOTED).otherwise("")
+        )
+        doubled = (piece == "") & (at > 0) & (at < last)
+        return F.when(at % 2 == 1, piece).when(doubled, quote).otherwise(outside)
+
+    def unmarked(value: Column) -> Column:
+        return F.when(value.startswith(_QUOTED), value.substr(F.lit(len(_QUOTED) + 1), F.length(value))).when(
+            value != "", value
+        )
+
+    spelled_out = F.split(F.array_join(F.transform(pieces, spelled), ""), _literal(_NEXT), -1)
+    return F.when(F.col("quoted"), F.transform(spelled_out, unmarked)).otherwise(
+        F.split("text", _literal(csv.delimiter), -1)
+    )
+
+
+def _literal(text: str) -> str:
+    """A pattern that matches just this text."""
+    return re.sub(r"([^A-Za-z0-9,;\t\x00])", r"\\\1", text)

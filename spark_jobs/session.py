@@ -1,0 +1,35 @@
+"""The Spark session of the job: the settings that its correctness rests on, wherever it runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from importlib import import_module
+
+import pyspark
+from pyspark.sql import SparkSession
+
+SETTINGS = {
+    "spark.sql.ansi.enabled": "false",  # a bad cast must be a null of ours, never an exception that carries the value
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.variable.substitute": "false",  # `${…}` in a contract's text is text
+    "spark.sql.runSQLOnFiles": "false",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.legacy.timeParserPolicy": "CORRECTED",
+    "spark.sql.execution.arrow.pyspark.enabled": "false",
+}
+
+
+def start() -> SparkSession:
+    """The session, started or found. PyDeequ's slow import (pandas) runs while the JVM comes up."""
+    os.environ.setdefault("SPARK_VERSION", ".".join(pyspark.__version__.split(".")[:2]))
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    warming = threading.Thread(target=import_module, args=("pydeequ.verification",))
+    warming.start()
+    builder = SparkSession.builder.appName("lakegate-validate")
+    for name, value in SETTINGS.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    warming.join()
+    return spark

@@ -1,0 +1,140 @@
+"""The job: `validate.py --request URI`. One attempt, one answer.
+
+1. Read the request and the plan it names; the plan's digest must be the one requested.
+2. Open the delivery: what is no file of the promised shape is answered at once (`unreadable`), without a scan.
+3. Fill the narrow frame and count it (census), measure every check, find samples of the failed ones.
+4. Write `result.json`, last of all and only once.
+
+The exit code is 0 if and only if `result.json` was written; 2 where the request, the bytes or the machine cannot be used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import pyspark
+
+from contracts.errors import InputError, LakegateError
+from contracts.plan import Plan
+from contracts.request import Request
+from contracts.result import Result
+from contracts.verdict import Status, judge
+from spark_jobs.checks import measure
+from spark_jobs.frame import census, narrow
+from spark_jobs.header import UnreadableError
+from spark_jobs.read import open_delivery
+from spark_jobs.samples import samples_of
+from spark_jobs.session import start
+from spark_jobs.store import store_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import SparkSession
+
+UNUSABLE = 2
+
+
+@dataclass(slots=True)
+class Stopwatch:
+    """Seconds spent in each step, and the word to whoever watches."""
+
+    watch: Callable[[str], None]
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Time one step."""
+        self.watch(name)
+        began = time.perf_counter()
+        yield
+        self.seconds[name] = round(time.perf_counter() - began, 3)
+
+
+def validate(request: Request, plan: Plan, watch: Callable[[str], None] = lambda _: None) -> Result:
+    """Measure the delivery of a request against its plan."""
+    stopwatch = Stopwatch(watch)
+    with stopwatch.step("start"):
+        spark = start()
+    answer = Result(
+        request.workload, request.attempt, plan.digest, request.source_version, rows=0, engines=_engines(spark)
+    )
+    try:
+        found = _measured(spark, plan, request, answer, stopwatch)
+    except UnreadableError as error:
+        found = replace(answer, unreadable=error.finding)
+    return replace(found, timings=dict(stopwatch.seconds))
+
+
+def run(request_uri: str) -> Result:
+    """Answer the request at an address; the result is written beside it, once."""
+    request = Request.from_json(_document(request_uri))
+    plan = Plan.from_json(_document(request.plan_uri))
+    if plan.digest != request.plan_digest:
+        raise InputError("the plan is not the one the request names: its digest differs")
+    result = validate(request, plan)
+    content = json.dumps(result.to_json(), ensure_ascii=False, allow_nan=False).encode()
+    store_for(request.output_uri).write_new(f"{request.output_uri}/result.json", content)
+    return result
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The entry point of the job."""
+    parser = argparse.ArgumentParser(prog="validate.py", description="Measure one delivery against its plan.")
+    parser.add_argument("--request", required=True, metavar="URI", help="address of request.json (file: or s3:)")
+    try:
+        run(parser.parse_args(arguments).request)
+    except LakegateError as error:
+        print(f"validate: {error}", file=sys.stderr)  # noqa: T201 - the driver's log is standard error
+        return UNUSABLE
+    return 0
+
+
+def _measured(spark: SparkSession, plan: Plan, request: Request, answer: Result, stopwatch: Stopwatch) -> Result:
+    with stopwatch.step("open"):
+        delivery = open_delivery(spark, plan, request)
+        absent = set(delivery.columns.absent)
+        checks = tuple(check for check in plan.checks if check.skip is None and not absent & set(check.fields))
+        narrowed = narrow(spark, plan, delivery, checks)
+    with stopwatch.step("read"):
+        counted = census(narrowed, delivery)
+    with stopwatch.step("measure"):
+        measurements = measure(spark, plan, narrowed, checks, counted)
+    answer = replace(
+        answer,
+        rows=counted.rows,
+        columns=delivery.columns,
+        malformed=counted.malformed,
+        measurements=measurements,
+        rejected_rows=counted.rows - counted.judged,
+    )
+    with stopwatch.step("explain"):
+        bad = {each.id for each in judge(plan, answer).outcomes if each.status in {Status.FAIL, Status.WARN}}
+        failed = tuple(check for check in checks if check.id in bad) if plan.policy.samples else ()
+        samples = samples_of(plan, delivery, narrowed, counted, failed)
+        explained = tuple(replace(each, samples=samples.get(each.check, ())) for each in measurements)
+    narrowed.packed.unpersist()
+    return replace(answer, measurements=explained)
+
+
+def _document(uri: str) -> object:
+    try:
+        return json.loads(store_for(uri).read(uri))
+    except OSError as error:
+        raise InputError(f"the document at {uri!r} cannot be read ({error.strerror})") from error
+    except ValueError as error:
+        raise InputError(f"the document at {uri!r} is not JSON") from error
+
+
+def _engines(spark: SparkSession) -> dict[str, str]:
+    return {"spark": spark.version, "pyspark": pyspark.__version__}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+"""The environment is read once, and every mistake in it is told at once."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+
+import pytest
+
+from contracts.errors import SetUpError
+from functions.settings import DEFAULTS, PATTERNS, Settings, read
+
+WHOLE = {
+    "LAKEGATE_ACCOUNT": "123456789012",
+    "LAKEGATE_LANDING": "landing",
+    "LAKEGATE_LAKE": "lake",
+    "LAKEGATE_REGISTRY_TABLE": "registry",
+    "LAKEGATE_WORKLOADS_TABLE": "workloads",
+    "LAKEGATE_LEDGER_TABLE": "ledger",
+    "LAKEGATE_APPLICATION": "00f1982r1uukb925",
+    "LAKEGATE_JOB_ROLE": "arn:aws:iam::123456789012:role/job",
+    "LAKEGATE_ENTRY_POINT": "s3://code/validate.py",
+}
+
+
+def test_what_is_not_said_has_its_default() -> None:
+    """A stack says what it must; the rest has defaults, and an empty variable is as good as none."""
+    settings = read({**WHOLE, "LAKEGATE_JOB_MINUTES": ""})
+
+    assert (
+        settings.landing,
+        settings.job_minutes,
+        settings.bus,
+        settings.unrouted,
+        settings.job_parameters,
+    ) == ("landing", 60, "default", "quarantine", "--conf spark.sql.runSQLOnFiles=false")
+
+
+def test_every_mistake_is_told_at_once() -> None:
+    """Missing and misspelt variables are named together, and no value of them is repeated."""
+    with pytest.raises(SetUpError) as raised:
+        read({**WHOLE, "LAKEGATE_ACCOUNT": "canary", "LAKEGATE_LAKE": "", "LAKEGATE_JOB_MINUTES": "0"})
+    named = re.findall(r"LAKEGATE_[A-Z_]+", str(raised.value))
+
+    assert named == ["LAKEGATE_ACCOUNT", "LAKEGATE_LAKE", "LAKEGATE_JOB_MINUTES"]
+    assert "canary" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", sorted(WHOLE))
+def test_what_has_no_default_must_be_said(name: str) -> None:
+    """Each variable without a default is required."""
+    with pytest.raises(SetUpError, match=f"{name} is missing"):
+        read({key: value for key, value in WHOLE.items() if key != name})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("LANDING", "s3://landing"),
+        ("JOB_ROLE", "job"),
+        ("ENTRY_POINT", "validate.py"),
+        ("UNROUTED", "delete"),
+        ("JOB_PARAMETERS", "--conf a=b\n--conf c=d"),
+        ("ACCOUNT", "١٢٣٤٥٦٧٨٩٠١٢"),
+    ],
+)
+def test_a_value_of_another_form_is_refused(name: str, value: str) -> None:
+    """A value that cannot be right is refused at cold start, not at the first delivery."""
+    with pytest.raises(SetUpError, match=name):
+        read({**WHOLE, f"LAKEGATE_{name}": value})
+
+
+def test_the_two_buckets_are_two() -> None:
+    """A stack whose landing is its lake would take in what it has published."""
+    with pytest.raises(SetUpError, match="two buckets"):
+        read({**WHOLE, "LAKEGATE_LAKE": "landing"})
+
+
+def test_the_table_names_every_setting() -> None:
+    """Each field of the settings has its form, and each default a field."""
+    assert {field.name for field in fields(Settings)} == PATTERNS.keys()
+    assert PATTERNS.keys() >= DEFAULTS.keys()
