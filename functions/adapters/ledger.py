@@ -86,7 +86,7 @@ def _head(block: Block) -> dict[str, Any]:
 
 
 def _on(block: Block) -> dict[str, Any]:
-    if block.height == 0 and block.previous == GENESIS:
+    if (block.height, block.previous) == (0, GENESIS):
         return {"ConditionExpression": "attribute_not_exists(chain)"}
     return {
         "ConditionExpression": "top = :below AND digest = :previous",

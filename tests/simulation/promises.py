@@ -31,6 +31,10 @@ class Violation(AssertionError):  # noqa: N818 - what a promise suffers
         self.promise = promise
 
 
+def _settled(row: Workload) -> tuple[object, ...]:
+    return row.decision, row.pin, row.source, row.run
+
+
 class Promises:
     """Remembers what was seen, so that each look costs only what changed."""
 
@@ -77,21 +81,19 @@ class Promises:
             raise Violation("P6", f"{before.state} became {row.state}")
         if row.state is not before.state or row.attempt != before.attempt:
             self.taken.add((before.state, row.state))
-        elif row.state in TERMINAL | {State.DECIDED}:
-            same = (row.decision, row.pin, row.source, row.run) == (
-                before.decision,
-                before.pin,
-                before.source,
-                before.run,
-            )
-            if not same:
-                raise Violation("P6", f"a {row.state} workload was written over")
-        if row.attempt < before.attempt:
-            raise Violation("P6", f"attempt {before.attempt} became {row.attempt}")
+        elif row.state in TERMINAL | {State.DECIDED} and _settled(row) != _settled(before):
+            raise Violation("P6", f"a {row.state} workload was written over")
+        self._attempted(before, row)
         if before.decision is not None and row.decision != before.decision:
             raise Violation("P6", "a decision was taken back")
         if before.pin is not None and row.pin != before.pin and row.state is not State.RECEIVED:
             raise Violation("P21", "a pin was changed")
+
+    def _attempted(self, before: Workload, row: Workload) -> None:
+        if row.attempt > before.attempt and (before.id, before.run) in self.world.answered:
+            raise Violation("P4", "a good result was thrown away")
+        if row.attempt < before.attempt:
+            raise Violation("P6", f"attempt {before.attempt} became {row.attempt}")
 
     def _kept(self, upload: Upload) -> None:
         """P1: in landing, or at rest in the lake, unless its producer deleted it."""

@@ -37,7 +37,7 @@ class Ran:
 
 def run(choices: Choices, story: list[str] | None = None) -> Ran:
     """One schedule: a stormy time, rest, and sometimes a replay with another storm. Raises Violation."""
-    gloom = 0.3 + 0.6 * choices.rarely(2, 0.15)
+    gloom = 0.3 + 0.6 * choices.rarely(2, 0.12)
     world = World([tuple(Ending)[choices.rarely(len(Ending), gloom)] for _ in range(3)])
     calm = False
 
@@ -53,7 +53,7 @@ def run(choices: Choices, story: list[str] | None = None) -> Ran:
         stage.tell("nothing more goes wrong")
         settle(stage)
         calm = False
-        if not _replayable(stage) or not choices.rarely(2, 0.5):
+        if not _replayable(stage) or not choices.rarely(2, 0.35):
             break
         _replay(stage, choices)
     return Ran(world.effects, stage.faults, states, stage.promises.taken)

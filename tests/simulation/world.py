@@ -49,6 +49,8 @@ class World:
     """Events: (`landed`, key) or (`job`, run id)."""
     dead: set[tuple[str, str]] = field(default_factory=set)
     """Job runs that ended without a usable verdict, by any cause, with their workload."""
+    answered: set[tuple[str, str]] = field(default_factory=set)
+    """Job runs that gave a usable verdict before anybody cancelled them."""
     effects: int = 0
     runs_seen: int = 1
     stranger: str = ""
@@ -127,8 +129,8 @@ class World:
         except NotFound:
             ending = Ending.FAILED
         finally:
-            if not answered:
-                self.dead.add((str(request["name"]), run))
+            ended = self.memory.jobs.runs[run].state is not JobState.RUNNING
+            (self.answered if answered and not ended else self.dead).add((str(request["name"]), run))
         self.memory.jobs.end(run, ending)
         if ending in TELLS:
             self.inbox.append(("job", run))
