@@ -40,8 +40,9 @@ def admit(gate: Gate, version: ObjectVersion) -> Steps[None]:
     if gate.places.ignore_unrouted and not _is_routed(gate, version):
         return
     workload = yield from _claim(gate, version)
-    if workload is not None:
-        yield from advance(gate, workload)
+    if workload is None:
+        return
+    yield from advance(gate, workload)
 
 
 def _versions(gate: Gate, key: str) -> Iterator[ObjectVersion]:
