@@ -40,8 +40,6 @@ def typed_value(field: PlanField) -> str:
     """
     grammar = GRAMMARS[field.type]
     value = f"try_cast({field.alias} AS {SQL_TYPES[grammar.cast]})"
-    if grammar.cast is Cast.DOUBLE:
-        value = f"nullif(nullif({value}, double('infinity')), double('-infinity'))"
     if grammar.pattern is None:
         return value
     pattern = grammar.pattern.replace("\\", "\\\\")

@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING
 import pyspark
 
 from contracts.errors import InputError, LakegateError
+from contracts.outcome import Status
 from contracts.plan import Plan
 from contracts.request import Request
 from contracts.result import Result
-from contracts.verdict import Status, judge
+from contracts.verdict import judge
 from spark_jobs.checks import measure
 from spark_jobs.frame import census, narrow
 from spark_jobs.header import UnreadableError

@@ -3,7 +3,7 @@
 ::
 
     read(text)      the contract, or ContractError with every error at once
-    examine(text)   the contract as far as it can be read, with all errors and warnings
+    examine(text)   all errors and warnings, and the contract as far as it can be read
 """
 
 from __future__ import annotations
@@ -12,21 +12,29 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from contracts.document import Document, parse
-from contracts.errors import ContractError
+from contracts.errors import ContractError, Problem
 from contracts.formats import dcm, odcs
-from contracts.formats.breaches import listed, shown
 from contracts.formats.notes import Notes
+from contracts.lint import lint
 from contracts.model import Contract
+from contracts.words import listed, shown
 
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """A document that was read, whatever it is worth."""
+    """Everything that is known of a document; problems in order of lines."""
 
-    document: Document
-    notes: Notes
-    contract: Contract | None
-    """None where the document is of no known format or version."""
+    errors: tuple[Problem, ...]
+    warnings: tuple[Problem, ...]
+    lines: tuple[str, ...] = ()
+    """The document, for showing what a problem speaks of; none where it could not be parsed."""
+    contract: Contract | None = None
+    """The contract as far as it could be read; None where the document is of no known format or version."""
+
+    @property
+    def valid(self) -> bool:
+        """Whether the document can be used."""
+        return not self.errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +47,7 @@ class Format:
     read: Callable[[Document, Notes], Contract]
 
 
+KIND = "DataContract"
 FORMATS = (
     Format("ODCS", "apiVersion", odcs.VERSIONS, odcs.read),
     Format("DCM", "specVersion", dcm.VERSIONS, dcm.read),
@@ -46,27 +55,49 @@ FORMATS = (
 
 
 def examine(text: bytes) -> Examined:
-    """Everything that is known of a document; ContractError only where it is neither YAML nor JSON."""
-    document, notes = parse(text), Notes()
-    found = next((each for each in FORMATS if document.top[each.key].present), None)
-    if found is None:
-        notes.error("unknown-format", document.top, f"This is no contract: none of {_known()} stands in it.")
-        return Examined(document, notes, None)
-    version = document.top[found.key]
-    if version.written not in found.versions:
-        message = f"{found.name} {shown(version.written)} is not known; known versions are {listed(found.versions)}."
-        notes.error("unknown-version", version, message)
-        return Examined(document, notes, None)
-    return Examined(document, notes, found.read(document, notes))
+    """What is to be said about a document: syntax, the schema of its version, and its meaning, all at once."""
+    try:
+        document = parse(text)
+    except ContractError as error:
+        return Examined(error.problems, ())
+    notes = Notes()
+    contract = _read(document, notes)
+    if contract is not None:
+        errors, warnings = lint(contract, document, notes.errors)
+        notes.errors.extend(errors)
+        notes.warnings.extend(warnings)
+    return Examined(_in_order(notes.errors), _in_order(notes.warnings), document.lines, contract)
 
 
 def read(text: bytes) -> Contract:
     """The contract in a document; ContractError with every error at once."""
     examined = examine(text)
-    if examined.contract is None or examined.notes.errors:
-        raise ContractError(tuple(sorted(examined.notes.errors, key=lambda problem: problem.line or 0)))
+    if examined.contract is None or examined.errors:
+        raise ContractError(examined.errors)
     return examined.contract
 
 
+def _read(document: Document, notes: Notes) -> Contract | None:
+    kind = document.top["kind"].text or KIND
+    found = next((each for each in FORMATS if document.top[each.key].present), None)
+    if found is None or KIND.casefold() not in kind.casefold().replace(" ", ""):
+        notes.error(
+            "unknown-format",
+            document.top,
+            f"This is no contract: it must be of the kind `{KIND}` and declare {_known()}.",
+        )
+        return None
+    version = document.top[found.key]
+    if version.written not in found.versions:
+        message = f"{found.name} {shown(version.written)} is not known; known versions are {listed(found.versions)}."
+        notes.error("unknown-version", version, message)
+        return None
+    return found.read(document, notes)
+
+
+def _in_order(problems: list[Problem]) -> tuple[Problem, ...]:
+    return tuple(sorted(dict.fromkeys(problems), key=lambda problem: (problem.line or 0, problem.path)))
+
+
 def _known() -> str:
-    return ", ".join(f"`{each.key}` ({each.name} {', '.join(each.versions)})" for each in FORMATS)
+    return " or ".join(f"`{each.key}` ({each.name} {', '.join(each.versions)})" for each in FORMATS)

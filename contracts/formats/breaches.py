@@ -6,10 +6,10 @@ The library's own messages repeat whole parts of the document; these name the ke
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any, Protocol
 
 from contracts.nodes import Step
+from contracts.words import did_you_mean, listed, shown
 
 
 class Breach(Protocol):
@@ -36,32 +36,11 @@ Sentence = tuple[str, tuple[Step, ...], str]
 
 NAMES = {"string": "text", "object": "mapping", "array": "list", "boolean": "true or false", "integer": "whole number"}
 PYTHON_NAMES = {str: "text", list: "list", dict: "mapping", bool: "true or false"}
-MOST_SHOWN = 12
-LONGEST_SHOWN = 60
 
 
 def sentences(error: Breach, root: Mapping[str, Any]) -> Iterator[Sentence]:
     """What one error of the library says, in sentences; `root` is the schema that references point into."""
     yield from KEYWORDS.get(str(error.validator), _other)(error, root)
-
-
-def shown(value: object) -> str:
-    """A text of the document inside a message, cut where it is long."""
-    text = str(value)
-    return f"`{text[:LONGEST_SHOWN]}…`" if len(text) > LONGEST_SHOWN else f"`{text}`"
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A hint at the known word that is closest, as the end of a sentence; nothing where none is close."""
-    folded = {each.casefold(): each for each in known}
-    close = get_close_matches(word.casefold()[:LONGEST_SHOWN], list(folded), n=1, cutoff=0.7)
-    return f" Did you mean `{folded[close[0]]}`?" if close else ""
-
-
-def listed(words: Iterable[object]) -> str:
-    """Words in a row, cut where there are many."""
-    texts = [shown(word) for word in words]
-    return ", ".join(texts[:MOST_SHOWN]) + (", …" if len(texts) > MOST_SHOWN else "")
 
 
 def _at(error: Breach) -> tuple[Step, ...]:

@@ -10,13 +10,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from contracts.errors import Problem
-from contracts.formats.breaches import did_you_mean, shown
 from contracts.formats.extension import Extension
 from contracts.formats.schemas import breaches
 from contracts.formats.service_levels import key_rules
 from contracts.formats.values import exact, rule_id, texts
 from contracts.model import Contract, Dataset, Field, Rule, Severity, Tolerance
 from contracts.types import LogicalType
+from contracts.words import did_you_mean, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

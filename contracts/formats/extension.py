@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from contracts.formats.breaches import did_you_mean, listed, shown
 from contracts.model import Additional, Csv, Duplicates, Mode, OnReject, Policy
+from contracts.words import did_you_mean, listed, shown
 
 if TYPE_CHECKING:
     from decimal import Decimal

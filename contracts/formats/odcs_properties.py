@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from contracts.formats.breaches import shown
-from contracts.formats.odcs_options import DATE_FORMATS, UNMEASURED_DATE, option_rules
+from contracts.formats.odcs_options import DATE_FORMATS, option_rules
 from contracts.formats.odcs_quality import quality_rules
 from contracts.formats.values import rule_id
 from contracts.model import Field, Origin, Rule
 from contracts.types import LogicalType
+from contracts.words import shown
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -131,11 +131,13 @@ def _warn(place: Place, logical: LogicalType | None, notes: Notes) -> None:
     zone, said = place["logicalTypeOptions"]["defaultTimezone"], place["logicalTypeOptions"]["format"]
     if not _readable(place, logical):
         message = f"Dates written as {shown(said.written)} are not measured yet: write them as ISO 8601 (`yyyy-MM-dd`)."
-        notes.warning(UNMEASURED_DATE, said, message)
+        notes.warning("date-format", said, message)
     elif logical is None and place["logicalType"].text not in NESTED:
         notes.warning("no-type", place, "The property has no type that is known: say its `logicalType`.")
     elif place["logicalType"].text in NESTED:
-        notes.warning(NESTED_KIND, place["logicalType"], "What is said of inner parts is named, and not measured yet.")
+        notes.warning(
+            "nested-fields", place["logicalType"], "What is said of inner parts is named, and not measured yet."
+        )
     if zone.text is not None and zone.text not in UTC:
         notes.warning("timezone", zone, "Timestamps without an offset are read as UTC: write offsets in the data.")
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from contracts.document import parse
 from contracts.errors import ContractError
-from contracts.formats.breaches import did_you_mean, listed, shown
 from contracts.formats.values import exact, rule_id, texts
 from contracts.model import Comparison, Rule, Severity
+from contracts.words import did_you_mean, listed, shown
 
 if TYPE_CHECKING:
     from collections import Counter

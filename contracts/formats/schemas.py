@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
-from functools import cache
+from fractions import Fraction
+from functools import cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
     from contracts.document import Document
     from contracts.nodes import Step
+
+    Schema = dict[str, Any]
 
 
 def breaches(document: Document, schema: str) -> list[Problem]:
@@ -48,7 +51,8 @@ def _validator(name: str) -> Validator:
     schema = load(name)
     base = validator_for(schema)
     checker = base.TYPE_CHECKER.redefine("integer", _is_integer)
-    judge: type[Validator] = extend(base, {"uniqueItems": _unique}, type_checker=checker)  # type: ignore[no-untyped-call]  # as shipped
+    keywords = {"uniqueItems": _unique, "unevaluatedProperties": partial(_unevaluated, schema)}
+    judge: type[Validator] = extend(base, keywords, type_checker=checker)  # type: ignore[no-untyped-call]  # as shipped
     return judge(schema)
 
 
@@ -74,5 +78,44 @@ def _unique(_validator: object, wanted: object, instance: object, _schema: objec
     from jsonschema.exceptions import ValidationError  # noqa: PLC0415 -- as above
 
     items = instance if wanted and isinstance(instance, list) else []
-    if len({json.dumps(item, sort_keys=True, default=str) for item in items}) < len(items):
+    if len({json.dumps(item, sort_keys=True, default=_exactly) for item in items}) < len(items):
         yield ValidationError(f"{len(items)} items, some equal")
+
+
+def _exactly(number: Decimal) -> int | str:
+    """One text for all ways to write a number."""
+    return int(number) if number == number.to_integral_value() else str(Fraction(number))
+
+
+def _unevaluated(
+    root: Schema, validator: Validator, _wanted: object, instance: object, schema: Schema
+) -> Iterator[Any]:
+    """`unevaluatedProperties: false` in linear time: the library judges all parts of a value anew at each of its levels.
+
+    The keys of `allOf` count without asking whether it holds: where it does not, the document is refused for that.
+    """
+    from jsonschema.exceptions import ValidationError  # noqa: PLC0415 -- as above
+
+    keys = set(instance) if isinstance(instance, dict) else set()
+    if keys - set(_evaluated(root, validator, instance, schema)):
+        yield ValidationError("keys that nothing speaks of")
+
+
+def _evaluated(root: Schema, validator: Validator, instance: Any, schema: Schema) -> Iterator[str]:  # noqa: ANN401 -- JSON
+    """The keys that a schema speaks of, given the value."""
+    yield from schema.get("properties", ())
+    parts = [*schema.get("allOf", ()), *(each for each in _choices(schema) if _holds(validator, instance, each))]
+    if "$ref" in schema:
+        parts.append(root["$defs"][schema["$ref"].rpartition("/")[2]])
+    if "if" in schema and _holds(validator, instance, schema["if"]):
+        parts += [schema["if"], schema.get("then", {})]
+    for part in parts:
+        yield from _evaluated(root, validator, instance, part)
+
+
+def _choices(schema: Schema) -> list[Schema]:
+    return [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
+
+
+def _holds(validator: Validator, instance: Any, schema: Schema) -> bool:  # noqa: ANN401 -- JSON
+    return validator.evolve(schema=schema).is_valid(instance)

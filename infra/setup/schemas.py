@@ -80,7 +80,8 @@ def _fetch(schema: Schema) -> bytes:
         command = [*PIP, *EXACTLY, "--dest", str(wheels), "--requirement", str(lock)]
         try:
             subprocess.run(  # noqa: S603 -- every word of it stands in this file or beside it
-                command, check=True, timeout=PATIENCE_SECONDS, capture_output=True)
+                command, check=True, timeout=PATIENCE_SECONDS, capture_output=True
+            )
         except subprocess.SubprocessError as error:
             advice = "mend the network and run `make setup` again"
             raise SetUpError(f"The package {schema.package} could not be fetched as pinned: {advice}.") from error

@@ -68,17 +68,25 @@ def test_a_hostile_document_is_refused_by_name(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_hostile_document_costs_little(name: str) -> None:
-    """No refusal takes 20 MB or a noticeable time (the bound is ten times what it takes alone on the slowest machine)."""
+def test_a_hostile_document_takes_little_memory(name: str) -> None:
+    """No refusal takes 20 MB."""
     tracemalloc.start()
-    started = time.process_time()
     with pytest.raises(ContractError):
         parse(REFUSED[name][1])
-    seconds, (_, peak) = time.process_time() - started, tracemalloc.get_traced_memory()
+    _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
     assert peak < 20_000_000
-    assert seconds < 3
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_hostile_document_takes_little_time(name: str) -> None:
+    """No refusal keeps a processor busy (the bound is ten times what the slowest takes)."""
+    started = time.process_time()
+    with pytest.raises(ContractError):
+        parse(REFUSED[name][1])
+
+    assert time.process_time() - started < 3
 
 
 MEANINGS = [

@@ -1,0 +1,66 @@
+"""The `lakegate` command. A command is one module of this folder and one line below."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from cli.check import check
+from cli.lint import lint
+from cli.plan import plan
+from contracts.errors import LakegateError
+
+app = typer.Typer(
+    name="lakegate",
+    help="Data contracts enforced at the door of a data lake.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+app.command("lint")(lint)
+app.command("plan")(plan)
+app.command("check")(check)
+
+UNUSABLE = 2
+INTERRUPTED = 130
+
+
+def main() -> None:
+    """Run the command; what a user can cause ends in one sentence on standard error, never in a traceback."""
+    try:
+        app()
+    except LakegateError as error:
+        sys.stderr.write(f"lakegate: {error}\n")
+        sys.exit(UNUSABLE)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(UNUSABLE)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version  # noqa: PLC0415 -- only this option needs it
+
+        typer.echo(f"lakegate {version('lakegate')}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Data contracts enforced at the door of a data lake."""
+    del version
+
+
+if __name__ == "__main__":
+    main()

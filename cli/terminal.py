@@ -1,0 +1,30 @@
+"""Where the command's words go: progress and tables to people, one JSON document to machines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def errors() -> Console:
+    """Standard error: progress, problems, everything that is no answer."""
+    from rich.console import Console  # noqa: PLC0415 - start-up is paid by every command
+
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def answers() -> Console:
+    """Standard output: the answer for people."""
+    from rich.console import Console  # noqa: PLC0415 - start-up is paid by every command
+
+    return Console(highlight=False)
+
+
+def print_json(document: object) -> None:
+    """The answer for machines: one document, nothing else."""
+    json.dump(document, sys.stdout, ensure_ascii=False, indent=2)
+    sys.stdout.write("\n")

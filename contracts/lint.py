@@ -1,0 +1,119 @@
+"""Judges what a contract means, which no schema can: each code is one small function, found in one table.
+
+Then every rule is compiled, so that what the compiler refuses is told here, and what it can only name is warned of. Codes are
+stable: tools may filter by them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from contracts.compile import compile_plan
+from contracts.errors import ContractError, Problem
+from contracts.linting import names, thresholds, values
+from contracts.linting.finding import Level, Lint
+from contracts.nodes import steps_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from contracts.document import Document
+    from contracts.model import Contract, Rule
+    from contracts.plan import Plan
+
+ERROR, WARNING = Level.ERROR, Level.WARNING
+LINTS = {
+    "version-not-semantic": Lint(ERROR, names.version),
+    "no-dataset": Lint(WARNING, names.no_dataset),
+    "no-field": Lint(WARNING, names.no_field),
+    "duplicate-dataset": Lint(ERROR, names.duplicate_dataset),
+    "duplicate-field": Lint(ERROR, names.duplicate_field),
+    "duplicate-rule": Lint(ERROR, names.duplicate_rule),
+    "unseen-in-name": Lint(ERROR, names.unnamed),
+    "unknown-column": Lint(ERROR, names.unknown_column),
+    "repeated-column": Lint(WARNING, names.repeated_column),
+    "personal-data-unclassified": Lint(WARNING, names.unclassified),
+    "percent-range": Lint(ERROR, thresholds.percent),
+    "reversed-between": Lint(ERROR, thresholds.reversed_between),
+    "impossible-threshold": Lint(ERROR, thresholds.impossible),
+    "trivial-threshold": Lint(WARNING, thresholds.trivial),
+    "share-range": Lint(ERROR, thresholds.share),
+    "negative-parameter": Lint(ERROR, thresholds.negative_parameter),
+    "negative-tolerance": Lint(ERROR, thresholds.negative_tolerance),
+    "large-tolerance": Lint(WARNING, thresholds.large_tolerance),
+    "tolerance-order": Lint(ERROR, thresholds.tolerance_order),
+    "tolerance-of-zero": Lint(ERROR, thresholds.tolerance_of_zero),
+    "idle-tolerance": Lint(WARNING, thresholds.idle_tolerance),
+    "rule-without-column": Lint(ERROR, values.without_column),
+    "rule-does-not-suit": Lint(ERROR, values.unsuited),
+    "reversed-bounds": Lint(ERROR, values.reversed_bounds),
+    "repeated-value": Lint(WARNING, values.repeated_value),
+    "unquoted-surprise": Lint(WARNING, values.surprising),
+}
+NOT_MEASURED = "not-measured"
+"""The code of a warning: a rule compiles to a check that is only named."""
+QUIET = ("text", "serviceLevel", "nested", "dateFormat")
+"""Kinds that are never measured, or that their reader has warned of."""
+
+
+def lint(contract: Contract, document: Document, known: Iterable[Problem]) -> tuple[list[Problem], list[Problem]]:
+    """Errors and warnings about the meaning of a contract, beside the errors already `known` of its document."""
+    found = list(_found(contract, document))
+    blamed = {problem.path for problem in known}
+    errors = [each for code, each in found if LINTS[code].level is ERROR and each.path not in blamed]
+    warnings = [each for code, each in found if LINTS[code].level is WARNING]
+    refused, named = _compiled(contract)
+    errors += _unblamed([*known, *errors], refused)
+    return errors, warnings + _unblamed([*known, *errors], named)
+
+
+def _found(contract: Contract, document: Document) -> Iterator[tuple[str, Problem]]:
+    for code, each in LINTS.items():
+        for path, message in each.find(contract, document):
+            yield code, _located(document, code, path, message)
+
+
+def _located(document: Document, code: str, path: str, message: str) -> Problem:
+    """The problem at the part of its path that the document holds."""
+    place = document.top
+    for step in document.at(path).steps:
+        if not place[step].present:
+            break
+        place = place[step]
+    return Problem(code, place.path, place.mark.line, message)
+
+
+def _unblamed(known: Iterable[Problem], found: Iterable[Problem]) -> list[Problem]:
+    """What stands at a path that has not been blamed, nor any below it: the compiler speaks of whole rules."""
+    steps = [steps_of(problem.path) for problem in known]
+    blamed = {each[:length] for each in steps for length in range(len(each) + 1)}
+    return [problem for problem in found if steps_of(problem.path) not in blamed]
+
+
+def _compiled(contract: Contract) -> tuple[list[Problem], list[Problem]]:
+    """Rules that mean nothing, and rules that are only named."""
+    refused: list[Problem] = []
+    named: dict[Problem, None] = {}
+    for dataset in contract.datasets:
+        fields = {field.name: field for field in dataset.fields}
+        for rule in dataset.rules:
+            concerned = tuple(fields[name] for name in rule.fields if name in fields) or dataset.fields
+            try:
+                plan = compile_plan(contract, replace(dataset, rules=(rule,), fields=concerned))
+            except ContractError as error:
+                refused += (replace(each, message=_sentence(each.message)) for each in error.problems)
+            else:
+                named |= dict.fromkeys(_named(rule, plan))
+    return refused, list(named)
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:].rstrip('.')}."
+
+
+def _named(rule: Rule, plan: Plan) -> Iterator[Problem]:
+    for check in plan.checks:
+        if check.skip is not None and rule.kind not in QUIET:
+            message = f"The rule is named and not measured: {check.skip}."
+            yield Problem(NOT_MEASURED, rule.origin.path, rule.origin.line, message)

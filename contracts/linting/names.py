@@ -1,0 +1,112 @@
+"""Names and ids: what is named twice, not at all, or nowhere else."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from contracts.words import did_you_mean, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from contracts.document import Document
+    from contracts.linting.finding import Finding
+    from contracts.model import Contract, Origin
+
+SEMANTIC = re.compile(
+    r"(?:0|[1-9][0-9]{0,8})(?:\.(?:0|[1-9][0-9]{0,8})){2}(?:-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?(?:\+[0-9A-Za-z.-]+)?"
+)
+PERSONAL = re.compile(
+    r"e_?mail|(?:first|last|full|sur|maiden)_?name|phone|mobile|ssn|cpf|passport|birth|iban|credit_?card|ip_?address",
+    re.IGNORECASE,
+)
+
+
+def version(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A contract's version is semantic: its major number names the line that readers hold on to."""
+    if contract.version and not SEMANTIC.fullmatch(contract.version):
+        yield "$.version", f"{shown(contract.version)} is no semantic version: write `major.minor.patch`, e.g. `1.0.0`."
+
+
+def no_dataset(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A contract without a dataset covers no delivery."""
+    if not contract.datasets:
+        yield "$", "The contract has no dataset, so it covers no delivery: describe one."
+
+
+def no_field(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A dataset without fields accepts anything."""
+    for dataset in contract.datasets:
+        if not dataset.fields:
+            yield dataset.origin.path, f"The dataset {shown(dataset.name)} names no fields: list them."
+
+
+def duplicate_dataset(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """Two datasets of one contract share no name, whatever its case: both would lie at one place."""
+    for name, origin in _repeated((each.name, each.origin) for each in contract.datasets):
+        yield origin.path, f"The dataset {shown(name)} is described twice: give each its own name."
+
+
+def duplicate_field(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """Two fields of one dataset share no name, whatever its case: engines do not tell them apart."""
+    for dataset in contract.datasets:
+        for name, origin in _repeated((each.name, each.origin) for each in dataset.fields):
+            yield origin.path, f"The field {shown(name)} is described twice: keep one."
+
+
+def duplicate_rule(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """Two rules of one dataset share no id: nobody could tell which one refused."""
+    for dataset in contract.datasets:
+        seen: Counter[str] = Counter()
+        for rule in dataset.rules:
+            seen[rule.id] += 1
+            if rule.id and seen[rule.id] > 1:
+                yield f"{rule.origin.path}.id", f"The id {shown(rule.id)} is taken by another rule: give each its own."
+
+
+def unnamed(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A name is more than white space, and the same to every reader: no space around it, no unseen character in it."""
+    for dataset in contract.datasets:
+        named = [(dataset.name, dataset.origin), *((each.name, each.origin) for each in dataset.fields)]
+        for name, origin in named:
+            if name and (name != name.strip() or not name.isprintable()):
+                yield f"{origin.path}.name", "The name begins or ends with a space, or holds what nobody sees."
+
+
+def unknown_column(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A rule names only fields that its dataset has."""
+    for dataset in contract.datasets:
+        names = {each.name for each in dataset.fields}
+        for rule in dataset.rules:
+            for index, name in enumerate(rule.fields):
+                if name not in names:
+                    path = f"{rule.origin.path}.columns[{index}]"
+                    yield path, f"The dataset has no field {shown(name)}.{did_you_mean(name, names)}"
+
+
+def repeated_column(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A rule names each field once."""
+    for dataset in contract.datasets:
+        for rule in dataset.rules:
+            for name in [name for name, count in Counter(rule.fields).items() if count > 1]:
+                yield f"{rule.origin.path}.columns", f"The rule names the field {shown(name)} twice: once is enough."
+
+
+def unclassified(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A field that sounds like personal data says how it is to be treated."""
+    if contract.format.startswith("DCM"):
+        return
+    for dataset in contract.datasets:
+        for each in dataset.fields:
+            if PERSONAL.search(each.name) and not each.classification:
+                yield each.origin.path, f"{shown(each.name)} sounds like personal data: say its `classification`."
+
+
+def _repeated(names: Iterable[tuple[str, Origin]]) -> Iterator[tuple[str, Origin]]:
+    seen: set[str] = set()
+    for name, origin in names:
+        if name and name.casefold() in seen:
+            yield name, origin
+        seen.add(name.casefold())

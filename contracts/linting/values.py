@@ -1,0 +1,120 @@
+"""Rules about values: kinds that do not suit their field, bounds that leave nothing, lists that repeat themselves."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from contracts.nodes import Node, address
+from contracts.rules.values import literal
+from contracts.types import LogicalType
+from contracts.words import MOST_COMPARED, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from contracts.document import Document
+    from contracts.linting.finding import Finding
+    from contracts.model import Contract, Dataset, Field, Rule
+    from contracts.nodes import Step
+
+COLUMN_KINDS = ("complete", "distinct", "min", "max", "mean", "stdev", "allowedValues")
+"""Rules of DCM that are nothing without a column."""
+SUITS: dict[str, tuple[Callable[[LogicalType], bool], str]] = {
+    **dict.fromkeys(("mean", "stdev", "min", "max", "multipleOf"), (lambda each: each.numeric, "numbers")),
+    **dict.fromkeys(("minimum", "maximum"), (lambda each: each.ordered, "numbers, dates and times")),
+    **dict.fromkeys(("minLength", "maxLength", "pattern"), (lambda each: each is LogicalType.STRING, "texts")),
+}
+LISTS = ("parameter", "values", "validValues", "missingValues")
+SURPRISES = re.compile(r"(?i:yes|no|on|off)|0[0-9]+|0[xo][0-9a-fA-F]+|[0-9][0-9_]*_[0-9_]*|[0-9]+(?::[0-5]?[0-9])+")
+"""Bare texts that older YAML reads as booleans, octals, or minutes turned into seconds."""
+SIDES = (
+    ({"minimum": "value", "min": "parameter"}, {"maximum": "value", "max": "parameter"}),
+    ({"minLength": "value"}, {"maxLength": "value"}),
+)
+"""Kinds that say a field's least and greatest, each with the argument that says it."""
+
+
+def without_column(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A rule about values says whose."""
+    for dataset in contract.datasets:
+        for rule in dataset.rules:
+            if rule.kind in COLUMN_KINDS and not rule.fields:
+                yield rule.origin.path, f"The rule of type {rule.kind} names no column: add `columns`."
+
+
+def unsuited(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A rule suits the type of every field it names."""
+    for dataset in contract.datasets:
+        for rule, field in _pairs(dataset):
+            suits, words = SUITS.get(rule.kind, (None, ""))
+            if suits is not None and not suits(field.type):
+                message = f"{shown(field.name)} is a {field.type.value}, and {rule.kind} is for {words}."
+                yield rule.origin.path, message
+
+
+def reversed_bounds(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """What is said about one field leaves it a value."""
+    for dataset in contract.datasets:
+        for low_kinds, high_kinds in SIDES:
+            highs = defaultdict(list)
+            for rule, field, high in _bounds(dataset, high_kinds):
+                highs[field.name].append((rule, high))
+            for rule, field, low in _bounds(dataset, low_kinds):
+                for other, high in highs[field.name][:MOST_COMPARED]:
+                    if _crossed(low, high, is_open=_is_open(rule) or _is_open(other)):
+                        yield other.origin.path, f"No value of {shown(field.name)} is between {low} and {high}."
+
+
+def _bounds(dataset: Dataset, kinds: Mapping[str, str]) -> Iterator[tuple[Rule, Field, Decimal | str]]:
+    for rule, field in _pairs(dataset):
+        value = rule.arguments.get(kinds.get(rule.kind, ""))
+        if isinstance(value, Decimal) or (isinstance(value, str) and literal(field.type, value)):
+            yield rule, field, value
+
+
+def _crossed(low: Decimal | str, high: Decimal | str, *, is_open: bool) -> bool:
+    if isinstance(low, Decimal) and isinstance(high, Decimal):
+        return low > high or (is_open and low == high)
+    same_shape = isinstance(low, str) and isinstance(high, str) and len(low) == len(high)
+    return same_shape and (str(low) > str(high) or (is_open and low == high))
+
+
+def _is_open(rule: Rule) -> bool:
+    return rule.arguments.get("exclusive") is True
+
+
+def repeated_value(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A list names each value once."""
+    for dataset in contract.datasets:
+        for rule in dataset.rules:
+            for key in LISTS:
+                values = rule.arguments.get(key)
+                counts = Counter(values if isinstance(values, tuple) else ())
+                for value in [each for each, count in counts.items() if count > 1]:
+                    yield rule.origin.path, f"The value {shown(value)} is listed twice: once is enough."
+
+
+def surprising(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """A bare text that older readers of YAML take for something else is put in quotes."""
+    for steps, node in _scalars(document.root, ()):
+        if node.bare and isinstance(node.content, str) and SURPRISES.fullmatch(node.written):
+            yield address(steps), f"Other tools do not read {shown(node.written)} as text: put it in quotes."
+
+
+def _scalars(node: Node, steps: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...], Node]]:
+    if isinstance(node.content, tuple):
+        for index, each in enumerate(node.content):
+            yield from _scalars(each, (*steps, index))
+    elif isinstance(node.content, dict):
+        for key, each in node.content.items():
+            yield from _scalars(each, (*steps, key))
+    else:
+        yield steps, node
+
+
+def _pairs(dataset: Dataset) -> Iterator[tuple[Rule, Field]]:
+    fields = {field.name: field for field in dataset.fields}
+    return ((rule, fields[name]) for rule in dataset.rules for name in rule.fields if name in fields)
