@@ -80,6 +80,7 @@ class S3Store:
     def read(self, address: Address, start: int = 0, length: int | None = None) -> bytes:
         """GetObject with a range; behind the end there is nothing to read."""
         if length == 0:
+            self.head(address)
             return b""
         last = "" if length is None else start + length - 1
         try:

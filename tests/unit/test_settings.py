@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
 from contracts.errors import SetUpError
+from functions.events import Why
 from functions.settings import DEFAULTS, PATTERNS, Settings, read
 
+ROOT = Path(__file__).parents[2]
+GUIDE = (ROOT / "docs/functions.md").read_text()
 WHOLE = {
     "LAKEGATE_ACCOUNT": "123456789012",
     "LAKEGATE_LANDING": "landing",
@@ -74,6 +78,30 @@ def test_the_two_buckets_are_two() -> None:
     """A stack whose landing is its lake would take in what it has published."""
     with pytest.raises(SetUpError, match="two buckets"):
         read({**WHOLE, "LAKEGATE_LAKE": "landing"})
+
+
+def test_the_guide_names_every_variable_with_its_default() -> None:
+    """docs/functions.md lists exactly the variables that are read, and the defaults they have."""
+    rows = re.findall(r"^\| `LAKEGATE_(\w+)` \| .* \| (?:`(.*)`)? ?\|$", GUIDE, re.MULTILINE)
+
+    assert {name.upper(): DEFAULTS.get(name, "") for name in PATTERNS} == dict(rows)
+
+
+def test_the_guide_names_every_reason() -> None:
+    """An operator finds every reason of a dead letter in docs/functions.md."""
+    paragraph = GUIDE.partition("`reason` is one of")[2].partition("\n\n")[0]
+
+    assert {*Why, "misrouted"} == set(re.findall(r"`([a-z-]+)`", paragraph))
+
+
+def test_the_guide_names_every_metric() -> None:
+    """The metrics of docs/functions.md are those that the code counts."""
+    code = "".join((ROOT / "functions" / f"{name}.py").read_text() for name in ("edge", "sweep", "notify"))
+    counted = set(re.findall(r'(?:add_metric|told)\("(\w+)"', code))
+
+    assert counted == set(
+        re.findall(r"`([A-Z][A-Za-z]+)`", GUIDE.partition("## Metrics")[2].partition("\n\n##")[0])
+    ) - {"Lakegate"}
 
 
 def test_the_table_names_every_setting() -> None:

@@ -304,9 +304,10 @@ def test_an_empty_chain_has_a_head_below_its_first_block(cloud: Cloud) -> None:
         (decided(), Expected(State.DECIDED, 2), block(), ("state", "")),
         (replace(decided(), decision=Decision("accepted", result="r2")), None, block(), ("state", "")),
         (decided(), None, block(1, "f" * 64), ("", "head")),
+        (decided(), None, block(0, "f" * 64), ("", "head")),
         (ROW, None, block(1, "f" * 64), ("state", "head")),
     ],
-    ids=["another state", "another attempt", "another result", "another head", "both"],
+    ids=["another state", "another attempt", "another result", "another head", "another beginning", "both"],
 )
 def test_a_commit_on_what_has_changed_is_refused(
     cloud: Cloud, row: Workload, at: Expected | None, top: Block, reasons: tuple[str, str]
