@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import Final
 
+from contracts.workflow import PUSH, read
 from functions.usecases.gate import Meaning, Terms
 
 SUFFIX: Final = ".csv"
@@ -41,8 +42,9 @@ class Judged:
 
 def terms(plan: bytes) -> Terms:
     """What the control plane needs to know of a plan."""
-    policy = json.loads(plan)["policy"]
-    return Terms(suffix=SUFFIX, duplicates=policy["duplicates"] == "accept")
+    document = json.loads(plan)
+    workflow = read(document["workflow"]) if "workflow" in document else PUSH
+    return Terms(suffix=SUFFIX, duplicates=document["policy"]["duplicates"] == "accept", workflow=workflow)
 
 
 def door(plan: bytes, size: int, first: bytes) -> tuple[str, ...]:

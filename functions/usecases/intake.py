@@ -39,9 +39,12 @@ def admit(gate: Gate, version: ObjectVersion) -> Steps[None]:
         raise InputError("the landing bucket is not versioned: a version that can change cannot be judged")
     if gate.places.ignore_unrouted and not _is_routed(gate, version):
         return
-    workload = yield from _claim(gate, version)
-    if workload is None:
-        return
+    workload = _received(gate, version)
+    try:
+        yield from perform(Effect.CLAIM, partial(gate.workloads.create, workload))
+    except ConditionFailed:
+        if gate.workloads.get(workload.id) != workload:
+            return  # another worker was first; otherwise an earlier saying of ours had arrived
     yield from advance(gate, workload)
 
 
@@ -72,14 +75,7 @@ def _is_routed(gate: Gate, version: ObjectVersion) -> bool:
     return covering(version.key, gate.registry.routes(version.bucket, candidates(version.key))) is not None
 
 
-def _claim(gate: Gate, version: ObjectVersion) -> Steps[Workload | None]:
-    """The new workload, or None when another worker was first."""
+def _received(gate: Gate, version: ObjectVersion) -> Workload:
     identity = workload_id(version.bucket, version.key, version.version)
     source = Source(version.bucket, version.key, version.version, version.etag, version.size, version.checksum)
-    workload = Workload(identity, source, State.RECEIVED, gate.clock.now() + gate.timing.lease)
-    try:
-        yield from perform(Effect.CLAIM, partial(gate.workloads.create, workload))
-    except ConditionFailed:
-        current = gate.workloads.get(identity)
-        return workload if current == workload else None
-    return workload
+    return Workload(identity, source, State.RECEIVED, gate.clock.now() + gate.timing.lease)

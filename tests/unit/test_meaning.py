@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -13,6 +14,7 @@ from contracts.model import Duplicates, Policy
 from contracts.plan import Plan
 from contracts.result import Result
 from contracts.verdict import Verdict
+from contracts.workflow import PUSH
 from functions import meaning
 from functions.meaning import MAX_REASON, MAX_REASONS, MEANING
 from functions.usecases.gate import Terms
@@ -29,6 +31,15 @@ def with_policy(**policy: object) -> bytes:
 def test_the_terms_of_a_plan_are_read_without_its_schema(kind: Duplicates) -> None:
     """Suffix and the policy on duplicates come from the plan's own words."""
     assert Terms(".csv", duplicates=kind is Duplicates.ACCEPT) == MEANING.terms(with_policy(duplicates=kind))
+
+
+def test_the_workflow_is_the_one_the_plan_carries() -> None:
+    """A plan with a workflow of its own is followed by it; one without by the workflow of any upload."""
+    patient = PUSH.to_json() | {"name": "patient", "attempts": 7}
+    document = json.loads(BYTES) | {"workflow": patient}
+
+    assert MEANING.terms(json.dumps(document).encode()).workflow.attempts == 7
+    assert MEANING.terms(BYTES).workflow == PUSH
 
 
 @pytest.mark.parametrize(
