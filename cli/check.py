@@ -27,6 +27,7 @@ STEPS = {
     "read": "reading every record",
     "measure": "measuring the checks with Deequ",
     "explain": "looking up failing rows",
+    "split": "splitting good rows from bad ones",
 }
 
 
