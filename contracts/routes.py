@@ -1,0 +1,42 @@
+"""Which landing keys belong to which contract, dataset and line: pure, by whole path segments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MAX_DEPTH = 32
+"""Segments of a prefix: every candidate of a key fits into one batch read of 100."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """What stands at a prefix: everything intake needs, so that it reads nothing else of the registry."""
+
+    bucket: str
+    prefix: str
+    """Ends in `/`, so that `a/` never covers `ab`."""
+    contract: str
+    dataset: str
+    major: int
+    version: str
+    status: str
+    """`active`, `deprecated` or `retired`."""
+    plan: str
+    """Digest of the compiled plan."""
+
+    @property
+    def line(self) -> str:
+        """Folder and chain of the dataset line."""
+        return f"{self.contract}/{self.dataset}_v{self.major}"
+
+
+def candidates(key: str) -> tuple[str, ...]:
+    """Every prefix that may cover the key, the longest first; bytes count, nothing is normalised."""
+    folders = key.split("/")[:-1][:MAX_DEPTH]
+    return tuple("/".join(folders[:depth]) + "/" for depth in range(len(folders), 0, -1))
+
+
+def covering(key: str, routes: tuple[Route, ...]) -> Route | None:
+    """The route with the longest prefix among those that cover the key; None: unrouted."""
+    at = {route.prefix: route for route in routes}
+    return next((at[prefix] for prefix in candidates(key) if prefix in at), None)

@@ -1,0 +1,44 @@
+"""Clients of AWS: made when first used, with bounded patience."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+import botocore.session
+from botocore.config import Config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+ATTEMPTS: Final = 4
+"""The first one included; what fails then is said again by the use case, by SQS, or by sweep."""
+READ_TIMEOUTS: Final[Mapping[str, float]] = {"s3": 300.0}
+"""Seconds. CopyObject answers when it has copied, up to 5 GB."""
+
+
+class Lazy:
+    """A client that is made when something of it is first asked for: a function pays only for what it uses."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever boto3 has under that name
+        return getattr(self._make(), name)
+
+
+def client(service: str) -> Any:  # noqa: ANN401 - the caller says which of boto3's own types it is
+    """The one client of a service."""
+    return Lazy(lambda: _client(service))
+
+
+@cache
+def _client(service: str) -> Any:  # noqa: ANN401 - as above
+    return botocore.session.get_session().create_client(
+        service,
+        config=Config(
+            retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
+            connect_timeout=3.0,
+            read_timeout=READ_TIMEOUTS.get(service, 10.0),
+        ),
+    )

@@ -1,0 +1,87 @@
+"""What all tables share: a name, a client, and how a transaction says why it was cancelled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from functions.adapters.errors import spoken
+from functions.adapters.tables import INDEX, shards, text
+from functions.ports import ConditionFailed, PortError, Throttled, TransactionConflict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from botocore.exceptions import ClientError
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table; every read of it by key is strongly consistent."""
+
+    client: DynamoDBClient
+    name: str
+
+    def get(self, key: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """The item; None where there is none."""
+        with spoken():
+            return self.client.get_item(TableName=self.name, Key=key, ConsistentRead=True).get("Item")
+
+    def put(self, item: Mapping[str, Any], *reasons: str, **condition: Any) -> None:  # noqa: ANN401 - as boto3 has it
+        """Put one item; `reasons` is what a condition that fails is called."""
+        with spoken(*reasons):
+            self.client.put_item(TableName=self.name, Item=item, **condition)
+
+    def update(self, key: Mapping[str, Any], *reasons: str, **change: Any) -> None:  # noqa: ANN401 - as boto3 has it
+        """Update one item; `reasons` is what a condition that fails is called."""
+        with spoken(*reasons):
+            self.client.update_item(TableName=self.name, Key=key, **change)
+
+    def delete(self, key: Mapping[str, Any]) -> None:
+        """Delete one item; absent is done."""
+        with spoken():
+            self.client.delete_item(TableName=self.name, Key=key)
+
+    def oldest(self, kind: str, limit: int, until: str) -> Iterator[str]:
+        """Ids found in all shards of the index, the oldest first; `until` is the latest `at` that counts."""
+        found = sorted(each for name in shards(kind) for each in self._in_shard(name, limit, until))
+        return (name for _at, name in found[:limit])
+
+    def _in_shard(self, name: str, limit: int, until: str) -> Iterator[tuple[str, str]]:
+        with spoken():
+            answer = self.client.query(
+                TableName=self.name,
+                IndexName=INDEX,
+                KeyConditionExpression="#shard = :shard AND #at <= :until",
+                ExpressionAttributeNames={"#at": "at", "#shard": "shard"},
+                ExpressionAttributeValues={":shard": text(name), ":until": text(until)},
+                Limit=limit,
+            )
+        return ((item["at"]["S"], item["id"]["S"].partition("#")[2]) for item in answer["Items"])
+
+
+def transact(client: DynamoDBClient, writes: Sequence[Any], reasons: Sequence[str], token: str | None = None) -> None:
+    """All writes or none. `reasons` names, write by write, what a condition of it that fails is called.
+
+    Without a token boto3 makes one, which covers its own retries; with one, the same content again within ten minutes
+    is answered with success, and another content with IdempotencyMismatch.
+    """
+    given: dict[str, Any] = {"ClientRequestToken": token} if token else {}
+    with spoken():
+        try:
+            client.transact_write_items(TransactItems=list(writes), **given)
+        except client.exceptions.TransactionCanceledException as cancelled:
+            raise _cancelled(cancelled, reasons) from None
+
+
+def _cancelled(error: ClientError, reasons: Sequence[str]) -> PortError:
+    codes = [reason.get("Code", "None") for reason in error.response.get("CancellationReasons", ())]
+    failed = [name if code == "ConditionalCheckFailed" else "" for name, code in zip(reasons, codes, strict=True)]
+    if any(failed):
+        return ConditionFailed(*failed)
+    if "TransactionConflict" in codes:
+        return TransactionConflict("TransactWriteItems")
+    if {"ThrottlingError", "ProvisionedThroughputExceeded"} & set(codes):
+        return Throttled("TransactWriteItems")
+    return PortError(f"TransactWriteItems: {', '.join(codes)}")

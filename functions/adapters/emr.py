@@ -1,0 +1,53 @@
+"""The job runner, on EMR Serverless."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from contracts.errors import InputError
+from functions.adapters.errors import spoken
+from functions.ports import IdempotencyMismatch, JobRun, JobState, NotFound, PortError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mypy_boto3_emr_serverless import EMRServerlessClient
+
+ENDS: Final = frozenset({JobState.SUCCESS, JobState.FAILED, JobState.CANCELLED})
+
+
+@dataclass(frozen=True, slots=True)
+class EmrServerless:
+    """JobRunner."""
+
+    client: EMRServerlessClient
+    application: str
+
+    def start(self, request: Mapping[str, Any]) -> str:
+        """StartJobRun with the request as it was stored, and nothing else.
+
+        A request without clientToken is refused: boto3 would make one, another one each time, and start two jobs.
+        """
+        if not request.get("clientToken"):
+            raise InputError("a StartJobRun request needs its own clientToken")
+        with spoken():
+            return self.client.start_job_run(**request)["jobRunId"]
+
+    def describe(self, run: str) -> JobRun:
+        """GetJobRun; whatever is not an end is RUNNING."""
+        with spoken():
+            found = self.client.get_job_run(applicationId=self.application, jobRunId=run)["jobRun"]
+        state = found["state"]
+        return JobRun(found.get("name", ""), JobState(state) if state in set(ENDS) else JobState.RUNNING)
+
+    def cancel(self, run: str) -> None:
+        """CancelJobRun. EMR refuses to cancel an ended run with one of several codes: what counts is that it ended."""
+        try:
+            with spoken():
+                self.client.cancel_job_run(applicationId=self.application, jobRunId=run)
+        except NotFound:
+            return
+        except PortError as refused:
+            if type(refused) not in {PortError, IdempotencyMismatch} or self.describe(run).state not in ENDS:
+                raise

@@ -1,0 +1,104 @@
+"""The ledger: blocks as the text they are digested from, and the commit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from contracts.ledger import GENESIS, digest, from_json, to_json
+from functions.adapters.dynamodb import transact
+from functions.adapters.errors import spoken
+from functions.adapters.rows import message_item, workload_item
+from functions.adapters.tables import HEAD, number, text
+from functions.adapters.workloads import fenced
+from functions.ports import ConditionFailed, Head
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from contracts.ledger import Block
+    from functions.adapters.dynamodb import Table
+    from functions.ports import Expected
+    from functions.workload import Message, Workload
+
+TOKEN_LENGTH = 36
+"""The longest ClientRequestToken. The token of a commit is the digest of its block."""
+
+
+@dataclass(frozen=True, slots=True)
+class DynamoLedger:
+    """Ledger; the commit also writes the row and the message of the workload."""
+
+    table: Table
+    workloads: Table
+
+    def head(self, chain: str) -> Head:
+        """The head item, read consistently."""
+        item = self.table.get(_key(chain, HEAD))
+        return Head(int(item["top"]["N"]), item["digest"]["S"]) if item else Head(HEAD, GENESIS)
+
+    def blocks(self, chain: str, above: int = -1) -> tuple[Block, ...]:
+        """A consistent query of the chain's heights."""
+        query = self.table.client.get_paginator("query").paginate(
+            TableName=self.table.name,
+            ConsistentRead=True,
+            KeyConditionExpression="chain = :chain AND height > :above",
+            ExpressionAttributeValues={":chain": text(chain), ":above": number(max(above, HEAD))},
+        )
+        with spoken():
+            return tuple(from_json(item["block"]["S"]) for page in query for item in page["Items"])
+
+    def commit(self, block: Block, workload: Workload, expected: Expected, message: Message) -> None:
+        """Four puts in one transaction.
+
+        1. the row, if it stands at `expected` with the same result: no zombie commits a decision that was not taken;
+        2. the head, if it is the block below: no two blocks stand on one;
+        3. the block, if its height is free: no block is ever written over;
+        4. the message.
+        """
+        row, news = workload_item(workload), message_item(message)
+        own = digest(block)
+        stored = {**_key(block.chain, block.height), "block": text(to_json(block)), "digest": text(own)}
+        writes = [
+            {"TableName": self.workloads.name, "Item": row, **_decided(expected, row)},
+            {"TableName": self.table.name, "Item": _head(block), **_on(block)},
+            {"TableName": self.table.name, "Item": stored, "ConditionExpression": "attribute_not_exists(chain)"},
+            {"TableName": self.workloads.name, "Item": news},
+        ]
+        try:
+            transact(
+                self.table.client,
+                [{"Put": write} for write in writes],
+                ("state", "head", "head", ""),
+                own[:TOKEN_LENGTH],
+            )
+        except ConditionFailed as failed:
+            state, head, block_at_height, _message = failed.reasons
+            raise ConditionFailed(state, head or block_at_height) from None
+
+
+def _key(chain: str, height: int) -> dict[str, dict[str, str]]:
+    return {"chain": text(chain), "height": number(height)}
+
+
+def _head(block: Block) -> dict[str, Any]:
+    return {**_key(block.chain, HEAD), "top": number(block.height), "digest": text(digest(block))}
+
+
+def _on(block: Block) -> dict[str, Any]:
+    if (block.height, block.previous) == (0, GENESIS):
+        return {"ConditionExpression": "attribute_not_exists(chain)"}
+    return {
+        "ConditionExpression": "top = :below AND digest = :previous",
+        "ExpressionAttributeValues": {":below": number(block.height - 1), ":previous": text(block.previous)},
+    }
+
+
+def _decided(expected: Expected, row: Mapping[str, Any]) -> dict[str, Any]:
+    fence = fenced(expected)
+    return {
+        **fence,
+        "ConditionExpression": fence["ConditionExpression"] + " AND #result = :result",
+        "ExpressionAttributeNames": {**fence["ExpressionAttributeNames"], "#result": "result"},
+        "ExpressionAttributeValues": {**fence["ExpressionAttributeValues"], ":result": row["result"]},
+    }

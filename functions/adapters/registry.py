@@ -1,0 +1,96 @@
+"""The registry: routes and published versions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from contracts.routes import Route
+from functions.adapters.dynamodb import Table, transact
+from functions.adapters.errors import spoken
+from functions.adapters.tables import number, text
+from functions.ports import Throttled
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from functions.ports import Publication
+
+ROUNDS: Final = 3
+"""How often the rest of a batch is asked for before the batch counts as throttled."""
+_TEXTS: Final = ("bucket", "prefix", "contract", "dataset", "version", "status", "plan")
+
+
+@dataclass(frozen=True, slots=True)
+class DynamoRegistry:
+    """Registry."""
+
+    table: Table
+    landing: str
+    """The bucket whose prefixes are routed."""
+
+    def routes(self, bucket: str, prefixes: tuple[str, ...]) -> tuple[Route, ...]:
+        """One BatchGetItem, strongly consistent; what it left unprocessed is asked for again."""
+        items: list[Mapping[str, Any]] = []
+        keys: Sequence[Mapping[str, Any]] = [_route_key(bucket, prefix) for prefix in prefixes]
+        for _ in range(ROUNDS):
+            if not keys:
+                break
+            with spoken():
+                answer = self.table.client.batch_get_item(
+                    RequestItems={self.table.name: {"Keys": keys, "ConsistentRead": True}}
+                )
+            items += answer["Responses"].get(self.table.name, [])
+            keys = answer["UnprocessedKeys"].get(self.table.name, {"Keys": []})["Keys"]
+        if keys:
+            raise Throttled("BatchGetItem")
+        return tuple(map(_route, items))
+
+    def publish(self, publication: Publication) -> None:
+        """One transaction: version item, routes, routes taken away."""
+        writes = [
+            {"Put": _version(publication)},
+            *({"Put": _claimed(route)} for route in publication.routes),
+            *({"Delete": self._retired(publication, prefix)} for prefix in publication.retired),
+        ]
+        named = [{name: {"TableName": self.table.name, **write}} for each in writes for name, write in each.items()]
+        transact(self.table.client, named, ("version", *["prefix"] * (len(writes) - 1)))
+
+    def _retired(self, publication: Publication, prefix: str) -> dict[str, Any]:
+        return {
+            "Key": _route_key(self.landing, prefix),
+            "ConditionExpression": "attribute_not_exists(id) OR contract = :contract",
+            "ExpressionAttributeValues": {":contract": text(publication.contract)},
+        }
+
+
+def _route_key(bucket: str, prefix: str) -> dict[str, dict[str, str]]:
+    return {"id": text(f"route#{bucket}/{prefix}")}
+
+
+def _route(item: Mapping[str, Any]) -> Route:
+    return Route(major=int(item["major"]["N"]), **{name: item[name]["S"] for name in _TEXTS})
+
+
+def _version(publication: Publication) -> dict[str, Any]:
+    return {
+        "Item": {
+            "id": text(f"version#{publication.contract}#{publication.version}"),
+            "status": text(publication.status),
+            "document": text(publication.document),
+        },
+        "ConditionExpression": "attribute_not_exists(id) OR document = :document",
+        "ExpressionAttributeValues": {":document": text(publication.document)},
+    }
+
+
+def _claimed(route: Route) -> dict[str, Any]:
+    return {
+        "Item": {
+            **_route_key(route.bucket, route.prefix),
+            **{name: text(getattr(route, name)) for name in _TEXTS},
+            "major": number(route.major),
+        },
+        "ConditionExpression": "attribute_not_exists(id) OR (contract = :contract AND dataset = :dataset)",
+        "ExpressionAttributeValues": {":contract": text(route.contract), ":dataset": text(route.dataset)},
+    }

@@ -1,0 +1,90 @@
+"""Workloads and messages as items of the table `workloads`, and back.
+
+What conditions and the index speak of stands in attributes of its own (`state`, `attempt`, `result`, `shard`, `at`);
+the whole row stands beside them as JSON, all but `due_at`, because a lease moves that one without touching the rest.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from functions.adapters.tables import instant, number, shard, text
+from functions.workload import Decision, Message, Pin, Source, State, Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_PARTS: Final[Mapping[str, Any]] = {
+    "source": lambda part: Source(**part),
+    "staged": lambda part: Source(**part),
+    "landed": lambda part: Source(**part),
+    "pin": lambda part: Pin(**part),
+    "decision": lambda part: Decision(**{**part, "reasons": tuple(part["reasons"])}),
+    "state": State,
+    "not_before": datetime.fromisoformat,
+    "deadline": datetime.fromisoformat,
+}
+REMEMBERED: Final = timedelta(days=90)
+"""How long a message stays after it was written; by then it was sent, or an alarm has rung for months."""
+
+
+def workload_key(workload: str) -> dict[str, dict[str, str]]:
+    """The key of a workload's row."""
+    return {"id": text(f"workload#{workload}")}
+
+
+def message_key(message: str) -> dict[str, dict[str, str]]:
+    """The key of an outbox row."""
+    return {"id": text(f"message#{message}")}
+
+
+def due(workload: str, at: datetime | None) -> dict[str, dict[str, str]]:
+    """The attributes that put a workload into the index; none once nothing is left to do."""
+    return {"shard": text(shard("due", workload)), "at": text(instant(at))} if at else {}
+
+
+def workload_item(workload: Workload) -> dict[str, dict[str, str]]:
+    """The item of a row."""
+    row = {name: value for name, value in asdict(workload).items() if value is not None and name != "due_at"}
+    return {
+        **workload_key(workload.id),
+        "state": text(workload.state),
+        "attempt": number(workload.attempt),
+        "result": text(workload.decision.result if workload.decision else ""),
+        "row": text(json.dumps(row, default=instant, separators=(",", ":"))),
+        **due(workload.id, workload.due_at),
+    }
+
+
+def workload_of(item: Mapping[str, Any]) -> Workload:
+    """The row of an item."""
+    row = json.loads(item["row"]["S"])
+    parts = {name: _PARTS[name](value) if name in _PARTS else value for name, value in row.items()}
+    return Workload(**parts, due_at=datetime.fromisoformat(item["at"]["S"]) if "at" in item else None)
+
+
+def message_item(message: Message) -> dict[str, dict[str, str]]:
+    """The item of an outbox row not yet sent."""
+    return {
+        **message_key(message.id),
+        "workload": text(message.workload),
+        "kind": text(message.kind),
+        "body": text(message.body),
+        "shard": text(shard("message", message.id)),
+        "at": text(instant(message.at)),
+        "expires": number(int((message.at + REMEMBERED).timestamp())),
+    }
+
+
+def message_of(item: Mapping[str, Any]) -> Message:
+    """The message of an item not yet sent."""
+    return Message(
+        id=item["id"]["S"].removeprefix("message#"),
+        workload=item["workload"]["S"],
+        kind=item["kind"]["S"],
+        body=item["body"]["S"],
+        at=datetime.fromisoformat(item["at"]["S"]),
+    )

@@ -1,0 +1,278 @@
+"""The object store, on S3. Every call says whose bucket it expects; every copy is of one version with one ETag.
+
+A large copy goes in parts and survives the function that began it:
+
+1. look for a note of an upload to this destination; without one, begin an upload and write the note, if still absent
+   (a crash in between leaves an upload without parts, which the bucket's lifecycle ends);
+2. ask S3 which parts have arrived, copy those that have not, and stop when time is short: Unfinished;
+3. complete, drop the note.
+
+Two workers on one destination share the noted upload and write the same bytes; the slower finds it completed.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from botocore.exceptions import ClientError
+
+from functions.adapters.errors import spoken, translated
+from functions.ports import (
+    Address,
+    ConditionFailed,
+    NotFound,
+    ObjectVersion,
+    Page,
+    PortError,
+    TransactionConflict,
+    Unfinished,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from mypy_boto3_s3 import S3Client
+
+    from functions.adapters.uploads import Uploads
+
+PART: Final = 128 * 1024 * 1024
+MAX_PARTS: Final = 10_000
+WHOLE_COPY_LIMIT: Final = 512 * 1024 * 1024
+"""CopyObject takes up to 5 GB, but cannot go on after a timeout: larger copies go in parts."""
+HAND_OVER: Final = 60.0
+"""Seconds: with less than this left no further part is begun."""
+FULL_OBJECT: Final = ("CRC64NVME", "CRC32", "CRC32C")
+"""Checksums that S3 also knows of a whole object that came in parts."""
+WHOLE_ONLY: Final = ("SHA256", "SHA1")
+
+
+@dataclass(frozen=True, slots=True)
+class S3Store:
+    """ObjectStore. `remaining` tells how many seconds this invocation has left."""
+
+    client: S3Client
+    owner: str
+    """The account that both buckets must belong to."""
+    uploads: Uploads
+    remaining: Callable[[], float] = lambda: float("inf")
+    limit: int = WHOLE_COPY_LIMIT
+    part: int = PART
+
+    def head(self, address: Address) -> ObjectVersion:
+        """HeadObject."""
+        with spoken():
+            answer = self.client.head_object(ChecksumMode="ENABLED", **self._at(address))
+        return ObjectVersion(
+            bucket=address.bucket,
+            key=address.key,
+            version=answer.get("VersionId", "null"),
+            etag=answer["ETag"],
+            size=answer["ContentLength"],
+            checksum=_checksum(answer),
+            modified=answer["LastModified"],
+            current=address.version is None,
+        )
+
+    def read(self, address: Address, start: int = 0, length: int | None = None) -> bytes:
+        """GetObject with a range; behind the end there is nothing to read."""
+        if length == 0:
+            self.head(address)
+            return b""
+        last = "" if length is None else start + length - 1
+        try:
+            return self.client.get_object(Range=f"bytes={start}-{last}", **self._at(address))["Body"].read()
+        except ClientError as error:
+            if error.response["Error"]["Code"] in {"InvalidRange", "416"}:
+                return b""
+            raise translated(error) from None
+
+    def versions(self, bucket: str, prefix: str, after: str | None = None, limit: int = 1000) -> Page:
+        """ListObjectVersions; `after` holds both of its markers."""
+        markers = json.loads(after) if after else {}
+        with spoken():
+            answer = self.client.list_object_versions(
+                Bucket=bucket, Prefix=prefix, MaxKeys=limit, ExpectedBucketOwner=self.owner, **markers
+            )
+        more = {
+            "KeyMarker": answer.get("NextKeyMarker", ""),
+            "VersionIdMarker": answer.get("NextVersionIdMarker", ""),
+        }
+        return Page(
+            versions=tuple(_listed(bucket, each) for each in answer.get("Versions", ())),
+            after=json.dumps({name: marker for name, marker in more.items() if marker})
+            if answer["IsTruncated"]
+            else None,
+        )
+
+    def put(self, to: Address, body: bytes, *, absent: bool = False, etag: str | None = None) -> ObjectVersion:
+        """PutObject with the checksum of what we meant to write."""
+        condition: dict[str, Any] = _absent(absent=absent) | ({"IfMatch": etag} if etag else {})
+        reason = "etag" if etag else "absent"
+        checksum = base64.b64encode(hashlib.sha256(body).digest()).decode()
+        try:
+            with spoken(reason):
+                answer = self.client.put_object(
+                    Body=body, ChecksumAlgorithm="SHA256", ChecksumSHA256=checksum, **condition, **self._at(to)
+                )
+        except NotFound:
+            raise ConditionFailed(reason) from None
+        return self.head(_written(to, answer))
+
+    def copy(self, source: Address, etag: str, to: Address, *, absent: bool = False) -> ObjectVersion:
+        """CopyObject, or parts above the limit; what arrived is compared with what was meant."""
+        original = self.head(source)
+        if original.etag != etag:
+            raise ConditionFailed("etag")
+        copy = self._copy_whole if original.size <= self.limit else self._copy_in_parts
+        arrived = copy(original, source, to, _absent(absent=absent))
+        if not _same(original, arrived):
+            raise PortError("CopyObject: the copy differs from its source")
+        return arrived
+
+    def delete(self, address: Address) -> None:
+        """DeleteObject."""
+        with spoken():
+            self.client.delete_object(**self._at(address))
+
+    def _copy_whole(
+        self, original: ObjectVersion, source: Address, to: Address, condition: Mapping[str, Any]
+    ) -> ObjectVersion:
+        with spoken("absent"):
+            answer = self.client.copy_object(
+                MetadataDirective="REPLACE",  # what a producer wrote beside the data does not enter the lake
+                TaggingDirective="REPLACE",
+                ChecksumAlgorithm=_algorithm(original, (*FULL_OBJECT, *WHOLE_ONLY)),
+                **condition,
+                **self._from(original, source),
+                **self._at(to),
+            )
+        return self.head(_written(to, answer))
+
+    def _copy_in_parts(
+        self, original: ObjectVersion, source: Address, to: Address, condition: Mapping[str, Any]
+    ) -> ObjectVersion:
+        upload = self.uploads.get(to) or self._begin(original, to)
+        at = {"UploadId": upload, **self._at(to)}
+        try:
+            with spoken("absent"):
+                parts = list(self._parts(original, source, at))
+                answer = self.client.complete_multipart_upload(MultipartUpload={"Parts": parts}, **condition, **at)
+        except ConditionFailed:
+            self._abandon(at, to)
+            raise
+        except NotFound:
+            self.uploads.drop(to)
+            return self._finished_by_another(source, to)
+        self.uploads.drop(to)
+        return self.head(_written(to, answer))
+
+    def _finished_by_another(self, source: Address, to: Address) -> ObjectVersion:
+        """The upload or the source is gone. NotFound may only mean the source: it makes a workload GONE."""
+        try:
+            return self.head(to)
+        except NotFound:
+            self.head(source)
+            raise TransactionConflict("CompleteMultipartUpload: the upload was ended") from None
+
+    def _abandon(self, at: Mapping[str, Any], to: Address) -> None:
+        self.uploads.drop(to)
+        with spoken():
+            self.client.abort_multipart_upload(**at)
+
+    def _begin(self, original: ObjectVersion, to: Address) -> str:
+        with spoken():
+            upload = self.client.create_multipart_upload(
+                ChecksumAlgorithm=_algorithm(original, FULL_OBJECT), ChecksumType="FULL_OBJECT", **self._at(to)
+            )["UploadId"]
+        noted = self.uploads.note(to, upload)
+        if noted != upload:
+            with spoken():
+                self.client.abort_multipart_upload(UploadId=upload, **self._at(to))
+        return noted
+
+    def _parts(self, original: ObjectVersion, source: Address, at: Mapping[str, Any]) -> Iterator[Any]:
+        arrived = self._arrived(at)
+        for number, first in enumerate(range(0, original.size, self._part_size(original)), 1):
+            yield arrived.get(number) or self._copy_part(original, source, at, number, first)
+
+    def _copy_part(
+        self, original: ObjectVersion, source: Address, at: Mapping[str, Any], number: int, first: int
+    ) -> dict[str, Any]:
+        if self.remaining() < HAND_OVER:
+            raise Unfinished(f"part {number}")
+        last = min(first + self._part_size(original), original.size) - 1
+        answer = self.client.upload_part_copy(
+            PartNumber=number, CopySourceRange=f"bytes={first}-{last}", **self._from(original, source), **at
+        )
+        return _part(answer["CopyPartResult"], number)
+
+    def _arrived(self, at: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
+        pages = self.client.get_paginator("list_parts").paginate(**at)
+        return {part["PartNumber"]: _part(part, part["PartNumber"]) for page in pages for part in page.get("Parts", ())}
+
+    def _part_size(self, original: ObjectVersion) -> int:
+        return max(self.part, -(-original.size // MAX_PARTS))
+
+    def _at(self, address: Address) -> dict[str, Any]:
+        version = {"VersionId": address.version} if address.version else {}
+        return {"Bucket": address.bucket, "Key": address.key, "ExpectedBucketOwner": self.owner} | version
+
+    def _from(self, original: ObjectVersion, source: Address) -> dict[str, Any]:
+        return {
+            "CopySource": {"Bucket": source.bucket, "Key": source.key, "VersionId": original.version},
+            "CopySourceIfMatch": original.etag,
+            "ExpectedSourceBucketOwner": self.owner,
+        }
+
+
+def _absent(*, absent: bool) -> dict[str, str]:
+    return {"IfNoneMatch": "*"} if absent else {}
+
+
+def _written(to: Address, answer: Mapping[str, Any]) -> Address:
+    return Address(to.bucket, to.key, answer.get("VersionId"))
+
+
+def _listed(bucket: str, listed: Mapping[str, Any]) -> ObjectVersion:
+    return ObjectVersion(
+        bucket=bucket,
+        key=listed["Key"],
+        version=listed["VersionId"],
+        etag=listed["ETag"],
+        size=listed["Size"],
+        checksum="",
+        modified=listed["LastModified"],
+        current=listed["IsLatest"],
+    )
+
+
+def _checksums(answer: Mapping[str, Any]) -> dict[str, str]:
+    found = {name: answer.get(f"Checksum{name}", "") for name in (*FULL_OBJECT, *WHOLE_ONLY)}
+    return {name: value for name, value in found.items() if value and "-" not in value}
+
+
+def _checksum(answer: Mapping[str, Any]) -> str:
+    if answer.get("ChecksumType") == "COMPOSITE":
+        return ""
+    return next((f"{name.lower()}:{value}" for name, value in _checksums(answer).items()), "")
+
+
+def _part(answer: Mapping[str, Any], number: int) -> dict[str, Any]:
+    return {"PartNumber": number, "ETag": answer["ETag"]} | {
+        f"Checksum{name}": value for name, value in _checksums(answer).items()
+    }
+
+
+def _algorithm(original: ObjectVersion, known: tuple[str, ...]) -> Any:  # noqa: ANN401 - the stubs ask for a literal type of their own
+    """The source's own algorithm where it can be kept, so that both checksums can be compared."""
+    name = original.checksum.partition(":")[0].upper()
+    return name if name in known else FULL_OBJECT[0]
+
+
+def _same(original: ObjectVersion, arrived: ObjectVersion) -> bool:
+    comparable = original.checksum.partition(":")[0] == arrived.checksum.partition(":")[0]
+    return original.size == arrived.size and (not comparable or original.checksum == arrived.checksum)

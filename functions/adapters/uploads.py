@@ -1,0 +1,42 @@
+"""Notes of multipart uploads under way, so that whoever comes after goes on with the same one."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from functions.adapters.tables import text
+from functions.ports import ConditionFailed
+
+if TYPE_CHECKING:
+    from functions.adapters.dynamodb import Table
+    from functions.ports import Address
+
+
+@dataclass(frozen=True, slots=True)
+class Uploads:
+    """At most one note for each destination, in the table `workloads`."""
+
+    table: Table
+
+    def get(self, to: Address) -> str | None:
+        """The upload under way to this destination."""
+        item = self.table.get(_key(to))
+        return item["upload"]["S"] if item else None
+
+    def note(self, to: Address, upload: str) -> str:
+        """Note an upload just begun. Returns the one that counts: another worker may have noted theirs first."""
+        try:
+            self.table.put({**_key(to), "upload": text(upload)}, ConditionExpression="attribute_not_exists(id)")
+        except ConditionFailed:
+            return self.get(to) or upload
+        return upload
+
+    def drop(self, to: Address) -> None:
+        """Forget the upload; absent is done."""
+        self.table.delete(_key(to))
+
+
+def _key(to: Address) -> dict[str, dict[str, str]]:
+    return {"id": text("upload#" + hashlib.sha256(f"{to.bucket}\0{to.key}".encode()).hexdigest())}

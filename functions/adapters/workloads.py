@@ -1,0 +1,144 @@
+"""Workloads, agenda and outbox: the table `workloads` and its one index."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from functions.adapters.dynamodb import Table, transact
+from functions.adapters.rows import message_item, message_key, message_of, workload_item, workload_key, workload_of
+from functions.adapters.tables import instant, number, text
+from functions.ports import ConditionFailed, NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from functions.ports import Expected
+    from functions.workload import Message, Workload
+
+ALWAYS = "9999"
+"""Later than any time there will be."""
+ABSENT = {"ConditionExpression": "attribute_not_exists(id)"}
+
+
+def fenced(expected: Expected) -> dict[str, Any]:
+    """The condition that a row still stands where its writer saw it."""
+    return {
+        "ConditionExpression": "#state = :state AND attempt = :attempt",
+        "ExpressionAttributeNames": {"#state": "state"},
+        "ExpressionAttributeValues": {":state": text(expected.state), ":attempt": number(expected.attempt)},
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class DynamoWorkloads:
+    """Workloads."""
+
+    table: Table
+
+    def create(self, workload: Workload) -> None:
+        """Put if absent."""
+        self.table.put(workload_item(workload), "state", **ABSENT)
+
+    def get(self, workload: str) -> Workload:
+        """A strongly consistent read."""
+        item = self.table.get(workload_key(workload))
+        if item is None:
+            raise NotFound(workload)
+        return workload_of(item)
+
+    def save(
+        self, workload: Workload, expected: Expected, *, message: Message | None = None, content: str | None = None
+    ) -> None:
+        """A transaction of up to three puts."""
+        row = {"Item": workload_item(workload), **fenced(expected)}
+        news = {"Item": message_item(message)} if message else None
+        claim = _claim(content, workload.id) if content else None
+        writes = {"state": row, "": news, "content": claim}
+        puts = {why: {"Put": {"TableName": self.table.name, **write}} for why, write in writes.items() if write}
+        try:
+            transact(self.table.client, list(puts.values()), list(puts))
+        except ConditionFailed as failed:
+            raise ConditionFailed(*(why if why in failed.reasons else "" for why in writes)) from None
+
+    def lease(self, workload: Workload, until: datetime) -> None:
+        """Move `at`, if it is still where this worker saw it."""
+        if workload.due_at is None:
+            raise ConditionFailed("due_at")
+        self.table.update(
+            workload_key(workload.id),
+            "due_at",
+            UpdateExpression="SET #at = :until",
+            ConditionExpression="#at = :seen",
+            ExpressionAttributeNames={"#at": "at"},
+            ExpressionAttributeValues={":until": text(instant(until)), ":seen": text(instant(workload.due_at))},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DynamoAgenda:
+    """Agenda."""
+
+    table: Table
+
+    def due(self, now: datetime, limit: int) -> tuple[str, ...]:
+        """All shards of the index, merged."""
+        return tuple(self.table.oldest("due", limit, instant(now)))
+
+    def owner(self, content: str) -> str | None:
+        """A strongly consistent read."""
+        return _text(self.table.get(_content_key(content)), "owner")
+
+    def cursor(self, name: str) -> str | None:
+        """A strongly consistent read."""
+        return _text(self.table.get(_cursor_key(name)), "cursor")
+
+    def keep(self, name: str, cursor: str | None) -> None:
+        """An unconditional put: the worst a lost cursor costs is a second look."""
+        self.table.put({**_cursor_key(name), **({"cursor": text(cursor)} if cursor else {})})
+
+
+@dataclass(frozen=True, slots=True)
+class DynamoOutbox:
+    """Outbox."""
+
+    table: Table
+
+    def pending(self, limit: int) -> tuple[Message, ...]:
+        """All shards of the index, merged; each read again by key, because the index lags."""
+        items = [self.table.get(message_key(name)) for name in self.table.oldest("message", limit, ALWAYS)]
+        return tuple(message_of(item) for item in items if item and "at" in item)
+
+    def sent(self, message: Message) -> None:
+        """Take the message out of the index; its row stays until it expires."""
+        try:
+            self.table.update(
+                message_key(message.id),
+                UpdateExpression="REMOVE #at, #shard",
+                ConditionExpression="attribute_exists(id)",
+                ExpressionAttributeNames={"#at": "at", "#shard": "shard"},
+            )
+        except ConditionFailed:
+            return
+
+
+def _claim(content: str, workload: str) -> dict[str, Any]:
+    return {
+        "Item": {**_content_key(content), "owner": text(workload)},
+        "ConditionExpression": "attribute_not_exists(id) OR #owner = :workload",
+        "ExpressionAttributeNames": {"#owner": "owner"},
+        "ExpressionAttributeValues": {":workload": text(workload)},
+    }
+
+
+def _content_key(content: str) -> dict[str, dict[str, str]]:
+    return {"id": text(f"content#{content}")}
+
+
+def _cursor_key(name: str) -> dict[str, dict[str, str]]:
+    return {"id": text(f"cursor#{name}")}
+
+
+def _text(item: Mapping[str, Any] | None, attribute: str) -> str | None:
+    return item[attribute]["S"] if item and attribute in item else None

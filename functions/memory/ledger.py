@@ -1,0 +1,64 @@
+"""The ledger's table in memory: the commit is one transaction over three tables, with reasons and a token."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from contracts.ledger import GENESIS, digest
+from functions.ports import ConditionFailed, Head, IdempotencyMismatch
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from contracts.ledger import Block
+    from functions.memory.rows import MemoryRows
+    from functions.ports import Expected
+    from functions.workload import Message, Workload
+
+TOKEN_LIFE = timedelta(minutes=10)
+EMPTY = Head(-1, GENESIS)
+
+
+class MemoryLedger:
+    """Chains of blocks beside the rows of workloads."""
+
+    def __init__(self, rows: MemoryRows) -> None:
+        self._rows = rows
+        self.chains: dict[str, list[Block]] = {}
+        self._heads: dict[str, Head] = {}
+        self._tokens: dict[str, tuple[datetime, tuple[object, ...]]] = {}
+
+    def head(self, chain: str) -> Head:
+        """The top."""
+        return self._heads.get(chain, EMPTY)
+
+    def blocks(self, chain: str, above: int = -1) -> tuple[Block, ...]:
+        """What lies above a height."""
+        return tuple(self.chains.get(chain, ())[above + 1 :])
+
+    def commit(self, block: Block, workload: Workload, expected: Expected, message: Message) -> None:
+        """Row, block, head and message, all or nothing; the same token within ten minutes is the same transaction."""
+        self._rows.weather.pass_or_refuse()
+        token = digest(block)
+        if self._said_before(token, (block, workload, expected, message)):
+            return
+        row = self._rows.rows.get(workload.id)
+        decided = row is not None and row.decision == workload.decision
+        state = "" if decided and self._rows.stands(workload.id, expected) else "state"
+        head = "" if self.head(block.chain) == Head(block.height - 1, block.previous) else "head"
+        if state or head:
+            raise ConditionFailed(state, head)
+        self._rows.write(workload)
+        self._rows.post(message)
+        self.chains.setdefault(block.chain, []).append(block)
+        self._heads[block.chain] = Head(block.height, token)
+        self._tokens[token] = (self._rows.clock.now(), (block, workload, expected, message))
+
+    def _said_before(self, token: str, content: tuple[object, ...]) -> bool:
+        said = self._tokens.get(token)
+        if said is None or self._rows.clock.now() - said[0] > TOKEN_LIFE:
+            return False
+        if said[1] != content:
+            raise IdempotencyMismatch
+        return True

@@ -1,0 +1,81 @@
+"""What a function is told by its environment: one table, read once at cold start, all mistakes told at once."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from contracts.errors import SetUpError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PREFIX: Final = "LAKEGATE_"
+_BUCKET: Final = r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"
+_TABLE: Final = r"[A-Za-z0-9_.-]{3,255}"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The stack, as its functions see it. Each field is the variable of its name, in capitals, behind `LAKEGATE_`."""
+
+    account: str
+    """Whom both buckets must belong to."""
+    landing: str
+    lake: str
+    registry_table: str
+    workloads_table: str
+    ledger_table: str
+    application: str
+    """Of EMR Serverless."""
+    job_role: str
+    entry_point: str
+    """Where `validate.py` lies."""
+    job_parameters: str
+    """`--conf` and `--jars` of spark-submit; EMR Serverless refuses an empty text."""
+    job_minutes: int
+    """The job's own time limit."""
+    bus: str
+    """The event bus that messages are put on."""
+    unrouted: str
+    """What becomes of keys that no route covers: `quarantine` or `ignore`."""
+
+
+PATTERNS: Final[Mapping[str, str]] = {
+    "account": r"\d{12}",
+    "landing": _BUCKET,
+    "lake": _BUCKET,
+    "registry_table": _TABLE,
+    "workloads_table": _TABLE,
+    "ledger_table": _TABLE,
+    "application": r"[0-9a-z]{1,64}",
+    "job_role": r"arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]+",
+    "entry_point": r"s3://\S+\.py",
+    "job_parameters": r"[^\r\n]+",
+    "job_minutes": r"[1-9]\d{0,4}",
+    "bus": r"[\w./:-]{1,1600}",
+    "unrouted": "quarantine|ignore",
+}
+DEFAULTS: Final[Mapping[str, str]] = {
+    "job_parameters": "--conf spark.sql.runSQLOnFiles=false",
+    "job_minutes": "60",
+    "bus": "default",
+    "unrouted": "quarantine",
+}
+
+
+def read(environment: Mapping[str, str]) -> Settings:
+    """The settings of an environment; an empty variable counts as absent. Raises SetUpError that names every mistake."""
+    values = {name: environment.get(PREFIX + name.upper()) or DEFAULTS.get(name) for name in PATTERNS}
+    wrong = [
+        f"{PREFIX}{name.upper()} {'is missing' if value is None else 'is not of the form ' + PATTERNS[name]}"
+        for name, value in values.items()
+        if value is None or not re.fullmatch(PATTERNS[name], value, re.ASCII)
+    ]
+    if values["landing"] is not None and values["landing"] == values["lake"]:
+        wrong.append(f"{PREFIX}LANDING and {PREFIX}LAKE must be two buckets")
+    if wrong:
+        raise SetUpError("; ".join(wrong))
+    given = {name: value for name, value in values.items() if value is not None}
+    return Settings(**{**given, "job_minutes": int(given["job_minutes"])})  # type: ignore[arg-type] # one integer

@@ -1,0 +1,131 @@
+"""What every use case is given: the ports, what contracts mean, and where and when things are."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, TypeAlias
+
+from contracts.workflow import PUSH
+from functions.ports import Address, NotFound
+from functions.usecases.steps import Alarm
+
+if TYPE_CHECKING:
+    from contracts.workflow import Workflow
+    from functions.ports import (
+        Agenda,
+        Clock,
+        JobRunner,
+        Judge,
+        Ledger,
+        Notifier,
+        ObjectStore,
+        Outbox,
+        Registry,
+        Workloads,
+    )
+    from functions.workload import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the control plane itself needs to know of a plan."""
+
+    suffix: str = ""
+    """How keys of this dataset end, from the contract's codec: `.csv`, `.csv.gz`, `.parquet`."""
+    duplicates: bool = False
+    """Whether the same content is accepted again."""
+    workflow: Workflow = PUSH
+
+
+Door: TypeAlias = Callable[[bytes, int, bytes], tuple[str, ...]]
+"""(plan, size in bytes, first bytes) → why the object is refused before any job; none: it may pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What contracts/ says, as functions of documents."""
+
+    terms: Callable[[bytes], Terms]
+    door: Door
+    judge: Judge
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What StartJobRun is told beside the workload; stored with the attempt, so a deployment cannot change a retry."""
+
+    application: str
+    role: str
+    entry_point: str
+    parameters: str = ""
+    timeout_minutes: int = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The two buckets, and what the stack says of keys that no route covers."""
+
+    landing: str
+    lake: str
+    job: Job
+    ignore_unrouted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How long things may take before `sweep` looks after them."""
+
+    lease: timedelta = timedelta(minutes=5)
+    """Longer than a Lambda can run here, so that a lease outlives its worker and a zombie is rare, not harmful."""
+    poll: timedelta = timedelta(minutes=5)
+    backoff: timedelta = timedelta(minutes=5)
+    """Before the second attempt; doubles with each further one."""
+    grace: timedelta = timedelta(minutes=15)
+    """Beyond the job's own time limit, before it counts as hung: it may have waited in a queue."""
+
+
+FIRST_BYTES = 65_536
+"""What the door sees of an object: enough for any header and every magic number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Everything a use case may touch."""
+
+    objects: ObjectStore
+    registry: Registry
+    workloads: Workloads
+    agenda: Agenda
+    outbox: Outbox
+    ledger: Ledger
+    jobs: JobRunner
+    notifier: Notifier
+    clock: Clock
+    meaning: Meaning
+    places: Places
+    timing: Timing = field(default_factory=Timing)
+    plans: dict[str, bytes] = field(default_factory=dict, repr=False)
+    """Plans read before, by digest: content-addressed, so never stale."""
+
+    def plan(self, workload: Workload) -> bytes:
+        """The pinned plan, verified. Raises Alarm where it is missing or its bytes are not what its address says."""
+        assert workload.pin is not None
+        digest = workload.pin.plan
+        if digest not in self.plans:
+            try:
+                body = self.objects.read(Address(self.places.lake, f"plans/{digest}.json"))
+            except NotFound:
+                raise Alarm("plan-missing", workload.id) from None
+            if hashlib.sha256(body).hexdigest() != digest:
+                raise Alarm("plan-differs", workload.id)
+            self.plans[digest] = body
+        return self.plans[digest]
+
+    def terms(self, workload: Workload) -> Terms:
+        """The terms of the pinned plan; those of any upload before one is pinned and where no route covers the key."""
+        if workload.pin is None or not workload.pin.plan:
+            return Terms()
+        return self.meaning.terms(self.plan(workload))

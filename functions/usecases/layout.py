@@ -1,0 +1,32 @@
+"""Where things lie in the lake bucket. No key holds text of the producer's: hashes, numbers, names of contracts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from functions.workload import Pin
+
+UNROUTED = "_unrouted"
+STAGING = "staging/"
+
+
+def staging_key(workload: str, suffix: str) -> str:
+    """The staged copy: what the job reads."""
+    return f"{STAGING}{workload}/part-00000{suffix}"
+
+
+def attempt_prefix(workload: str, attempt: int) -> str:
+    """The folder of one attempt: request, result, and the rows of a split."""
+    return f"runs/{workload}/attempt={attempt}"
+
+
+def resting_key(share: str, pin: Pin, workload: str, name: str) -> str:
+    """A resting place; it carries the workload, so that saying a copy twice writes the same bytes to the same key."""
+    folder = UNROUTED if pin.chain.startswith(f"{UNROUTED}/") else pin.chain
+    return f"{share}/{folder}/ingest_date={pin.ingest_date}/workload={workload}/{name}"
+
+
+def manifest_key(chain: str) -> str:
+    """The readers' manifest of a line; the underscore hides it from readers of folders."""
+    return f"accepted/{chain}/_manifest.json"

@@ -1,0 +1,113 @@
+"""Use cases as generators of effects, so that who performs an effect, when, and whether at all, is decided outside.
+
+A use case reads freely and *yields* each effect as a Call; whoever drives it performs the call and sends back the
+answer, or throws what the port raised. In a Lambda `run` drives; in the simulation a scheduler does, which may stop a
+worker before an effect, lose the answer, say it twice or hold it back until everybody else has finished.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from contracts.errors import LakegateError
+from functions.ports import Throttled, TransactionConflict
+
+if TYPE_CHECKING:
+    from functions.ports import Clock
+
+T = TypeVar("T")
+
+
+class Effect(StrEnum):
+    """Every change Lakegate makes to the world, in the order of the happy path, then the rarer ones."""
+
+    CLAIM = "claim the version"
+    PIN = "pin contract and source"
+    STAGE = "copy to staging"
+    MARK_STAGED = "mark as staged"
+    WRITE_REQUEST = "write request.json"
+    SUBMIT = "store attempt, token and request"
+    START_JOB = "start the job run"
+    MARK_STARTED = "store the run's id"
+    WRITE_RESULT = "write result.json"
+    DECIDE = "decide"
+    COPY = "copy to the resting place"
+    COMMIT = "commit: terminal state, block and message"
+    WRITE_MANIFEST = "write the readers' manifest"
+    DELETE_SOURCE = "delete the judged version"
+    DELETE_STAGING = "delete the staging copy"
+    CLOSE = "close the workload"
+    SEND = "send the message"
+    MARK_SENT = "mark the message as sent"
+    REFUSE = "decide at the door"
+    LEASE = "lease an open workload"
+    CANCEL_JOB = "cancel the job run"
+    FAIL = "give up after the last attempt"
+    VANISH = "record that the version is gone"
+    REVIVE = "start a failed workload again"
+    REPLAY = "create the replay of a quarantined workload"
+    KEEP_CURSOR = "keep the place in a listing"
+    WRITE_PLAN = "write a plan"
+    PUBLISH = "publish a contract version"
+
+
+@dataclass(slots=True)
+class Call:
+    """One effect, not yet performed. Performing it again must do no harm."""
+
+    effect: Effect
+    do: Callable[[], Any]
+
+
+Steps: TypeAlias = Generator[Call, Any, T]
+
+
+class Overtaken(LakegateError):  # noqa: N818 - the name says what happened
+    """Another worker has moved the workload on; what is left to do is theirs, or `sweep`'s."""
+
+
+class Alarm(LakegateError):  # noqa: N818 - the name says what to do with it
+    """Something that no retry mends and a person must look at; the workload stays where it is."""
+
+    def __init__(self, code: str, workload: str) -> None:
+        super().__init__(f"{code} @ {workload}")
+        self.code = code
+        self.workload = workload
+
+
+def perform(effect: Effect, do: Callable[[], T]) -> Steps[T]:
+    """Hand one effect to the driver and pass on its answer."""
+    answer: T = yield Call(effect, do)
+    return answer
+
+
+RETRIES = 4
+
+
+def run(steps: Steps[T], clock: Clock, jitter: Callable[[], float] = random.random) -> T:
+    """Drive a use case to its end; what is refused for now is said again after a jittered, doubling pause."""
+    try:
+        call = next(steps)
+        while True:
+            try:
+                answer = _patiently(call, clock, jitter)
+            except LakegateError as refused:
+                call = steps.throw(refused)
+            else:
+                call = steps.send(answer)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+def _patiently(call: Call, clock: Clock, jitter: Callable[[], float]) -> object:
+    for retry in range(RETRIES):
+        try:
+            return call.do()
+        except (Throttled, TransactionConflict):
+            clock.sleep(jitter() * 0.1 * 2**retry)
+    return call.do()

@@ -1,0 +1,62 @@
+"""What an attempt is told, and when: request.json for the job, StartJobRun's request, the back-off."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from functions.usecases import layout
+from functions.workload import job_token
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from functions.usecases.gate import Gate, Timing
+    from functions.workload import Workload
+
+VERSION = "lakegate/request/1"
+
+
+def request_document(gate: Gate, workload: Workload, attempt: int) -> bytes:
+    """`request.json`: made of what is pinned and staged alone, so that saying it twice writes the same bytes."""
+    pin, staged, lake = workload.pin, workload.staged, gate.places.lake
+    assert pin is not None
+    assert staged is not None
+    document = {
+        "version": VERSION,
+        "workload": workload.id,
+        "attempt": attempt,
+        "plan_uri": f"s3://{lake}/plans/{pin.plan}.json",
+        "plan_digest": pin.plan,
+        "source_version": workload.source.version,
+        "parts": [{"uri": f"s3://{lake}/{staged.key}", "size": staged.size, "name": ""}],
+        "judged_at": pin.judging_time,
+        "output_uri": f"s3://{lake}/{layout.attempt_prefix(workload.id, attempt)}",
+    }
+    return json.dumps(document, sort_keys=True).encode()
+
+
+def start_request(gate: Gate, workload: str, attempt: int) -> dict[str, object]:
+    """The whole StartJobRun request. EMR's own retry is off: attempts are counted here, where their token is stored."""
+    job = gate.places.job
+    uri = f"s3://{gate.places.lake}/{layout.attempt_prefix(workload, attempt)}/request.json"
+    submit = {
+        "entryPoint": job.entry_point,
+        "entryPointArguments": ["--request", uri],
+        "sparkSubmitParameters": job.parameters,
+    }
+    return {
+        "applicationId": job.application,
+        "executionRoleArn": job.role,
+        "clientToken": job_token(workload, attempt),
+        "name": workload,
+        "jobDriver": {"sparkSubmit": submit},
+        "executionTimeoutMinutes": job.timeout_minutes,
+        "retryPolicy": {"maxAttempts": 1},
+    }
+
+
+def back_off(timing: Timing, now: datetime, workload: Workload) -> datetime | None:
+    """Before when the next attempt is not sent; None: at once, for the first of a round."""
+    ordinal: int = workload.attempt - workload.first
+    return None if ordinal == 0 else now + timing.backoff * 2 ** (ordinal - 1)

@@ -1,0 +1,135 @@
+"""A workload: one delivery on its way through the gate, as its row remembers it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from contracts.workflow import State
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+__all__ = [
+    "TERMINAL",
+    "Decision",
+    "Message",
+    "Pin",
+    "Source",
+    "State",
+    "Workload",
+    "job_token",
+    "replay_id",
+    "workload_id",
+]
+
+TERMINAL = frozenset({State.PUBLISHED, State.QUARANTINED})
+"""The data has come to rest in the lake: only now may the landing version be deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The one object version a workload is about."""
+
+    bucket: str
+    key: str
+    version: str
+    etag: str = ""
+    size: int = 0
+    """Bytes."""
+    checksum: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """What was fixed at intake and never changes while this round of attempts lasts."""
+
+    chain: str
+    """`<contract>/<dataset>_v<major>`, or `_unrouted/<date>`; names the folder and the ledger's chain."""
+    contract: str = ""
+    version: str = ""
+    """Of the contract; empty where no route covers the key."""
+    plan: str = ""
+    """Digest of the plan."""
+    status: str = ""
+    """Of the contract when it was pinned: `active`, `deprecated` or `retired`."""
+    ingest_date: str = ""
+    """UTC date of the version's LastModified."""
+    judging_time: str = ""
+    """RFC 3339, UTC; what "now" means to rules."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Irrevocable once written: the verdict, and the result it was computed from."""
+
+    verdict: str
+    reasons: tuple[str, ...] = ()
+    result: str = ""
+    """SHA-256 of result.json as read; empty where the door refused."""
+    staged: bool = True
+    """The bytes judged lie in staging (else in landing: refused at the door)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """The row."""
+
+    id: str
+    source: Source
+    state: State
+    due_at: datetime | None
+    """When `sweep` looks after it; None once nothing is left to do. Also the lease: whoever moves it, works."""
+    attempt: int = 0
+    """Counts job runs over all rounds and never goes back, so that (state, attempt) never repeats."""
+    first: int = 0
+    """Attempts used up by earlier rounds (a FAILED workload that was replayed)."""
+    limit: int = 3
+    """The last attempt allowed in this round."""
+    pin: Pin | None = None
+    staged: Source | None = None
+    """The staged copy as the store described it."""
+    request: str = ""
+    """The whole StartJobRun request as JSON; what is sent again is this and nothing else."""
+    run: str = ""
+    """Job run id of the current attempt."""
+    not_before: datetime | None = None
+    """Back-off: the current attempt is not sent before."""
+    deadline: datetime | None = None
+    """A job still running then is hung."""
+    decision: Decision | None = None
+    replay_of: str = ""
+    """The quarantined workload this one replays."""
+    landed: Source | None = None
+    """What once landed, where the source is a quarantined copy: its key finds the route."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """An outbox row: what happened to a workload, to be told at least once."""
+
+    id: str
+    """Idempotency key."""
+    workload: str
+    kind: str
+    """`published`, `quarantined`, `failed` (an alarm) or `gone`."""
+    body: str
+    """JSON; never producer text beyond ids."""
+    at: datetime
+
+
+def workload_id(bucket: str, key: str, version: str) -> str:
+    """The id of the delivery: whoever hears of the same version says the same."""
+    return hashlib.sha256(f"{bucket}\0{key}\0{version}".encode()).hexdigest()
+
+
+def replay_id(workload: str) -> str:
+    """The id of the replay of a quarantined workload: one for each, because what came of it is replayed next."""
+    return hashlib.sha256(f"{workload}:replay:1".encode()).hexdigest()
+
+
+def job_token(workload: str, attempt: int) -> str:
+    """StartJobRun's clientToken: one for each attempt, 64 characters."""
+    return hashlib.sha256(f"{workload}:{attempt}".encode()).hexdigest()

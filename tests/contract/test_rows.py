@@ -1,0 +1,289 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contracts.ledger import GENESIS, Block, BlockKind, LedgerObject, digest
+from contracts.routes import Route
+from functions.ports import ConditionFailed, Expected, Head, NotFound, Publication
+from functions.workload import Decision, Message, Pin, Source, State, Workload
+
+if TYPE_CHECKING:
+    from tests.contract.conftest import Ports
+
+NOW = datetime(2026, 11, 21, 11, 30, tzinfo=UTC)
+SOON = NOW + timedelta(minutes=5)
+SOURCE = Source("landing", "shop/day.csv", "v1", '"etag"', 12, "sha256:00")
+ROW = Workload("w1", SOURCE, State.RECEIVED, NOW)
+PINNED = replace(ROW, state=State.PINNED, pin=Pin("orders/lines_v1", "orders", "1.0.0", "d" * 64), due_at=SOON)
+NEWS = Message("w1:gone:0", "w1", "gone", '{"workload": "w1"}', NOW)
+DECISION = Decision("accepted", ("a reason",), "e" * 64)
+DECIDED = replace(PINNED, id="w2", state=State.DECIDED, attempt=2, decision=DECISION, staged=SOURCE, request="{}")
+CHAIN = "orders/lines_v1"
+
+
+def test_a_row_is_read_as_it_was_written(ports: Ports) -> None:
+    """Every field of a workload survives the store."""
+    full = replace(DECIDED, not_before=NOW, deadline=SOON, replay_of="w0", landed=SOURCE, run="r", first=1, limit=4)
+    ports.workloads.create(full)
+
+    assert full == ports.workloads.get("w2")
+
+
+def test_a_row_is_created_once(ports: Ports) -> None:
+    """The claim: of two who hear of a version, one wins."""
+    ports.workloads.create(ROW)
+    with pytest.raises(ConditionFailed):
+        ports.workloads.create(replace(ROW, attempt=7))
+
+    assert ports.workloads.get("w1") == ROW
+
+
+def test_an_unknown_row_is_not_found(ports: Ports) -> None:
+    """Absence is said, not guessed."""
+    with pytest.raises(NotFound):
+        ports.workloads.get("w0")
+
+
+@pytest.mark.parametrize("expected", [Expected(State.PINNED, 0), Expected(State.RECEIVED, 1)])
+def test_a_write_needs_state_and_attempt(ports: Ports, expected: Expected) -> None:
+    """The fence: a writer with another state or another attempt in mind changes nothing at all."""
+    ports.workloads.create(ROW)
+    with pytest.raises(ConditionFailed) as refused:
+        ports.workloads.save(PINNED, expected, message=NEWS, content="c")
+
+    assert "state" in refused.value.reasons
+    assert ports.workloads.get("w1") == ROW
+    assert ports.outbox.pending(10) == ()
+    assert ports.agenda.owner("c") is None
+
+
+def test_a_write_of_a_row_that_is_not_there_is_refused(ports: Ports) -> None:
+    """Nothing comes to life by a save."""
+    with pytest.raises(ConditionFailed):
+        ports.workloads.save(PINNED, Expected(State.RECEIVED, 0))
+
+
+def test_row_message_and_claim_are_one_write(ports: Ports) -> None:
+    """What is told and what is claimed is written with its cause."""
+    ports.workloads.create(ROW)
+    ports.workloads.save(PINNED, Expected(State.RECEIVED, 0), message=NEWS, content="c")
+
+    assert ports.workloads.get("w1") == PINNED
+    assert ports.outbox.pending(10) == (NEWS,)
+    assert ports.agenda.owner("c") == "w1"
+
+
+def test_a_content_is_claimed_once(ports: Ports) -> None:
+    """Of two deliveries of one content the second is refused, with the reason, and stays where it was."""
+    ports.workloads.create(ROW)
+    ports.workloads.create(replace(ROW, id="w9"))
+    ports.workloads.save(PINNED, Expected(State.RECEIVED, 0), content="c")
+    with pytest.raises(ConditionFailed) as refused:
+        ports.workloads.save(replace(PINNED, id="w9"), Expected(State.RECEIVED, 0), content="c")
+
+    assert "content" in refused.value.reasons
+    assert "state" not in refused.value.reasons
+    assert State.RECEIVED is ports.workloads.get("w9").state
+
+
+def test_a_claim_is_repeated_by_its_owner(ports: Ports) -> None:
+    """Saying it twice does no harm: the content is the workload's own."""
+    ports.workloads.create(ROW)
+    ports.workloads.save(PINNED, Expected(State.RECEIVED, 0), content="c")
+    ports.workloads.save(replace(PINNED, due_at=None), Expected(State.PINNED, 0), content="c")
+
+    assert ports.agenda.owner("c") == "w1"
+
+
+def test_a_lease_has_one_winner(ports: Ports) -> None:
+    """Of two sweeps that saw the same row due, one gets it."""
+    ports.workloads.create(ROW)
+    ports.workloads.lease(ROW, SOON)
+    with pytest.raises(ConditionFailed):
+        ports.workloads.lease(ROW, SOON + timedelta(minutes=1))
+
+    assert replace(ROW, due_at=SOON) == ports.workloads.get("w1")
+
+
+def test_a_closed_row_cannot_be_leased(ports: Ports) -> None:
+    """What is not due is nobody's work."""
+    closed = replace(ROW, due_at=None)
+    ports.workloads.create(closed)
+    with pytest.raises(ConditionFailed):
+        ports.workloads.lease(closed, SOON)
+
+
+def test_the_agenda_is_what_is_due_oldest_first(ports: Ports) -> None:
+    """Rows due later, and rows that are closed, are not on it; the batch is bounded."""
+    for number, minutes in enumerate((3, 1, 2, 60)):
+        ports.workloads.create(replace(ROW, id=f"w{number}", due_at=NOW + timedelta(minutes=minutes)))
+    ports.workloads.create(replace(ROW, id="closed", due_at=None))
+    due = NOW + timedelta(minutes=10)
+
+    assert ports.agenda.due(due, 10) == ("w1", "w2", "w0")
+    assert ports.agenda.due(due, 2) == ("w1", "w2")
+
+
+def test_a_cursor_is_kept_and_taken_back(ports: Ports) -> None:
+    """A listing goes on where it stopped, and starts anew when it was through."""
+    before = ports.agenda.cursor("landing")
+    ports.agenda.keep("landing", "here")
+    kept = ports.agenda.cursor("landing")
+    ports.agenda.keep("landing", None)
+
+    assert (before, kept, ports.agenda.cursor("landing")) == (None, "here", None)
+
+
+def test_a_sent_message_is_pending_no_more(ports: Ports) -> None:
+    """Marking can be said twice."""
+    ports.workloads.create(ROW)
+    ports.workloads.save(PINNED, Expected(State.RECEIVED, 0), message=NEWS)
+    for _ in range(2):
+        ports.outbox.sent(NEWS)
+
+    assert ports.outbox.pending(10) == ()
+
+
+def block(height: int, previous: str, workload: str = "w2") -> Block:
+    return Block(
+        BlockKind.PUBLISHED,
+        height,
+        previous,
+        "2026-11-21T11:30:00.000000Z",
+        CHAIN,
+        workload,
+        "1.0.0",
+        "d" * 64,
+        "accepted",
+        (LedgerObject("accepted/orders/x", "v9", 12, "sha256:00"),),
+        10,
+        0,
+        None,
+    )
+
+
+def committed(row: Workload) -> Workload:
+    return replace(row, state=State.PUBLISHED)
+
+
+HERE = Expected(State.DECIDED, 2)
+
+
+def test_the_commit_is_row_block_head_and_message(ports: Ports) -> None:
+    """One transaction: afterwards all four say the same."""
+    ports.workloads.create(DECIDED)
+    first = block(0, GENESIS)
+    ports.ledger.commit(first, committed(DECIDED), HERE, NEWS)
+
+    assert committed(DECIDED) == ports.workloads.get("w2")
+    assert (first,) == ports.ledger.blocks(CHAIN)
+    assert Head(0, digest(first)) == ports.ledger.head(CHAIN)
+    assert ports.outbox.pending(10) == (NEWS,)
+
+
+def test_an_empty_chain_has_a_head_below_the_first_block(ports: Ports) -> None:
+    """The first block is built like any other."""
+    assert Head(-1, GENESIS) == ports.ledger.head(CHAIN)
+    assert ports.ledger.blocks(CHAIN) == ()
+
+
+@pytest.mark.parametrize("built_on", [(0, "1" * 64), (1, GENESIS)])
+def test_a_block_needs_the_head_it_was_built_on(ports: Ports, built_on: tuple[int, str]) -> None:
+    """A block on another head or height is refused with the reason `head`, and nothing is written."""
+    ports.workloads.create(DECIDED)
+    with pytest.raises(ConditionFailed) as refused:
+        ports.ledger.commit(block(*built_on), committed(DECIDED), HERE, NEWS)
+
+    assert "head" in refused.value.reasons
+    assert "state" not in refused.value.reasons
+    assert ports.workloads.get("w2") == DECIDED
+    assert ports.outbox.pending(10) == ()
+
+
+@pytest.mark.parametrize(
+    ("there", "expected"),
+    [
+        (replace(DECIDED, state=State.PUBLISHED), HERE),
+        (DECIDED, Expected(State.DECIDED, 1)),
+        (replace(DECIDED, decision=replace(DECISION, result="f" * 64)), HERE),
+    ],
+)
+def test_a_commit_needs_the_decision_it_was_made_for(ports: Ports, there: Workload, expected: Expected) -> None:
+    """Another state, attempt or result digest: refused with the reason `state`, and no block appears."""
+    ports.workloads.create(there)
+    with pytest.raises(ConditionFailed) as refused:
+        ports.ledger.commit(block(0, GENESIS), committed(DECIDED), expected, NEWS)
+
+    assert "state" in refused.value.reasons
+    assert ports.ledger.blocks(CHAIN) == ()
+
+
+def test_a_chain_grows_and_is_read_above_a_height(ports: Ports) -> None:
+    """The manifest reads only what is new."""
+    blocks = []
+    previous = GENESIS
+    for height in range(3):
+        row = replace(DECIDED, id=f"w{height}")
+        ports.workloads.create(row)
+        blocks.append(block(height, previous, row.id))
+        ports.ledger.commit(blocks[-1], committed(row), HERE, replace(NEWS, id=row.id))
+        previous = digest(blocks[-1])
+
+    assert tuple(blocks) == ports.ledger.blocks(CHAIN)
+    assert tuple(blocks[2:]) == ports.ledger.blocks(CHAIN, 1)
+
+
+@pytest.mark.moto_gap("TransactWriteItems applies a token's second saying again")
+def test_the_same_commit_said_twice_is_one_commit(ports: Ports) -> None:
+    """The token is of the content: within ten minutes a repetition is answered with success."""
+    ports.workloads.create(DECIDED)
+    for _ in range(2):
+        ports.ledger.commit(block(0, GENESIS), committed(DECIDED), HERE, NEWS)
+
+    assert len(ports.ledger.blocks(CHAIN)) == 1
+
+
+ROUTE = Route("landing", "shop/", "orders", "lines", 1, "1.0.0", "active", "d" * 64)
+PUBLICATION = Publication("orders", "1.0.0", "active", "contracts/orders/1.0.0", (ROUTE,))
+
+
+def test_a_published_route_is_found_by_its_prefix(ports: Ports) -> None:
+    """One batch answers which of the candidate prefixes have a route, in this bucket only."""
+    ports.registry.publish(PUBLICATION)
+
+    assert ports.registry.routes("landing", ("shop/orders/", "shop/")) == (ROUTE,)
+    assert ports.registry.routes("another", ("shop/",)) == ()
+    assert ports.registry.routes("landing", ()) == ()
+
+
+def test_a_new_version_takes_the_routes_of_its_line(ports: Ports) -> None:
+    """Status, version and plan of a route change in one transaction."""
+    newer = replace(ROUTE, version="1.1.0", plan="e" * 64)
+    ports.registry.publish(PUBLICATION)
+    ports.registry.publish(replace(PUBLICATION, version="1.1.0", document="contracts/orders/1.1.0", routes=(newer,)))
+
+    assert (newer,) == ports.registry.routes("landing", ("shop/",))
+
+
+def test_a_version_is_published_with_one_content(ports: Ports) -> None:
+    """What was published under a number stays; its status may change."""
+    ports.registry.publish(PUBLICATION)
+    ports.registry.publish(replace(PUBLICATION, status="deprecated", routes=(replace(ROUTE, status="deprecated"),)))
+    with pytest.raises(ConditionFailed):
+        ports.registry.publish(replace(PUBLICATION, document="contracts/other"))
+
+    assert ports.registry.routes("landing", ("shop/",))[0].status == "deprecated"
+
+
+def test_a_prefix_belongs_to_one_contract(ports: Ports) -> None:
+    """Another contract cannot take a prefix: P18's first line."""
+    ports.registry.publish(PUBLICATION)
+    thief = Publication("theft", "1.0.0", "active", "contracts/theft", (replace(ROUTE, contract="theft"),))
+    with pytest.raises(ConditionFailed):
+        ports.registry.publish(thief)
+
+    assert ports.registry.routes("landing", ("shop/",)) == (ROUTE,)

@@ -1,0 +1,74 @@
+"""A small honest judge of its own: what files say, what two contract versions make of it, and what is true."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cache
+
+from contracts.errors import InputError
+from contracts.workflow import PUSH, read
+from functions.usecases.gate import Meaning, Terms
+
+VERDICTS = {"good": "accepted", "split": "accepted_with_warnings", "bad": "rejected", "": "rejected"}
+"""By what a file says first; `mild` will do for 1.0.0 only, `error` cannot be measured, `junk` fails at the door."""
+
+
+def plan_of(version: str, strictness: int) -> bytes:
+    document = {"version": version, "strictness": strictness, "workflow": PUSH.to_json()}
+    return json.dumps(document, sort_keys=True).encode()
+
+
+def digest(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()
+
+
+PLANS = {"1.0.0": plan_of("1.0.0", 0), "1.1.0": plan_of("1.1.0", 1)}
+DIGESTS = {version: digest(body) for version, body in PLANS.items()}
+VERSION_OF = {address: version for version, address in DIGESTS.items()}
+
+
+def kind(body: bytes) -> str:
+    return body.partition(b":")[0].decode()
+
+
+@cache
+def truth(address: str, body: bytes) -> str:
+    """The verdict that this plan and these bytes must end in."""
+    said = kind(body)
+    if said == "mild":
+        return "rejected" if VERSION_OF[address] == "1.1.0" else "accepted"
+    if said == "junk":
+        return "refused"
+    return VERDICTS.get(said, "undecided")
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    verdict: str
+    reasons: tuple[str, ...]
+
+
+@cache
+def terms(body: bytes) -> Terms:
+    return Terms(".csv", duplicates=False, workflow=read(json.loads(body)["workflow"]))
+
+
+def door(_plan: bytes, _size: int, first: bytes) -> tuple[str, ...]:
+    return ("not-the-format",) if first.startswith(b"junk") else ()
+
+
+def judge(plan: bytes, result: bytes) -> Judgement:
+    document = json.loads(result)
+    if document["plan_digest"] != digest(plan):
+        raise InputError("another plan's result")
+    if document["measured"] is None:
+        return Judgement("undecided", ("nothing-measured",))
+    if document["rows"] == 0:
+        return Judgement("rejected", ("empty",))
+    verdict = truth(document["plan_digest"], document["measured"].encode())
+    return Judgement(verdict, () if verdict == "accepted" else ("values",))
+
+
+MEANING = Meaning(terms, door, judge)

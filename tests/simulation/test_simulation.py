@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import os
+from itertools import islice
+
+import pytest
+
+from contracts.workflow import PUSH, Outcome
+from functions.usecases.steps import Effect
+from tests.simulation.__main__ import PLANTED_LIMIT, first_broken, main
+from tests.simulation.choices import Choices
+from tests.simulation.exhaustive import MORE, SCENARIOS, Scenario, faults_of, pairs_of, play
+from tests.simulation.planted import PLANTED, Planted, planted
+from tests.simulation.schedules import broken, run, shrunk, told
+
+FULL = "LAKEGATE_FULL" in os.environ
+SCHEDULES = 200_000 if FULL else 1_000
+SHARE = 1 if FULL else 40
+EVERY = (*SCENARIOS, *MORE)
+ABROAD = {Effect.REPLAY, Effect.REVIVE, Effect.KEEP_CURSOR, Effect.WRITE_PLAN, Effect.PUBLISH}
+"""Effects of a person and of long listings: the random schedules and unit tests have them."""
+
+
+@pytest.mark.parametrize("scenario", EVERY, ids=lambda s: s.name)
+def test_a_delivery_survives_every_single_fault(scenario: Scenario) -> None:
+    """Each kind of fault at each effect of each way a delivery can go: every promise holds, and it ends as it must."""
+    ends = {play(scenario, (fault,)).end for fault in faults_of(scenario)}
+
+    assert ends <= {scenario.ends, *scenario.may_end, "never claimed"}
+    assert scenario.ends in ends
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
+def test_a_delivery_survives_pairs_of_faults(scenario: Scenario) -> None:
+    """Two faults in one delivery, one within the other's recovery included, break no promise."""
+    ends = {play(scenario, pair).end for pair in islice(pairs_of(scenario), 0, None, SHARE)}
+
+    assert ends <= {scenario.ends, *scenario.may_end, "never claimed"}
+
+
+def test_the_exhaustive_run_meets_every_effect_of_a_delivery() -> None:
+    """No effect of the enumeration is left out of the exhaustive run but those of a person and of long listings."""
+    met = {effect for scenario in EVERY for effect, _ in faults_of(scenario)}
+
+    assert set(Effect) - ABROAD <= met
+
+
+def test_random_schedules_break_no_promise(capsys: pytest.CaptureFixture[str]) -> None:
+    """Two to four workers, a producer with a mind of its own and lying events: every promise holds at every step."""
+    status = main([str(SCHEDULES)])
+
+    assert status == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("bug", PLANTED, ids=lambda b: b.name)
+def test_a_planted_bug_falls(bug: Planted) -> None:
+    """The checker sees this bug within ten thousand schedules."""
+    with planted(bug):
+        needed, violation = first_broken(seed=7)
+
+    assert violation is not None, f"survived {needed:,} schedules"
+    assert needed <= PLANTED_LIMIT
+
+
+def test_at_least_twenty_bugs_are_planted_and_leave_no_trace() -> None:
+    """The list is long enough to mean something, and the real code is the same after it."""
+    bug = PLANTED[0]
+    with planted(bug):
+        inside = broken(Choices(9)) is not None or first_broken(seed=9)[1] is not None
+
+    assert len(PLANTED) >= 20
+    assert inside
+    assert sum(broken(Choices(seed)) is None for seed in range(1_000)) == 1_000
+
+
+def test_a_seed_tells_the_same_story_twice() -> None:
+    """A schedule is its numbers and nothing else: the same seed leads to the same steps."""
+    stories: list[list[str]] = [[], []]
+    for story in stories:
+        run(Choices(4711), story)
+
+    assert stories[0] == stories[1]
+    assert len(stories[0]) > 10
+
+
+def test_a_failing_schedule_shrinks_to_a_short_story() -> None:
+    """What breaks a promise is told in fewer numbers than it was found with, and still breaks the same promise."""
+    bug = next(each for each in PLANTED if each.name == "delete by key")
+    with planted(bug):
+        needed, violation = first_broken(seed=3)
+        assert violation is not None
+        choices = Choices(2 + needed)
+        broken(choices)
+        script = shrunk(tuple(choices.made), violation.promise)
+        story = told(script)
+
+    assert len(script) < len(choices.made)
+    assert f"=> {violation.promise}" in story
+    assert "intake #1 does claim the version" in story
+    assert len(story.splitlines()) < 60
+
+
+def test_the_command_ends_non_zero_on_a_violation(capsys: pytest.CaptureFixture[str]) -> None:
+    """`python -m tests.simulation` tells the seed and the story, and ends with 1, when a promise breaks."""
+    bug = next(each for each in PLANTED if each.name == "copy before decide")
+    with planted(bug):
+        status = main(["50", "--seed", "1"])
+
+    told_us = capsys.readouterr().out
+    assert status == 1
+    assert "seed 1\n" in told_us
+    assert "=> P2" in told_us
+
+
+def test_every_transition_of_the_workflow_is_taken() -> None:
+    """No row of the workflow's table is beyond the reach of the random schedules."""
+    taken = set().union(*(run(Choices(seed)).taken for seed in range(1_500)))
+
+    assert set() == {(t.source, t.to) for t in PUSH.transitions if t.on is not Outcome.CONFLICT} - taken

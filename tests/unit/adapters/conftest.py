@@ -1,0 +1,75 @@
+"""An AWS in this process, with the two buckets and the three tables, and the adapters over it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import boto3
+import pytest
+from moto import mock_aws
+from moto.dynamodb.parsing.reserved_keywords import ReservedKeywords
+
+from functions.adapters.dynamodb import Table
+from functions.adapters.s3 import S3Store
+from functions.adapters.tables import DEFINITIONS
+from functions.adapters.uploads import Uploads
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_s3 import S3Client
+
+ACCOUNT = "123456789012"
+BUCKETS = ("landing", "lake")
+OPERATORS = {"AND", "OR", "SET", "REMOVE"}
+RESERVED = set(ReservedKeywords.get_reserved_keywords()) - OPERATORS
+
+
+@dataclass(frozen=True, slots=True)
+class Cloud:
+    s3: S3Client
+    dynamodb: DynamoDBClient
+
+    def table(self, name: str) -> Table:
+        return Table(self.dynamodb, name)
+
+    def store(self, **knobs: object) -> S3Store:
+        return S3Store(self.s3, ACCOUNT, Uploads(self.table("workloads")), **knobs)  # type: ignore[arg-type] # any knob
+
+
+@pytest.fixture(scope="session")
+def clients() -> tuple[S3Client, DynamoDBClient]:
+    """Made once: a client costs half a second, and moto answers it in whichever test it is used."""
+    known = {"region_name": "us-east-1", "aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
+    session = boto3.Session(**known)  # type: ignore[arg-type] # three texts
+    return session.client("s3"), session.client("dynamodb")
+
+
+@pytest.fixture
+def cloud(clients: tuple[S3Client, DynamoDBClient]) -> Iterator[Cloud]:
+    """Both buckets versioned, all tables empty."""
+    s3, dynamodb = clients
+    with mock_aws():
+        for bucket in BUCKETS:
+            s3.create_bucket(Bucket=bucket)
+            s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
+        for name, definition in DEFINITIONS.items():
+            dynamodb.create_table(TableName=name, BillingMode="PAY_PER_REQUEST", **definition)
+        dynamodb.meta.events.register("provide-client-params.dynamodb", refuse_reserved_words)
+        yield Cloud(s3, dynamodb)
+        dynamodb.meta.events.unregister("provide-client-params.dynamodb", refuse_reserved_words)
+
+
+def refuse_reserved_words(params: Any, **_: Any) -> None:
+    """DynamoDB refuses a reserved word as a bare name in any expression; moto does so only in some."""
+    if isinstance(params, list):
+        for each in params:
+            refuse_reserved_words(each)
+    elif isinstance(params, dict):
+        for name, value in params.items():
+            bare = re.findall(r"(?<![#:\w])[A-Za-z]\w*", value) if name.endswith("Expression") else ()
+            assert not {word.upper() for word in bare} & RESERVED, value
+            refuse_reserved_words(value)

@@ -1,0 +1,245 @@
+"""What AWS says becomes the word of the port, and nothing of its text comes along."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import (
+    ClientError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    ParamValidationError,
+    ReadTimeoutError,
+)
+from botocore.stub import Stubber
+
+from contracts.errors import InputError
+from functions.adapters.clock import SystemClock
+from functions.adapters.emr import EmrServerless
+from functions.adapters.errors import BY_CODE, spoken, translated
+from functions.adapters.eventbridge import EventBridgeNotifier
+from functions.ports import (
+    ConditionFailed,
+    IdempotencyMismatch,
+    JobRun,
+    JobState,
+    NotFound,
+    PortError,
+    Throttled,
+    Unanswered,
+)
+from functions.workload import Message
+
+KNOWN: Any = {"region_name": "us-east-1", "aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
+NEWS = Message("m1", "w1", "published", '{"rows":1}', datetime(2026, 11, 21, tzinfo=UTC))
+REQUEST = {"applicationId": "a1", "clientToken": "t1", "name": "w1", "executionRoleArn": "arn:aws:iam::1:role/job-role"}
+
+
+def error(code: str, status: int = 400) -> ClientError:
+    answer: Any = {"Error": {"Code": code, "Message": "canary"}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    return ClientError(answer, "PutObject")
+
+
+@pytest.mark.parametrize(("code", "kind"), BY_CODE.items())
+def test_every_code_of_the_table_has_its_error(code: str, kind: type[PortError]) -> None:
+    """Each known code becomes its port error, without AWS's own text, which may repeat keys and values."""
+    spoken_error = translated(error(code), ("state",))
+
+    assert kind is type(spoken_error)
+    assert "canary" not in str(spoken_error)
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "kind"),
+    [
+        ("AccessDenied", 403, PortError),
+        ("NoSuchBucket", 404, PortError),
+        ("InternalError", 500, Unanswered),
+        ("503", 503, Unanswered),
+    ],
+)
+def test_an_unknown_code_is_judged_by_its_status(code: str, status: int, kind: type[PortError]) -> None:
+    """A server that broke off may have done it; any other refusal is plain. A missing bucket is no missing object."""
+    assert kind is type(translated(error(code, status)))
+
+
+@pytest.mark.parametrize("broken", [ReadTimeoutError, ConnectTimeoutError, EndpointConnectionError])
+def test_no_answer_is_no_answer(broken: Any) -> None:
+    """When the line breaks, nobody knows whether the effect has happened."""
+    with pytest.raises(Unanswered), spoken():
+        raise broken(endpoint_url="https://canary", error="canary")
+
+
+def test_what_was_never_sent_is_a_plain_error() -> None:
+    """A call that botocore itself refuses is a trouble of that call alone, told without its values."""
+    with pytest.raises(PortError, match="ParamValidationError") as raised, spoken():
+        raise ParamValidationError(report="canary")
+
+    assert PortError is type(raised.value)
+
+
+@pytest.fixture(scope="module")
+def emr() -> Any:
+    return boto3.client("emr-serverless", **KNOWN)
+
+
+@pytest.fixture(scope="module")
+def events() -> Any:
+    return boto3.client("events", **KNOWN)
+
+
+def described(state: str, name: str | None = "w1") -> dict[str, Any]:
+    at = datetime(2026, 11, 21, tzinfo=UTC)
+    run: dict[str, Any] = {
+        "applicationId": "a1",
+        "jobRunId": "r1",
+        "arn": "arn:" + "x" * 60,
+        "createdBy": "arn:aws:iam::1:role/x",
+    }
+    run |= {"createdAt": at, "updatedAt": at, "executionRole": "arn:aws:iam::1:role/x", "state": state}
+    run |= {"stateDetails": "x", "releaseLabel": "emr-7.14.0", "jobDriver": {"hive": {"query": "x"}}}
+    return {"jobRun": run | ({"name": name} if name else {})}
+
+
+def test_a_job_is_started_with_the_stored_request_and_nothing_else(emr: Any) -> None:
+    """StartJobRun is told exactly what was stored, token included."""
+    with Stubber(emr) as stub:
+        stub.add_response(
+            "start_job_run", {"applicationId": "a1", "jobRunId": "r1", "arn": "arn:" + "x" * 60}, dict(REQUEST)
+        )
+
+        assert EmrServerless(emr, "a1").start(REQUEST) == "r1"
+
+
+def test_a_job_without_a_token_is_not_started(emr: Any) -> None:
+    """boto3 would make up a token, a new one each time, and a lost answer would start a second job."""
+    with Stubber(emr), pytest.raises(InputError):
+        EmrServerless(emr, "a1").start({key: value for key, value in REQUEST.items() if key != "clientToken"})
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "kind"),
+    [
+        ("ConflictException", 409, IdempotencyMismatch),
+        ("ThrottlingException", 429, Throttled),
+        ("ServiceQuotaExceededException", 402, Throttled),
+        ("InternalServerException", 500, Unanswered),
+        ("ValidationException", 400, PortError),
+    ],
+)
+def test_a_start_that_is_refused_says_how(emr: Any, code: str, status: int, kind: type[PortError]) -> None:
+    """A token used before, a full application and a broken line are told apart."""
+    with Stubber(emr) as stub:
+        stub.add_client_error("start_job_run", code, "canary", status)
+        with pytest.raises(PortError) as raised:
+            EmrServerless(emr, "a1").start(REQUEST)
+
+    assert kind is type(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [(state, JobState.RUNNING) for state in ("SUBMITTED", "QUEUED", "PENDING", "SCHEDULED", "RUNNING", "CANCELLING")]
+    + [(state.value, state) for state in (JobState.SUCCESS, JobState.FAILED, JobState.CANCELLED)],
+)
+def test_a_run_is_running_until_it_has_ended(emr: Any, state: str, expected: JobState) -> None:
+    """Every state of EMR before an end is RUNNING; a run without a name has none."""
+    with Stubber(emr) as stub:
+        stub.add_response("get_job_run", described(state), {"applicationId": "a1", "jobRunId": "r1"})
+        stub.add_response("get_job_run", described(state, None))
+        runner = EmrServerless(emr, "a1")
+
+        assert JobRun("w1", expected) == runner.describe("r1")
+        assert JobRun("", expected) == runner.describe("r1")
+
+
+def test_an_unknown_run_is_not_found(emr: Any) -> None:
+    """A run that EMR does not know is NotFound."""
+    with Stubber(emr) as stub:
+        stub.add_client_error("get_job_run", "ResourceNotFoundException", "canary", 404)
+        with pytest.raises(NotFound):
+            EmrServerless(emr, "a1").describe("r1")
+
+
+@pytest.mark.parametrize("code", ["ValidationException", "ConflictException", "ResourceNotFoundException", None])
+def test_cancelling_what_has_ended_is_done(emr: Any, code: str | None) -> None:
+    """A run that has ended, or that nobody knows, is as good as cancelled."""
+    with Stubber(emr) as stub:
+        if code is None:
+            stub.add_response("cancel_job_run", {"applicationId": "a1", "jobRunId": "r1"})
+        else:
+            stub.add_client_error("cancel_job_run", code, "canary", 400)
+            stub.add_response("get_job_run", described("FAILED"))
+        EmrServerless(emr, "a1").cancel("r1")
+
+        if code != "ResourceNotFoundException":
+            stub.assert_no_pending_responses()
+
+
+@pytest.mark.parametrize("code", ["ValidationException", "ThrottlingException"])
+def test_cancelling_what_runs_on_is_not_done(emr: Any, code: str) -> None:
+    """A refusal that leaves the run running is not hidden."""
+    with Stubber(emr) as stub:
+        stub.add_client_error("cancel_job_run", code, "canary", 400)
+        stub.add_response("get_job_run", described("RUNNING"))
+        with pytest.raises(PortError):
+            EmrServerless(emr, "a1").cancel("r1")
+
+
+def test_a_message_carries_its_idempotency_key(events: Any) -> None:
+    """What is told holds the message's id, by which a receiver knows a repetition."""
+    detail = {"id": "m1", "workload": "w1", "kind": "published", "body": {"rows": 1}}
+    entry = {
+        "Source": "lakegate",
+        "DetailType": "workload published",
+        "Detail": json.dumps(detail, separators=(",", ":")),
+        "EventBusName": "bus",
+        "Time": NEWS.at,
+    }
+    with Stubber(events) as stub:
+        stub.add_response("put_events", {"FailedEntryCount": 0, "Entries": [{"EventId": "e"}]}, {"Entries": [entry]})
+        EventBridgeNotifier(events, "bus").send(NEWS)
+
+        stub.assert_no_pending_responses()
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("ThrottlingException", Throttled),
+        ("InternalFailure", Unanswered),
+        ("NotAuthorizedForSourceException", PortError),
+    ],
+)
+def test_an_entry_refused_inside_an_answer_is_an_error(events: Any, code: str, kind: type[PortError]) -> None:
+    """PutEvents answers 200 also for an entry it did not take: that message is not sent."""
+    with Stubber(events) as stub:
+        stub.add_response(
+            "put_events", {"FailedEntryCount": 1, "Entries": [{"ErrorCode": code, "ErrorMessage": "canary"}]}
+        )
+        with pytest.raises(PortError) as raised:
+            EventBridgeNotifier(events, "bus").send(NEWS)
+
+    assert kind is type(raised.value)
+
+
+def test_a_condition_that_failed_says_which() -> None:
+    """The reasons given to the call are the reasons of its failure."""
+    with pytest.raises(ConditionFailed) as failed, spoken("etag"):
+        raise error("PreconditionFailed", 412)
+
+    assert failed.value.reasons == ("etag",)
+
+
+def test_the_clock_is_aware_and_waits() -> None:
+    """Time is UTC and passes by at least what was asked for."""
+    clock = SystemClock()
+    before = clock.now()
+    clock.sleep(0.01)
+
+    assert before.tzinfo is UTC
+    assert (clock.now() - before).total_seconds() >= 0.01

@@ -1,0 +1,388 @@
+"""The tables on DynamoDB: every condition that a promise rests on, and every reason for which one fails."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.stub import Stubber
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts.ledger import GENESIS, Block, BlockKind, LedgerObject, digest, verify
+from contracts.routes import Route
+from functions.adapters.dynamodb import transact
+from functions.adapters.ledger import DynamoLedger
+from functions.adapters.registry import DynamoRegistry
+from functions.adapters.rows import message_item, message_of, workload_item, workload_of
+from functions.adapters.tables import SHARDS, shards
+from functions.adapters.workloads import DynamoAgenda, DynamoOutbox, DynamoWorkloads
+from functions.ports import (
+    ConditionFailed,
+    Expected,
+    Head,
+    IdempotencyMismatch,
+    NotFound,
+    PortError,
+    Publication,
+    Throttled,
+    TransactionConflict,
+)
+from functions.workload import Decision, Message, Pin, Source, State, Workload
+
+if TYPE_CHECKING:
+    from tests.unit.adapters.conftest import Cloud
+
+NOW = datetime(2026, 11, 21, 11, 30, tzinfo=UTC)
+SOURCE = Source("landing", "in/orders.csv", "v1", '"etag"', 12, "crc32:AAAAAA==")
+ROW = Workload("w1", SOURCE, State.RECEIVED, NOW)
+HERE = Expected(State.RECEIVED, 0)
+NEWS = Message("m1", "w1", "published", '{"rows":1}', NOW)
+CHAIN = "orders/lines_v1"
+
+times = st.datetimes(timezones=st.just(UTC))
+sources = st.builds(Source, st.text(), st.text(), st.text(), size=st.integers(0, 2**53))
+workloads = st.builds(
+    Workload,
+    st.text(),
+    source=sources,
+    state=st.sampled_from(State),
+    due_at=st.none() | times,
+    pin=st.none() | st.builds(Pin, st.text()),
+    staged=st.none() | sources,
+    landed=st.none() | sources,
+    not_before=st.none() | times,
+    deadline=st.none() | times,
+    decision=st.none() | st.builds(Decision, st.text(), st.tuples(st.text())),
+)
+
+
+def decided(name: str = "w1") -> Workload:
+    return replace(ROW, id=name, state=State.DECIDED, attempt=1, decision=Decision("accepted", result="r1"))
+
+
+def published(name: str = "w1") -> Workload:
+    return replace(decided(name), state=State.PUBLISHED, due_at=None)
+
+
+def block(height: int = 0, previous: str = GENESIS, name: str = "w1") -> Block:
+    return Block(
+        kind=BlockKind.PUBLISHED,
+        height=height,
+        previous=previous,
+        system_time="2026-11-21T11:30:00.000000Z",
+        chain=CHAIN,
+        workload=name,
+        contract_version="1.0.0",
+        plan="p",
+        verdict="accepted",
+        objects=(LedgerObject("accepted/k", "v1", 12, ""),),
+        rows=1,
+        rejected_rows=0,
+        event_time=None,
+    )
+
+
+def ledger_of(cloud: Cloud) -> DynamoLedger:
+    return DynamoLedger(cloud.table("ledger"), cloud.table("workloads"))
+
+
+def rows_of(cloud: Cloud) -> tuple[DynamoWorkloads, DynamoOutbox, DynamoAgenda]:
+    table = cloud.table("workloads")
+    return DynamoWorkloads(table), DynamoOutbox(table), DynamoAgenda(table)
+
+
+def refused(act: Any, *call: Any, **named: Any) -> tuple[str, ...]:
+    with pytest.raises(ConditionFailed) as failed:
+        act(*call, **named)
+    return failed.value.reasons
+
+
+@given(workloads)
+def test_a_row_comes_back_as_it_was_written(workload: Workload) -> None:
+    """Every field of a workload survives the table, whatever it holds."""
+    assert workload == workload_of(workload_item(workload))
+
+
+@given(st.builds(Message, st.text(), st.text(), st.text(), st.text(), times.filter(lambda at: at.year < 9990)))
+def test_a_message_comes_back_as_it_was_written(message: Message) -> None:
+    """Every field of a message survives the table."""
+    assert message == message_of(message_item(message))
+
+
+def test_a_workload_is_claimed_once(cloud: Cloud) -> None:
+    """The second claim of the same version is refused and changes nothing."""
+    table = DynamoWorkloads(cloud.table("workloads"))
+    table.create(ROW)
+
+    assert refused(table.create, replace(ROW, attempt=7)) == ("state",)
+    assert table.get("w1") == ROW
+
+
+def test_an_unknown_workload_is_not_found(cloud: Cloud) -> None:
+    """A row nobody has written is NotFound."""
+    with pytest.raises(NotFound):
+        DynamoWorkloads(cloud.table("workloads")).get("w1")
+
+
+@pytest.mark.parametrize("stale", [Expected(State.PINNED, 0), Expected(State.RECEIVED, 1)], ids=str)
+def test_a_stale_writer_changes_nothing(cloud: Cloud, stale: Expected) -> None:
+    """Who expects another state or another attempt writes neither row nor message nor claim."""
+    table, outbox, agenda = rows_of(cloud)
+    table.create(ROW)
+
+    assert refused(table.save, decided(), stale, message=NEWS, content="c1") == ("state", "", "")
+    assert (table.get("w1"), outbox.pending(10), agenda.owner("c1")) == (ROW, (), None)
+
+
+def test_a_row_is_written_with_its_message_and_its_claim(cloud: Cloud) -> None:
+    """Row, message and claim on a content are written together."""
+    table, outbox, agenda = rows_of(cloud)
+    table.create(ROW)
+    table.save(decided(), HERE, message=NEWS, content="c1")
+
+    assert (decided(), (NEWS,), "w1") == (table.get("w1"), outbox.pending(10), agenda.owner("c1"))
+
+
+def test_a_content_has_one_owner(cloud: Cloud) -> None:
+    """A content that another workload has claimed is refused; one's own may be claimed again."""
+    table = DynamoWorkloads(cloud.table("workloads"))
+    for name in ("w1", "w2"):
+        table.create(replace(ROW, id=name))
+    table.save(ROW, HERE, content="c1")
+    table.save(ROW, HERE, content="c1")
+
+    assert refused(table.save, replace(ROW, id="w2"), HERE, content="c1") == ("", "", "content")
+
+
+def test_a_workload_is_leased_by_one(cloud: Cloud) -> None:
+    """Of two workers that saw the same due time one gets the lease; what is not due cannot be leased."""
+    table = DynamoWorkloads(cloud.table("workloads"))
+    table.create(ROW)
+    until = NOW + timedelta(minutes=5)
+    table.lease(ROW, until)
+
+    assert refused(table.lease, ROW, until) == ("due_at",)
+    assert refused(table.lease, published(), until) == ("due_at",)
+    assert replace(ROW, due_at=until) == table.get("w1")
+
+
+def test_what_is_due_is_found_oldest_first_over_all_shards(cloud: Cloud) -> None:
+    """Open workloads that are due are found in the order of their due times, closed ones and later ones are not."""
+    table, agenda = DynamoWorkloads(cloud.table("workloads")), DynamoAgenda(cloud.table("workloads"))
+    names = [f"w{n}" for n in range(4 * SHARDS)]
+    for n, name in enumerate(names):
+        table.create(replace(ROW, id=name, due_at=NOW - timedelta(seconds=n)))
+    table.create(replace(ROW, id="later", due_at=NOW + timedelta(microseconds=1)))
+    table.create(replace(ROW, id="closed", due_at=None))
+    used = {item["shard"]["S"] for item in cloud.dynamodb.scan(TableName="workloads")["Items"] if "shard" in item}
+
+    assert tuple(reversed(names)) == agenda.due(NOW, 100)
+    assert tuple(reversed(names))[:3] == agenda.due(NOW, 3)
+    assert set(shards("due")) == used
+
+
+def test_a_cursor_is_kept_and_given_up(cloud: Cloud) -> None:
+    """Where a listing stopped is remembered until the listing has come to its end."""
+    agenda = DynamoAgenda(cloud.table("workloads"))
+    seen = [agenda.cursor("landing")]
+    for cursor in ("a", None):
+        agenda.keep("landing", cursor)
+        seen.append(agenda.cursor("landing"))
+
+    assert seen == [None, "a", None]
+
+
+def test_a_sent_message_is_not_pending_and_is_marked_once_or_twice(cloud: Cloud) -> None:
+    """Marking a message as sent takes it out of the outbox; marking it again, or one long expired, is done."""
+    table, outbox = DynamoWorkloads(cloud.table("workloads")), DynamoOutbox(cloud.table("workloads"))
+    table.create(ROW)
+    for n in range(3):
+        table.save(ROW, HERE, message=replace(NEWS, id=f"m{n}", at=NOW - timedelta(seconds=n)))
+    for _ in range(2):
+        outbox.sent(replace(NEWS, id="m1"))
+    outbox.sent(replace(NEWS, id="expired"))
+
+    assert [message.id for message in outbox.pending(10)] == ["m2", "m0"]
+    assert [message.id for message in outbox.pending(1)] == ["m2"]
+
+
+def route(prefix: str = "in/", contract: str = "orders", major: int = 1) -> Route:
+    return Route("landing", prefix, contract, "lines", major, f"{major}.0.0", "active", "p1")
+
+
+def publication(*routes: Route, document: str = "d1", retired: tuple[str, ...] = ()) -> Publication:
+    return Publication("orders", "1.0.0", "active", document, routes, retired)
+
+
+def test_routes_are_published_and_read_in_one_batch(cloud: Cloud) -> None:
+    """What stands at the asked prefixes is read, and nothing else; no prefix asks nothing."""
+    registry = DynamoRegistry(cloud.table("registry"), "landing")
+    registry.publish(publication(route("in/"), route("in/b/"), route("out/")))
+
+    assert {route("in/"), route("in/b/")} == set(registry.routes("landing", ("in/b/", "in/", "nowhere/")))
+    assert registry.routes("landing", ()) == ()
+    assert registry.routes("another", ("in/",)) == ()
+
+
+def test_a_published_version_keeps_its_document(cloud: Cloud) -> None:
+    """The same version may be published again with the same document, and with no other one."""
+    registry = DynamoRegistry(cloud.table("registry"), "landing")
+    for _ in range(2):
+        registry.publish(publication(route()))
+
+    assert refused(registry.publish, publication(route(major=2), document="d2")) == ("version", "")
+    assert (route(),) == registry.routes("landing", ("in/",))
+
+
+def test_a_prefix_belongs_to_one_contract(cloud: Cloud) -> None:
+    """A publication that wants a prefix of another contract changes nothing at all."""
+    registry = DynamoRegistry(cloud.table("registry"), "landing")
+    registry.publish(publication(route()))
+    theirs = Publication("bills", "1.0.0", "active", "d", (route("bills/", "bills"), route("in/", "bills")))
+
+    assert refused(registry.publish, theirs) == ("", "", "prefix")
+    assert registry.routes("landing", ("bills/",)) == ()
+
+
+def test_a_retired_prefix_is_free(cloud: Cloud) -> None:
+    """A prefix taken away is routed no longer; one of another contract cannot be taken away."""
+    registry = DynamoRegistry(cloud.table("registry"), "landing")
+    registry.publish(publication(route("in/"), route("old/")))
+    registry.publish(publication(route("in/"), retired=("old/", "never/")))
+    theirs = Publication("bills", "1.0.0", "active", "d", (), ("in/",))
+
+    assert refused(registry.publish, theirs) == ("", "prefix")
+    assert (route("in/"),) == registry.routes("landing", ("in/", "old/"))
+
+
+def test_what_a_batch_left_out_is_asked_for_again(cloud: Cloud) -> None:
+    """Keys that DynamoDB did not process are asked for again, a few times, and then count as throttled."""
+    registry = DynamoRegistry(cloud.table("registry"), "landing")
+    rest = {"registry": {"Keys": [{"id": {"S": "route#landing/in/"}}]}}
+    item = {name: {"S": getattr(route(), name)} for name in ("bucket", "prefix", "contract", "dataset")}
+    item |= {"version": {"S": "1.0.0"}, "status": {"S": "active"}, "plan": {"S": "p1"}, "major": {"N": "1"}}
+    with Stubber(cloud.dynamodb) as stub:
+        stub.add_response("batch_get_item", {"Responses": {}, "UnprocessedKeys": rest})
+        stub.add_response("batch_get_item", {"Responses": {"registry": [item]}, "UnprocessedKeys": {}})
+        found = registry.routes("landing", ("in/",))
+        for _ in range(3):
+            stub.add_response("batch_get_item", {"Responses": {}, "UnprocessedKeys": rest})
+        with pytest.raises(Throttled):
+            registry.routes("landing", ("in/",))
+
+    assert (route(),) == found
+
+
+def test_the_commit_writes_row_block_head_and_message_together(cloud: Cloud) -> None:
+    """After the commit the row is terminal, the chain one block higher and the message waits in the outbox."""
+    table, ledger = DynamoWorkloads(cloud.table("workloads")), ledger_of(cloud)
+    chain: list[Block] = []
+    for height, name in enumerate(("w1", "w2", "w3")):
+        table.create(decided(name))
+        chain.append(block(height, ledger.head(CHAIN).digest, name))
+        ledger.commit(chain[-1], published(name), Expected(State.DECIDED, 1), replace(NEWS, id=name))
+
+    assert Head(2, digest(chain[-1])) == ledger.head(CHAIN)
+    assert (tuple(chain), tuple(chain[2:]), ()) == tuple(ledger.blocks(CHAIN, above) for above in (-1, 1, 2))
+    assert verify(ledger.blocks(CHAIN), ledger.head(CHAIN).digest) == ()
+    assert published("w3") == table.get("w3")
+    assert len(DynamoOutbox(cloud.table("workloads")).pending(10)) == 3
+
+
+def test_an_empty_chain_has_a_head_below_its_first_block(cloud: Cloud) -> None:
+    """Before the first block the head is GENESIS at height -1."""
+    assert (Head(-1, GENESIS), ()) == (ledger_of(cloud).head(CHAIN), ledger_of(cloud).blocks(CHAIN))
+
+
+@pytest.mark.parametrize(
+    ("row", "at", "top", "reasons"),
+    [
+        (decided(), Expected(State.VALIDATING, 1), block(), ("state", "")),
+        (decided(), Expected(State.DECIDED, 2), block(), ("state", "")),
+        (replace(decided(), decision=Decision("accepted", result="r2")), None, block(), ("state", "")),
+        (decided(), None, block(1, "f" * 64), ("", "head")),
+        (decided(), None, block(0, "f" * 64), ("", "head")),
+        (ROW, None, block(1, "f" * 64), ("state", "head")),
+    ],
+    ids=["another state", "another attempt", "another result", "another head", "another beginning", "both"],
+)
+def test_a_commit_on_what_has_changed_is_refused(
+    cloud: Cloud, row: Workload, at: Expected | None, top: Block, reasons: tuple[str, str]
+) -> None:
+    """A commit whose row, result or head is not what its writer saw writes nothing, and says which it was."""
+    table, ledger = DynamoWorkloads(cloud.table("workloads")), ledger_of(cloud)
+    table.create(row)
+
+    assert reasons == refused(ledger.commit, top, published(), at or Expected(State.DECIDED, 1), NEWS)
+    assert (row, ()) == (table.get("w1"), ledger.blocks(CHAIN))
+    assert DynamoOutbox(cloud.table("workloads")).pending(10) == ()
+
+
+def test_no_block_is_written_over(cloud: Cloud) -> None:
+    """Even with a head that was set back, a height that is taken stays what it is."""
+    table, ledger = DynamoWorkloads(cloud.table("workloads")), ledger_of(cloud)
+    for name in ("w1", "w2"):
+        table.create(decided(name))
+    ledger.commit(block(), published(), Expected(State.DECIDED, 1), NEWS)
+    cloud.dynamodb.delete_item(TableName="ledger", Key={"chain": {"S": CHAIN}, "height": {"N": "-1"}})
+    again = block(name="w2")
+
+    assert refused(ledger.commit, again, published("w2"), Expected(State.DECIDED, 1), NEWS) == ("", "head")
+
+
+@pytest.mark.xfail(
+    raises=ConditionFailed, strict=True, reason="moto 5.2.5 ignores ClientRequestToken and applies a transaction again"
+)
+def test_the_same_commit_said_twice_is_done(cloud: Cloud) -> None:
+    """A commit whose answer was lost is said again with the same token and is answered with success."""
+    ledger = ledger_of(cloud)
+    DynamoWorkloads(cloud.table("workloads")).create(decided())
+    for _ in range(2):
+        ledger.commit(block(), published(), Expected(State.DECIDED, 1), NEWS)
+
+
+def test_a_commit_is_said_with_the_token_of_its_block(cloud: Cloud) -> None:
+    """The token is of the content, so that ten minutes of repetitions are one commit."""
+    DynamoWorkloads(cloud.table("workloads")).create(decided())
+    tokens: list[str] = []
+
+    def listen(params: Any, **_: Any) -> None:
+        tokens.append(params["ClientRequestToken"])
+
+    cloud.dynamodb.meta.events.register("provide-client-params.dynamodb.TransactWriteItems", listen)
+    ledger_of(cloud).commit(block(), published(), Expected(State.DECIDED, 1), NEWS)
+    cloud.dynamodb.meta.events.unregister("provide-client-params.dynamodb.TransactWriteItems", listen)
+
+    assert [digest(block())[:36]] == tokens
+
+
+@pytest.mark.parametrize(
+    ("code", "reasons", "error"),
+    [
+        ("TransactionCanceledException", ["None", "ConditionalCheckFailed"], ConditionFailed),
+        ("TransactionCanceledException", ["TransactionConflict", "ConditionalCheckFailed"], ConditionFailed),
+        ("TransactionCanceledException", ["TransactionConflict", "None"], TransactionConflict),
+        ("TransactionCanceledException", ["ThrottlingError", "None"], Throttled),
+        ("TransactionCanceledException", ["None", "ProvisionedThroughputExceeded"], Throttled),
+        ("TransactionCanceledException", ["ValidationError", "None"], PortError),
+        ("TransactionInProgressException", None, TransactionConflict),
+        ("IdempotentParameterMismatchException", None, IdempotencyMismatch),
+        ("ProvisionedThroughputExceededException", None, Throttled),
+        ("ValidationException", None, PortError),
+    ],
+)
+def test_every_end_of_a_transaction_has_its_error(
+    cloud: Cloud, code: str, reasons: list[str] | None, error: type[PortError]
+) -> None:
+    """A transaction that was cancelled says why in the words of the port, and nothing of what it would have written."""
+    details = {"CancellationReasons": [{"Code": each, "Message": "canary"} for each in reasons]} if reasons else {}
+    with Stubber(cloud.dynamodb) as stub:
+        stub.add_client_error("transact_write_items", code, "canary", 400, modeled_fields=details)
+        with pytest.raises(PortError) as raised:
+            transact(cloud.dynamodb, [{}, {}], ("one", "two"))
+
+    assert error is type(raised.value)
+    assert "canary" not in str(raised.value)

@@ -1,0 +1,311 @@
+"""The handlers: each message fails alone, each line is one line of ASCII, and no line holds what a producer wrote."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from contracts.errors import LakegateError
+from functions import completion, edge, intake, notify, sweep
+from functions.bootstrap import bootstrap
+from functions.edge import HandlerError
+from functions.logs import of_error, shape
+from functions.memory import Memory
+from functions.ports import Address, Throttled, Unfinished
+from functions.settings import read
+from functions.workload import State, workload_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CANARY = "Erika.Mustermann@example.com"
+KEYS = json.loads((Path(__file__).parent / "data/keys.json").read_text())
+ENVIRONMENT = {
+    "LAKEGATE_ACCOUNT": "123456789012",
+    "LAKEGATE_LANDING": "landing",
+    "LAKEGATE_LAKE": "lake",
+    "LAKEGATE_REGISTRY_TABLE": "registry",
+    "LAKEGATE_WORKLOADS_TABLE": "workloads",
+    "LAKEGATE_LEDGER_TABLE": "ledger",
+    "LAKEGATE_APPLICATION": "00f1982r1uukb925",
+    "LAKEGATE_JOB_ROLE": "arn:aws:iam::123456789012:role/job",
+    "LAKEGATE_ENTRY_POINT": "s3://code/validate.py",
+}
+
+
+@dataclass
+class Context:
+    function_name: str = "f"
+    memory_limit_in_mb: int = 512
+    invoked_function_arn: str = "arn:aws:lambda:eu-central-1:123456789012:function:f"
+    aws_request_id: str = "r"
+
+    def get_remaining_time_in_millis(self) -> int:
+        return 90_000
+
+
+@dataclass
+class Stand:
+    """The handlers over the twins, and what they write."""
+
+    memory: Memory
+    capture: pytest.CaptureFixture[str]
+    logs: dict[str, io.StringIO] = field(default_factory=dict)
+
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for log in self.logs.values() for line in log.getvalue().splitlines()]
+
+    def written(self) -> str:
+        return "".join(log.getvalue() for log in self.logs.values()) + self.capture.readouterr().out
+
+    def metrics(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.capture.readouterr().out.splitlines()]
+
+    def land(self, key: str, body: bytes = b"a\n1\n") -> str:
+        version = self.memory.objects.put(Address("landing", key), body).version
+        return workload_id("landing", key, version)
+
+
+@pytest.fixture
+def stand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Stand]:
+    memory = Memory.of("landing", "lake")
+    gate = bootstrap(
+        read(ENVIRONMENT),
+        objects=memory.objects,
+        registry=memory.registry,
+        workloads=memory.rows,
+        agenda=memory.rows,
+        outbox=memory.rows,
+        ledger=memory.ledger,
+        jobs=memory.jobs,
+        notifier=memory.notifier,
+        clock=memory.clock,
+    )
+    stand = Stand(memory, capsys)
+    for module in (intake, completion, sweep, notify):
+        monkeypatch.setattr(module, "gate", lambda: gate)
+        handler = module.LOG._logger.handlers[0]  # noqa: SLF001 - Powertools shows its stream nowhere else
+        stand.logs[module.__name__] = io.StringIO()
+        monkeypatch.setattr(handler, "stream", stand.logs[module.__name__])
+    yield stand
+    edge.REMAINING.context = None
+
+
+def created(key: str) -> str:
+    detail = {"version": "0", "bucket": {"name": "landing"}, "object": {"key": key}}
+    return json.dumps({"version": "0", "source": "aws.s3", "detail-type": "Object Created", "detail": detail})
+
+
+def moved(run: str) -> str:
+    detail = {"applicationId": "00f1", "jobRunId": run, "state": "SUCCESS"}
+    kind = "EMR Serverless Job Run State Change"
+    return json.dumps({"version": "0", "source": "aws.emr-serverless", "detail-type": kind, "detail": detail})
+
+
+def sqs(*bodies: str) -> dict[str, Any]:
+    return {
+        "Records": [{"messageId": f"m{n}", "eventSource": "aws:sqs", "body": body} for n, body in enumerate(bodies)]
+    }
+
+
+def failed(answer: dict[str, Any]) -> list[str]:
+    return [each["itemIdentifier"] for each in answer["batchItemFailures"]]
+
+
+def call(handler: Any, event: Any) -> Any:
+    return handler(event, Context())
+
+
+def test_a_landed_object_is_taken_in(stand: Stand) -> None:
+    """An object that no route covers comes to rest in quarantine on its first event."""
+    workload = stand.land("in/orders.csv")
+
+    assert failed(call(intake.handler, sqs(created("in/orders.csv")))) == []
+    assert stand.memory.rows.get(workload).state is State.QUARANTINED
+
+
+def test_a_message_fails_alone(stand: Stand) -> None:
+    """Poison in a batch is given back by its id, and the others are taken in."""
+    workloads = [stand.land(key) for key in ("1", "3")]
+    answer = call(
+        intake.handler, sqs(created("1"), "{", created("3"), created("1").replace("landing", "another-bucket"))
+    )
+
+    assert failed(answer) == ["m1", "m3"]
+    assert {State.QUARANTINED} == {stand.memory.rows.get(each).state for each in workloads}
+
+
+def test_a_bad_record_fails_its_message_after_the_good_ones(stand: Stand) -> None:
+    """Of a message with several records every good one is taken in; the message itself comes again."""
+    workload = stand.land("2")
+    record = {"eventVersion": "2.1", "eventSource": "aws:s3", "eventName": "ObjectCreated:Put"}
+    good = {**record, "s3": {"bucket": {"name": "landing"}, "object": {"key": "2"}}}
+
+    assert failed(call(intake.handler, sqs(json.dumps({"Records": [record, good]})))) == ["m0"]
+    assert stand.memory.rows.get(workload).state is State.QUARANTINED
+
+
+def test_why_a_message_failed_stands_in_its_line(stand: Stand) -> None:
+    """What cannot be understood is logged with its reason, its place and the id of its message, and counted."""
+    call(intake.handler, sqs("{", moved("00f1"), '{"Event": "s3:TestEvent"}'))
+    lines = [(line["message_id"], line["reason"], line["at"]) for line in stand.lines() if line["level"] == "ERROR"]
+    metrics = {name: value for line in stand.metrics() for name, value in line.items() if name != "_aws"}
+
+    assert lines == [("m0", "not-json", "$"), ("m1", "misrouted", "$")]
+    assert (metrics["Messages"], metrics["Failed"], metrics["Unintelligible"]) == ([3.0], [2.0], [1.0, 1.0])
+
+
+def test_a_copy_that_goes_on_later_is_no_error(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message whose copy ran out of time comes again, and rings no alarm."""
+
+    def long(*_: Any, **__: Any) -> None:
+        raise Unfinished("part 7")
+
+    stand.land("in/orders.csv")
+    monkeypatch.setattr(stand.memory.objects, "copy", long)
+    answer = call(intake.handler, sqs(created("in/orders.csv")))
+    metrics = stand.metrics()[0]
+
+    assert failed(answer) == ["m0"]
+    assert (["unfinished"], {"INFO"}) == (
+        [line["message"] for line in stand.lines()],
+        {line["level"] for line in stand.lines()},
+    )
+    assert metrics["Unfinished"] == [1.0]
+    assert "Errors" not in metrics
+
+
+def test_a_job_run_of_nobody_is_done(stand: Stand) -> None:
+    """A run that EMR does not know, or that is none of ours, is no failure."""
+    run = stand.memory.jobs.start({"clientToken": "t", "name": "somebody"})
+
+    assert failed(call(completion.handler, sqs(moved("00f1"), moved(run.replace("-", ""))))) == []
+    assert {"00f1", "run1"} == {line["run"] for line in stand.lines()}
+
+
+def test_a_sweep_finds_what_no_event_announced(stand: Stand) -> None:
+    """An object whose every event was lost is taken in by the next sweep, and told of by the next notify."""
+    workload = stand.land("in/orders.csv")
+
+    assert call(sweep.handler, {})["troubles"] == 0
+    assert stand.memory.rows.get(workload).state is State.QUARANTINED
+    assert call(notify.handler, {}) == {"unsent": 0}
+    assert [workload] == [message.workload for message in stand.memory.notifier.sent]
+
+
+def test_a_trouble_is_logged_and_counted(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a sweep met with is a line and a figure, and the sweep does not fail for it."""
+    stand.land("in/orders.csv")
+
+    def refuse(_: Any) -> None:
+        raise LakegateError("refused")
+
+    monkeypatch.setattr(stand.memory.rows, "create", refuse)
+
+    assert call(sweep.handler, {}) == {"looked_at": 1, "troubles": 1}
+    assert [(line["error"], line["said"]) for line in stand.lines()] == [("LakegateError", "refused")]
+
+
+def test_what_could_not_be_sent_is_logged_and_counted(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message that could not be sent waits on, with a line that says why."""
+    stand.land("in/orders.csv")
+    call(sweep.handler, {})
+
+    def full(_: Any) -> None:
+        raise Throttled("PutEvents: ThrottlingException")
+
+    monkeypatch.setattr(stand.memory.notifier, "send", full)
+
+    assert call(notify.handler, {}) == {"unsent": 1}
+    assert [(line["error"], line["said"]) for line in stand.lines() if line["message"] == "Unsent"] == [
+        ("Throttled", "PutEvents: ThrottlingException")
+    ]
+
+
+def test_a_defect_leaves_no_producer_text(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is raised, its text stays out of lines, metrics and what Lambda itself would log."""
+
+    def defect(*_: Any, **__: Any) -> None:
+        raise KeyError(CANARY)
+
+    stand.land(f"in/{CANARY}.csv")
+    monkeypatch.setattr(stand.memory.objects, "versions", defect)
+    answer = call(intake.handler, sqs(created(f"in/{CANARY}.csv")))
+    with pytest.raises(HandlerError) as raised:
+        call(sweep.handler, {})
+
+    assert failed(answer) == ["m0"]
+    assert (str(raised.value), raised.value.__cause__) == ("KeyError", None)
+    assert {"KeyError"} == {line["error"] for line in stand.lines()}
+    assert CANARY not in stand.written()
+
+
+def test_hostile_keys_are_one_line_of_ascii(stand: Stand) -> None:
+    """Whatever an object is called, a message about it writes lines of JSON in printable ASCII without the name."""
+    keys = sorted({key for kind in KEYS.values() for key in kind})
+    call(intake.handler, sqs(*map(created, keys)))
+    written = stand.written()
+
+    assert len(keys) == sum(line["message"] == "taken" for line in stand.lines())
+    assert written.isascii()
+    assert not {character for character in written if not character.isprintable()} - {"\n"}
+    assert [key for key in KEYS["injection"] if len(key) > 8 and key in written] == []
+
+
+def test_no_sink_shows_what_a_producer_wrote(stand: Stand) -> None:
+    """A canary in key and data is in no line, no metric, no message and no block."""
+    workload = stand.land(f"in/{CANARY}.csv", CANARY.encode())
+    call(intake.handler, sqs(created(f"in/{CANARY}.csv")))
+    call(sweep.handler, {})
+    call(notify.handler, {})
+    told = [str(message) for message in stand.memory.notifier.sent]
+    blocks = [str(block) for chain in stand.memory.ledger.chains.values() for block in chain]
+
+    assert State.QUARANTINED is stand.memory.rows.get(workload).state
+    assert (len(told), len(blocks)) == (1, 1)
+    assert [text for text in (*told, *blocks, stand.written()) if "Mustermann" in text] == []
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("in/Erika-2026.csv", "aa/Aaaaa-9999.aaa"),
+        ("größe/١٢", "aaaaa/99"),
+        ("a\nb\0\u202e", "a?a??"),
+        ("k" * 121, "a" * 120 + "+"),
+        ("", ""),
+    ],
+)
+def test_a_shape_tells_the_form_and_not_the_text(key: str, expected: str) -> None:
+    """Letters, digits and all else are told apart, and nothing more."""
+    assert expected == shape(key)
+
+
+def test_an_error_never_raised_has_no_place() -> None:
+    """An error of ours is told in its own words, wherever it comes from."""
+    assert of_error(Throttled("PutItem")) == {"error": "Throttled", "place": "", "said": "PutItem"}
+
+
+def test_the_time_left_is_that_of_the_invocation(stand: Stand) -> None:
+    """Copies see how long the invocation under way may go on; without one, there is no end."""
+    before = edge.REMAINING()
+    call(intake.handler, sqs())
+
+    assert (float("inf"), 90.0, {}) == (before, edge.REMAINING(), stand.memory.rows.rows)
+
+
+def test_the_gate_is_made_once_and_calls_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cold start reads the environment and makes the gate without a call to AWS, and without credentials."""
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    edge.gate.cache_clear()
+    gate = edge.gate()
+
+    assert gate is edge.gate()
+    assert (gate.places.landing, gate.places.lake) == ("landing", "lake")
+    edge.gate.cache_clear()

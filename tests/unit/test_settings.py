@@ -1,0 +1,110 @@
+"""The environment is read once, and every mistake in it is told at once."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from contracts.errors import SetUpError
+from functions.events import Why
+from functions.settings import DEFAULTS, PATTERNS, Settings, read
+
+ROOT = Path(__file__).parents[2]
+GUIDE = (ROOT / "docs/functions.md").read_text()
+WHOLE = {
+    "LAKEGATE_ACCOUNT": "123456789012",
+    "LAKEGATE_LANDING": "landing",
+    "LAKEGATE_LAKE": "lake",
+    "LAKEGATE_REGISTRY_TABLE": "registry",
+    "LAKEGATE_WORKLOADS_TABLE": "workloads",
+    "LAKEGATE_LEDGER_TABLE": "ledger",
+    "LAKEGATE_APPLICATION": "00f1982r1uukb925",
+    "LAKEGATE_JOB_ROLE": "arn:aws:iam::123456789012:role/job",
+    "LAKEGATE_ENTRY_POINT": "s3://code/validate.py",
+}
+
+
+def test_what_is_not_said_has_its_default() -> None:
+    """A stack says what it must; the rest has defaults, and an empty variable is as good as none."""
+    settings = read({**WHOLE, "LAKEGATE_JOB_MINUTES": ""})
+
+    assert (
+        settings.landing,
+        settings.job_minutes,
+        settings.bus,
+        settings.unrouted,
+        settings.job_parameters,
+    ) == ("landing", 60, "default", "quarantine", "--conf spark.sql.runSQLOnFiles=false")
+
+
+def test_every_mistake_is_told_at_once() -> None:
+    """Missing and misspelt variables are named together, and no value of them is repeated."""
+    with pytest.raises(SetUpError) as raised:
+        read({**WHOLE, "LAKEGATE_ACCOUNT": "canary", "LAKEGATE_LAKE": "", "LAKEGATE_JOB_MINUTES": "0"})
+    named = re.findall(r"LAKEGATE_[A-Z_]+", str(raised.value))
+
+    assert named == ["LAKEGATE_ACCOUNT", "LAKEGATE_LAKE", "LAKEGATE_JOB_MINUTES"]
+    assert "canary" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", sorted(WHOLE))
+def test_what_has_no_default_must_be_said(name: str) -> None:
+    """Each variable without a default is required."""
+    with pytest.raises(SetUpError, match=f"{name} is missing"):
+        read({key: value for key, value in WHOLE.items() if key != name})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("LANDING", "s3://landing"),
+        ("JOB_ROLE", "job"),
+        ("ENTRY_POINT", "validate.py"),
+        ("UNROUTED", "delete"),
+        ("JOB_PARAMETERS", "--conf a=b\n--conf c=d"),
+        ("ACCOUNT", "١٢٣٤٥٦٧٨٩٠١٢"),
+    ],
+)
+def test_a_value_of_another_form_is_refused(name: str, value: str) -> None:
+    """A value that cannot be right is refused at cold start, not at the first delivery."""
+    with pytest.raises(SetUpError, match=name):
+        read({**WHOLE, f"LAKEGATE_{name}": value})
+
+
+def test_the_two_buckets_are_two() -> None:
+    """A stack whose landing is its lake would take in what it has published."""
+    with pytest.raises(SetUpError, match="two buckets"):
+        read({**WHOLE, "LAKEGATE_LAKE": "landing"})
+
+
+def test_the_guide_names_every_variable_with_its_default() -> None:
+    """docs/functions.md lists exactly the variables that are read, and the defaults they have."""
+    rows = re.findall(r"^\| `LAKEGATE_(\w+)` \| .* \| (?:`(.*)`)? ?\|$", GUIDE, re.MULTILINE)
+
+    assert {name.upper(): DEFAULTS.get(name, "") for name in PATTERNS} == dict(rows)
+
+
+def test_the_guide_names_every_reason() -> None:
+    """An operator finds every reason of a dead letter in docs/functions.md."""
+    paragraph = GUIDE.partition("`reason` is one of")[2].partition("\n\n")[0]
+
+    assert {*Why, "misrouted"} == set(re.findall(r"`([a-z-]+)`", paragraph))
+
+
+def test_the_guide_names_every_metric() -> None:
+    """The metrics of docs/functions.md are those that the code counts."""
+    code = "".join((ROOT / "functions" / f"{name}.py").read_text() for name in ("edge", "sweep", "notify"))
+    counted = set(re.findall(r'(?:add_metric|told)\("(\w+)"', code))
+
+    assert counted == set(
+        re.findall(r"`([A-Z][A-Za-z]+)`", GUIDE.partition("## Metrics")[2].partition("\n\n##")[0])
+    ) - {"Lakegate"}
+
+
+def test_the_table_names_every_setting() -> None:
+    """Each field of the settings has its form, and each default a field."""
+    assert {field.name for field in fields(Settings)} == PATTERNS.keys()
+    assert PATTERNS.keys() >= DEFAULTS.keys()
