@@ -27,6 +27,7 @@ STEPS = {
     "read": "reading every record",
     "measure": "measuring the checks with Deequ",
     "explain": "looking up failing rows",
+    "split": "splitting good rows from bad ones",
 }
 
 
@@ -68,7 +69,7 @@ def _measured(plan: Plan, data: list[Path]) -> Result:
     folder = Path(tempfile.mkdtemp(prefix="lakegate-"))
     try:
         request = _request(plan, _staged(data, folder), folder)
-        use_local_spark(folder)
+        use_local_spark(folder, sum(part.size for part in request.parts))
         return _with_progress(request, plan)
     except _spark_failures() as error:
         kept = shutil.copy(folder / LOG, Path(tempfile.gettempdir()) / f"{folder.name}.log")

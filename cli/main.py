@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from cli.check import check
 from cli.lint import lint
+from cli.plan import plan
 from contracts.errors import LakegateError
 
 app = typer.Typer(
@@ -20,6 +22,8 @@ app = typer.Typer(
 )
 
 app.command("lint")(lint)
+app.command("plan")(plan)
+app.command("check")(check)
 
 UNUSABLE = 2
 INTERRUPTED = 130

@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from cli.terminal import harmless
-from contracts.verdict import Status, Verdict
+from cli.seen import seen
+from contracts.outcome import Status
+from contracts.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,9 +15,10 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from contracts.outcome import Outcome
     from contracts.plan import Plan
     from contracts.result import Result
-    from contracts.verdict import Judgement, Outcome
+    from contracts.verdict import Judgement
 
 WORDS = {
     Verdict.ACCEPTED: ("green", "Accepted"),
@@ -51,7 +53,7 @@ def show(console: Console, plan: Plan, judgement: Judgement, result: Result, *, 
     """The table, then the verdict with its reasons."""
     console.print(_table(judgement.outcomes, show_all=show_all))
     colour, words = WORDS[judgement.verdict]
-    dataset = harmless(f"{plan.dataset}, contract {plan.contract} {plan.contract_version}")
+    dataset = seen(f"{plan.dataset}, contract {plan.contract} {plan.contract_version}")
     for outcome in judgement.reasons:
         console.print(f"{outcome.status.value}: ", style=COLOURS[outcome.status], end="")
         console.print(_reason(outcome), markup=False)
@@ -87,7 +89,7 @@ def _table(outcomes: tuple[Outcome, ...], *, show_all: bool) -> Table:
     table.add_column("failing rows", justify="right")
     table.add_column("status")
     for cells, status in _rows(outcomes, show_all=show_all):
-        table.add_row(*(Text(harmless(cell)) for cell in cells), Text(status.value, style=COLOURS[status]))
+        table.add_row(*(Text(seen(cell)) for cell in cells), Text(status.value, style=COLOURS[status]))
     return table
 
 
@@ -123,7 +125,7 @@ def _shared_row(group: list[Outcome]) -> tuple[str, ...]:
 
 def _reason(outcome: Outcome) -> str:
     subject = outcome.rule if outcome.kind != "file" else "the file"
-    return harmless(f"{subject}: {outcome.message}{_where(outcome)}")
+    return seen(f"{subject}: {outcome.message}{_where(outcome)}")
 
 
 def _where(outcome: Outcome) -> str:

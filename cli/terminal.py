@@ -28,8 +28,3 @@ def print_json(document: object) -> None:
     """The answer for machines: one document, nothing else."""
     json.dump(document, sys.stdout, ensure_ascii=False, indent=2)
     sys.stdout.write("\n")
-
-
-def harmless(text: str) -> str:
-    """Text of a contract or a file, without anything that a terminal would obey."""
-    return "".join(each if each.isprintable() else "\ufffd" for each in text)

@@ -1,7 +1,7 @@
 """Row conditions as frozen values: what a row must be, never a string of any engine's language.
 
-**Null policy**: every predicate but `Present` holds for a null, and every predicate but `Present` and `Typed` holds for a
-value that is not of its field's type (the type check answers for those). So one bad value breaks one check.
+**Null policy**: every predicate but `Present` holds for a null. Those that compare values (`OneOf`, `Within`, `MultipleOf`)
+hold for a text that is not of its field's type (the type check answers for it); `Length` and `Matches` judge it as written.
 """
 
 from __future__ import annotations

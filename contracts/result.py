@@ -79,6 +79,23 @@ class Unreadable:
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """One object the job wrote: a share of the delivery's rows."""
+
+    uri: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """The delivery split by rows; together they hold every record once."""
+
+    accepted: tuple[Written, ...] = ()
+    rejected: tuple[Written, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """The answer of one attempt."""
 
@@ -94,6 +111,8 @@ class Result:
     columns: Columns | None = None
     malformed: tuple[Malformed, ...] = ()
     measurements: tuple[Measurement, ...] = ()
+    shares: Shares | None = None
+    """Only where the contract refuses single rows, and some were."""
     engines: dict[str, str] = field(default_factory=dict)
     timings: dict[str, float] = field(default_factory=dict)
     """Seconds by step."""

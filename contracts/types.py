@@ -57,13 +57,17 @@ class Grammar:
     """The grammar in words, for reasons and for docs/types.md."""
 
 
-_CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?"
+_MINUTE = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]"
+_SECOND = r":[0-5][0-9](?:\.[0-9]{1,9})?"
+_OFFSET = r"(?:Z|[+-](?:0[0-9]|1[0-8]):[0-5][0-9])"
 
 GRAMMARS = {
     LogicalType.STRING: Grammar(None, Cast.TEXT, "any text"),
     LogicalType.INTEGER: Grammar(r"[-+0-9]+", Cast.LONG, "digits with an optional sign, within 64 bits"),
     LogicalType.NUMBER: Grammar(
-        r"[-+.0-9eE]+", Cast.DOUBLE, "a decimal number with an optional exponent, within a finite 64-bit float"
+        r"[-+.0-9]{1,200}(?:[eE][-+]?[0-9]{1,2})?",
+        Cast.DOUBLE,
+        "a decimal number of at most 200 characters with an optional exponent of at most two digits, read as a 64-bit float",
     ),
     LogicalType.DECIMAL: Grammar(
         r"[-+]?(?:[0-9]{1,20}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})",
@@ -72,10 +76,12 @@ GRAMMARS = {
     ),
     LogicalType.BOOLEAN: Grammar(r"true|false|TRUE|FALSE|True|False", Cast.BOOLEAN, "true or false"),
     LogicalType.DATE: Grammar(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", Cast.DATE, "a calendar date as YYYY-MM-DD"),
-    LogicalType.TIME: Grammar(_CLOCK, Cast.TEXT, "a time of day as HH:MM, HH:MM:SS or with a fraction"),
+    LogicalType.TIME: Grammar(
+        f"{_MINUTE}(?:{_SECOND})?", Cast.TEXT, "a time of day as HH:MM, HH:MM:SS or with a fraction"
+    ),
     LogicalType.TIMESTAMP: Grammar(
-        rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T ]{_CLOCK}(?:Z|[+-](?:0[0-9]|1[0-8]):[0-5][0-9])?",
+        rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T ]{_MINUTE}(?:{_SECOND}{_OFFSET}?)?",
         Cast.TIMESTAMP,
-        "a date and a time of day as YYYY-MM-DDTHH:MM[:SS], with an optional offset; UTC where none is given",
+        "a date and a time of day as YYYY-MM-DDTHH:MM or YYYY-MM-DDTHH:MM:SS, the latter with an optional offset; else in UTC",
     ),
 }

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
 from contracts.check import Metric
+from contracts.outcome import tier_holds
 from contracts.result import Measured, Measurement
-from contracts.verdict import tier_holds
 from spark_jobs.deequ import Analyzer, Constraint, run
 from spark_jobs.frame import OVER_VALUES
 from spark_jobs.typed import value_name

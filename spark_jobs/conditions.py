@@ -1,6 +1,7 @@
 """Predicates as columns of Spark: one small function for each kind, built with the Column API from values, never from text.
 
-Each column is true or false, never null, and keeps the null policy of `contracts.predicate`.
+A column is false where the predicate does not hold; true and null both mean that it does, which is the null policy of
+`contracts.predicate`: whoever uses one says `coalesce(…, true)`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 def condition(predicate: Predicate, plan: Plan) -> Column:
     """The predicate as a column over the aliases of a plan."""
-    return F.coalesce(_CONDITIONS[type(predicate)](predicate, plan), F.lit(True))
+    return _CONDITIONS[type(predicate)](predicate, plan)
 
 
 def _text(name: str, plan: Plan) -> Column:
@@ -38,11 +39,12 @@ def _value(name: str, plan: Plan) -> Column:
 
 
 def _present(it: Present, plan: Plan) -> Column:
-    return _text(it.field, plan).isNotNull()
+    return F.expr(f"{plan.field(it.field).alias} IS NOT NULL")
 
 
 def _typed(it: Typed, plan: Plan) -> Column:
-    return _text(it.field, plan).isNull() | _value(it.field, plan).isNotNull()
+    alias = plan.field(it.field).alias
+    return F.expr(f"{alias} IS NULL OR {value_name(alias)} IS NOT NULL")
 
 
 def _one_of(it: OneOf, plan: Plan) -> Column:
@@ -52,20 +54,25 @@ def _one_of(it: OneOf, plan: Plan) -> Column:
 
 def _within(it: Within, plan: Plan) -> Column:
     field, value = plan.field(it.field), _value(it.field, plan)
-    bounds = []
-    if it.low is not None:
-        low = literal(field, it.low)
-        bounds.append(value > low if it.low_open else value >= low)
-    if it.high is not None:
-        high = literal(field, it.high)
-        bounds.append(value < high if it.high_open else value <= high)
-    return reduce(and_, bounds, F.lit(True))
+    low = literal(field, it.low) if it.low is not None else None
+    high = literal(field, it.high) if it.high is not None else None
+    return _every(
+        [
+            *([value > low if it.low_open else value >= low] if low is not None else []),
+            *([value < high if it.high_open else value <= high] if high is not None else []),
+        ]
+    )
 
 
 def _length(it: Length, plan: Plan) -> Column:
     length = F.length(_text(it.field, plan))
-    low = length >= it.low if it.low is not None else F.lit(True)
-    return low & (length <= it.high) if it.high is not None else low
+    low = [length >= it.low] if it.low is not None else []
+    high = [length <= it.high] if it.high is not None else []
+    return _every(low + high)
+
+
+def _every(conditions: list[Column]) -> Column:
+    return reduce(and_, conditions) if conditions else F.lit(True)
 
 
 def _matches(it: Matches, plan: Plan) -> Column:
@@ -85,7 +92,7 @@ def _not(it: Not, plan: Plan) -> Column:
 
 
 def _all(it: All, plan: Plan) -> Column:
-    return reduce(and_, (condition(each, plan) for each in it.inner), F.lit(True))
+    return _every([F.coalesce(condition(each, plan), F.lit(True)) for each in it.inner])
 
 
 _CONDITIONS: dict[type, Callable[[Any, Plan], Column]] = {

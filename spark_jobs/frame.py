@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from pyspark import StorageLevel
 from pyspark.errors import PySparkException
-from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
 from contracts.check import Metric
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from py4j.java_gateway import JVMView
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
     from contracts.check import Check
     from contracts.plan import Plan
@@ -107,8 +106,8 @@ def narrow(spark: SparkSession, plan: Plan, delivery: Delivery, checks: tuple[Ch
         "malformed",
         *sorted({name for each in values.values() for name in each}),
     ]
-    masks = _masks(list(columns.values()))
-    packed = delivery.frame.select(*map(F.col, kept), *masks).persist(StorageLevel.MEMORY_AND_DISK)
+    judged = delivery.frame.select(*map(F.col, kept), *(column.alias(names[each]) for each, column in columns.items()))
+    packed = judged.selectExpr(*kept, *_masks(len(columns))).persist(StorageLevel.MEMORY_AND_DISK)
     unpacked = [f"m{at // MASK_BITS} & {1 << at % MASK_BITS}L = 0 AS p{at}" for at in range(len(columns))]
     return Narrow(packed, packed.selectExpr("*", *unpacked), names, errors, values)
 
@@ -134,13 +133,11 @@ def census(narrowed: Narrow, delivery: Delivery) -> Census:
     return replace(found, malformed=tuple(_by_reason(bad)))
 
 
-def _masks(columns: list[Column]) -> list[Column]:
+def _masks(predicates: int) -> list[str]:
     """Whole numbers with one bit for each predicate, set where it does not hold: a good row's are all zero."""
-    bits = [
-        F.when(column, F.lit(0)).otherwise(F.lit(1 << at % MASK_BITS)).cast("long") for at, column in enumerate(columns)
-    ]
-    groups = [bits[start : start + MASK_BITS] for start in range(0, len(bits), MASK_BITS)]
-    return [reduce(Column.bitwiseOR, group).alias(f"m{number}") for number, group in enumerate(groups)]
+    bits = [f"IF(coalesce(p{at}, true), 0L, {1 << at % MASK_BITS}L)" for at in range(predicates)]
+    groups = [bits[start : start + MASK_BITS] for start in range(0, predicates, MASK_BITS)]
+    return [f"{' | '.join(group)} AS m{number}" for number, group in enumerate(groups)]
 
 
 def _usable(

@@ -38,6 +38,8 @@ class Delivery:
 
     frame: DataFrame
     columns: Columns
+    header: str | None
+    """The header line as the file has it; None where it has none."""
     sizes: tuple[int, ...]
     """Bytes of each part, which reading must account for."""
 
@@ -60,8 +62,9 @@ def open_delivery(spark: SparkSession, plan: Plan, request: Request) -> Delivery
     frames = [_lines(spark, plan, part.uri, number) for number, part in enumerate(request.parts)]
     grammars = {field.name: GRAMMARS[field.type].pattern for field in plan.fields}
     records = split_records(reduce(DataFrame.union, frames), plan.csv, [grammars.get(name) for name in columns.found])
-    marked = records.withColumn("no_record", _no_record(lines[0] if plan.csv.header else None, len(columns.found)))
-    return Delivery(_named(marked, plan, columns), columns, tuple(part.size for part in request.parts))
+    header = lines[0] if plan.csv.header else None
+    marked = records.withColumn("no_record", _no_record(header, len(columns.found)))
+    return Delivery(_named(marked, plan, columns), columns, header, tuple(part.size for part in request.parts))
 
 
 def _head(part: Part) -> bytes:

@@ -2,8 +2,9 @@
 
 A record is a line (LF or CRLF), or several where the contract allows line breaks in quoted values. It is split at the
 delimiter; quotes are those of RFC 4180: a quoted value begins right after a delimiter, ends right before one, and doubles the
-quotes inside. A line that keeps to none of this is *malformed* and never guessed at. Lines without a quote (nearly all, in files
-that machines write) take the short way: one split.
+quotes inside. A CR elsewhere than before an LF is a line break too: other readers would split there. A line that keeps to none of
+this is *malformed* and never guessed at. Lines without a quote (nearly all, in files that machines write) take the short way:
+one split.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ CHARSETS = {
 """Encodings a contract may declare, with Java's names; in all of them a line feed is the byte 10."""
 
 _PLAIN_DELIMITERS = ",;\t|"
+_PLAIN_QUOTES = "\"'"
 """Characters that no grammar of a typed value uses."""
 
 _NUL = "\x00"
@@ -102,9 +104,9 @@ def _chomped(text: Column) -> Column:
 
 def _is_plain(csv: Csv, patterns: list[str | None]) -> Column:
     """Whether the record matches the grammars of its values joined by delimiters; bytes that are no UTF-8 read as U+FFFD."""
-    if csv.delimiter not in _PLAIN_DELIMITERS:
+    if csv.delimiter not in _PLAIN_DELIMITERS or csv.quote not in _PLAIN_QUOTES:
         return F.lit(False)
-    anything = rf"[^{_literal(csv.delimiter)}{_literal(csv.quote)}\x00\ufffd]*+"
+    anything = rf"[^{_literal(csv.delimiter)}{_literal(csv.quote)}\x00\r\ufffd]*+"
     record = _literal(csv.delimiter).join(anything if each is None else f"(?:{each})?+" for each in patterns)
     return (F.octet_length("value") <= LONGEST_RECORD) & F.col("text").rlike(rf"\A{record}\z")
 
@@ -114,10 +116,12 @@ def _unusable(csv: Csv) -> Column:
     text = F.col("text")
     is_utf_8 = csv.encoding.startswith("utf-8")
     foreign = F.decode(text.cast("binary"), "UTF-8") != text if is_utf_8 else text.contains("\ufffd")
+    broken = text.contains("\r") & ~(F.lit(csv.multi_line) & text.contains(csv.quote))
     return (
         F.when(F.octet_length("value") > LONGEST_RECORD, "too_long")
         .when(text.contains(_NUL), "nul")
         .when(foreign, "encoding")
+        .when(broken, "quotes")
     )
 
 
@@ -128,7 +132,7 @@ def _misquoted(pieces: Column, csv: Csv) -> Column:
     def is_bad(piece: Column, at: Column) -> Column:
         begins = (at == 0) | piece.startswith(csv.delimiter)
         ends = (at == last) | piece.endswith(csv.delimiter)
-        return (at % 2 == 0) & (piece != "") & ~(begins & ends)
+        return (at % 2 == 0) & (piece != "") & (~(begins & ends) | piece.contains("\r"))
 
     return (last % 2 == 1) | F.exists(F.transform(pieces, is_bad), lambda bad: bad)
 

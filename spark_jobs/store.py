@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
@@ -29,6 +30,14 @@ class Store(Protocol):
         """Write an object that must not exist yet, whole or not at all."""
         ...
 
+    def list_parts(self, uri: str) -> list[str]:
+        """Addresses of the non-empty objects that Spark wrote below a folder, in order."""
+        ...
+
+    def sha256(self, uri: str) -> str:
+        """The digest of an object's bytes, in hexadecimal."""
+        ...
+
 
 class Files:
     """`file:` addresses."""
@@ -52,6 +61,16 @@ class Files:
             target.hardlink_to(aside)
         finally:
             aside.unlink()
+
+    def list_parts(self, uri: str) -> list[str]:
+        """See `Store`."""
+        found = sorted(path for path in _path(uri).glob("part-*") if path.stat().st_size)
+        return [f"{uri}/{path.name}" for path in found]
+
+    def sha256(self, uri: str) -> str:
+        """See `Store`."""
+        with _path(uri).open("rb") as file:
+            return file_digest(file, "sha256").hexdigest()
 
 
 class Buckets:
@@ -77,6 +96,21 @@ class Buckets:
         """See `Store`; S3's own condition keeps a second attempt from overwriting the first."""
         bucket, key = _place(uri)
         self._client.put_object(Bucket=bucket, Key=key, Body=content, IfNoneMatch="*", ContentType="application/json")
+
+    def list_parts(self, uri: str) -> list[str]:
+        """See `Store`."""
+        bucket, folder = _place(uri)
+        pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=f"{folder}/part-")
+        found = [each for page in pages for each in page.get("Contents", []) if each["Size"]]
+        return sorted(f"s3://{bucket}/{each['Key']}" for each in found)
+
+    def sha256(self, uri: str) -> str:
+        """See `Store`; the body is read in pieces, whatever its size."""
+        bucket, key = _place(uri)
+        digest = sha256()
+        for piece in self._client.get_object(Bucket=bucket, Key=key)["Body"].iter_chunks(1 << 20):
+            digest.update(piece)
+        return digest.hexdigest()
 
 
 def store_for(uri: str) -> Store:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
-from contracts.types import GRAMMARS, Cast
+from contracts.types import GRAMMARS, Cast, LogicalType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +26,8 @@ SQL_TYPES = {
     Cast.DATE: "DATE",
     Cast.TIMESTAMP: "TIMESTAMP",
 }
+_WHOLE_CLOCK = "00:00:00.000000000"
+"""What a shorter time of day leaves out: spelt whole, times compare as their texts do."""
 
 
 def value_name(alias: str) -> str:
@@ -39,9 +41,8 @@ def typed_value(field: PlanField) -> str:
     The text of a `plain` record was matched already, with those of its neighbours.
     """
     grammar = GRAMMARS[field.type]
-    value = f"try_cast({field.alias} AS {SQL_TYPES[grammar.cast]})"
-    if grammar.cast is Cast.DOUBLE:
-        value = f"nullif(nullif({value}, double('infinity')), double('-infinity'))"
+    written = _WHOLE[field.type](field.alias) if field.type in _WHOLE else field.alias
+    value = f"try_cast({written} AS {SQL_TYPES[grammar.cast]})"
     if grammar.pattern is None:
         return value
     pattern = grammar.pattern.replace("\\", "\\\\")
@@ -50,6 +51,8 @@ def typed_value(field: PlanField) -> str:
 
 def literal(field: PlanField, text: str) -> Column:
     """A constant of a contract as a value of the field's type; ValueError where it is none."""
+    if field.type is LogicalType.TIME:
+        return F.lit(text + _WHOLE_CLOCK[len(text) :])
     return _LITERALS[GRAMMARS[field.type].cast](text)
 
 
@@ -59,9 +62,31 @@ def _whole(text: str) -> Column:
     return F.lit(int(number)) if number == int(number) and abs(number) < _LONG_END else F.lit(number)
 
 
+def _day(text: str) -> Column:
+    """By its text: Java's own dates change the calendar in 1582."""
+    return F.lit(date.fromisoformat(text).isoformat()).cast("date")
+
+
 def _moment(text: str) -> Column:
+    """By its text, as above."""
     moment = datetime.fromisoformat(text)
-    return F.lit(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    return F.lit((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).isoformat()).cast(
+        "timestamp"
+    )
+
+
+def _whole_time(alias: str) -> str:
+    return f"concat({alias}, substr('{_WHOLE_CLOCK}', length({alias}) + 1))"
+
+
+def _whole_moment(alias: str) -> str:
+    """Spark reads an offset only after seconds."""
+    zone = f"substr({alias}, 17, 1) IN ('Z', '+', '-')"
+    return f"IF({zone}, concat(substr({alias}, 1, 16), ':00', substr({alias}, 17)), {alias})"
+
+
+_WHOLE = {LogicalType.TIME: _whole_time, LogicalType.TIMESTAMP: _whole_moment}
+"""How a value's text is spelt whole before it is compared or cast, in SQL made of its alias."""
 
 
 _LONG_END = 2**63
@@ -71,6 +96,6 @@ _LITERALS: dict[Cast, Callable[[str], Column]] = {
     Cast.DOUBLE: lambda text: F.lit(float(text)),
     Cast.DECIMAL: lambda text: F.lit(Decimal(text)),
     Cast.BOOLEAN: lambda text: F.lit(text.lower() == "true"),
-    Cast.DATE: lambda text: F.lit(date.fromisoformat(text)),
+    Cast.DATE: _day,
     Cast.TIMESTAMP: _moment,
 }

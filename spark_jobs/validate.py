@@ -21,14 +21,17 @@ from typing import TYPE_CHECKING
 import pyspark
 
 from contracts.errors import InputError, LakegateError
+from contracts.model import OnReject
+from contracts.outcome import Status
 from contracts.plan import Plan
 from contracts.request import Request
 from contracts.result import Result
-from contracts.verdict import Status, judge
+from contracts.verdict import judge, row_rules
 from spark_jobs.checks import measure
 from spark_jobs.frame import census, narrow
 from spark_jobs.header import UnreadableError
 from spark_jobs.read import open_delivery
+from spark_jobs.rows import count_rejected, split
 from spark_jobs.samples import samples_of
 from spark_jobs.session import start
 from spark_jobs.store import store_for
@@ -112,13 +115,18 @@ def _measured(spark: SparkSession, plan: Plan, request: Request, answer: Result,
         columns=delivery.columns,
         malformed=counted.malformed,
         measurements=measurements,
-        rejected_rows=counted.rows - counted.judged,
     )
     with stopwatch.step("explain"):
+        blamed = row_rules(plan, answer)
+        rejected = count_rejected(plan, narrowed, blamed) if counted.judged else 0
+        answer = replace(answer, rejected_rows=counted.rows - counted.judged + rejected)
         bad = {each.id for each in judge(plan, answer).outcomes if each.status in {Status.FAIL, Status.WARN}}
         failed = tuple(check for check in checks if check.id in bad) if plan.policy.samples else ()
         samples = samples_of(plan, delivery, narrowed, counted, failed)
         explained = tuple(replace(each, samples=samples.get(each.check, ())) for each in measurements)
+    if plan.policy.on_reject is OnReject.ROWS and answer.rejected_rows:
+        with stopwatch.step("split"):
+            answer = replace(answer, shares=split(plan, delivery, narrowed, blamed, request.output_uri))
     narrowed.packed.unpersist()
     return replace(answer, measurements=explained)
 

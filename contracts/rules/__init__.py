@@ -29,6 +29,10 @@ allowedValues           parameter                                DCM table A.3
 custom                  engine, call, args                       DCM `custom`, ODCS and DCS `custom`
 sql                     query (comparison)                       ODCS and DCS `sql`
 text                                                             ODCS and DCS `text`
+foreignKey              (fields), to                             ODCS relationships, DCM FOREIGN_KEY
+serviceLevel            property, value, unit                    ODCS `slaProperties`, DCM `serviceLevelAgreements`
+nested                                                           what is said of the inner parts of a field
+dateFormat              option, value                            what is said of dates in a format of their own
 ======================  =======================================  ====================================================
 
 A DCM rule that names several columns is one `Rule` with several fields: each field gives a check.

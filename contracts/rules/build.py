@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, NoReturn
 
 from contracts.check import NONE, Check, Interval, Metric, Tier, Unit
 from contracts.errors import ContractError, Problem
 from contracts.predicate import OneOf, Within
 from contracts.rules.values import literal, number_of
+from contracts.types import LogicalType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from decimal import Decimal
 
     from contracts.model import Field, Rule
     from contracts.predicate import Predicate
 
     Compile = Callable[[Rule, tuple[Field, ...]], tuple[Check, ...]]
 
+_END = 2**63
 LONGEST_WORDS = 80
 """Characters of contract text that a sentence about a check repeats at most."""
 
@@ -124,7 +126,7 @@ def one_of(rule: Rule, field: Field, values: Iterable[object]) -> OneOf:
     return OneOf(field.name, tuple(value_of(rule, field, value) for value in values if value is not None))
 
 
-def bound(rule: Rule, field: Field, value: object) -> str:
+def _bound(rule: Rule, field: Field, value: object) -> str:
     """A bound on a field, whose type must have an order."""
     if not field.type.ordered:
         refuse(rule, "bound-on-unordered", f"{field.name} is a {field.type.value}, which has no order to bound")
@@ -143,13 +145,15 @@ def within(  # noqa: PLR0913 - two ends, each with its openness
     """The predicate of two bounds, of which at least one is given."""
     if low is None and high is None:
         refuse(rule, "no-argument", f"the rule {rule.kind} needs a bound")
-    return Within(
-        field.name,
-        low=None if low is None else bound(rule, field, low),
-        high=None if high is None else bound(rule, field, high),
-        low_open=low_open,
-        high_open=high_open,
-    )
+    ends = [None if end is None else _bound(rule, field, end) for end in (low, high)]
+    if field.type is LogicalType.INTEGER and not _reaches(*ends):
+        refuse(rule, "bound-out-of-reach", f"no whole number of 64 bits lies within the bounds of {field.name}")
+    return Within(field.name, ends[0], ends[1], low_open, high_open)
+
+
+def _reaches(low: str | None, high: str | None) -> bool:
+    """Whether the ends leave room for 64 bits: engines fold what is never true, and forget about null."""
+    return (low is None or Decimal(low) < _END) and (high is None or Decimal(high) >= -_END)
 
 
 def in_range(rule: Rule, field: Field, predicate: Within) -> Check:

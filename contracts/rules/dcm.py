@@ -46,7 +46,7 @@ def complete(rule: Rule, field: Field) -> Check:
     def tier(tolerance: Decimal | None) -> Tier:
         return Tier(Interval(low=_EXACT.subtract(share, tolerance or Decimal(0))), Present(field.name))
 
-    words = f"at least {_percent(share)} present"
+    words = "present" if share == 1 else f"at least {_percent(share)} present"
     return _tolerant(
         rule, check(rule, (field,), Metric.FAILING_ROWS, accept=tier(None), wanted=words, unit=Unit.SHARE), tier
     )

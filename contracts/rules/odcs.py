@@ -9,8 +9,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from contracts.check import Interval, Metric, Tier, Unit
-from contracts.predicate import All, Length, Matches, Not, OneOf, Present, Within
-from contracts.rules.build import argument, bound, check, items, one_of, refuse, skipped, whole
+from contracts.predicate import All, Length, Matches, Not, OneOf, Present
+from contracts.rules.build import argument, check, items, one_of, refuse, skipped, whole, within
 from contracts.rules.patterns import translate
 from contracts.rules.values import literal
 
@@ -120,8 +120,8 @@ _PARTS: dict[str, Callable[[Rule, Field, object], Predicate]] = {
     "pattern": lambda rule, field, value: Matches(field.name, translate(rule, str(value))),
     "minLength": lambda rule, field, value: Length(field.name, low=whole(rule, value)),
     "maxLength": lambda rule, field, value: Length(field.name, high=whole(rule, value)),
-    "minimum": lambda rule, field, value: Within(field.name, low=bound(rule, field, value)),
-    "maximum": lambda rule, field, value: Within(field.name, high=bound(rule, field, value)),
-    "exclusiveMinimum": lambda rule, field, value: Within(field.name, low=bound(rule, field, value), low_open=True),
-    "exclusiveMaximum": lambda rule, field, value: Within(field.name, high=bound(rule, field, value), high_open=True),
+    "minimum": lambda rule, field, value: within(rule, field, low=value),
+    "maximum": lambda rule, field, value: within(rule, field, high=value),
+    "exclusiveMinimum": lambda rule, field, value: within(rule, field, low=value, low_open=True),
+    "exclusiveMaximum": lambda rule, field, value: within(rule, field, high=value, high_open=True),
 }

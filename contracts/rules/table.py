@@ -43,6 +43,9 @@ RULES: dict[str, Compile] = {
     "sql": unmeasured("SQL rules are not measured by this version"),
     "text": unmeasured("a rule in words has nothing to measure"),
     "foreignKey": unmeasured("references between datasets are not measured by this version"),
+    "serviceLevel": unmeasured("service levels are not measured by this version"),
+    "nested": unmeasured("parts of a value are not measured by this version"),
+    "dateFormat": unmeasured("values in another format of dates than ISO 8601 are not measured by this version"),
 }
 
 

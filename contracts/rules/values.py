@@ -68,9 +68,9 @@ def _exact(text: str) -> str | None:
     written = _numeric(text)
     if written is None:
         return None
-    before, _, after = written.lstrip("-").partition(".")
-    fits = len(before.lstrip("0")) <= DIGITS_BEFORE and len(after.rstrip("0")) <= DIGITS_AFTER
-    return written if fits else None
+    shortest = written.rstrip("0").rstrip(".") if "." in written else written
+    before, _, after = shortest.lstrip("-").partition(".")
+    return shortest if len(before.lstrip("0")) <= DIGITS_BEFORE and len(after) <= DIGITS_AFTER else None
 
 
 def _boolean(text: str) -> str | None:

@@ -16,33 +16,39 @@ if TYPE_CHECKING:
 LOG = "spark.log"
 JAVA_OPTIONS = "-XX:+UseParallelGC -XX:-DontCompileHugeMethods"
 """Spark compiles a plan's checks into one large method; by default Java would only interpret it, ten times slower."""
+QUICK_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-DontCompileHugeMethods"
+"""For deliveries so small that compiling well costs more than it saves."""
+SMALL = 32 << 20
+"""Bytes up to which a delivery is small."""
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 
 
-def use_local_spark(folder: Path, memory: str = "2g", cores: str = "*") -> Path:
+def use_local_spark(folder: Path, size: int, memory: str = "2g") -> Path:
     """Make the next Spark session of this process a local one that writes only below `folder`; its log file is returned.
 
-    SetUpError where Java or a jar is missing.
+    `size` is that of the delivery in bytes: it chooses how Java compiles. SetUpError where Java or a jar is missing.
     """
     log = folder / LOG
     os.environ["JAVA_HOME"] = str(java_home())
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ["SPARK_LOCAL_DIRS"] = str(folder)
-    os.environ["PYSPARK_SUBMIT_ARGS"] = shlex.join([*_arguments(folder, log, memory, cores), "pyspark-shell"])
+    os.environ["PYSPARK_SUBMIT_ARGS"] = shlex.join(
+        [*_arguments(_settings(folder, log, QUICK_OPTIONS if size <= SMALL else JAVA_OPTIONS), memory), "pyspark-shell"]
+    )
     return log
 
 
-def _arguments(folder: Path, log: Path, memory: str, cores: str) -> Iterator[str]:
-    yield from ("--master", f"local[{cores}]", "--driver-memory", memory)
+def _arguments(settings: dict[str, str], memory: str) -> Iterator[str]:
+    yield from ("--master", "local[*]", "--driver-memory", memory)
     yield from ("--driver-class-path", os.pathsep.join(map(str, jars())))
-    for name, value in _settings(folder, log).items():
+    for name, value in settings.items():
         yield from ("--conf", f"{name}={value}")
 
 
-def _settings(folder: Path, log: Path) -> dict[str, str]:
+def _settings(folder: Path, log: Path, java: str) -> dict[str, str]:
     logging = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()} -Dlakegate.log={log.as_posix()}"
     return {
-        "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {logging}",
+        "spark.driver.extraJavaOptions": f"{java} {logging}",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.warehouse.dir": (folder / "warehouse").as_uri(),
         "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",

@@ -9,7 +9,7 @@ from contracts.model import Additional, Csv, Duplicates, Mode, OnReject, Policy,
 from contracts.plan import Plan, PlanField
 from contracts.predicate import All, Length, Matches, MultipleOf, Not, OneOf, Predicate, Present, Typed, Within
 from contracts.request import Part, Request
-from contracts.result import Columns, Malformed, Measured, Measurement, Result, Sample, Unreadable
+from contracts.result import Columns, Malformed, Measured, Measurement, Result, Sample, Shares, Unreadable, Written
 from contracts.types import LogicalType
 
 HOSTILE = st.sampled_from(
@@ -114,6 +114,7 @@ measured = st.builds(
 )
 samples = st.builds(Sample, st.integers(1, 10**12), tuples(texts), st.integers(0, 9))
 measurements = st.builds(Measurement, names, maybe(measured), maybe(measured), maybe(names), tuples(samples))
+written = st.builds(Written, st.sampled_from(["file:///a/b", "s3://bucket/key"]), counts, digests)
 results = st.builds(
     Result,
     workload=workloads,
@@ -133,6 +134,7 @@ results = st.builds(
         )
     ),
     measurements=tuples(measurements, 2),
+    shares=maybe(st.builds(Shares, tuples(written), tuples(written))),
     engines=st.dictionaries(
         names.filter(lambda name: len(name) <= 64), texts.filter(lambda text: len(text) <= 128), max_size=2
     ),

@@ -1,0 +1,60 @@
+"""`lakegate plan`: what a contract compiles to."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - typer reads the annotation
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli import terminal
+from cli.contracts import load, plan_of
+from cli.seen import seen
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from contracts.check import Check
+    from contracts.plan import Plan
+
+
+def plan(
+    file: Annotated[Path, typer.Argument(help="The contract document (ODCS or DCM).", show_default=False)],
+    dataset: Annotated[str | None, typer.Option(help="Which dataset, where the contract has several.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Rule by rule, in words.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The plan as a document (the default).")] = False,
+) -> None:
+    """Print the plan that a contract compiles to: all the job will know of it.
+
+    Example: lakegate plan contracts/examples/orders.odcs.yaml --explain
+    """
+    compiled = plan_of(load(file), dataset)
+    if explain and not as_json:
+        terminal.answers().print(_explained(compiled))
+        terminal.answers().print(f"\n{len(compiled.checks)} checks; plan {compiled.digest}", markup=False)
+    else:
+        terminal.print_json(compiled.to_json())
+
+
+def _explained(compiled: Plan) -> Table:
+    from rich.table import Table  # noqa: PLC0415 - start-up is paid by every command
+    from rich.text import Text  # noqa: PLC0415 - likewise
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in ("rule", "field", "wanted", "measured as", "if broken"):
+        table.add_column(name, overflow="fold")
+    for check in compiled.checks:
+        table.add_row(*(Text(seen(cell)) for cell in _in_words(check)))
+    return table
+
+
+def _in_words(check: Check) -> tuple[str, ...]:
+    broken = (
+        "only named"
+        if check.skip
+        else check.worst.value
+        if check.tolerate is None
+        else f"warn, then {check.worst.value}"
+    )
+    measured = check.skip or check.metric.value.replace("_", " ")
+    return check.rule, ", ".join(check.fields), check.wanted, measured, broken

@@ -1,0 +1,64 @@
+"""Outcomes of what the file itself is, ids `file/…`: readable, not empty, whole records, the declared columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from contracts.model import Additional
+from contracts.outcome import Outcome, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from contracts.plan import Plan
+    from contracts.result import Columns, Result
+
+RECORDS = "file/records"
+"""The outcome that malformed records give; each is a row that can be refused alone."""
+
+_ADDITIONAL = {Additional.ALLOW: Status.PASS, Additional.WARN: Status.WARN, Additional.FORBID: Status.FAIL}
+_MALFORMED = {
+    "fields": "have another number of values than the header",
+    "quotes": "have quotes that do not close or stand inside a value (a value with line breaks needs csv.multiLine: true)",
+    "encoding": "are not valid in the declared encoding (csv.encoding)",
+    "nul": "hold NUL characters",
+    "too_long": "are longer than 1 MiB",
+}
+
+
+def file_outcomes(plan: Plan, result: Result) -> Iterator[Outcome]:
+    """What there is to say of the file itself; nothing, where it is as promised."""
+    if result.unreadable is not None:
+        yield _of_file("readable", Status.FAIL, "a readable file", result.unreadable.message)
+        return
+    if result.rows == 0:
+        status = Status.PASS if plan.policy.allow_empty else Status.FAIL
+        yield _of_file("rows", status, "at least one row", "the delivery holds no rows")
+    if result.malformed:
+        yield _records_outcome(result)
+    if result.columns is not None:
+        yield from _column_outcomes(plan, result.columns)
+
+
+def _records_outcome(result: Result) -> Outcome:
+    message = "; ".join(
+        f"{each.rows:,} {'row' if each.rows == 1 else 'rows'} (first: row {each.first_row:,}) {_MALFORMED[each.reason]}"
+        for each in result.malformed
+    )
+    rows = sum(each.rows for each in result.malformed)
+    return _of_file(
+        RECORDS.removeprefix("file/"), Status.FAIL, "records of the promised shape", message, failing_rows=rows
+    )
+
+
+def _column_outcomes(plan: Plan, columns: Columns) -> Iterator[Outcome]:
+    if columns.reordered:
+        message = "the columns stand in another order than declared; consumers may read by position"
+        yield _of_file("column-order", Status.WARN, "columns in the declared order", message)
+    if columns.extra:
+        message = f"the file has columns the contract does not name: {', '.join(columns.extra)}"
+        yield _of_file("additional-columns", _ADDITIONAL[plan.policy.additional_fields], "declared columns", message)
+
+
+def _of_file(name: str, status: Status, wanted: str, message: str, failing_rows: int | None = None) -> Outcome:
+    return Outcome(f"file/{name}", "file", "file", (), status, wanted, "", failing_rows, message)

@@ -1,0 +1,139 @@
+"""The cases of every kind of rule, as data: a rule, rows of text, and what must be measured and decided.
+
+Read by the reference evaluator's tests and by those of the real engine. A file holds one kind::
+
+    kind: minimum
+    cases:
+      - case: a value below the bound fails its row
+        fields: {a: integer}              # name: type; default {a: string}
+        rule: {value: 3}                  # arguments; fields, comparison, tolerance and severity have keys of their own
+        rows: [["1"], ["3"], [null]]      # null is no value, "" an empty text
+        checks: [{fail: 1/3}]             # status: failing/of (row counts: of; means: number/of; skip: its reason)
+
+A case with `refused: code` in place of `rows` and `checks` is a rule that cannot mean anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from contracts.compile import compile_plan
+from contracts.model import Comparison, Contract, Csv, Dataset, Field, Origin, Rule, Severity, Tolerance
+from contracts.types import LogicalType
+
+if TYPE_CHECKING:
+    from contracts.plan import Plan
+
+FOLDER = Path(__file__).parents[1] / "unit" / "rules" / "cases"
+_OWN_KEYS = {"fields", "tolerance", "severity", "percent", "name"}
+_OPERATOR = "must"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One case of one kind of rule."""
+
+    id: str
+    kind: str
+    contract: Contract
+    rows: tuple[tuple[str | None, ...], ...]
+    checks: tuple[dict[str, Any], ...]
+    refused: str | None = None
+
+    @property
+    def plan(self) -> Plan:
+        """The rule compiled; ContractError where it is one that is refused."""
+        return compile_plan(self.contract, self.contract.datasets[0])
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The columns of the rows."""
+        return tuple(field.name for field in self.contract.datasets[0].fields)
+
+
+@cache
+def cases() -> list[Case]:
+    """Every case of every kind, in the order of their files."""
+    return [case for path in sorted(FOLDER.glob("*.yaml")) for case in _read(path)]
+
+
+def good_cases() -> list[Case]:
+    """The cases that can be measured."""
+    return [case for case in cases() if case.refused is None]
+
+
+def refused_cases() -> list[Case]:
+    """The cases that must not compile."""
+    return [case for case in cases() if case.refused is not None]
+
+
+def rule_of(kind: str, written: dict[str, Any], fields: tuple[str, ...]) -> Rule:
+    """A rule as a reader would build it."""
+    arguments = {key: value for key, value in written.items() if key not in _OWN_KEYS and not key.startswith(_OPERATOR)}
+    tolerance = written.get("tolerance", {})
+    return Rule(
+        id="r",
+        kind=kind,
+        origin=Origin("$.rule", 1),
+        fields=tuple(written.get("fields", fields)),
+        arguments=_decimals(arguments),
+        comparison=_comparison(written),
+        tolerance=Tolerance(*(_decimals(tolerance.get(name)) for name in ("warn", "fail"))),
+        severity=Severity(written.get("severity", "fail")),
+        name=written.get("name"),
+    )
+
+
+def contract_of(fields: dict[str, str], *rules: Rule, csv: Csv | None = None) -> Contract:
+    """A contract of one dataset with these fields and rules."""
+    columns = tuple(Field(name, LogicalType(logical), Origin("$.field")) for name, logical in fields.items())
+    dataset = Dataset("rows", columns, rules, Origin("$"), csv=csv or Csv())
+    return Contract("cases", "1.0.0", "case", (dataset,))
+
+
+def _read(path: Path) -> list[Case]:
+    document = yaml.safe_load(path.read_text())
+    return [_case(path.stem, document["kind"], each) for each in document["cases"]]
+
+
+def _case(stem: str, kind: str, written: dict[str, Any]) -> Case:
+    fields = written.get("fields", {"a": "string"})
+    csv = Csv(multi_line=True) if written.get("multi_line") else None
+    rule = rule_of(kind, written.get("rule", {}), tuple(fields))
+    return Case(
+        id=f"{stem}: {written['case']}",
+        kind=kind,
+        contract=contract_of(fields, rule, csv=csv),
+        rows=tuple(map(tuple, written.get("rows", []))),
+        checks=tuple(written.get("checks", [])),
+        refused=written.get("refused"),
+    )
+
+
+def _comparison(written: dict[str, Any]) -> Comparison | None:
+    for key, value in written.items():
+        if key.startswith(_OPERATOR):
+            operands = value if isinstance(value, list) else [value]
+            return Comparison(key, tuple(map(_decimals, operands)), written.get("percent", False))
+    return None
+
+
+def _decimals(value: Any) -> Any:
+    """Numbers of YAML as readers give them: exact."""
+    match value:
+        case bool():
+            return value
+        case int() | float():
+            return Decimal(str(value))
+        case list():
+            return [_decimals(each) for each in value]
+        case dict():
+            return {key: _decimals(each) for key, each in value.items()}
+        case _:
+            return value

@@ -1,0 +1,126 @@
+"""The tables of docs/types.md and docs/rules.md, made from the code and from the cases.
+
+`python -m tests.reference.tables` writes them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from contracts.check import Metric
+from contracts.predicate import All, Not, Predicate
+from contracts.rules.expectations import EXPECTATIONS
+from contracts.rules.table import RULES
+from contracts.types import GRAMMARS
+from tests.reference.cases import good_cases
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from contracts.check import Check
+    from tests.reference.cases import Case
+
+DOCS = Path(__file__).parents[2] / "docs"
+OVER = {
+    Metric.FAILING_ROWS: "all rows",
+    Metric.DUPLICATE_ROWS: "all rows; keys without a null are compared",
+    Metric.ROW_COUNT: "all rows",
+    Metric.DISTINCT_SHARE: "non-null values",
+    Metric.MEAN: "non-null values",
+    Metric.DEVIATION: "non-null values",
+}
+
+
+def types_table() -> str:
+    """Type, grammar in words, pattern, and the type it is cast to."""
+    rows = [
+        (
+            f"`{logical.value}`",
+            grammar.words,
+            f"`{grammar.pattern.replace('|', '¦')}`" if grammar.pattern else "",
+            grammar.cast.value,
+        )
+        for logical, grammar in GRAMMARS.items()
+    ]
+    return _table(("type", "a value is", "pattern of the whole text (¦ stands for the bar)", "cast to"), rows)
+
+
+def rules_table() -> str:
+    """Kind, what is measured, the predicate of a row, and what the number is taken over."""
+    return _table(_COLUMNS, [(f"`{kind}`", *_described(_of_kind(kind))) for kind in RULES if kind != "custom"])
+
+
+def expectations_table() -> str:
+    """The same of each expectation."""
+    return _table(_COLUMNS, [(f"`{call}`", *_described(_of_call(call))) for call in EXPECTATIONS])
+
+
+def write() -> None:
+    """Put the tables into their documents, between their marks."""
+    for name, table in TABLES.items():
+        path = DOCS / name.partition("#")[0]
+        text = path.read_text()
+        mark = f"<!-- {name} -->"
+        path.write_text(text.replace(mark + between(text, name), f"{mark}\n{table}\n"))
+
+
+def between(text: str, name: str) -> str:
+    """The part of a document that a table's marks enclose."""
+    return text.partition(f"<!-- {name} -->")[2].partition("<!-- end -->")[0]
+
+
+_COLUMNS = ("rule", "measures", "a row must be", "taken over")
+
+
+def _of_kind(kind: str) -> list[Case]:
+    return [case for case in good_cases() if case.kind == kind]
+
+
+def _of_call(call: str) -> list[Case]:
+    return [case for case in good_cases() if call == case.contract.datasets[0].rules[0].arguments.get("call")]
+
+
+def _described(cases: Iterable[Case]) -> tuple[str, str, str]:
+    checks = [check for case in cases for check in case.plan.checks]
+    measured = [check for check in checks if check.skip is None]
+    if not measured:
+        return "named only", "", checks[0].skip or ""
+    return (
+        _listed(f"{check.metric.value.replace('_', ' ')} ({check.unit.value})" for check in measured),
+        _listed(_shape(check.accept.predicate) for check in measured if check.accept.predicate),
+        _listed(map(_over, measured)),
+    )
+
+
+def _over(check: Check) -> str:
+    return "with `mostly` non-null values" if check.of_present else OVER[check.metric]
+
+
+def _shape(predicate: Predicate) -> str:
+    match predicate:
+        case Not(inner):
+            return f"not {_shape(inner)}"
+        case All(inner):
+            return "all of the given conditions" if inner else ""
+        case _:
+            return predicate.kind.replace("_", " ")
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(words))
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+TABLES = {
+    "types.md#types": types_table(),
+    "rules.md#rules": rules_table(),
+    "rules.md#expectations": expectations_table(),
+}
+
+if __name__ == "__main__":
+    write()

@@ -1,0 +1,69 @@
+"""One Spark session for all tests of this folder, and deliveries put before the gate through the job's own entry."""
+
+from __future__ import annotations
+
+import gc
+import os
+import warnings
+from typing import TYPE_CHECKING
+
+import pytest
+
+from infra.local.spark import use_local_spark
+from tests.spark.delivery import Judged, judge_delivery
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import SparkSession
+
+    from contracts.plan import Plan
+
+
+OTHERS_WARNINGS = (
+    "ignore:distutils Version classes:DeprecationWarning",  # PySpark asks Arrow's version with the old classes
+    "ignore:unclosed <socket:ResourceWarning",  # PySpark and py4j leave their loopback sockets to the collector
+    "ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning",  # the same, seen by pytest
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Warnings are errors here too, but for those of PySpark itself."""
+    for item in items:
+        if item.get_closest_marker("spark"):
+            for warning in OTHERS_WARNINGS:
+                item.add_marker(pytest.mark.filterwarnings(warning))
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """The session of the job, on this machine, with the quick compiler: every delivery here is small."""
+    use_local_spark(tmp_path_factory.mktemp("spark"), size=0, memory="1g")
+    from spark_jobs.session import start  # noqa: PLC0415 - reads the settings made above
+
+    session = start()
+    yield session
+    session.stop()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
+
+
+@pytest.fixture(scope="session")
+def judge_files(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Judged]:
+    """Judge the bytes of one or several objects as one delivery; the session's memory is given back after each."""
+
+    def judged(plan: Plan, *objects: bytes) -> Judged:
+        found = judge_delivery(plan, tmp_path_factory.mktemp("delivery"), *objects)
+        spark.catalog.clearCache()
+        return found
+
+    return judged
+
+
+@pytest.fixture
+def environment_of_a_process(spark: SparkSession) -> dict[str, str]:
+    """What a process of its own needs to start the same Spark as this session."""
+    assert spark.version
+
+    return dict(os.environ)

@@ -1,0 +1,87 @@
+"""Deliveries and small plans for the tests of the job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from contracts.compile import compile_plan
+from contracts.model import Contract, Csv, Dataset, Field, Origin, Policy, Rule
+from contracts.request import Part, Request
+from contracts.types import LogicalType
+from contracts.verdict import Judgement, Status, Verdict, judge
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from contracts.plan import Plan
+    from contracts.result import Result
+
+JUDGED_AT = "2026-01-02T03:04:05+00:00"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What the job answered, and what the verdict made of it."""
+
+    result: Result
+    judgement: Judgement
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.judgement.verdict
+
+    @property
+    def reasons(self) -> str:
+        """All reasons, one a line."""
+        return "\n".join(f"{each.id}: {each.message}" for each in self.judgement.reasons)
+
+    def statuses(self) -> dict[str, Status]:
+        return {each.id: each.status for each in self.judgement.outcomes}
+
+
+def plan_of(fields: dict[str, str], *rules: Rule, csv: Csv | None = None, policy: Policy | None = None) -> Plan:
+    """A plan that checks each field's type and the given rules."""
+    columns = tuple(Field(name, LogicalType(logical), Origin("$.field")) for name, logical in fields.items())
+    types = tuple(Rule(f"type-{at}", "type", Origin("$.field"), (name,)) for at, name in enumerate(fields))
+    dataset = Dataset("rows", columns, types + rules, Origin("$"), policy or Policy(), csv or Csv())
+    return compile_plan(Contract("spark-tests", "1.0.0", "test", (dataset,)), dataset)
+
+
+def rule(kind: str, *fields: str, **arguments: object) -> Rule:
+    """A rule as a reader would build it, its kind as its id."""
+    return Rule(kind, kind, Origin("$.rule"), fields, arguments)
+
+
+def with_classification(plan: Plan, **classifications: str) -> Plan:
+    """The plan with some of its fields classified."""
+    fields = [replace(each, classification=classifications.get(each.name)) for each in plan.fields]
+    return replace(plan, fields=tuple(fields))
+
+
+def request_for(plan: Plan, folder: Path, *objects: bytes) -> Request:
+    """A request for these objects, staged in a folder as intake stages them."""
+    parts = []
+    for number, content in enumerate(objects):
+        path = folder / "staging" / f"part-{number:05d}"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+        parts.append(Part(path.as_uri(), len(content)))
+    return Request(
+        workload="0" * 64,
+        attempt=1,
+        plan_uri=(folder / "plan.json").as_uri(),
+        plan_digest=plan.digest,
+        source_version="v1",
+        parts=tuple(parts),
+        judged_at=JUDGED_AT,
+        output_uri=(folder / "out").as_uri(),
+    )
+
+
+def judge_delivery(plan: Plan, folder: Path, *objects: bytes) -> Judged:
+    """Measure objects by the job's own entry in this process, and judge what it answers."""
+    from spark_jobs.validate import validate  # noqa: PLC0415 - Spark's settings must be made first
+
+    result = validate(request_for(plan, folder, *objects), plan)
+    return Judged(result, judge(plan, result))

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts.check import EPSILON, NONE, Interval, Metric
+from tests.reference.sampling import sampled
+from tests.reference.strategies import intervals
+
+ONE, FIVE = Decimal(1), Decimal(5)
+
+
+@pytest.mark.parametrize(
+    ("interval", "good", "bad"),
+    [
+        (Interval(ONE, FIVE), (1, 3, 5), (0, 6)),
+        (Interval(ONE, FIVE, low_open=True, high_open=True), (2, 4), (1, 5)),
+        (Interval(ONE, FIVE, outside=True), (0, 6), (1, 3, 5)),
+        (Interval(low=ONE), (1, 10**30), (0, -1)),
+        (Interval(high=ONE), (1, -(10**30)), (2,)),
+        (Interval(), (0, -1, 1), ()),
+        (Interval(ONE, ONE), (1,), (0, 2)),
+        (Interval(ONE, ONE, outside=True), (0, 2), (1,)),
+        (NONE, (0,), (1,)),
+    ],
+)
+def test_an_interval_holds_its_good_numbers(interval: Interval, good: tuple[int, ...], bad: tuple[int, ...]) -> None:
+    """Bounds belong to the interval unless they are open; outside turns it round."""
+    assert [True] * len(good) == [interval.holds(Fraction(number)) for number in good]
+    assert [False] * len(bad) == [interval.holds(Fraction(number)) for number in bad]
+
+
+def test_bounds_are_exact() -> None:
+    """A share that is a hair below its bound does not hold."""
+    assert Interval(low=Decimal("0.95")).holds(Fraction(95, 100))
+    assert not Interval(low=Decimal("0.95")).holds(Fraction(95, 100) - Fraction(1, 10**30))
+
+
+@pytest.mark.parametrize("bound", [Decimal(2), Decimal(-2)])
+def test_an_epsilon_widens_each_bound_by_that_share_of_itself(bound: Decimal) -> None:
+    """Aggregates of floating point may miss a bound by their rounding, and by no more."""
+    edge = Fraction(2) * (1 + EPSILON)
+    beyond = edge + Fraction(1, 10**12)
+    exact = Interval(bound, bound)
+    sign = 1 if bound > 0 else -1
+
+    assert exact.holds(sign * edge, EPSILON)
+    assert not exact.holds(sign * beyond, EPSILON)
+    assert not exact.holds(sign * edge)
+
+
+@pytest.mark.parametrize(
+    ("interval", "words"),
+    [
+        (Interval(ONE, ONE), "exactly 1"),
+        (Interval(ONE, ONE, outside=True), "not 1"),
+        (Interval(ONE, FIVE), "at least 1 and at most 5"),
+        (Interval(ONE, FIVE, outside=True), "outside at least 1 and at most 5"),
+        (Interval(low=ONE, low_open=True), "more than 1"),
+        (Interval(high=FIVE, high_open=True), "less than 5"),
+        (Interval(high=Decimal("1E+3")), "at most 1000"),
+        (Interval(), "anything"),
+    ],
+)
+def test_an_interval_reads_as_words(interval: Interval, words: str) -> None:
+    """People read `at least 1 and at most 5`, without exponents."""
+    assert words == str(interval)
+
+
+@sampled(50, 2000)
+@given(intervals, st.fractions())
+def test_outside_is_the_other_half(interval: Interval, number: Fraction) -> None:
+    """Every number is either inside an interval or outside of it."""
+    turned = Interval(interval.low, interval.high, interval.low_open, interval.high_open, not interval.outside)
+
+    assert interval.holds(number) is not turned.holds(number)
+
+
+def test_only_aggregates_of_floating_point_are_floating() -> None:
+    """Counts decide exactly; mean and deviation alone get an epsilon."""
+    assert {Metric.MEAN, Metric.DEVIATION} == {metric for metric in Metric if metric.floating}

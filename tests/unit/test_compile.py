@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from contracts.compile import compile_plan
+from contracts.errors import ContractError
+from contracts.formats import read
+from contracts.model import Contract, Csv, Dataset, Field, Mode, Origin, Policy, Rule, Severity, Tolerance
+from contracts.plan import Plan
+from contracts.types import LogicalType
+from tests.reference.cases import contract_of, rule_of
+
+EXAMPLES = Path(__file__).parents[2] / "contracts" / "examples"
+
+
+def plan_of(fields: dict[str, str], *rules: Rule) -> Plan:
+    contract = contract_of(fields, *rules)
+    return compile_plan(contract, contract.datasets[0])
+
+
+def rule(kind: str, fields: tuple[str, ...] = ("a",), identity: str = "r", **written: object) -> Rule:
+    built = rule_of(kind, written, fields)
+    return Rule(identity, kind, Origin(f"$.{identity}", 7), fields, built.arguments, built.comparison, built.tolerance)
+
+
+def test_the_weather_contract_of_the_thesis_gives_its_46_checks() -> None:
+    """The ten quality rules of Appendix A become 46 checks, beside those of types, constraints and service levels."""
+    contract = read((EXAMPLES / "weather.dcm.yaml").read_bytes())
+    plan = compile_plan(contract, contract.datasets[0])
+    quality = ("distinct", "complete", "min", "max", "allowedValues", "custom")
+    counted = Counter(check.kind for check in plan.checks)
+
+    assert {kind: counted[kind] for kind in quality} == {
+        "distinct": 1,
+        "complete": 27,
+        "min": 11,
+        "max": 4,
+        "allowedValues": 1,
+        "custom": 2,
+    }
+    assert sum(counted[kind] for kind in quality) == 46
+    assert {kind: counted[kind] for kind in counted if kind not in quality} == {
+        "type": 27,
+        "primaryKey": 2,
+        "required": 2,
+        "serviceLevel": 3,
+    }
+    assert {"serviceLevel"} == {check.kind for check in plan.checks if check.skip}
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.name)
+def test_the_plans_of_our_examples_fit_their_schema(path: Path) -> None:
+    """Every example compiles to a plan that survives its document, with checks whose ids differ."""
+    contract = read(path.read_bytes())
+    for dataset in contract.datasets:
+        plan = compile_plan(contract, dataset)
+
+        assert plan == Plan.from_json(plan.to_json())
+        assert len(plan.checks) == len({check.id for check in plan.checks})
+
+
+def test_no_rule_vanishes() -> None:
+    """Every rule of a dataset has at least one check, in the order of the document."""
+    rules = [rule(kind, identity=kind) for kind in ("type", "sql", "required", "text", "horoscope", "foreignKey")]
+    plan = plan_of({"a": "string"}, *rules)
+
+    assert [each.id for each in rules] == [check.rule for check in plan.checks]
+
+
+def test_check_ids_name_rule_and_field() -> None:
+    """A check's id is its rule's with the field's path; of the whole dataset, the rule's alone; of a key, all its fields."""
+    plan = plan_of(
+        {"a": "string", "b": "string"},
+        rule("required", ("a", "b"), "present"),
+        rule("size", (), "many", parameter=3),
+        rule("primaryKey", ("a", "b"), "key"),
+    )
+
+    assert [check.id for check in plan.checks] == [
+        "present/a",
+        "present/b",
+        "many",
+        "key:required/a",
+        "key:required/b",
+        "key/a+b",
+    ]
+
+
+def test_rules_that_share_an_id_give_checks_that_do_not() -> None:
+    """Where a document uses one id twice for one field, results can still be told apart."""
+    plan = plan_of({"a": "string"}, rule("required"), rule("unique"), rule("type"))
+
+    assert [check.id for check in plan.checks] == ["r/a", "r/a~2", "r/a~3"]
+
+
+def test_all_problems_are_told_at_once() -> None:
+    """Rules that cannot mean anything are all named, each with its code, its place and its line."""
+    with pytest.raises(ContractError) as refusal:
+        plan_of(
+            {"a": "string"},
+            rule("min", identity="one"),
+            rule("required", ("z",), "two"),
+            rule("pattern", identity="three"),
+        )
+
+    assert [(each.code, each.path, each.line) for each in refusal.value.problems] == [
+        ("no-argument", "$.one", 7),
+        ("unknown-column", "$.two", 7),
+        ("no-argument", "$.three", 7),
+    ]
+
+
+def test_names_of_the_contract_stay_out_of_the_aliases() -> None:
+    """Columns get generated aliases in their order, whatever they are called."""
+    plan = plan_of({"`; drop": "string", "ünïcode": "integer", "a b": "date"})
+
+    assert [(each.name, each.alias) for each in plan.fields] == [("`; drop", "c0"), ("ünïcode", "c1"), ("a b", "c2")]
+
+
+def test_a_plan_carries_how_to_read_and_how_to_treat_a_delivery() -> None:
+    """Policy, CSV dialect, identity and classification go into the plan as they stand in the contract."""
+    field = Field("a", LogicalType.STRING, Origin("$"), classification="public")
+    dataset = Dataset("d", (field,), (), Origin("$"), Policy(mode=Mode.OBSERVE), Csv(delimiter=";"))
+    plan = compile_plan(Contract("c", "2.1.0", "DCM 0.1.3", (dataset,)), dataset)
+
+    assert (
+        plan.contract,
+        plan.contract_version,
+        plan.dataset,
+        plan.policy.mode,
+        plan.csv.delimiter,
+    ) == ("c", "2.1.0", "d", Mode.OBSERVE, ";")
+    assert plan.field("a").public
+
+
+def test_the_same_contract_compiles_to_the_same_plan() -> None:
+    """A plan's digest is a function of the contract alone."""
+    rules = (rule("required"), rule("enum", values=["x", "y"]))
+
+    assert plan_of({"a": "string"}, *rules).digest == plan_of({"a": "string"}, *rules).digest
+
+
+def test_bounds_with_tolerances_are_exact() -> None:
+    """Relaxed bounds are decimal arithmetic: no digit of a tolerance is lost or invented."""
+    written = Rule(
+        "r",
+        "max",
+        Origin("$"),
+        ("a",),
+        {"parameter": Decimal("0.1")},
+        tolerance=Tolerance(Decimal("0.2"), Decimal("0.3")),
+    )
+    check = plan_of({"a": "decimal"}, written).checks[0]
+
+    assert check.tolerate is not None
+    assert tuple(tier.predicate.high for tier in (check.accept, check.tolerate)) == ("0.12", "0.13")  # type: ignore[union-attr] - both are ranges
+
+
+def test_a_warning_tolerance_alone_never_fails() -> None:
+    """Only `warn` given: the worst is a warning, and there is no second line to cross."""
+    check = plan_of({"a": "string"}, rule("complete", parameter=1, tolerance={"warn": 0.1})).checks[0]
+
+    assert (check.worst, check.tolerate) == (Severity.WARN, None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "logical", "written", "expected"),
+    [
+        ("type", "date", {}, "a calendar date as YYYY-MM-DD"),
+        ("required", "string", {}, "present"),
+        ("unique", "string", {}, "unique"),
+        ("enum", "string", {"values": ["SP", "RJ"]}, "one of SP, RJ"),
+        ("enum", "string", {"values": ["x" * 50, "y" * 50]}, f"one of {'x' * 50}, {'y' * 27}…"),
+        ("pattern", "string", {"pattern": "^a$"}, "matching ^a$"),
+        ("minLength", "string", {"value": 2}, "at least 2 characters"),
+        ("maximum", "number", {"value": 100}, "at most 100"),
+        ("minimum", "number", {"value": 0, "exclusive": True}, "more than 0"),
+        ("maximum", "integer", {"value": 9, "exclusive": True}, "less than 9"),
+        ("multipleOf", "number", {"value": 0.01}, "a multiple of 0.01"),
+        ("format", "string", {"value": "UUID"}, "a UUID"),
+        ("rowCount", "string", {"mustBeBetween": [1, 5]}, "at least 1 and at most 5 rows"),
+        ("nullValues", "string", {"mustBe": 0}, "no null rows"),
+        ("nullValues", "string", {"mustBeLessThan": 5, "percent": True}, "less than 5 % null"),
+        ("duplicateValues", "string", {"mustBe": 0}, "no duplicates"),
+        ("complete", "string", {"parameter": 0.95}, "at least 95 % present"),
+        ("complete", "string", {"parameter": 1}, "present"),
+        ("distinct", "string", {"tolerance": {"fail": 0.1}}, "all values distinct (tolerance: fail 0.1)"),
+        (
+            "size",
+            "string",
+            {"parameter": 100, "tolerance": {"warn": 0.1, "fail": 0.2}},
+            "100 rows (tolerance: warn 0.1 and fail 0.2)",
+        ),
+        ("min", "number", {"parameter": 0}, "at least 0"),
+        ("mean", "number", {"parameter": 2.5}, "a mean of 2.5"),
+        ("stdev", "number", {"parameter": 2}, "a standard deviation of 2"),
+        ("text", "string", {"name": "be nice"}, "text"),
+    ],
+)
+def test_what_is_wanted_reads_as_words(kind: str, logical: str, written: dict[str, object], expected: str) -> None:
+    """Every check says in words what it wants, short enough for a table."""
+    assert expected == plan_of({"a": logical}, rule(kind, **written)).checks[0].wanted
+
+
+def test_mostly_is_said_in_percent() -> None:
+    """A share of values is shown as a percentage without idle digits."""
+    call = {"engine": "gx", "call": "expect_column_values_to_be_unique", "args": {"mostly": 0.95}}
+
+    assert plan_of({"a": "string"}, rule("custom", **call)).checks[0].wanted == "unique, in at least 95 %"
