@@ -18,7 +18,7 @@ from contracts.formats import examine, read
 from contracts.nodes import Node
 
 EXAMPLES = Path(__file__).parents[3] / "contracts/examples"
-FULL = 100_000 if os.environ.get("LAKEGATE_FULL") else 150
+FULL = 100_000 if os.environ.get("LAKEGATE_FULL") else 40
 SMALL = """
 apiVersion: v3.1.0
 kind: DataContract
