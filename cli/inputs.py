@@ -50,7 +50,7 @@ def sources(names: list[str]) -> Iterator[Source]:
 
 def _is_folder(name: str) -> bool:
     try:
-        return Path(name).is_dir()
+        return bool(name) and Path(name).is_dir()
     except (OSError, ValueError):
         return False
 

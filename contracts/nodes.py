@@ -105,11 +105,6 @@ class Place:
         return {key: self[key] for key in keys}
 
     @property
-    def has_scalar(self) -> bool:
-        """Whether a scalar stands here, be it null."""
-        return self.node is not None and not isinstance(self.node.content, tuple | Mapping)
-
-    @property
     def scalar(self) -> Scalar:
         """The value of a scalar; None where there is none."""
         content = self.node.content if self.node is not None else None

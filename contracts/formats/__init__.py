@@ -8,8 +8,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from contracts.document import Document, parse
 from contracts.errors import ContractError, Problem
@@ -44,24 +45,28 @@ class Format:
     name: str
     key: str
     versions: tuple[str, ...]
-    read: Callable[[Document, Notes], Contract]
+    read: Callable[[Document, Notes, Mapping[str, str]], Contract]
 
 
 KIND = "DataContract"
+NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 FORMATS = (
     Format("ODCS", "apiVersion", odcs.VERSIONS, odcs.read),
     Format("DCM", "specVersion", dcm.VERSIONS, dcm.read),
 )
 
 
-def examine(text: bytes) -> Examined:
-    """What is to be said about a document: syntax, the schema of its version, and its meaning, all at once."""
+def examine(text: bytes, variables: Mapping[str, str] = NO_VARIABLES) -> Examined:
+    """What is to be said about a document: syntax, the schema of its version, and its meaning, all at once.
+
+    `variables` are the values of `${NAME}` in documents of a version that knows them.
+    """
     try:
         document = parse(text)
     except ContractError as error:
         return Examined(error.problems, ())
     notes = Notes()
-    contract = _read(document, notes)
+    contract = _read(document, notes, variables)
     if contract is not None:
         errors, warnings = lint(contract, document, notes.errors)
         notes.errors.extend(errors)
@@ -69,15 +74,15 @@ def examine(text: bytes) -> Examined:
     return Examined(_in_order(notes.errors), _in_order(notes.warnings), document.lines, contract)
 
 
-def read(text: bytes) -> Contract:
+def read(text: bytes, variables: Mapping[str, str] = NO_VARIABLES) -> Contract:
     """The contract in a document; ContractError with every error at once."""
-    examined = examine(text)
+    examined = examine(text, variables)
     if examined.contract is None or examined.errors:
         raise ContractError(examined.errors)
     return examined.contract
 
 
-def _read(document: Document, notes: Notes) -> Contract | None:
+def _read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Contract | None:
     kind = document.top["kind"].text or KIND
     found = next((each for each in FORMATS if document.top[each.key].present), None)
     if found is None or KIND.casefold() not in kind.casefold().replace(" ", ""):
@@ -92,7 +97,7 @@ def _read(document: Document, notes: Notes) -> Contract | None:
         message = f"{found.name} {shown(version.written)} is not known; known versions are {listed(found.versions)}."
         notes.error("unknown-version", version, message)
         return None
-    return found.read(document, notes)
+    return found.read(document, notes, variables)
 
 
 def _in_order(problems: list[Problem]) -> tuple[Problem, ...]:

@@ -115,21 +115,27 @@ def _distinct(error: Breach, _root: Mapping[str, Any]) -> Iterator[Sentence]:
 
 
 def _alternatives(error: Breach, root: Mapping[str, Any]) -> Iterator[Sentence]:
-    """The errors of the alternative that got furthest; or which keys exclude each other."""
+    """The errors of the alternative that got furthest; where several hold, the keys that exclude each other."""
+    if not error.context:
+        yield from _several(error, root)
+        return
     missing = {key for each in error.context if each.validator == "required" for key in each.validator_value}
-    deepest = max((len(each.path) for each in error.context), default=0)
-    several = (
-        [key for key in error.instance if key in set(_named(error.schema, root, DEEP))] if not error.context else []
-    )
-    if several:
-        yield "several-forms", _at(error), f"Keep only one of {listed(several)}."
-    elif not deepest and missing:
+    deepest = max(len(each.path) for each in error.context)
+    if missing and not deepest:
         yield "no-form", _at(error), f"Exactly one of {listed(sorted(missing))} is needed: add it."
-    elif not error.context:
-        yield from _other(error, root)
+        return
     for each in error.context:
-        if deepest == len(each.path) and (deepest or not missing):
+        if deepest == len(each.path):
             yield from sentences(each, root)
+
+
+def _several(error: Breach, root: Mapping[str, Any]) -> Iterator[Sentence]:
+    known = set(_named(error.schema, root, DEEP))
+    several = [key for key in error.instance if key in known] if isinstance(error.instance, dict) else []
+    if len(several) > 1:
+        yield "several-forms", _at(error), f"Keep only one of {listed(several)}."
+    else:
+        yield from _other(error, root)
 
 
 def _other(error: Breach, _root: Mapping[str, Any]) -> Iterator[Sentence]:

@@ -19,7 +19,7 @@ from contracts.types import LogicalType
 from contracts.words import did_you_mean, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from contracts.document import Document
     from contracts.formats.notes import Notes
@@ -47,8 +47,9 @@ CONSTRAINTS = {"NOT_NULL": "required", "UNIQUE": "unique", "FOREIGN_KEY": "forei
 PRIMARY_KEY = "PRIMARY_KEY"
 
 
-def read(document: Document, notes: Notes) -> Contract:
-    """The contract of a document, as far as it can be read; what is wrong with it is noted."""
+def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Contract:
+    """The contract of a document, as far as it can be read; what is wrong with it is noted. DCM knows no variables."""
+    del variables
     top = document.top
     notes.errors.extend(breaches(document, "dcm-0.1.3"))
     strict = breaches(document, "dcm-0.1.3-appendix-b")

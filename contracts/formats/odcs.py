@@ -7,15 +7,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from contracts.formats.extension import Extension
-from contracts.formats.odcs_properties import Property, read_property, read_relationship
+from contracts.formats.odcs_properties import Property, is_column, read_property, read_relationship
 from contracts.formats.odcs_quality import quality_rules
 from contracts.formats.schemas import breaches
 from contracts.formats.service_levels import element_rules
 from contracts.formats.values import rule_id
+from contracts.formats.variables import resolved
 from contracts.model import Contract, Dataset, Rule, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from contracts.document import Document
     from contracts.formats.notes import Notes
@@ -26,15 +27,19 @@ SCHEMAS = {
     "v3.0.1": "official/odcs-3.0.2",
     "v3.0.2": "official/odcs-3.0.2",
     "v3.1.0": "official/odcs-3.1.0",
+    "v3.2.0": "official/odcs-3.2.0",
 }
+WITH_VARIABLES = ("v3.2.0",)
 VERSIONS = tuple(SCHEMAS)
 EXTENSION = "lakegate"
 
 
-def read(document: Document, notes: Notes) -> Contract:
+def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Contract:
     """The contract of a document, as far as it can be read; what is wrong with it is noted."""
+    version = document.top["apiVersion"].written
+    if version in WITH_VARIABLES:
+        document = resolved(document, variables, notes)
     top = document.top
-    version = top["apiVersion"].written
     notes.errors.extend(breaches(document, SCHEMAS[version]))
     return Contract(
         id=top["id"].text or "",
@@ -49,7 +54,8 @@ def read(document: Document, notes: Notes) -> Contract:
 def _dataset(place: Place, top: Place, notes: Notes) -> Dataset:
     name, ordinals = place["name"].text or "", Counter[str]()
     extension = Extension([*_extensions(top), *_extensions(place)], notes)
-    properties = [read_property(each, ordinals, notes) for each in place["properties"].items]
+    columns = [each for each in place["properties"].items if is_column(each, notes)]
+    properties = [read_property(each, ordinals, notes) for each in columns]
     rules = [
         *(rule for each in properties for rule in each.rules),
         *_primary_key(properties, ordinals),

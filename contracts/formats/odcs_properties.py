@@ -37,6 +37,7 @@ PHYSICAL = {
     "time": LogicalType.TIME,
 }
 """What a physical type means where no logical one is given."""
+COLUMN = "column"
 LAST = 1 << 30
 UTC = ("UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT")
 
@@ -50,6 +51,16 @@ class Property:
     key_position: int | None
     """Its place in the primary key; None where it is no part of it."""
     key_origin: Origin
+
+
+def is_column(place: Place, notes: Notes) -> bool:
+    """Whether a property is delivered; measures and dimensions (ODCS 3.2) are computed by those who read."""
+    role = place["semanticType"].text or COLUMN
+    if role != COLUMN:
+        notes.warning(
+            "not-a-column", place["semanticType"], f"A {role} is computed, not delivered: it is not measured."
+        )
+    return role == COLUMN
 
 
 def read_property(place: Place, ordinals: Counter[str], notes: Notes) -> Property:
@@ -101,6 +112,8 @@ def _rules(
         options, logical or LogicalType.STRING, readable=_readable(place, logical)
     ):
         yield rule(kind, at, arguments)
+    if place["enum"].items:
+        yield rule("enum", place["enum"], {"values": tuple(each["value"].written for each in place["enum"].items)})
     for each in place["relationships"].items:
         yield rule("foreignKey", each, {"to": each["to"].text or ""})
     yield from quality_rules(place, path, path, ordinals, notes)
@@ -116,8 +129,7 @@ def _nested(place: Place, path: str, ordinals: Counter[str], notes: Notes) -> It
     """What is said about inner parts: named at the field they belong to."""
     if place["logicalType"].text in NESTED:
         yield Rule(rule_id(ordinals, path, NESTED_KIND), NESTED_KIND, place["logicalType"].origin, (path,))
-    inner = [(f"{path}.{each['name'].text or ''}", each) for each in place["properties"].items]
-    for inner_path, each in [*inner, *([(f"{path}[]", place["items"])] if place["items"].entries else [])]:
+    for inner_path, each in _inner(place, path):
         for rule in _rules(each, inner_path, _logical(each), ordinals, notes):
             words = f"{rule.kind} of {inner_path}"
             yield (
@@ -125,6 +137,15 @@ def _nested(place: Place, path: str, ordinals: Counter[str], notes: Notes) -> It
                 if rule.kind != NESTED_KIND
                 else replace(rule, fields=(path,), name=rule.name or words)
             )
+
+
+def _inner(place: Place, path: str) -> Iterator[tuple[str, Place]]:
+    """The inner parts of a property: of a record, of an array's items, of a map's keys and values."""
+    for each in place["properties"].items:
+        yield f"{path}.{each['name'].text or ''}", each
+    for suffix, each in (("[]", place["items"]), (".key", place["map"]["key"]), (".value", place["map"]["value"])):
+        if each.entries:
+            yield f"{path}{suffix}", each
 
 
 def _warn(place: Place, logical: LogicalType | None, notes: Notes) -> None:

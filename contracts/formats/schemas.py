@@ -18,7 +18,7 @@ from contracts.formats.breaches import NOT_FITTING, sentences
 from contracts.nodes import address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from jsonschema.protocols import Validator
 
@@ -58,11 +58,17 @@ def _validator(name: str) -> Validator:
 
 @cache
 def load(name: str) -> dict[str, Any]:
-    """The schema of that name; SetUpError where set-up has not put it there."""
+    """The schema of that name; SetUpError where set-up has not put it there.
+
+    The schema of ODCS 3.2.0 asks every property without a `logicalType` for a `map`; that mistake is mended here.
+    """
     file = files("contracts").joinpath("schemas", f"{name}.json")
     if not file.is_file():
         raise SetUpError(f"The JSON Schema {name} is missing: run make setup.")
     schema: dict[str, Any] = json.loads(file.read_bytes())
+    for part in schema.get("$defs", {}).get("SchemaBaseProperty", {}).get("allOf", ()):
+        if part.get("then", {}).get("required") == ["map"]:
+            part["if"]["required"] = ["logicalType"]
     return schema
 
 
@@ -97,20 +103,21 @@ def _unevaluated(
     from jsonschema.exceptions import ValidationError  # noqa: PLC0415 -- as above
 
     keys = set(instance) if isinstance(instance, dict) else set()
-    if keys - set(_evaluated(root, validator, instance, schema)):
+    unnamed = keys - set(_evaluated(root, schema, lambda _: False))
+    if unnamed and unnamed - set(_evaluated(root, schema, partial(_holds, validator, instance))):
         yield ValidationError("keys that nothing speaks of")
 
 
-def _evaluated(root: Schema, validator: Validator, instance: Any, schema: Schema) -> Iterator[str]:  # noqa: ANN401 -- JSON
-    """The keys that a schema speaks of, given the value."""
+def _evaluated(root: Schema, schema: Schema, holds: Callable[[Schema], bool]) -> Iterator[str]:
+    """The keys that a schema speaks of, its alternatives and conditions included where they hold."""
     yield from schema.get("properties", ())
-    parts = [*schema.get("allOf", ()), *(each for each in _choices(schema) if _holds(validator, instance, each))]
+    parts = [*schema.get("allOf", ()), *(each for each in _choices(schema) if holds(each))]
     if "$ref" in schema:
         parts.append(root["$defs"][schema["$ref"].rpartition("/")[2]])
-    if "if" in schema and _holds(validator, instance, schema["if"]):
+    if "if" in schema and holds(schema["if"]):
         parts += [schema["if"], schema.get("then", {})]
     for part in parts:
-        yield from _evaluated(root, validator, instance, part)
+        yield from _evaluated(root, part, holds)
 
 
 def _choices(schema: Schema) -> list[Schema]:

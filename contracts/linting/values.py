@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from contracts.nodes import Node, address
 from contracts.rules.values import literal
 from contracts.types import LogicalType
-from contracts.words import MOST_COMPARED, shown
+from contracts.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -59,13 +59,15 @@ def reversed_bounds(contract: Contract, _document: Document) -> Iterator[Finding
     """What is said about one field leaves it a value."""
     for dataset in contract.datasets:
         for low_kinds, high_kinds in SIDES:
-            highs = defaultdict(list)
-            for rule, field, high in _bounds(dataset, high_kinds):
-                highs[field.name].append((rule, high))
+            greatest: dict[str, tuple[Rule, Decimal | str]] = {}
             for rule, field, low in _bounds(dataset, low_kinds):
-                for other, high in highs[field.name][:MOST_COMPARED]:
-                    if _crossed(low, high, is_open=_is_open(rule) or _is_open(other)):
-                        yield other.origin.path, f"No value of {shown(field.name)} is between {low} and {high}."
+                _, known = greatest.get(field.name, (rule, low))
+                if known is low or _crossed(low, known, is_open=False):
+                    greatest[field.name] = (rule, low)
+            for rule, field, high in _bounds(dataset, high_kinds):
+                other, low = greatest.get(field.name, (rule, high))
+                if _crossed(low, high, is_open=other is not rule and (_is_open(rule) or _is_open(other))):
+                    yield rule.origin.path, f"No value of {shown(field.name)} is between {low} and {high}."
 
 
 def _bounds(dataset: Dataset, kinds: Mapping[str, str]) -> Iterator[tuple[Rule, Field, Decimal | str]]:

@@ -105,6 +105,7 @@ OPTIONS = {
         ("minimum", {"value": Decimal(1), "exclusive": True}),
         ("maximum", {"value": Decimal(9), "exclusive": True}),
     ],
+    "logicalType: string, logicalTypeOptions: {minLength: 5.0}": [("minLength", {"value": Decimal("5.0")})],
     "logicalType: date, logicalTypeOptions: {minimum: 2024-01-01, format: yyyy-MM-dd}": [
         ("minimum", {"value": "2024-01-01", "exclusive": False}),
     ],
@@ -347,3 +348,46 @@ def test_keys_of_several_forms_are_refused_together() -> None:
     """Of two operators one is one too many, even where the other one is written wrongly."""
     with pytest.raises(ContractError):
         dataset(quality="{metric: rowCount, mustBe: 1, mustBeBetween: x}")
+
+
+def test_properties_of_newer_versions_are_read() -> None:
+    """ODCS 3.2 lists values as objects, and names maps and what is computed."""
+    properties = (
+        "{name: a, logicalType: string, enum: [{value: x, label: X}, {value: '1.10'}]},"
+        "{name: b, logicalType: map, map: {key: {logicalType: string}, value: {logicalType: date, required: true}}},"
+        "{name: c, logicalType: number, semanticType: measure}, {name: d, physicalType: date, semanticType: column}"
+    )
+    found = dataset(properties, version="v3.2.0")
+    values = [rule.arguments["values"] for rule in found.rules if rule.kind == "enum"]
+    inner = [rule.name for rule in found.rules if rule.fields == ("b",) and rule.name]
+
+    assert [field.name for field in found.fields] == ["a", "b", "d"]
+    assert values == [("x", "1.10")]
+    assert inner == ["type of b.key", "type of b.value", "required of b.value"]
+
+
+def test_what_is_computed_is_warned_of() -> None:
+    """A measure is no column of a delivery."""
+    properties = "{name: c, logicalType: number, semanticType: measure}"
+    text = CONTRACT.format(properties=properties, quality="", keys="", top="", version="v3.2.0")
+
+    assert "not-a-column" in {warning.code for warning in examine(text.encode()).warnings}
+
+
+def test_variables_are_replaced_before_a_document_is_judged() -> None:
+    """Given values win over defaults; placeholders of queries stay; other versions know no variables."""
+    text = CONTRACT.format(
+        properties=COLUMN, quality="", keys="", top="name: '${A:-b} ${B:-c} ${table}'", version="v3.2.0"
+    )
+    older = text.replace("v3.2.0", "v3.1.0").encode()
+
+    assert read(text.encode(), {"A": "1"}).name == "1 c ${table}"
+    assert read(older, {"A": "1"}).name == "${A:-b} ${B:-c} ${table}"
+
+
+def test_a_variable_without_a_value_is_an_error() -> None:
+    """It is never an empty text."""
+    text = CONTRACT.format(properties=COLUMN, quality="", keys="", top="name: 'x ${A}'", version="v3.2.0").encode()
+
+    assert [(problem.code, problem.path) for problem in examine(text).errors] == [("unresolved-variable", "$.name")]
+    assert read(text, {"A": ""}).name == "x "

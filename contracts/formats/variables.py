@@ -1,0 +1,57 @@
+"""Variables of ODCS 3.2: `${NAME}` and `${NAME:-default}` in any text, replaced before the document is judged.
+
+A name with neither a value nor a default is an error, never an empty text. The placeholders of queries (`${table}`, `${column}`,
+…) are no variables and stay. A replaced text is a text, whatever it looks like, and is not searched again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from contracts.document import Document
+from contracts.words import shown
+
+if TYPE_CHECKING:
+    from contracts.formats.notes import Notes
+    from contracts.nodes import Node, Place
+
+PLACEHOLDERS = frozenset(
+    ("model", "table", "object", "schema", "dataset", "project", "catalog", "database", "field", "column", "property")
+)
+VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}")
+
+
+def resolved(document: Document, values: Mapping[str, str], notes: Notes) -> Document:
+    """The document with every variable replaced; one that has no value is noted."""
+    return Document(_resolved(document.top, document.root, values, notes), document.lines)
+
+
+def _resolved(place: Place, node: Node, values: Mapping[str, str], notes: Notes) -> Node:
+    match node.content:
+        case tuple(items):
+            parts = enumerate(items)
+            return replace(node, content=tuple(_resolved(place[index], each, values, notes) for index, each in parts))
+        case Mapping() as entries:
+            named = entries.items()
+            return replace(node, content={key: _resolved(place[key], each, values, notes) for key, each in named})
+        case str() as text if "${" in text:
+            replaced = VARIABLE.sub(lambda found: _value(found, place, values, notes), text)
+            return replace(node, content=replaced, written=replaced)
+        case _:
+            return node
+
+
+def _value(found: re.Match[str], place: Place, values: Mapping[str, str], notes: Notes) -> str:
+    name, default = found["name"], found["default"]
+    if name in PLACEHOLDERS:
+        return found[0]
+    if name not in values and default is None:
+        message = (
+            f"The variable {shown(name)} has no value and no default: write `${{{name}:-default}}`, or give it one."
+        )
+        notes.error("unresolved-variable", place, message)
+        return found[0]
+    return values.get(name, default or "")
