@@ -32,7 +32,7 @@ PLAN = plan_of(
     rule("required", "name"),
     rule("maximum", "day", value="2024-03-01"),
     rule("maximum", "moment", value="2024-03-31T01:30:00"),
-    rule("primary_key", "moment", "day"),
+    rule("primaryKey", "moment", "day"),
     rule("mean", "share", parameter="0.5"),
     rule("stdev", "share", parameter="0.3"),
 )
