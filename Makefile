@@ -18,8 +18,9 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
 
-setup: .venv/ready ## Make .venv/ (with .venv/bin/lakegate) and .tools/ (jars, Java where the machine has none)
+setup: .venv/ready ## Make .venv/ (with .venv/bin/lakegate), .tools/ (jars, Java where there is none) and the official schemas
 	@$(BIN)/python -m infra.setup.tools
+	@$(BIN)/python -m infra.setup.schemas
 
 quick: .venv/ready lint ## The inner loop: lint, types and all tests without a JVM, under a minute
 	$(BIN)/python -m pytest -q -m "not spark" -n 2

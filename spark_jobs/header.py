@@ -27,7 +27,7 @@ _MAGIC = {
     b"Obj\x01": ("avro", "an Avro file"),
     b"ORC": ("orc", "an ORC file"),
 }
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
 
@@ -43,11 +43,14 @@ class UnreadableError(Exception):
 def first_line(head: bytes, csv: Csv) -> str:
     """The header line as text, without its line end; UnreadableError where the bytes are no text of the promised kind."""
     _refuse_other_formats(head, csv)
-    line, end, _ = head.removeprefix(_BOM).partition(b"\n")
+    line, end, _ = head.removeprefix(BOM).partition(b"\n")
     if not end and len(head) >= HEAD:
         raise UnreadableError("too-long", f"the first line does not end within {HEAD:,} bytes: is this a CSV file?")
+    line = line.removesuffix(b"\r")
+    if csv.header and b"\r" in line:
+        raise UnreadableError("line-ends", "the lines end in CR alone: save the file with LF or CRLF line ends")
     try:
-        return line.removesuffix(b"\r").decode(csv.encoding)
+        return line.decode(csv.encoding)
     except UnicodeDecodeError:
         raise UnreadableError(
             "encoding",
@@ -85,7 +88,7 @@ def _refuse_other_formats(head: bytes, csv: Csv) -> None:
             )
     if head.startswith(_UTF_16):
         raise UnreadableError("encoding", "the file is UTF-16: save it as UTF-8")
-    if head.startswith(_BOM) and csv.encoding != "utf-8-sig":
+    if head.startswith(BOM) and csv.encoding != "utf-8-sig":
         raise UnreadableError(
             "bom",
             "the file begins with a byte order mark: save it as UTF-8 without one, or declare csv.encoding: utf-8-sig",

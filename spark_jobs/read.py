@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own docu
 from contracts.errors import InputError
 from contracts.result import Columns
 from contracts.types import GRAMMARS
-from spark_jobs.header import HEAD, UnreadableError, columns_of, first_line
+from spark_jobs.header import BOM, HEAD, UnreadableError, columns_of, first_line
 from spark_jobs.records import cell, fold_lines, split_records
 from spark_jobs.store import store_for
 from spark_jobs.typed import typed_value, value_name
@@ -59,7 +59,10 @@ def open_delivery(spark: SparkSession, plan: Plan, request: Request) -> Delivery
         )
     else:
         columns = columns_of(lines[0], plan)
-    frames = [_lines(spark, plan, part.uri, number) for number, part in enumerate(request.parts)]
+    frames = [
+        _lines(spark, plan, part.uri, number, len(BOM) if head.startswith(BOM) else 0)
+        for number, (part, head) in enumerate(zip(request.parts, heads, strict=True))
+    ]
     grammars = {field.name: GRAMMARS[field.type].pattern for field in plan.fields}
     records = split_records(reduce(DataFrame.union, frames), plan.csv, [grammars.get(name) for name in columns.found])
     header = lines[0] if plan.csv.header else None
@@ -78,28 +81,23 @@ def _head(part: Part) -> bytes:
     return store.read(part.uri, HEAD)
 
 
-def _lines(spark: SparkSession, plan: Plan, uri: str, number: int) -> DataFrame:
-    """The lines of one object (or its folded records), numbered, each with the bytes it accounts for."""
+def _lines(spark: SparkSession, plan: Plan, uri: str, number: int, unseen: int) -> DataFrame:
+    """The lines of one object (or its folded records), numbered, each with the bytes it accounts for.
+
+    `unseen` bytes stand before the first line: Spark's text reader passes over a byte order mark.
+    """
     lines = spark.read.option("lineSep", "\n").text(uri).select("value")
     if plan.csv.multi_line:
         lines = fold_lines(lines, plan.csv.quote)
-    size = F.octet_length("value") + 1
-    numbered = lines.select(
-        "value", F.lit(number).alias("part"), F.monotonically_increasing_id().alias("id"), size.alias("bytes")
-    )
-    if plan.csv.encoding == "utf-8-sig":
-        return numbered.withColumn("value", F.when(F.col("id") == 0, _without_bom()).otherwise(F.col("value")))
-    return numbered
+    numbered = lines.select("value", F.lit(number).alias("part"), F.monotonically_increasing_id().alias("id"))
+    before = F.when(F.col("id") == 0, unseen).otherwise(0) if unseen else F.lit(0)
+    return numbered.withColumn("bytes", F.octet_length("value") + 1 + before)
 
 
 def _no_record(header: str | None, width: int) -> Column:
     """The header is the first line of its object; blank lines are no records where a record has several values."""
     blank = (F.col("text") == "") if width > 1 else F.lit(False)
     return blank if header is None else blank | ((F.col("id") == 0) & (F.col("text") == header))
-
-
-def _without_bom() -> Column:
-    return F.regexp_replace("value", "\\A\ufeff", "")
 
 
 def _named(records: DataFrame, plan: Plan, columns: Columns) -> DataFrame:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
+from errno import EIO, ENOENT
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -12,11 +14,18 @@ from urllib.request import url2pathname
 from contracts.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mypy_boto3_s3.client import S3Client
 
 
+ANSWERED = "this attempt was answered before: its result is kept as it is"
+_ABSENT = {"404", "NoSuchKey", "NoSuchBucket"}
+_EXISTS = {"PreconditionFailed", "ConditionalRequestConflict"}
+
+
 class Store(Protocol):
-    """What the job needs of a storage."""
+    """What the job needs of a storage. Its errors are OSError; InputError where an object to be written exists."""
 
     def read(self, uri: str, limit: int | None = None) -> bytes:
         """The object's bytes, or its first `limit` bytes."""
@@ -59,6 +68,8 @@ class Files:
         aside.write_bytes(content)
         try:
             target.hardlink_to(aside)
+        except FileExistsError:
+            raise InputError(ANSWERED) from None
         finally:
             aside.unlink()
 
@@ -85,17 +96,22 @@ class Buckets:
         if limit is not None and self.size(uri) == 0:
             return b""
         span = {} if limit is None else {"Range": f"bytes=0-{limit - 1}"}
-        return self._client.get_object(Bucket=bucket, Key=key, **span)["Body"].read()  # type: ignore[arg-type]  # one optional argument
+        with _as_os_error():
+            return self._client.get_object(Bucket=bucket, Key=key, **span)["Body"].read()  # type: ignore[arg-type]  # one optional argument
 
     def size(self, uri: str) -> int:
         """See `Store`."""
         bucket, key = _place(uri)
-        return self._client.head_object(Bucket=bucket, Key=key)["ContentLength"]
+        with _as_os_error():
+            return self._client.head_object(Bucket=bucket, Key=key)["ContentLength"]
 
     def write_new(self, uri: str, content: bytes) -> None:
         """See `Store`; S3's own condition keeps a second attempt from overwriting the first."""
         bucket, key = _place(uri)
-        self._client.put_object(Bucket=bucket, Key=key, Body=content, IfNoneMatch="*", ContentType="application/json")
+        with _as_os_error():
+            self._client.put_object(
+                Bucket=bucket, Key=key, Body=content, IfNoneMatch="*", ContentType="application/json"
+            )
 
     def list_parts(self, uri: str) -> list[str]:
         """See `Store`."""
@@ -111,6 +127,24 @@ class Buckets:
         for piece in self._client.get_object(Bucket=bucket, Key=key)["Body"].iter_chunks(1 << 20):
             digest.update(piece)
         return digest.hexdigest()
+
+
+@contextmanager
+def _as_os_error() -> Iterator[None]:
+    """S3's errors in the words that files have for them; what S3 says beside its code stays out of the log."""
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - boto3 is there by now
+
+    try:
+        yield
+    except ClientError as error:
+        code = error.response["Error"]["Code"]
+        if code in _EXISTS:
+            raise InputError(ANSWERED) from None
+        if code in _ABSENT:
+            raise FileNotFoundError(ENOENT, "No such object") from None
+        raise OSError(EIO, f"S3 answers {code}") from None
+    except BotoCoreError as error:
+        raise OSError(EIO, f"S3 cannot be asked: {type(error).__name__}") from None
 
 
 def store_for(uri: str) -> Store:

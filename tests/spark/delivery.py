@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from contracts.compile import compile_plan
 from contracts.model import Contract, Csv, Dataset, Field, Origin, Policy, Rule
 from contracts.request import Part, Request
+from contracts.rules.table import RULES
 from contracts.types import LogicalType
 from contracts.verdict import Judgement, Status, Verdict, judge
 
@@ -50,6 +51,7 @@ def plan_of(fields: dict[str, str], *rules: Rule, csv: Csv | None = None, policy
 
 def rule(kind: str, *fields: str, **arguments: object) -> Rule:
     """A rule as a reader would build it, its kind as its id."""
+    assert kind in RULES
     return Rule(kind, kind, Origin("$.rule"), fields, arguments)
 
 

@@ -1,0 +1,152 @@
+"""The same bytes give the same answer, however they are cut, ordered or timed (P20)."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contracts.model import Csv
+from contracts.result import Malformed
+from contracts.verdict import Verdict
+from tests.spark.delivery import plan_of, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from tests.spark.delivery import Judged
+
+pytestmark = pytest.mark.spark
+SPLIT = "spark.sql.files.maxPartitionBytes"
+OPEN = "spark.sql.files.openCostInBytes"
+HEADER = "number,name,share,day,moment\n"
+PLAN = plan_of(
+    {"number": "integer", "name": "string", "share": "number", "day": "date", "moment": "timestamp"},
+    rule("unique", "number"),
+    rule("required", "name"),
+    rule("maximum", "day", value="2024-03-01"),
+    rule("maximum", "moment", value="2024-03-31T01:30:00"),
+    rule("primaryKey", "moment", "day"),
+    rule("mean", "share", parameter="0.5"),
+    rule("stdev", "share", parameter="0.3"),
+)
+
+
+def rows(seed: int, count: int = 210) -> list[str]:
+    """Records of which some break each rule, one is malformed, and line lengths differ."""
+    chance = random.Random(seed)
+    records = [
+        f"{chance.randrange(count * 4)},{'n' * chance.randrange(9)},{chance.random():.17g},"
+        f"2024-0{chance.randint(1, 3)}-0{chance.randint(1, 9)},"
+        f"2024-03-{chance.choice((10, 31))}T0{chance.randrange(4)}:30{chance.choice(('', ':00', '+01:00', 'Z'))}"
+        for _ in range(count)
+    ]
+    return [*records[:100], "bad", *records[100:]]
+
+
+def whole(records: list[str]) -> bytes:
+    return (HEADER + "\n".join(records) + "\n").encode()
+
+
+def essence(judged: Judged) -> object:
+    """All that must not change: the verdict, every outcome, every number but those of floating point's last digits."""
+    outcomes = [(each.id, each.status, each.measured, each.failing_rows) for each in judged.judgement.outcomes]
+    return judged.verdict, judged.result.rows, judged.result.rejected_rows, outcomes
+
+
+@pytest.fixture
+def cut(spark: SparkSession) -> Iterator[Callable[[int], None]]:
+    """Have files read in pieces of so many bytes."""
+
+    def at(size: int) -> None:
+        spark.conf.set(OPEN, 1)
+        spark.conf.set(SPLIT, size)
+
+    yield at
+    spark.conf.unset(SPLIT)
+    spark.conf.unset(OPEN)
+
+
+def test_however_the_file_is_cut(
+    judge_files: Callable[..., Judged], cut: Callable[[int], None], spark: SparkSession, tmp_path: Path
+) -> None:
+    """In one, two or seven pieces (cut inside of lines): the same answer, down to the line of each sample."""
+    content = whole(rows(1))
+    file = tmp_path / "same-bytes"
+    file.write_bytes(content)
+    once = judge_files(PLAN, content)
+
+    for pieces in (2, 7):
+        cut(-(-len(content) // pieces))
+        again = judge_files(PLAN, content)
+
+        assert spark.read.text(file.as_uri()).rdd.getNumPartitions() == pieces
+        assert essence(again) == essence(once)
+        assert again.result.malformed == once.result.malformed
+        assert [each.samples for each in again.result.measurements] == [
+            each.samples for each in once.result.measurements
+        ]
+    assert once.verdict is Verdict.REJECTED
+
+
+def test_however_a_file_with_line_breaks_in_values_is_cut(
+    judge_files: Callable[..., Judged], cut: Callable[[int], None]
+) -> None:
+    """Records of several lines are put together again in the order of the file, wherever it is cut."""
+    plan = plan_of({"number": "integer", "text": "string"}, rule("unique", "text"), csv=Csv(multi_line=True))
+    text = '"{0}\n""{0}\n"'
+    content = "number,text\n" + "".join(f"{number},{text.format(number)}\n" for number in range(200)) + '200,"open\n'
+    once = judge_files(plan, content.encode())
+    cut(-(-len(content) // 7))
+
+    again = judge_files(plan, content.encode())
+
+    assert essence(again) == essence(once)
+    assert again.result.malformed == once.result.malformed == (Malformed("quotes", 1, 202),)
+
+
+def test_in_whatever_order_records_and_objects_come(judge_files: Callable[..., Judged]) -> None:
+    """Records shuffled, or spread over objects that come in any order: the same answer."""
+    records = rows(2)
+    once = judge_files(PLAN, whole(records))
+    shuffled = random.Random(3).sample(records, len(records))
+    parts = [whole(records[:50]), whole(records[50:51]), whole(records[51:])]
+
+    assert essence(judge_files(PLAN, whole(shuffled))) == essence(once)
+    assert essence(judge_files(PLAN, *parts)) == essence(once)
+    assert essence(judge_files(PLAN, *reversed(parts))) == essence(once)
+
+
+@pytest.fixture
+def live_in(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Have this process and its JVM live in a time zone."""
+    zones = spark._jvm.java.util.TimeZone  # noqa: SLF001 - PySpark has no other way to the JVM's own time zone
+    before = zones.getDefault()
+
+    def live(zone: str) -> None:
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+        zones.setDefault(zones.getTimeZone(zone))
+
+    yield live
+    zones.setDefault(before)
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize("zone", ["Asia/Kathmandu", "America/Sao_Paulo", "Europe/Berlin"])
+def test_wherever_the_machine_stands(
+    zone: str, judge_files: Callable[..., Judged], live_in: Callable[[str], None]
+) -> None:
+    """In another time zone (with an hour that never was on 31 March): the same answer."""
+    once = judge_files(PLAN, whole(rows(4)))
+    live_in(zone)
+
+    assert os.environ["TZ"] == zone
+    assert essence(judge_files(PLAN, whole(rows(4)))) == essence(once)
