@@ -50,13 +50,15 @@ class MemoryObjects:
 
     def versions(self, bucket: str, prefix: str, after: str | None = None, limit: int = 1000) -> Page:
         """Keys in the order of their bytes, the newest version first; a page goes on behind what was listed."""
+        # Code points sort as their UTF-8 bytes do.
+        keys = sorted(key for key in self.buckets[bucket] if key.startswith(prefix))
         page: list[ObjectVersion] = []
         last = None
-        for key, ordinal, version in self._listing(bucket, prefix, after):
+        for key, stored, described in self._behind(bucket, keys, after):
             if len(page) == limit:
                 return Page(tuple(page), last)
-            page.append(version)
-            last = f"{ordinal}/{key}"
+            page.append(described)
+            last = f"{stored.ordinal}/{key}"
         return Page(tuple(page), None)
 
     def put(self, to: Address, body: bytes, *, absent: bool = False, etag: str | None = None) -> ObjectVersion:
@@ -126,14 +128,14 @@ class MemoryObjects:
         self._written += 1
         return Stored(self._written, f"v{self._written}", None)
 
-    def _listing(self, bucket: str, prefix: str, after: str | None) -> Iterator[tuple[str, int, ObjectVersion]]:
+    def _behind(self, bucket: str, keys: list[str], after: str | None) -> Iterator[tuple[str, Stored, ObjectVersion]]:
         ordinal, _, behind = (after or "").partition("/")
-        keys = self.buckets[bucket]
-        for key in sorted((key for key in keys if key.startswith(prefix)), key=str.encode):
-            if after is not None and key.encode() < behind.encode():
+        for key in keys:
+            if key < behind:
                 continue
-            for place, stored in enumerate(reversed(keys[key])):
-                seen = after is not None and key == behind and stored.ordinal >= int(ordinal)
+            versions = self.buckets[bucket][key]
+            for stored in reversed(versions):
+                seen = key == behind and after is not None and stored.ordinal >= int(ordinal)
                 if stored.described is not None and not seen:
-                    described = stored.described if place == 0 else replace(stored.described, current=False)
-                    yield key, stored.ordinal, described
+                    newest = stored is versions[-1]
+                    yield key, stored, stored.described if newest else replace(stored.described, current=False)

@@ -8,25 +8,58 @@ from __future__ import annotations
 
 import argparse
 import gc
+import multiprocessing
+import os
 import random
 import sys
 import time
-from typing import TYPE_CHECKING
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 from functions.usecases.steps import Effect
 from tests.simulation.choices import Choices
-from tests.simulation.exhaustive import MORE, SCENARIOS, Planned, faults_of, pairs_of, play
-from tests.simulation.planted import PLANTED, planted
+from tests.simulation.exhaustive import MORE, SCENARIOS, Planned, Scenario, faults_of, pairs_of, play
+from tests.simulation.planted import PLANTED, Planted, planted
 from tests.simulation.promises import Violation
 from tests.simulation.schedules import broken, run, shrunk, told
 from tests.simulation.stage import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
 PLANTED_LIMIT = 10_000
-GARBAGE = 2_000
-"""Schedules between two collections: the collector would look at every living world otherwise."""
+CHUNK = 500
+"""Schedules of one task; the garbage of that many worlds is collected at once, instead of looked at all the time."""
+
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
+
+
+@dataclass(slots=True)
+class Covered:
+    """What a part of a run covered, and the first thing it broke."""
+
+    schedules: int = 0
+    singles: int = 0
+    hit: int = 0
+    steps: int = 0
+    faults: int = 0
+    seconds: float = 0.0
+    states: set[int] = field(default_factory=set)
+    effects: set[Effect] = field(default_factory=set)
+    broken: str = ""
+
+    def add(self, other: Covered) -> None:
+        for name in ("schedules", "singles", "hit", "steps", "faults", "seconds"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.states |= other.states
+        self.effects |= other.effects
+        self.broken = self.broken or other.broken
+
+    def pace(self, wall: float) -> str:
+        return f"{wall:.1f} s, {self.schedules / wall:,.0f}/s; {self.schedules / self.seconds:,.0f}/s of CPU"
 
 
 def say(line: str) -> None:
@@ -34,92 +67,117 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def timed(count: int, began: float) -> str:
-    spent = time.process_time() - began
-    return f"{spent:.1f} s CPU, {count / max(spent, 1e-9):,.0f}/s"
+def spread(jobs: int, work: Callable[[Task], Answer], tasks: Iterable[Task]) -> Iterator[Answer]:
+    """Each task in one of `jobs` processes, the answers in order; a fork sees the bugs that are planted here."""
+    if jobs == 1:
+        yield from map(work, tasks)
+        return
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("fork"), gc.disable) as pool:
+        yield from pool.map(work, tasks)
 
 
-def schedules(number: int, seed: int) -> bool:
-    """Random schedules; False when one breaks a promise."""
-    began, steps, faults, states = time.process_time(), 0, 0, set()
-    for ordinal in range(number):
-        choices = Choices(seed + ordinal)
+def some_schedules(seeds: range) -> Covered:
+    """Random schedules of these seeds, up to the first that breaks a promise."""
+    began, covered = time.process_time(), Covered(schedules=len(seeds))
+    for seed in seeds:
+        choices = Choices(seed)
         try:
             ran = run(choices)
         except Violation as violation:
-            tell(seed + ordinal, tuple(choices.made), violation)
-            return False
-        steps, faults = steps + ran.steps, faults + ran.faults
-        states |= ran.states
-        if ordinal % GARBAGE == 0:
-            gc.collect()
-    say(
-        f"{number:,} schedules, {steps:,} effects, {faults:,} faults, {len(states):,} states visited, "
-        f"no promise broken "
-        f"({timed(number, began)})"
-    )
-    return True
+            covered.broken = story_of(seed, tuple(choices.made), violation)
+            break
+        covered.steps += ran.steps
+        covered.faults += ran.faults
+        covered.states |= ran.states
+    gc.collect()
+    covered.seconds = time.process_time() - began
+    return covered
 
 
-def tell(seed: int, made: tuple[int, ...], violation: Violation) -> None:
+def story_of(seed: int, made: tuple[int, ...], violation: Violation) -> str:
     script = shrunk(made, violation.promise)
-    say(
-        f"BROKEN by schedule {seed}: {violation}\nThe shortest schedule found that breaks {violation.promise}: {script}"
+    return (
+        f"BROKEN by schedule {seed}: {violation}\n"
+        f"The shortest schedule found that breaks {violation.promise}: {script}\n{told(script)}"
     )
-    say(told(script))
 
 
-def exhaustive(share: int, seed: int) -> bool:
-    """Every single fault, and every `share`-th pair of faults; False when one breaks a promise."""
-    began, singles, pairs, hit, effects = time.process_time(), 0, 0, 0, set()
-    for scenario in (*SCENARIOS, *MORE):
-        faults = faults_of(scenario)
-        effects |= {effect for effect, _ in faults}
-        plans: list[tuple[Planned, ...]] = [(each,) for each in faults]
-        singles += len(plans)
-        if scenario in SCENARIOS:
-            plans += list(pairs_of(scenario))[seed % share :: share]
-        for planned in plans:
-            story: list[str] = []
-            try:
-                hit += play(scenario, planned, story).left == 0
-            except AssertionError as violation:
-                say(f"BROKEN: {scenario.name}, {planned}: {violation}")
-                say("\n".join(story))
-                return False
-        pairs += len(plans) - len(faults)
-        gc.collect()
+def schedules(number: int, seed: int, jobs: int) -> bool:
+    """Random schedules; False when one breaks a promise."""
+    began, all_of_it = time.perf_counter(), Covered()
+    parts = [range(first, min(first + CHUNK, seed + number)) for first in range(seed, seed + number, CHUNK)]
+    for covered in spread(jobs, some_schedules, parts):
+        all_of_it.add(covered)
+    if all_of_it.broken:
+        say(all_of_it.broken)
+        return False
     say(
-        f"{len(SCENARIOS)} + {len(MORE)} scenarios, {len(effects)} of {len(Effect)} effects x {len(KINDS)} kinds: "
-        f"{singles:,} singles, {pairs:,} pairs{'' if share == 1 else f' (1 in {share})'}, "
-        f"{hit:,} with every fault met, "
-        f"no promise broken ({timed(singles + pairs, began)})"
+        f"{number:,} schedules, {all_of_it.steps:,} effects, {all_of_it.faults:,} faults, "
+        f"{len(all_of_it.states):,} states visited, no promise broken ({all_of_it.pace(time.perf_counter() - began)})"
     )
     return True
 
 
-def bugs(seed: int) -> bool:
-    """Every planted bug falls; False when one survives."""
-    began, survivors = time.process_time(), 0
-    for bug in PLANTED:
-        with planted(bug):
-            needed, violation = first_broken(seed)
-        gc.collect()
-        survivors += violation is None
-        say(f"{needed:7,}  {bug.name}: {violation or 'SURVIVED'}")
+def one_scenario(scenario: Scenario, share: int, seed: int) -> Covered:
+    """Every single fault of a scenario, and every `share`-th pair of the nine of them."""
+    began, faults = time.process_time(), faults_of(scenario)
+    plans: list[tuple[Planned, ...]] = [(each,) for each in faults]
+    if scenario in SCENARIOS:
+        plans += list(pairs_of(scenario))[seed % share :: share]
+    covered = Covered(len(plans), len(faults), effects={effect for effect, _ in faults})
+    for planned in plans:
+        story: list[str] = []
+        try:
+            covered.hit += play(scenario, planned, story).left == 0
+        except AssertionError as violation:
+            covered.broken = "\n".join((f"BROKEN: {scenario.name}, {planned}: {violation}", *story))
+            break
+    gc.collect()
+    covered.seconds = time.process_time() - began
+    return covered
+
+
+def exhaustive(share: int, seed: int, jobs: int) -> bool:
+    """All scenarios; False when one breaks a promise."""
+    began, all_of_it = time.perf_counter(), Covered()
+    for covered in spread(jobs, partial(one_scenario, share=share, seed=seed), (*SCENARIOS, *MORE)):
+        all_of_it.add(covered)
+    if all_of_it.broken:
+        say(all_of_it.broken)
+        return False
     say(
-        f"{len(PLANTED)} planted bugs, {survivors} survived, schedules until caught above "
-        f"({timed(len(PLANTED), began)})"
+        f"{len(SCENARIOS)} + {len(MORE)} scenarios, {len(all_of_it.effects)} of {len(Effect)} effects x {len(KINDS)} kinds: "
+        f"{all_of_it.singles:,} singles, {all_of_it.schedules - all_of_it.singles:,} pairs"
+        f"{'' if share == 1 else f' (1 in {share})'}, {all_of_it.hit:,} with every fault met, "
+        f"no promise broken ({all_of_it.pace(time.perf_counter() - began)})"
     )
-    return survivors == 0
+    return True
 
 
-def first_broken(seed: int) -> tuple[int, Violation | None]:
-    for ordinal in range(PLANTED_LIMIT):
-        violation = broken(Choices(seed + ordinal))
-        if violation is not None:
-            return ordinal + 1, violation
+def until_caught(bug: Planted, seed: int) -> tuple[int, Violation | None]:
+    """How many random schedules a planted bug survives, and what it breaks."""
+    with planted(bug):
+        for ordinal in range(PLANTED_LIMIT):
+            violation = broken(Choices(seed + ordinal))
+            if violation is not None:
+                return ordinal + 1, violation
     return PLANTED_LIMIT, None
+
+
+def caught(bug: Planted, seed: int) -> tuple[int, str]:
+    needed, violation = until_caught(bug, seed)
+    gc.collect()
+    return needed, str(violation or "")
+
+
+def bugs(seed: int, jobs: int) -> bool:
+    """Every planted bug falls; False when one survives."""
+    survivors = 0
+    for bug, (needed, seen) in zip(PLANTED, spread(jobs, partial(caught, seed=seed), PLANTED), strict=True):
+        survivors += not seen
+        say(f"{needed:7,}  {bug.name}: {seen or 'SURVIVED'}")
+    say(f"{len(PLANTED)} planted bugs, {survivors} survived; schedules until caught above")
+    return survivors == 0
 
 
 def main(arguments: list[str]) -> int:
@@ -128,17 +186,17 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**9))
     parser.add_argument("--pairs", type=int, default=0, metavar="N", help="all singles and every N-th pair of faults")
     parser.add_argument("--planted", action="store_true", help="plant every bug and see it fall")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one for each core)")
     asked = parser.parse_args(arguments)
     say(f"seed {asked.seed}")
-    gc.disable()
-    parts: list[Callable[[], bool]] = [lambda: schedules(asked.schedules, asked.seed)] if asked.schedules else []
+    kept = [schedules(asked.schedules, asked.seed, asked.jobs)] if asked.schedules else []
     if asked.pairs:
-        parts.append(lambda: exhaustive(asked.pairs, asked.seed))
+        kept.append(exhaustive(asked.pairs, asked.seed, asked.jobs))
     if asked.planted:
-        parts.append(lambda: bugs(asked.seed))
-    kept = [part() for part in parts]
+        kept.append(bugs(asked.seed, asked.jobs))
     return 0 if all(kept) else 1
 
 
 if __name__ == "__main__":
+    gc.disable()
     sys.exit(main(sys.argv[1:]))

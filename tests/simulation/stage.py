@@ -106,17 +106,22 @@ class Stage:
     def step(self, worker: Worker) -> None:
         """One effect of one worker, and what befalls it; then every promise is looked at."""
         effect = worker.call.effect
-        for trigger, act in [each for each in self.before if each[0] is effect]:
-            self.before.remove((trigger, act))
-            act()
+        if self.before:
+            self._producer_first(effect)
         self.counted[effect] = self.counted.get(effect, 0) + 1
         fault = self.fault_at(effect)
-        self.tell(f"{worker.name} {fault} {effect}")
+        if self.story is not None:  # telling costs more than doing
+            self.story.append(f"{worker.name} {fault} {effect}")
         if fault is not Fault.NONE:
             self.faults += 1
         self.world.effects += 1
         DO[fault](self, worker)
         self.look()
+
+    def _producer_first(self, effect: Effect) -> None:
+        for trigger, act in [each for each in self.before if each[0] is effect]:
+            self.before.remove((trigger, act))
+            act()
 
     def look(self) -> None:
         self.promises.hold()
