@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from rich.console import Console
 
 
@@ -28,3 +31,15 @@ def print_json(document: object) -> None:
     """The answer for machines: one document, nothing else."""
     json.dump(document, sys.stdout, ensure_ascii=False, indent=2)
     sys.stdout.write("\n")
+
+
+@contextmanager
+def bytes_arriving(what: str, size: int) -> Iterator[Callable[[int], None]]:
+    """A bar on standard error while bytes arrive, on a terminal only; yields who is to be told of them."""
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn  # noqa: PLC0415 - likewise
+
+    console = errors()
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(what, total=size)
+        yield lambda count: progress.advance(task, count)
