@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cli import route
+from cli import local, route
 from cli.check import check
 from cli.ledger import log, verify
 from cli.lint import lint
@@ -43,6 +43,7 @@ app.command("reasons")(reasons)
 app.command("replay")(replay)
 app.command("log")(log)
 app.command("verify")(verify)
+app.add_typer(local.app, name="local")
 
 UNUSABLE = 2
 INTERRUPTED = 130

@@ -3,8 +3,8 @@
 Up, in this order, each step told to whoever watches:
 
 1. the socket of the embedded AWS is bound, so that its address is known before anything runs;
-2. both programs start at once: Spark warms up while SAM deploys;
-3. the stack is deployed;
+2. both programs start at once, and the functions' bundle is made if their code is newer;
+3. SAM deploys, while Spark warms up on deliveries of its own;
 4. the state file is written, last: whoever finds it finds a whole stack.
 
 Whatever goes wrong, or is interrupted, in between: everything is stopped again.
@@ -16,6 +16,7 @@ import fcntl
 import json
 import shutil
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -24,7 +25,8 @@ from urllib.error import URLError
 from contracts.errors import SetUpError
 from infra.local import stack_programs as programs
 from infra.local.stack_daemon import Daemon
-from infra.local.stack_deploy import deploy
+from infra.local.stack_deploy import bundle, deploy, make_bucket
+from infra.local.stack_warm import warm_functions, warm_spark
 from infra.local.state import LocalState, state_path
 
 if TYPE_CHECKING:
@@ -72,8 +74,7 @@ class Stack:
             programs.examine()
             try:
                 state = self._started(wishes, tell)
-                tell("deploying template.yaml with SAM")
-                deploy(state, self.folder / "sam.log", wishes.parameters)
+                self._deployed(state, wishes, tell)
                 state.write(self.path)
             except BaseException:
                 self._end(keep=True)
@@ -101,9 +102,21 @@ class Stack:
             descriptor = listening.fileno()
             environment = programs.aws_environment(self.folder / "tmp")
             pids["aws"] = aws.start(programs.aws_command(descriptor), environment, (descriptor,))
+        bundle()
         emr.wait(lambda: emr.answers.read_text().endswith("\n"))
         aws.wait(lambda: _answers(endpoint))
         return LocalState(endpoint, json.loads(emr.answers.read_text())["endpoint"], STACK, pids=pids)
+
+    def _deployed(self, state: LocalState, wishes: Wishes, tell: Callable[[str], None]) -> None:
+        make_bucket(state)
+        with ThreadPoolExecutor(1) as beside:
+            spark = beside.submit(warm_spark, state) if wishes.mode == "resident" else None
+            tell("deploying template.yaml with SAM, Spark warms up meanwhile")
+            outputs = deploy(state, self.folder / "sam.log", wishes.parameters)
+            warm_functions(state, outputs)
+            if spark is not None:
+                tell("waiting for Spark to be warm")
+                spark.result()
 
     def _end(self, *, keep: bool = False) -> bool:
         self.path.unlink(missing_ok=True)
@@ -130,5 +143,3 @@ def _answers(endpoint: str) -> bool:
             return bool(answer.status == 200)  # noqa: PLR2004 - OK
     except (URLError, OSError):
         return False
-
-

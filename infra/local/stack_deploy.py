@@ -10,8 +10,9 @@ import botocore.session
 from botocore.config import Config
 
 from contracts.errors import SetUpError
-from infra.local.places import ROOT
+from infra.local.places import ROOT, TOOLS
 from infra.local.stack_programs import SAM
+from infra.packaging.bundles import bundle_functions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,9 +22,27 @@ if TYPE_CHECKING:
 
 RELEASE: Final = "emr-7.14.0"
 ARTIFACTS: Final = "lakegate-artifacts"
+"""The bucket that SAM uploads to."""
+BUNDLE: Final = ROOT / "build/lambda/functions.zip"
+BUNDLED: Final = ("contracts", "functions", "infra/packaging", "infra/setup")
 PATIENCE_SECONDS: Final = 180
 JOB: Final = ROOT / "spark_jobs/validate.py"
 PARAMETERS: Final[Mapping[str, str]] = {"JobParameters": "--conf spark.sql.runSQLOnFiles=false"}
+
+
+def bundle() -> None:
+    """Make the functions' bundle, unless it is newer than all it is made of."""
+    sources = (
+        path for name in BUNDLED for path in (ROOT / name).rglob("*") if path.is_file() and path.suffix != ".pyc"
+    )
+    if not BUNDLE.exists() or BUNDLE.stat().st_mtime < max(path.stat().st_mtime for path in sources):
+        bundle_functions(ROOT, TOOLS, ROOT / "build")
+
+
+def make_bucket(state: LocalState) -> None:
+    """Make the bucket of artifacts."""
+    place = {"LocationConstraint": state.region}
+    client(state, "s3").create_bucket(Bucket=ARTIFACTS, CreateBucketConfiguration=place)
 
 
 def deploy(state: LocalState, log: Path, parameters: Mapping[str, str]) -> dict[str, str]:
@@ -31,9 +50,6 @@ def deploy(state: LocalState, log: Path, parameters: Mapping[str, str]) -> dict[
     application = client(state, "emr-serverless").create_application(
         name=state.stack, releaseLabel=RELEASE, type="SPARK"
     )["applicationId"]
-    client(state, "s3").create_bucket(
-        Bucket=ARTIFACTS, CreateBucketConfiguration={"LocationConstraint": state.region}
-    )
     told = {"EmrApplicationId": application, "EmrEndpoint": state.emr_endpoint, **PARAMETERS, **parameters}
     _sam(state, told, log)
     outputs = outputs_of(state)
@@ -49,13 +65,13 @@ def outputs_of(state: LocalState) -> dict[str, str]:
 
 def client(state: LocalState, service: str) -> Any:  # noqa: ANN401 - the caller says which of botocore's clients it is
     """A client of the local stack, whatever accounts and proxies this machine knows."""
-    session = state.session()
-    config = Config(proxies={}, retries={"total_max_attempts": 2}, s3={"addressing_style": "path"})
     return botocore.session.Session().create_client(
         service,
+        region_name=state.region,
         endpoint_url=state.endpoint_of(service),
-        config=config,
-        **session,
+        aws_access_key_id=state.access_key,
+        aws_secret_access_key=state.secret_key,
+        config=Config(proxies={}, retries={"total_max_attempts": 2}, s3={"addressing_style": "path"}),
     )
 
 
