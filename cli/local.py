@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import terminal
-from cli.options import AsJson
+from cli.options import AsJson  # noqa: TC001 - typer reads the annotation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -84,7 +84,7 @@ def progress() -> Iterator[Callable[[str], None]]:
         yield console.print
         return
     with console.status("") as spinner:
-        yield lambda step: spinner.update(step)
+        yield spinner.update
 
 
 def _tell(state: LocalState) -> None:
