@@ -298,9 +298,10 @@ def test_the_shelf_is_all_that_was_published(ports: Ports) -> None:
     ports.registry.publish(replace(newer, routes=(moved,), retired=("shop/",)))
     shelf = ports.registry.shelf()
 
-    assert sorted(
-        (each.version, tuple(dataset for dataset, _plan in each.plans)) for each in shelf.versions
-    ) == [("1.0.0", ("heads", "lines")), ("1.1.0", ("lines",))]
+    assert sorted((each.version, tuple(dataset for dataset, _plan in each.plans)) for each in shelf.versions) == [
+        ("1.0.0", ("heads", "lines")),
+        ("1.1.0", ("lines",)),
+    ]
     assert newer in shelf.versions
     assert (moved,) == shelf.routes
 
