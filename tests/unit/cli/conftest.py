@@ -31,7 +31,7 @@ from functions.usecases.steps import run
 from functions.workload import State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from click.testing import Result as Said
@@ -120,19 +120,27 @@ class Lakegate:
         self.answer(workload, failing)
         return workload
 
-    def fail(self, workload: str) -> None:
+    def fail(self, workload: str, attempt: int | None = None) -> None:
         """Write the row as it is when every attempt is used up."""
-        self.clients["dynamodb"].update_item(
-            TableName="workloads",
-            Key={"id": {"S": f"workload#{workload}"}},
-            UpdateExpression="SET #row = :row, #state = :state REMOVE #at, #shard",
-            ExpressionAttributeNames={"#row": "row", "#state": "state", "#at": "at", "#shard": "shard"},
-            ExpressionAttributeValues={":row": {"S": self._as_failed(workload)}, ":state": {"S": State.FAILED}},
-        )
+        attempt = self.gate.workloads.get(workload).attempt if attempt is None else attempt
+        self.overwrite(workload, lambda row: row.update(state=State.FAILED, attempt=attempt))
 
-    def _as_failed(self, workload: str) -> str:
-        item = self.clients["dynamodb"].get_item(TableName="workloads", Key={"id": {"S": f"workload#{workload}"}})
-        return json.dumps(json.loads(item["Item"]["row"]["S"]) | {"state": "FAILED"})
+    def overwrite(self, workload: str, change: Callable[[dict[str, Any]], object]) -> None:
+        """Bring a row where only time, or another version of the code, would bring it."""
+        key, table = {"id": {"S": f"workload#{workload}"}}, "workloads"
+        row = json.loads(self.clients["dynamodb"].get_item(TableName=table, Key=key)["Item"]["row"]["S"])
+        change(row)
+        self.clients["dynamodb"].update_item(
+            TableName=table,
+            Key=key,
+            UpdateExpression="SET #row = :row, #state = :state, attempt = :attempt REMOVE #at, #shard",
+            ExpressionAttributeNames={"#row": "row", "#state": "state", "#at": "at", "#shard": "shard"},
+            ExpressionAttributeValues={
+                ":row": {"S": json.dumps(row)},
+                ":state": {"S": row["state"]},
+                ":attempt": {"N": str(row["attempt"])},
+            },
+        )
 
 
 def _measured(check: str, failing: int, error: str | None) -> Measurement:
