@@ -104,7 +104,8 @@ class Account:
         if self.state in TERMINAL and self.pin is not None:
             share = "accepted" if self.state is State.PUBLISHED else "quarantine"
             return (f"s3://{self.lake}/{layout.resting_key(share, self.pin, self.delivery.id, '')}",)
-        return (f"s3://{self.landing}/{self.delivery.key}",)
+        row = self.delivery.row
+        return (f"s3://{row.source.bucket}/{row.source.key}" if row else f"s3://{self.landing}/{self.delivery.key}",)
 
     @property
     def counts(self) -> dict[str, int] | None:

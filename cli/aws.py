@@ -39,6 +39,8 @@ SENTENCES: Final[Mapping[str, str]] = {
     "AccessDeniedException": "these credentials may not do that; docs/producer.md and docs/operator.md list what a person needs",
     "NoSuchBucket": "the bucket is not there any more: is the stack being deleted?",
     "EntityTooLarge": "S3 refuses so large an object",
+    "BadDigest": "the file changed while it was on its way: upload it again",
+    "XAmzContentSHA256Mismatch": "the file changed while it was on its way: upload it again",
 }
 """By the last word of a port error: the code of AWS, or the name of what botocore raised."""
 

@@ -39,9 +39,8 @@ def reasons(
     elif one.measured is None:
         tell(one)
     else:
-        console = terminal.answers()
-        measured = one.measured
-        console.print(seen(f"{one.delivery.key} (workload {one.delivery.id[:12]})\n"), markup=False, soft_wrap=True)
+        console, measured = terminal.wide(), one.measured
+        console.print(seen(f"{one.delivery.key} (workload {one.delivery.id})"), markup=False, soft_wrap=True)
         report.show(console, measured.plan, measured.judgement, measured.result, show_all=show_all)
         for place in one.where:
             console.print(seen(f"The data is at {place}"), markup=False, soft_wrap=True)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 SHORT_ID = 12
+SHORT = ("workload", "rows", "seconds")
 LATEST = 200
 """Deliveries among which the beginning of an id, or a key, is looked for."""
 COLOURS = {verdict.value: style for verdict, style in WORDS.items()}
@@ -49,7 +50,7 @@ def status(
         documents = [as_document(each) for each in accounts]
         terminal.print_json({"deliveries": documents} if workload is None else documents[0])
     elif workload is None:
-        terminal.answers().print(table(accounts) if accounts else "Nothing has landed yet.")
+        terminal.wide().print(table(accounts) if accounts else "Nothing has landed yet.")
     else:
         tell(accounts[0])
 
@@ -70,7 +71,7 @@ def table(accounts: Iterable[Account]) -> Table:
     grid = Table(box=None, header_style="bold", pad_edge=False)
     for name in ("workload", "file", "contract", "verdict", "checks", "rows", "seconds", "where the data is now"):
         justify = "right" if name in {"rows", "seconds"} else "left"
-        grid.add_column(name, justify=justify, overflow="fold")  # type: ignore[arg-type]  # rich's own literal
+        grid.add_column(name, justify=justify, overflow="fold", no_wrap=name in SHORT)  # type: ignore[arg-type]  # rich's own literal
     for each in accounts:
         colour, words = _verdict(each)
         cells = [Text(seen(cell)) for cell in _cells(each)]

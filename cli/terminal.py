@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+WIDE = 180
+"""Columns of a table that is written into a file or a pipe."""
+
 
 def errors() -> Console:
     """Standard error: progress, problems, everything that is no answer."""
@@ -25,6 +28,14 @@ def answers() -> Console:
     from rich.console import Console  # noqa: PLC0415 - start-up is paid by every command
 
     return Console(highlight=False)
+
+
+def wide() -> Console:
+    """Standard output for tables of many columns: as wide as the terminal, and wide enough where there is none."""
+    from rich.console import Console  # noqa: PLC0415 - start-up is paid by every command
+
+    console = answers()
+    return console if console.is_terminal else Console(highlight=False, width=WIDE)
 
 
 def print_json(document: object) -> None:

@@ -70,14 +70,19 @@ def read(path: Path) -> Local:
 
 
 def send(s3: S3Client, local: Local, to: To, arrived: Callable[[int], None], whole: int = WHOLE) -> str:
-    """Upload; `arrived` is told of bytes as they arrive. Returns the version id. Raises PortError."""
-    with spoken():
-        return (_put if local.size <= whole else partial(_in_parts, size=whole))(s3, local, to, arrived)
+    """Upload; `arrived` is told of bytes as they arrive. Returns the version id. Raises PortError, InputError."""
+    way = _put if local.size <= whole else partial(_in_parts, size=whole)
+    try:
+        with spoken():
+            return way(s3, local, to, arrived)
+    except OSError as error:
+        raise InputError(f"{local.path} cannot be read any more: {error.strerror}") from None
 
 
 def _put(s3: S3Client, local: Local, to: To, arrived: Callable[[int], None]) -> str:
     checksum = base64.b64encode(bytes.fromhex(local.sha256)).decode()
-    answer = s3.put_object(Body=local.path.read_bytes(), ChecksumSHA256=checksum, **to.request())
+    body = local.path.read_bytes()
+    answer = s3.put_object(Body=body, ChecksumAlgorithm="SHA256", ChecksumSHA256=checksum, **to.request())
     arrived(local.size)
     return answer.get("VersionId", "null")
 

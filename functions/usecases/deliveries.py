@@ -121,10 +121,7 @@ def _landed(gate: Gate, limit: int) -> Iterator[Delivery]:
     for version in versions[:limit]:
         identity = workload_id(version.bucket, version.key, version.version)
         row = _row(gate, identity)
-        if row is None:
-            yield Delivery(identity, version.key, version.size, version.modified)
-        elif row.state not in TERMINAL:
-            yield _delivered(row)
+        yield _delivered(row) if row else Delivery(identity, version.key, version.size, version.modified)
 
 
 def _listed(gate: Gate) -> Iterator[ObjectVersion]:
@@ -138,10 +135,7 @@ def _listed(gate: Gate) -> Iterator[ObjectVersion]:
 
 
 def _open(gate: Gate, limit: int) -> Iterator[Delivery]:
-    for identity in gate.agenda.due(ALWAYS, limit):
-        row = _row(gate, identity)
-        if row is not None and row.state not in TERMINAL:
-            yield _delivered(row)
+    return (_delivered(gate.workloads.get(identity)) for identity in gate.agenda.due(ALWAYS, limit))
 
 
 def _replays(gate: Gate, known: Iterable[Delivery]) -> Iterator[Delivery]:

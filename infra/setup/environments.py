@@ -16,8 +16,9 @@ from infra.local.places import TOOLS
 
 LOCKS = Path(__file__).parent
 MARK = "lock"
-PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check", "install")
-EXACTLY = ("--no-deps", "--require-hashes", "--requirement")
+PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
+"""The project's own pip, which is pinned; environments have none."""
+EXACTLY = ("install", "--no-deps", "--require-hashes", "--requirement")
 
 
 def ready(name: str, tools: Path = TOOLS, locks: Path = LOCKS) -> bool:
@@ -33,8 +34,8 @@ def install(name: str, tools: Path = TOOLS, locks: Path = LOCKS) -> Path:
         shutil.rmtree(home, ignore_errors=True)
         lock, log = locks / f"{name}.lock", tools / f"{name}.log"
         tools.mkdir(parents=True, exist_ok=True)
-        _run([sys.executable, "-m", "venv", str(home)], name, log)
-        _run([str(home / "bin/python"), *PIP, *EXACTLY, str(lock)], name, log)
+        _run([sys.executable, "-m", "venv", "--without-pip", str(home)], name, log)
+        _run([*PIP, "--python", str(home / "bin/python"), *EXACTLY, str(lock)], name, log)
         log.unlink()
         (home / MARK).write_bytes(lock.read_bytes())
     return home

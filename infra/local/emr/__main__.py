@@ -43,7 +43,7 @@ def main() -> int:
     forget_callers_aws()
     try:
         serve(_arguments().parse_args())
-    except (SetUpError, OSError) as error:
+    except SetUpError as error:
         print(f"emr: {error}", file=sys.stderr)
         return UNUSABLE
     return 0
@@ -97,7 +97,10 @@ def _arguments() -> argparse.ArgumentParser:
 
 def _folder(text: str) -> Path:
     path = Path(text).resolve()
-    path.mkdir(parents=True, exist_ok=True)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        raise SetUpError(f"{path} cannot be used as a folder: name another --state-dir") from None
     return path
 
 

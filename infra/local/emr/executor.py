@@ -70,7 +70,7 @@ class Surroundings:
 
     def environment(self, job: Job | None = None) -> dict[str, str]:
         """The environment of a program."""
-        path = os.pathsep.join([*map(str, job.py_files if job else ()), str(ROOT)])
+        path = os.pathsep.join([*map(_importable, job.py_files if job else ()), str(ROOT)])
         aws = {
             "AWS_ENDPOINT_URL": self.endpoint,
             "AWS_DEFAULT_REGION": self.region,
@@ -80,6 +80,11 @@ class Surroundings:
         }
         asked: Mapping[str, str] = job.parameters.environment if job else {}
         return {**os.environ, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1", **aws, **asked}
+
+
+def _importable(package: Path) -> str:
+    """What Python searches for a package: an archive itself, the folder of a module."""
+    return str(package.parent if package.suffix == ".py" else package)
 
 
 class Processes:

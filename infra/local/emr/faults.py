@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from infra.local.emr import errors
 from infra.local.emr.errors import Invalid, ServiceError
+from infra.local.emr.shapes import model
 from infra.local.emr.states import RunState
 
 if TYPE_CHECKING:
@@ -117,8 +118,8 @@ def read_order(document: Mapping[str, Any]) -> Order:
         raise Invalid("times is a whole number from 1")
     if document.keys() <= {"operation", "error", "times"} and "operation" in document:
         error = _ERRORS.get(document.get("error", "ThrottlingException"))
-        if error is None:
-            raise Invalid(f"unknown error; known: {', '.join(_ERRORS)}")
+        if error is None or document["operation"] not in model().operation_names:
+            raise Invalid(f"an operation of AWS, and one of the errors {', '.join(_ERRORS)}")
         return Order(document, times, operation=document["operation"], error=error)
     match = document.get("match", {})
     if document.keys() <= {"fault", "match", "times"} and "fault" in document and match.keys() <= {"name", "argument"}:

@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
+from contracts.errors import SetUpError
 from infra.local.emr.errors import Broken, Foreign, Invalid, Malformed, ServiceError
 from infra.local.emr.shapes import read_request
 
@@ -26,13 +27,18 @@ MOST_BYTES: Final = 4 << 20
 
 
 class Server(ThreadingHTTPServer):
-    """Serves one `Service` on a port of loopback."""
+    """Serves one `Service` on a port of loopback; SetUpError where the port cannot be had."""
 
     daemon_threads = True
     request_queue_size = 128
 
     def __init__(self, port: int, service: Service, executor: Executor) -> None:
-        super().__init__((HOST, port), Handler)
+        try:
+            super().__init__((HOST, port), Handler)
+        except (OSError, OverflowError):
+            raise SetUpError(
+                f"port {port} of {HOST} cannot be used: another program has it; take another, or 0 for a free one"
+            ) from None
         self.service = service
         self.executor = executor
 
@@ -59,10 +65,10 @@ class Handler(BaseHTTPRequestHandler):
             self._refuse_foreign()
             members = self._performed(body)
         except ServiceError as error:
-            self._send(error.status, {"message": str(error)}, {"x-amzn-ErrorType": error.code})
+            self._refuse(error)
         except Exception as error:  # noqa: BLE001 - a defect must answer as AWS's would, not cut the connection
             traceback.print_exc(file=sys.stderr)
-            self._send(Broken.status, {"message": type(error).__name__}, {"x-amzn-ErrorType": Broken.code})
+            self._refuse(Broken(type(error).__name__))
         else:
             self._send(200, members, {})
 
@@ -87,6 +93,9 @@ class Handler(BaseHTTPRequestHandler):
             return control(self.server, body)
         operation, request = read_request(self.command, self.path, body)
         return self.server.service.perform(operation, request)
+
+    def _refuse(self, error: ServiceError) -> None:
+        self._send(error.status, {"__type": error.code, "message": str(error)}, {"x-amzn-ErrorType": error.code})
 
     def _send(self, status: int, members: Mapping[str, Any], headers: Mapping[str, str]) -> None:
         content = json.dumps(members, default=_written).encode()

@@ -42,7 +42,7 @@ class Service:
 
     def perform(self, operation: str, request: Members) -> Members:
         """Perform an operation; ServiceError where it is refused."""
-        performed = _OPERATIONS.get(operation)
+        performed = OPERATIONS.get(operation)
         if performed is None:
             raise Unsupported(f"{operation} is not played by the local EMR Serverless")
         with self._life.changed:
@@ -232,7 +232,7 @@ class Service:
         return found[request["resourceArn"]]
 
 
-_OPERATIONS: Final[Mapping[str, Callable[[Service, Members], Members]]] = {
+OPERATIONS: Final[Mapping[str, Callable[[Service, Members], Members]]] = {
     "CreateApplication": Service.create_application,
     "GetApplication": Service.get_application,
     "ListApplications": Service.list_applications,
