@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
@@ -36,7 +37,7 @@ def up(
     """
     from infra.local.stack import Stack, Wishes  # noqa: PLC0415 - start-up is paid by every command
 
-    with progress() as tell:
+    with interruptible(), progress() as tell:
         state = Stack().up(Wishes(port, spark), tell)
     if as_json:
         terminal.print_json(asdict(state))
@@ -74,6 +75,24 @@ def status(as_json: AsJson = False) -> None:
     else:
         terminal.answers().print("The local stack is not up: `lakegate local up` starts it.")
     raise typer.Exit(0 if state else DOWN)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Whatever interrupts what is inside, Ctrl-C, SIGTERM or a closed terminal, leaves nothing of the stack running."""
+    from infra.local.stack import Stack  # noqa: PLC0415 - start-up is paid by every command
+
+    signals = (signal.SIGTERM, signal.SIGHUP)
+    before = [signal.signal(each, signal.default_int_handler) for each in signals]
+    try:
+        yield
+    except KeyboardInterrupt:
+        terminal.errors().print("interrupted: stopping the local stack")
+        Stack().down()
+        raise
+    finally:
+        for each, handler in zip(signals, before, strict=True):
+            signal.signal(each, handler)
 
 
 @contextmanager

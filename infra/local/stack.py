@@ -109,7 +109,8 @@ class Stack:
 
     def _deployed(self, state: LocalState, wishes: Wishes, tell: Callable[[str], None]) -> None:
         make_bucket(state)
-        with ThreadPoolExecutor(1) as beside:
+        beside = ThreadPoolExecutor(1)
+        try:
             spark = beside.submit(warm_spark, state) if wishes.mode == "resident" else None
             tell("deploying template.yaml with SAM, Spark warms up meanwhile")
             outputs = deploy(state, self.folder / "sam.log", wishes.parameters)
@@ -117,6 +118,8 @@ class Stack:
             if spark is not None:
                 tell("waiting for Spark to be warm")
                 spark.result()
+        finally:
+            beside.shutdown(wait=False, cancel_futures=True)
 
     def _end(self, *, keep: bool = False) -> bool:
         self.path.unlink(missing_ok=True)
