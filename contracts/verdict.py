@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 from contracts.check import Metric, Unit
 from contracts.model import Mode, OnReject
 from contracts.outcome import Outcome, Status, check_outcome
-from contracts.shape import RECORDS, file_outcomes
+from contracts.result import Result
+from contracts.shape import RECORDS, column_outcomes, file_outcomes
 
 if TYPE_CHECKING:
     from contracts.check import Check
     from contracts.plan import Plan
-    from contracts.result import Result
+    from contracts.result import Columns
 
 
 class Verdict(Enum):
@@ -59,6 +60,19 @@ def judge(plan: Plan, result: Result) -> Judgement:
         rows=result.rows,
         rejected_rows=result.rejected_rows,
     )
+
+
+def foregone(plan: Plan, columns: Columns) -> tuple[Outcome, ...]:
+    """What a header alone decides: the failed outcomes that reject the delivery whatever rows follow it.
+
+    None where the rows decide: the policy observes, or refuses rows only.
+    """
+    if plan.policy.mode is Mode.OBSERVE or plan.policy.on_reject is OnReject.ROWS:
+        return ()
+    answer = Result("", 0, "", "", rows=0, columns=columns)
+    lacking = (check for check in plan.checks if set(check.fields) & set(columns.absent))
+    outcomes = (*column_outcomes(plan, columns), *(check_outcome(check, answer, None) for check in lacking))
+    return tuple(each for each in outcomes if each.status is Status.FAIL)
 
 
 def row_rules(plan: Plan, result: Result) -> tuple[Check, ...]:

@@ -15,8 +15,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
 from contracts.errors import InputError
+from contracts.header import BOM, HEAD, UnreadableError, columns_of, first_line
 from contracts.result import Columns
-from spark_jobs.header import BOM, HEAD, UnreadableError, columns_of, first_line
 from spark_jobs.plain import is_parsed, mark_plain, plain_text
 from spark_jobs.records import cell, fold_lines, split_records, texts_of
 from spark_jobs.store import store_for
@@ -52,14 +52,15 @@ def open_delivery(spark: SparkSession, plan: Plan, request: Request) -> Delivery
     """
     heads = [_head(part) for part in request.parts]
     lines = [first_line(head, plan.csv) for head in heads]
+    declared = tuple(field.name for field in plan.fields)
     if not plan.csv.header:
-        columns = Columns(tuple(field.name for field in plan.fields))
+        columns = Columns(declared)
     elif len(set(lines)) > 1:
         raise UnreadableError(
             "header", "the objects of the delivery have different headers: give all of them the same one"
         )
     else:
-        columns = columns_of(lines[0], plan)
+        columns = columns_of(lines[0], plan.csv, declared)
     frames = [
         _lines(spark, plan, part.uri, number, len(BOM) if head.startswith(BOM) else 0)
         for number, (part, head) in enumerate(zip(request.parts, heads, strict=True))
