@@ -26,6 +26,11 @@ class Breach(Protocol):
     """The errors of each alternative."""
 
     @property
+    def absolute_schema_path(self) -> Iterable[Step]:
+        """Steps from the schema."""
+        ...
+
+    @property
     def absolute_path(self) -> Iterable[Step]:
         """Steps from the document."""
         ...
@@ -97,7 +102,9 @@ def _enum(error: Breach, _root: Mapping[str, Any]) -> Iterator[Sentence]:
 
 
 def _pattern(error: Breach, _root: Mapping[str, Any]) -> Iterator[Sentence]:
-    yield "wrong-form", _at(error), f"{shown(error.instance)} has not the form {shown(error.validator_value)}."
+    """A value, or a key (`propertyNames`), that is written in another form."""
+    key = (error.instance,) if "propertyNames" in error.absolute_schema_path else ()
+    yield "wrong-form", (*_at(error), *key), f"{shown(error.instance)} has not the form {shown(error.validator_value)}."
 
 
 def _bound(error: Breach, _root: Mapping[str, Any]) -> Iterator[Sentence]:
@@ -149,6 +156,7 @@ BOUNDS = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "more
 COUNTS = {
     "minItems": "at least this many items:",
     "maxItems": "at most this many items:",
+    "minProperties": "at least this many keys:",
     "minLength": "at least this many characters:",
     "maxLength": "at most this many characters:",
 }

@@ -27,7 +27,8 @@ PERSONAL = re.compile(
 def version(contract: Contract, _document: Document) -> Iterator[Finding]:
     """A contract's version is semantic: its major number names the line that readers hold on to."""
     if contract.version and not SEMANTIC.fullmatch(contract.version):
-        yield "$.version", f"{shown(contract.version)} is no semantic version: write `major.minor.patch`, e.g. `1.0.0`."
+        path = "$.info.version" if contract.format.startswith("DCS") else "$.version"
+        yield path, f"{shown(contract.version)} is no semantic version: write `major.minor.patch`, e.g. `1.0.0`."
 
 
 def no_dataset(contract: Contract, _document: Document) -> Iterator[Finding]:
