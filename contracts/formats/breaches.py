@@ -76,9 +76,17 @@ def _named(schema: Any, root: Mapping[str, Any], keywords: tuple[str, ...]) -> I
     for keyword in keywords:
         part = schema.get(keyword, ())
         if isinstance(part, str):
-            yield from _named(root["$defs"][part.rpartition("/")[2]], root, keywords)
+            yield from _named(followed(root, part), root, keywords)
         for each in (part,) if isinstance(part, Mapping) else () if isinstance(part, str) else part:
             yield from _named(each, root, keywords)
+
+
+def followed(root: Mapping[str, Any], reference: str) -> Any:  # noqa: ANN401 -- JSON
+    """The schema that a reference of another one leads to, e.g. `#/$defs/ServerSource/S3Server`."""
+    found: Any = root
+    for step in reference.removeprefix("#/").split("/"):
+        found = found[step]
+    return found
 
 
 def _type(error: Breach, _root: Mapping[str, Any]) -> Iterator[Sentence]:

@@ -14,6 +14,7 @@ from contracts.formats.extension import Extension
 from contracts.formats.quality import Owner, quality_rules
 from contracts.formats.schemas import breaches
 from contracts.formats.service_levels import named_rules
+from contracts.formats.unnamed import note_unnamed
 from contracts.formats.values import rule_id, texts
 from contracts.model import Additional, Contract, Dataset, Policy, Rule, Severity
 
@@ -46,6 +47,7 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     top, info, terms = document.top, document.top["info"], document.top["terms"]
     version = top["dataContractSpecification"].written
     notes.errors.extend(_untyped_once(breaches(document, SCHEMAS[version]), document))
+    note_unnamed(document, SCHEMAS[version], notes)
     definitions = Definitions(top, notes)
     older = older_quality(top["quality"], top["models"], notes)
     datasets = [_dataset(name, place, definitions, older) for name, place in top["models"].entries.items()]

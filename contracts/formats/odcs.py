@@ -12,6 +12,7 @@ from contracts.formats.odcs_properties import Property, is_column, read_property
 from contracts.formats.quality import Owner, quality_rules
 from contracts.formats.schemas import breaches
 from contracts.formats.service_levels import element_rules
+from contracts.formats.unnamed import note_unnamed
 from contracts.formats.values import rule_id
 from contracts.formats.variables import resolved
 from contracts.model import About, Contract, Dataset, Rule, Severity
@@ -43,6 +44,7 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
         document = resolved(document, variables, notes)
     top = document.top
     notes.errors.extend(breaches(document.without(DEPRECATION), SCHEMAS[version]))
+    note_unnamed(document, SCHEMAS[version], notes)
     return Contract(
         id=top["id"].text or "",
         version=top["version"].text or "",

@@ -179,8 +179,19 @@ def _warn(place: Place, logical: LogicalType | None, notes: Notes) -> None:
         notes.warning(
             "nested-fields", place["logicalType"], "What is said of inner parts is named, and not measured yet."
         )
+    declared, physical = TYPES.get(place["logicalType"].text or ""), PHYSICAL.get(_physical(place))
+    if declared and physical and physical is not LogicalType.STRING and _family(declared) != _family(physical):
+        message = f"A {declared.value} does not fit into the physical type {shown(place['physicalType'].text)}."
+        notes.warning("physical-type", place["physicalType"], message)
     if zone.text is not None and zone.text not in UTC:
         notes.warning("timezone", zone, "Timestamps without an offset are read as UTC: write offsets in the data.")
+
+
+def _family(logical: LogicalType) -> str:
+    """What values of a type are written as: numbers, moments, …"""
+    if logical.numeric:
+        return "number"
+    return "moment" if logical in {LogicalType.DATE, LogicalType.TIMESTAMP} else logical.value
 
 
 def read_relationship(place: Place, ordinals: Counter[str], properties: Place, notes: Notes) -> Rule:

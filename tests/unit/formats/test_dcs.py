@@ -15,7 +15,10 @@ from contracts.formats.dcs_layers import MOST_FIELDS
 from contracts.model import Additional, Comparison, Contract, Dataset, Rule, Severity
 from contracts.types import LogicalType
 
-ORDERS = Path(__file__).parents[2] / "golden/documents/orders-latest.dcs.yaml"
+PRINTED = (Path(__file__).parents[2] / "golden/documents/orders-latest.dcs.yaml").read_bytes()
+GAP = b"order_timestamp - LAG(order_timestamp) OVER (ORDER BY order_timestamp)"
+ORDERS = PRINTED.replace(GAP, b"order_timestamp - order_timestamp")
+"""The specification's own example; as printed it holds a query that no engine takes."""
 DOCUMENT = """\
 dataContractSpecification: {version}
 id: x
@@ -24,6 +27,8 @@ models:
   m:
     fields: {{{fields}}}
     {model}
+  other:
+    fields: {{t: {{type: timestamp}}, k: {{type: long}}}}
 {top}
 """
 
@@ -56,7 +61,7 @@ def warnings(text: bytes) -> list[Problem]:
 
 def test_the_specifications_own_example_is_read_whole() -> None:
     """Both models, what definitions say of their fields, keys, levels and terms."""
-    contract = read(ORDERS.read_bytes())
+    contract = read(ORDERS)
     orders, items = contract.datasets
     expected = ("urn:datacontract:checkout:orders-latest", "2.0.0", "DCS 1.1.0", "Orders Latest", "Checkout Team")
 
@@ -83,9 +88,18 @@ def test_the_specifications_own_example_is_read_whole() -> None:
     assert [(server.name, server.type) for server in contract.about.servers] == [("production", "s3")]
 
 
+def test_the_example_as_printed_is_blamed_for_its_query() -> None:
+    """A window function inside MAX is told at its line, and nothing else is."""
+    problems = examine(PRINTED).errors
+
+    assert [
+        (problem.code, problem.path, problem.line) for problem in problems
+    ] == [("query-window-in-aggregate", "$.models.orders.quality[0].query", 103)]
+
+
 def test_every_rule_of_the_example_becomes_checks() -> None:
     """Nothing vanishes: each rule of each model has at least one check, measured or named."""
-    contract = read(ORDERS.read_bytes())
+    contract = read(ORDERS)
     for each in contract.datasets:
         checked = {check.rule for check in compile_plan(contract, each).checks}
 
@@ -94,7 +108,7 @@ def test_every_rule_of_the_example_becomes_checks() -> None:
 
 def test_what_a_definition_says_is_told_at_the_definition() -> None:
     """A rule that a field inherits stands where it was written."""
-    contract = read(ORDERS.read_bytes())
+    contract = read(ORDERS)
     pattern = next(rule for rule in contract.datasets[1].rules if rule.kind == "pattern")
 
     assert (pattern.fields, pattern.origin.path) == (("sku",), "$.definitions.sku.pattern")
@@ -139,7 +153,7 @@ def test_a_type_with_parts_is_named(text: str) -> None:
     text_of_it = document(f"n: {{type: {text}}}")
 
     assert [rule.kind for rule in read(text_of_it).datasets[0].rules] == ["nested"]
-    assert [warning.code for warning in warnings(text_of_it)] == ["nested-fields"]
+    assert "nested-fields" in {warning.code for warning in warnings(text_of_it)}
 
 
 LOW, HIGH = Decimal(-(2**31)), Decimal(2**31 - 1)
@@ -165,7 +179,7 @@ FIELDS: dict[str, list[tuple[str, dict[str, object]]]] = {
         ("maximum", {"value": HIGH, "exclusive": False}),
     ],
     "type: text, enum: [a, '1.10']": [("enum", {"values": ("a", "1.10")})],
-    "type: long, references: m.n": [("foreignKey", {"to": "m.n"})],
+    "type: long, references: other.k": [("foreignKey", {"to": "other.k"})],
     "type: decimal, precision: 5, scale: 2": [
         ("multipleOf", {"value": Decimal("0.01")}),
         ("minimum", {"value": Decimal("-999.99"), "exclusive": False}),
@@ -431,7 +445,7 @@ def test_quality_at_the_root_that_cannot_be_sorted_is_named_at_every_model() -> 
 def test_levels_stand_at_the_model_they_speak_of() -> None:
     """By the timestamp they name; a level of no timestamp is everybody's, one of our own words is kept."""
     levels = (
-        "servicelevels: {freshness: {threshold: 25h, timestampField: k.t}, latency: {threshold: PT1H, "
+        "servicelevels: {freshness: {threshold: 25h, timestampField: other.t}, latency: {threshold: PT1H, "
         "sourceTimestampField: m.n, processedTimestampField: m.n}, availability: {percentage: 99.9%}, ours: {a: 1}}"
     )
     found = [dict(rule.arguments) for rule in dataset(top=levels).rules if rule.kind == "serviceLevel"]
@@ -494,9 +508,9 @@ def test_a_definition_that_nobody_uses_is_warned_of() -> None:
     """It may be a reference that was forgotten."""
     found = warnings(document("n: {$ref: '#/definitions/code'}", top=DEFINED))
 
-    assert [(each.code, each.path) for each in found] == [
-        ("unused-definition", "$.definitions.other"),
-        ("unused-definition", '$.definitions["deep/code"]'),
+    assert [each.path for each in found if each.code == "unused-definition"] == [
+        "$.definitions.other",
+        '$.definitions["deep/code"]',
     ]
 
 
