@@ -20,7 +20,7 @@ ORDERS = ROOT / "contracts/examples/orders.odcs.yaml"
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "cli.main", *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603 - our own command
 
 
 @pytest.fixture
