@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from cli import route
+from cli import local, route
 from cli.check import check
+from cli.demo import demo
 from cli.ledger import log, verify
 from cli.lint import lint
 from cli.plan import plan
@@ -43,6 +44,8 @@ app.command("reasons")(reasons)
 app.command("replay")(replay)
 app.command("log")(log)
 app.command("verify")(verify)
+app.add_typer(local.app, name="local")
+app.command("demo")(demo)
 
 UNUSABLE = 2
 INTERRUPTED = 130

@@ -40,7 +40,7 @@ def publish(
 
     Exit code: 0 published (twice is once), 1 the document is refused, 2 it cannot be published.
     """
-    edition = _edition(file, as_json=as_json)
+    edition = edition_of(file, as_json=as_json)
     with opened(stack, local=local) as there:
         gate = there.gate()
         published = run(make_valid(gate, edition), gate.clock)
@@ -51,7 +51,7 @@ def publish(
         _tell(published, routes)
 
 
-def _edition(name: str, *, as_json: bool) -> Edition:
+def edition_of(name: str, *, as_json: bool = False) -> Edition:
     """The compiled document; what is wrong with it is shown as `lint` shows it, and ends the command."""
     from contracts.formats import examine  # noqa: PLC0415 - start-up is paid by every command
 
