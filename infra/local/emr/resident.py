@@ -75,8 +75,8 @@ class Driver:
                 stderr=log,
                 start_new_session=True,
             )
-        self._line = ours.makefile("rw", encoding="utf-8")
-        ours.close()
+        self._line = ours
+        self._heard = ours.makefile("r", encoding="utf-8")
         self._awaited = threading.Thread(target=self._await_ready, daemon=True)
         self._awaited.start()
 
@@ -96,8 +96,7 @@ class Driver:
             "folder": str(job.folder),
         }
         try:
-            self._line.write(json.dumps(told) + "\n")
-            self._line.flush()
+            self._line.sendall(json.dumps(told).encode() + b"\n")
         except OSError:
             return None
         answer = self._answer()
@@ -112,6 +111,7 @@ class Driver:
         code = self._process.wait()
         self.kill()
         self._awaited.join()
+        self._heard.close()
         self._line.close()
         return code
 
@@ -121,7 +121,7 @@ class Driver:
 
     def _answer(self) -> dict[str, Any] | None:
         try:
-            said = self._line.readline()
+            said = self._heard.readline()
         except OSError:
             return None
         answer: dict[str, Any] | None = json.loads(said) if said.endswith("\n") else None
