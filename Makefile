@@ -71,3 +71,24 @@ OR_SAY := || { echo "The Python packages could not be installed: mend the networ
 	@$(BIN)/pip install --quiet --require-hashes --no-build-isolation -r $(SETUP)/dev.lock $(OR_SAY)
 	@PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --no-deps --no-build-isolation --editable . $(OR_SAY)
 	@touch $@
+
+# ---- what is deployed ----------------------------------------------------------------------------------------------------
+.PHONY: tools package template test-docker
+TOOL := .tools/sam/bin
+export SAM_CLI_TELEMETRY := 0
+
+tools: .venv/ready ## Install SAM, cfn-lint and checkov into .tools/, each with its own pins
+	@$(BIN)/python -m infra.setup.environments sam checkov
+
+package: setup tools ## Make the functions' bundle and the job's release in build/, and the built template in .aws-sam/
+	@$(BIN)/python -m infra.packaging
+	@$(TOOL)/sam build >/dev/null
+	@echo "deploy it with: sam deploy --parameter-overrides JobCode=$$(cat build/release) (docs/deploy.md)" >&2
+
+template: tools ## Read template.yaml for mistakes: SAM, cfn-lint with its serverless rules, checkov
+	$(TOOL)/sam validate
+	$(TOOL)/cfn-lint
+	.tools/checkov/bin/checkov --config-file .checkov.yaml
+
+test-docker: package ## The real `sam local`, in containers of an image that is built here (needs a container engine)
+	$(BIN)/python -m pytest -q -m docker tests/sam

@@ -37,9 +37,9 @@ def lint(
     """
     judged, unreadable = _judge(files)
     if as_json:
-        sys.stdout.write(json.dumps(_as_json(judged), indent=2) + "\n")
+        sys.stdout.write(json.dumps(as_document(judged), indent=2) + "\n")
     else:
-        _print(judged)
+        show(judged)
     for reason in unreadable:
         sys.stderr.write(f"lakegate: {seen(reason)}\n")
     raise typer.Exit(_exit_code(judged, unreadable))
@@ -82,7 +82,7 @@ def _exit_code(judged: dict[str, Examined], unreadable: list[str]) -> int:
     return VALID if all(each.valid for each in judged.values()) else REFUSED
 
 
-def _as_json(judged: dict[str, Examined]) -> dict[str, Any]:
+def as_document(judged: dict[str, Examined]) -> dict[str, Any]:
     """One shape for one document and for many; of many, each problem also names its file."""
     several = len(judged) > 1
     return {
@@ -97,7 +97,8 @@ def _entry(problem: Problem, name: str, *, several: bool) -> dict[str, Any]:
     return {"file": name.encode("utf-8", "replace").decode(), **entry} if several else entry
 
 
-def _print(judged: dict[str, Examined]) -> None:
+def show(judged: dict[str, Examined]) -> None:
+    """Every problem with its line, for people."""
     from rich.console import Console  # noqa: PLC0415 -- not for --json
     from rich.text import Text  # noqa: PLC0415 -- as above
 

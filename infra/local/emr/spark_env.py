@@ -34,6 +34,7 @@ def submit_arguments(folder: Path, memory: str, settings: Mapping[str, str], jar
 def _s3a(endpoint: str, folder: Path) -> dict[str, str]:
     settings = {
         "endpoint": endpoint,
+        "endpoint.region": os.environ["AWS_REGION"],
         "path.style.access": "true",
         "buffer.dir": str(folder / "s3a"),
         "aws.credentials.provider": "com.amazonaws.auth.EnvironmentVariableCredentialsProvider",
