@@ -14,7 +14,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from infra.local.emr.executor import kill_group
+from infra.local.emr.executor import added_jars, kill_group
 from infra.local.emr.stop import StoppedError
 from infra.local.jars import jars
 from infra.local.java import java_home
@@ -48,9 +48,7 @@ class Needs:
         code = _newest()
         if job is None:
             return cls({}, (), (), code)
-        known = {path.name for path in jars()}
-        added = tuple(str(path) for path in job.jars if path.name not in known)
-        return cls(dict(job.parameters.fixed), added, job.py_files, code)
+        return cls(dict(job.parameters.fixed), added_jars(job), job.py_files, code)
 
 
 def _newest() -> int:

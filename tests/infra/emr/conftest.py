@@ -79,9 +79,9 @@ class Aws:
     def events(self, **detail: str) -> list[dict[str, Any]]:
         """All events so far whose detail has these members, in the order in which they came."""
         while got := self.sqs.receive_message(QueueUrl=self.queue, MaxNumberOfMessages=10).get("Messages", []):
-            for message in got:
-                self.seen.append(json.loads(message["Body"]))
-                self.sqs.delete_message(QueueUrl=self.queue, ReceiptHandle=message["ReceiptHandle"])
+            self.seen += [json.loads(message["Body"]) for message in got]
+            read = [{"Id": each["MessageId"], "ReceiptHandle": each["ReceiptHandle"]} for each in got]
+            self.sqs.delete_message_batch(QueueUrl=self.queue, Entries=read)
         return [each for each in self.seen if detail.items() <= each["detail"].items()]
 
 
