@@ -92,9 +92,9 @@ def test_the_example_as_printed_is_blamed_for_its_query() -> None:
     """A window function inside MAX is told at its line, and nothing else is."""
     problems = examine(PRINTED).errors
 
-    assert [
-        (problem.code, problem.path, problem.line) for problem in problems
-    ] == [("query-window-in-aggregate", "$.models.orders.quality[0].query", 103)]
+    assert [(problem.code, problem.path, problem.line) for problem in problems] == [
+        ("query-window-in-aggregate", "$.models.orders.quality[0].query", 103)
+    ]
 
 
 def test_every_rule_of_the_example_becomes_checks() -> None:
