@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NoReturn
 
 import yaml
@@ -57,6 +57,15 @@ class Document:
     def line(self, path: str) -> int:
         """The line of an address, from 1; of the nearest node above where the document has none."""
         return self.at(path).mark.line
+
+    def without(self, key: str) -> Document:
+        """The same document without a key of its root."""
+        entries = self.root.content
+        if not isinstance(entries, Mapping) or key not in entries:
+            return self
+        return replace(
+            self, root=replace(self.root, content={name: node for name, node in entries.items() if name != key})
+        )
 
     def plain(self) -> Plain:
         """The whole document in the plain types of JSON."""

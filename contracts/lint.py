@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from contracts.compile import compile_plan
 from contracts.errors import ContractError, Problem
-from contracts.linting import names, thresholds, values
-from contracts.linting.finding import Level, Lint
+from contracts.linting.finding import Level
+from contracts.linting.table import LINTS
 from contracts.nodes import steps_of
 
 if TYPE_CHECKING:
@@ -22,35 +22,6 @@ if TYPE_CHECKING:
     from contracts.model import Contract, Rule
     from contracts.plan import Plan
 
-ERROR, WARNING = Level.ERROR, Level.WARNING
-LINTS = {
-    "version-not-semantic": Lint(ERROR, names.version),
-    "no-dataset": Lint(WARNING, names.no_dataset),
-    "no-field": Lint(WARNING, names.no_field),
-    "duplicate-dataset": Lint(ERROR, names.duplicate_dataset),
-    "duplicate-field": Lint(ERROR, names.duplicate_field),
-    "duplicate-rule": Lint(ERROR, names.duplicate_rule),
-    "unseen-in-name": Lint(ERROR, names.unnamed),
-    "unknown-column": Lint(ERROR, names.unknown_column),
-    "repeated-column": Lint(WARNING, names.repeated_column),
-    "personal-data-unclassified": Lint(WARNING, names.unclassified),
-    "percent-range": Lint(ERROR, thresholds.percent),
-    "reversed-between": Lint(ERROR, thresholds.reversed_between),
-    "impossible-threshold": Lint(ERROR, thresholds.impossible),
-    "trivial-threshold": Lint(WARNING, thresholds.trivial),
-    "share-range": Lint(ERROR, thresholds.share),
-    "negative-parameter": Lint(ERROR, thresholds.negative_parameter),
-    "negative-tolerance": Lint(ERROR, thresholds.negative_tolerance),
-    "large-tolerance": Lint(WARNING, thresholds.large_tolerance),
-    "tolerance-order": Lint(ERROR, thresholds.tolerance_order),
-    "tolerance-of-zero": Lint(ERROR, thresholds.tolerance_of_zero),
-    "idle-tolerance": Lint(WARNING, thresholds.idle_tolerance),
-    "rule-without-column": Lint(ERROR, values.without_column),
-    "rule-does-not-suit": Lint(ERROR, values.unsuited),
-    "reversed-bounds": Lint(ERROR, values.reversed_bounds),
-    "repeated-value": Lint(WARNING, values.repeated_value),
-    "unquoted-surprise": Lint(WARNING, values.surprising),
-}
 NOT_MEASURED = "not-measured"
 """The code of a warning: a rule compiles to a check that is only named."""
 QUIET = ("text", "serviceLevel", "nested", "dateFormat")
@@ -61,8 +32,8 @@ def lint(contract: Contract, document: Document, known: Iterable[Problem]) -> tu
     """Errors and warnings about the meaning of a contract, beside the errors already `known` of its document."""
     found = list(_found(contract, document))
     blamed = {problem.path for problem in known}
-    errors = [each for code, each in found if LINTS[code].level is ERROR and each.path not in blamed]
-    warnings = [each for code, each in found if LINTS[code].level is WARNING]
+    errors = [each for code, each in found if LINTS[code].level is Level.ERROR and each.path not in blamed]
+    warnings = [each for code, each in found if LINTS[code].level is Level.WARNING]
     refused, named = _compiled(contract)
     errors += _unblamed([*known, *errors], refused)
     return errors, warnings + _unblamed([*known, *errors], named)

@@ -69,15 +69,31 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class Example:
+    """A value that a document shows for a field; None is null."""
+
+    written: str | None
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
 class Field:
-    """One column of a dataset."""
+    """One column of a dataset, or a nested part of one."""
 
     name: str
+    """Its path: `address`, and of its parts `address.street`, `lines[].sku`, `prices.key`, `prices.value`."""
     type: LogicalType
     origin: Origin
     description: str | None = None
     classification: str | None = None
     """Free text of the document, e.g. `public`, `confidential`; samples show raw values of `public` fields only."""
+    personal: bool | None = None
+    """Whether the document says it is personal data (`pii`); None where it does not say."""
+    declared: str | None = None
+    """The type in the document's own word, e.g. `record`, `varchar`."""
+    parts: tuple[Field, ...] = ()
+    """The fields of a record, the items of an array, the keys and values of a map."""
+    examples: tuple[Example, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +169,45 @@ class Dataset:
 
 
 @dataclass(frozen=True, slots=True)
+class Server:
+    """Where data of a contract lies, in the words of its document."""
+
+    name: str
+    type: str
+    settings: Mapping[str, object]
+    """Everything else it says, e.g. `location`, `format`."""
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Deprecation:
+    """How a contract ends (ADR-0029): the five keys of the root block `deprecation`, as written."""
+
+    origin: Origin
+    announced: str | None = None
+    sunset_date: str | None = None
+    replacement: str | None = None
+    migration_guide: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a document says beside its datasets."""
+
+    description: str | None = None
+    owner: str | None = None
+    purpose: str | None = None
+    usage: str | None = None
+    limitations: str | None = None
+    tags: tuple[str, ...] = ()
+    servers: tuple[Server, ...] = ()
+    deprecation: Deprecation | None = None
+    sections: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+    """Every other key of the document's root, in its own words: team, roles, support, prices, terms, links, …"""
+
+
+@dataclass(frozen=True, slots=True)
 class Contract:
     """One version of a document that promises what datasets look like."""
 
@@ -160,10 +215,11 @@ class Contract:
     version: str
     """Semantic version, e.g. `1.0.0`."""
     format: str
-    """Format and version of the document, e.g. `ODCS v3.1.0`, `DCM 0.1.3`."""
+    """Format and version of the document, e.g. `ODCS v3.1.0`, `DCS 1.2.1`, `DCM 0.1.3`."""
     datasets: tuple[Dataset, ...]
     name: str | None = None
     status: str | None = None
+    about: About = field(default_factory=About)
 
     def dataset(self, name: str) -> Dataset | None:
         """The dataset of that name, or None."""

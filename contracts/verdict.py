@@ -78,7 +78,9 @@ def foregone(plan: Plan, columns: Columns) -> tuple[Outcome, ...]:
 def row_rules(plan: Plan, result: Result) -> tuple[Check, ...]:
     """The failed checks that single rows can answer for: with `onReject: rows`, the rows that break one are refused."""
     outcomes = zip(plan.checks, _check_outcomes(plan, result), strict=True)
-    return tuple(check for check, outcome in outcomes if outcome.status is Status.FAIL and _blames_rows(check))
+    failed = (check for check, outcome in outcomes if outcome.status is Status.FAIL)
+    absent = set(result.columns.absent) if result.columns else set()
+    return tuple(check for check in failed if _blames_rows(check) and not absent & set(check.fields))
 
 
 def _verdict(plan: Plan, result: Result, of_file: tuple[Outcome, ...], of_checks: tuple[Outcome, ...]) -> Verdict:

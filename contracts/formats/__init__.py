@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from contracts.document import Document, parse
 from contracts.errors import ContractError, Problem
-from contracts.formats import dcm, odcs
+from contracts.formats import dcm, dcs, odcs
 from contracts.formats.notes import Notes
 from contracts.lint import lint
 from contracts.model import Contract
@@ -52,6 +52,7 @@ KIND = "DataContract"
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 FORMATS = (
     Format("ODCS", "apiVersion", odcs.VERSIONS, odcs.read),
+    Format("DCS", "dataContractSpecification", dcs.VERSIONS, dcs.read),
     Format("DCM", "specVersion", dcm.VERSIONS, dcm.read),
 )
 

@@ -26,6 +26,11 @@ class Breach(Protocol):
     """The errors of each alternative."""
 
     @property
+    def absolute_schema_path(self) -> Iterable[Step]:
+        """Steps from the schema."""
+        ...
+
+    @property
     def absolute_path(self) -> Iterable[Step]:
         """Steps from the document."""
         ...
@@ -71,9 +76,17 @@ def _named(schema: Any, root: Mapping[str, Any], keywords: tuple[str, ...]) -> I
     for keyword in keywords:
         part = schema.get(keyword, ())
         if isinstance(part, str):
-            yield from _named(root["$defs"][part.rpartition("/")[2]], root, keywords)
+            yield from _named(followed(root, part), root, keywords)
         for each in (part,) if isinstance(part, Mapping) else () if isinstance(part, str) else part:
             yield from _named(each, root, keywords)
+
+
+def followed(root: Mapping[str, Any], reference: str) -> Any:  # noqa: ANN401 -- JSON
+    """The schema that a reference of another one leads to, e.g. `#/$defs/ServerSource/S3Server`."""
+    found: Any = root
+    for step in reference.removeprefix("#/").split("/"):
+        found = found[step]
+    return found
 
 
 def _type(error: Breach, _root: Mapping[str, Any]) -> Iterator[Sentence]:
@@ -97,7 +110,9 @@ def _enum(error: Breach, _root: Mapping[str, Any]) -> Iterator[Sentence]:
 
 
 def _pattern(error: Breach, _root: Mapping[str, Any]) -> Iterator[Sentence]:
-    yield "wrong-form", _at(error), f"{shown(error.instance)} has not the form {shown(error.validator_value)}."
+    """A value, or a key (`propertyNames`), that is written in another form."""
+    key = (error.instance,) if "propertyNames" in error.absolute_schema_path else ()
+    yield "wrong-form", (*_at(error), *key), f"{shown(error.instance)} has not the form {shown(error.validator_value)}."
 
 
 def _bound(error: Breach, _root: Mapping[str, Any]) -> Iterator[Sentence]:
@@ -149,6 +164,7 @@ BOUNDS = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "more
 COUNTS = {
     "minItems": "at least this many items:",
     "maxItems": "at most this many items:",
+    "minProperties": "at least this many keys:",
     "minLength": "at least this many characters:",
     "maxLength": "at most this many characters:",
 }

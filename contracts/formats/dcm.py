@@ -10,11 +10,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from contracts.errors import Problem
+from contracts.formats.about import about
 from contracts.formats.extension import Extension
 from contracts.formats.schemas import breaches
 from contracts.formats.service_levels import key_rules
 from contracts.formats.values import exact, rule_id, texts
-from contracts.model import Contract, Dataset, Field, Rule, Severity, Tolerance
+from contracts.model import About, Contract, Dataset, Field, Rule, Severity, Tolerance
 from contracts.types import LogicalType
 from contracts.words import did_you_mean, shown
 
@@ -45,6 +46,7 @@ KINDS = {"unique": "distinct"}
 """Rule types whose name means something else in other formats."""
 CONSTRAINTS = {"NOT_NULL": "required", "UNIQUE": "unique", "FOREIGN_KEY": "foreignKey"}
 PRIMARY_KEY = "PRIMARY_KEY"
+TOLD = ("specVersion", "id", "name", "kind", "version", "dataset", "quality", "serviceLevelAgreements")
 
 
 def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Contract:
@@ -61,6 +63,22 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
         format="DCM 0.1.3",
         datasets=(_dataset(top, notes),),
         name=top["name"].text,
+        about=_about(top, notes),
+    )
+
+
+def _about(top: Place, notes: Notes) -> About:
+    """The purpose and the limits stand in the agreements; the owner is a group, else the producer."""
+    agreements = top["dataSharingAgreements"]
+    return about(
+        top,
+        notes,
+        TOLD,
+        description=top["description"].text,
+        owner=top["ownerGroup"].text or top["producer"]["name"].text,
+        purpose=agreements["purpose"].text,
+        usage=agreements["intendedUsage"].text,
+        limitations=agreements["limitations"].text,
     )
 
 
@@ -94,6 +112,7 @@ def _field(column: Place, notes: Notes) -> Field:
         type=TYPES.get((said or "").lower(), LogicalType.STRING),
         origin=column.origin,
         description=column["description"].text,
+        declared=said,
     )
 
 

@@ -125,6 +125,8 @@ class Extension:
             csv |= _read(place["csv"], CSV, notes)
         self.critical = bool(said.pop("critical", True))
         """Whether a broken rule may refuse a delivery."""
+        self.said = frozenset(said)
+        """What the document says of the policy, by the names of `Policy`."""
         self.policy = Policy(**said)
         self.csv = Csv(**csv)
 

@@ -6,14 +6,16 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from contracts.formats.about import DEPRECATION, about
 from contracts.formats.extension import Extension
 from contracts.formats.odcs_properties import Property, is_column, read_property, read_relationship
-from contracts.formats.odcs_quality import quality_rules
+from contracts.formats.quality import Owner, quality_rules
 from contracts.formats.schemas import breaches
 from contracts.formats.service_levels import element_rules
+from contracts.formats.unnamed import note_unnamed
 from contracts.formats.values import rule_id
 from contracts.formats.variables import resolved
-from contracts.model import Contract, Dataset, Rule, Severity
+from contracts.model import About, Contract, Dataset, Rule, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,6 +34,7 @@ SCHEMAS = {
 WITH_VARIABLES = ("v3.2.0",)
 VERSIONS = tuple(SCHEMAS)
 EXTENSION = "lakegate"
+TOLD = ("apiVersion", "kind", "id", "version", "name", "status", "schema", "slaProperties")
 
 
 def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Contract:
@@ -40,7 +43,8 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     if version in WITH_VARIABLES:
         document = resolved(document, variables, notes)
     top = document.top
-    notes.errors.extend(breaches(document, SCHEMAS[version]))
+    notes.errors.extend(breaches(document.without(DEPRECATION), SCHEMAS[version]))
+    note_unnamed(document, SCHEMAS[version], notes)
     return Contract(
         id=top["id"].text or "",
         version=top["version"].text or "",
@@ -48,6 +52,20 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
         datasets=tuple(_dataset(each, top, notes) for each in top["schema"].items),
         name=top["name"].text,
         status=top["status"].text,
+        about=_about(top, notes),
+    )
+
+
+def _about(top: Place, notes: Notes) -> About:
+    """The team's name stands for its owner."""
+    description = top["description"]
+    return about(
+        top,
+        notes,
+        TOLD,
+        description=description.text,
+        owner=top["team"]["name"].text,
+        **{key: description[key].text for key in ("purpose", "usage", "limitations")},
     )
 
 
@@ -59,7 +77,7 @@ def _dataset(place: Place, top: Place, notes: Notes) -> Dataset:
     rules = [
         *(rule for each in properties for rule in each.rules),
         *_primary_key(properties, ordinals),
-        *quality_rules(place, None, name, ordinals, notes),
+        *quality_rules(Owner(place, name), ordinals, notes),
         *(read_relationship(each, ordinals, place["properties"], notes) for each in place["relationships"].items),
         *element_rules(top["slaProperties"], name),
     ]

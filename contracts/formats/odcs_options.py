@@ -40,13 +40,13 @@ RANGES = {
 """The least and the largest number of a format; `f64`, `i128` and `u128` hold every number that is read at all."""
 
 
-def option_rules(options: Place, logical: LogicalType, *, readable: bool) -> Iterator[tuple[Place, Said]]:
-    """What the options say, each with its place; with `readable` False dates are in a format that is not measured."""
+def option_rules(options: Place, logical: LogicalType | str) -> Iterator[tuple[Place, Said]]:
+    """What the options say, each with its place; of a type that is not measured, under the kind that names it."""
     for name, place in options.entries.items():
-        if readable:
-            yield from ((place, said) for said in _said(name, place, options, logical))
+        if isinstance(logical, str):
+            yield place, (logical, {"option": name, "value": exact(place)})
         else:
-            yield place, (UNMEASURED_DATE, {"option": name, "value": exact(place)})
+            yield from ((place, said) for said in _said(name, place, options, logical))
 
 
 def _said(name: str, place: Place, options: Place, logical: LogicalType) -> Iterator[Said]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from contracts.formats.odcs_options import DATE_FORMATS, option_rules
-from contracts.formats.odcs_quality import quality_rules
-from contracts.formats.values import rule_id
+from contracts.formats.nesting import NESTED_KIND, at_column
+from contracts.formats.odcs_options import DATE_FORMATS, UNMEASURED_DATE, option_rules
+from contracts.formats.quality import Owner, quality_rules
+from contracts.formats.values import exact, examples, rule_id, texts
 from contracts.model import Field, Origin, Rule
 from contracts.types import LogicalType
 from contracts.words import shown
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 TYPES = {each.value: each for each in LogicalType if each is not LogicalType.DECIMAL}
 NESTED = ("object", "array", "map", "vector")
-NESTED_KIND = "nested"
-"""The kind of what is said about values with parts of their own: named, not measured by a reader of CSV."""
 FORMATTED = (LogicalType.DATE, LogicalType.TIME, LogicalType.TIMESTAMP)
 EXACT = ("decimal", "numeric", "number")
 PHYSICAL = {
@@ -38,6 +37,9 @@ PHYSICAL = {
 }
 """What a physical type means where no logical one is given."""
 COLUMN = "column"
+PERSONAL = "pii"
+VECTOR = ("dimensions", "elementType", "distanceMetric", "embeddingModel", "embeddingModelVersion", "normalized")
+"""What ODCS 3.2 says of vectors."""
 LAST = 1 << 30
 UTC = ("UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT")
 
@@ -66,16 +68,33 @@ def is_column(place: Place, notes: Notes) -> bool:
 def read_property(place: Place, ordinals: Counter[str], notes: Notes) -> Property:
     """A property of an object, what is said about its inner parts included."""
     name, position = place["name"].text or "", place["primaryKeyPosition"].number
-    logical = _logical(place)
-    field = Field(
-        name, logical or LogicalType.STRING, place.origin, place["description"].text, place["classification"].text
-    )
     return Property(
-        field=field,
-        rules=tuple(_rules(place, name, logical, ordinals, notes)),
+        field=_field(place, name),
+        rules=tuple(_rules(place, name, _logical(place), ordinals, notes)),
         key_position=(int(position) if position and position > 0 else LAST) if place["primaryKey"].flag else None,
         key_origin=place["primaryKey"].origin,
     )
+
+
+def _field(place: Place, path: str) -> Field:
+    return Field(
+        name=path,
+        type=_logical(place) or LogicalType.STRING,
+        origin=place.origin,
+        description=place["description"].text,
+        classification=place["classification"].text,
+        personal=_personal(place),
+        declared=place["logicalType"].text or place["physicalType"].text,
+        parts=tuple(_field(each, inner) for inner, each in _inner(place, path)),
+        examples=examples(place["examples"]),
+    )
+
+
+def _personal(place: Place) -> bool | None:
+    """What a custom property `pii` or a tag of that name says; the standard has no word for it."""
+    said = [each["value"].flag for each in place["customProperties"].items if each["property"].text == PERSONAL]
+    tagged = PERSONAL in {each.casefold() for each in texts(place["tags"])}
+    return said[0] if said else tagged or None
 
 
 def _logical(place: Place) -> LogicalType | None:
@@ -108,17 +127,22 @@ def _rules(
     for kind in ("required", "unique"):
         if place[kind].flag:
             yield rule(kind, place[kind], {})
-    for at, (kind, arguments) in option_rules(
-        options, logical or LogicalType.STRING, readable=_readable(place, logical)
-    ):
+    for at, (kind, arguments) in option_rules(options, _options_type(place, logical)):
         yield rule(kind, at, arguments)
     if place["enum"].items:
         yield rule("enum", place["enum"], {"values": tuple(each["value"].written for each in place["enum"].items)})
     for each in place["relationships"].items:
         yield rule("foreignKey", each, {"to": each["to"].text or ""})
-    yield from quality_rules(place, path, path, ordinals, notes)
+    yield from quality_rules(Owner(place, path, path), ordinals, notes)
     yield from _nested(place, path, ordinals, notes)
     _warn(place, logical, notes)
+
+
+def _options_type(place: Place, logical: LogicalType | None) -> LogicalType | str:
+    """What options speak of: a type, or what of this property is not measured."""
+    if not _readable(place, logical):
+        return UNMEASURED_DATE
+    return NESTED_KIND if place["logicalType"].text in NESTED else logical or LogicalType.STRING
 
 
 def _readable(place: Place, logical: LogicalType | None) -> bool:
@@ -128,15 +152,11 @@ def _readable(place: Place, logical: LogicalType | None) -> bool:
 def _nested(place: Place, path: str, ordinals: Counter[str], notes: Notes) -> Iterator[Rule]:
     """What is said about inner parts: named at the field they belong to."""
     if place["logicalType"].text in NESTED:
-        yield Rule(rule_id(ordinals, path, NESTED_KIND), NESTED_KIND, place["logicalType"].origin, (path,))
-    for inner_path, each in _inner(place, path):
-        for rule in _rules(each, inner_path, _logical(each), ordinals, notes):
-            words = f"{rule.kind} of {inner_path}"
-            yield (
-                replace(rule, kind=NESTED_KIND, fields=(path,), name=words)
-                if rule.kind != NESTED_KIND
-                else replace(rule, fields=(path,), name=rule.name or words)
-            )
+        said = {key: exact(place[key]) for key in VECTOR if place[key].present}
+        yield Rule(rule_id(ordinals, path, NESTED_KIND), NESTED_KIND, place["logicalType"].origin, (path,), said)
+    for inner, each in _inner(place, path):
+        for rule in _rules(each, inner, _logical(each), ordinals, notes):
+            yield at_column(rule, path, inner)
 
 
 def _inner(place: Place, path: str) -> Iterator[tuple[str, Place]]:
@@ -159,8 +179,19 @@ def _warn(place: Place, logical: LogicalType | None, notes: Notes) -> None:
         notes.warning(
             "nested-fields", place["logicalType"], "What is said of inner parts is named, and not measured yet."
         )
+    declared, physical = TYPES.get(place["logicalType"].text or ""), PHYSICAL.get(_physical(place))
+    if declared and physical and physical is not LogicalType.STRING and _family(declared) != _family(physical):
+        message = f"A {declared.value} does not fit into the physical type {shown(place['physicalType'].text)}."
+        notes.warning("physical-type", place["physicalType"], message)
     if zone.text is not None and zone.text not in UTC:
         notes.warning("timezone", zone, "Timestamps without an offset are read as UTC: write offsets in the data.")
+
+
+def _family(logical: LogicalType) -> str:
+    """What values of a type are written as: numbers, moments, …"""
+    if logical.numeric:
+        return "number"
+    return "moment" if logical in {LogicalType.DATE, LogicalType.TIMESTAMP} else logical.value
 
 
 def read_relationship(place: Place, ordinals: Counter[str], properties: Place, notes: Notes) -> Rule:

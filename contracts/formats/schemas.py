@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from contracts.errors import Problem, SetUpError
-from contracts.formats.breaches import NOT_FITTING, sentences
+from contracts.formats.breaches import NOT_FITTING, followed, sentences
 from contracts.nodes import address
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _evaluated(root: Schema, schema: Schema, holds: Callable[[Schema], bool]) ->
     yield from schema.get("properties", ())
     parts = [*schema.get("allOf", ()), *(each for each in _choices(schema) if holds(each))]
     if "$ref" in schema:
-        parts.append(root["$defs"][schema["$ref"].rpartition("/")[2]])
+        parts.append(followed(root, schema["$ref"]))
     if "if" in schema and holds(schema["if"]):
         parts += [schema["if"], schema.get("then", {})]
     for part in parts:

@@ -25,6 +25,30 @@ def element_rules(levels: Place, dataset: str) -> Iterator[Rule]:
             yield Rule(f"{name}:{KIND}:{ordinal}", KIND, place.origin, (), arguments, name=name)
 
 
+MAIN = {
+    "availability": ("percentage",),
+    "retention": ("period", "unlimited"),
+    "latency": ("threshold",),
+    "freshness": ("threshold",),
+    "frequency": ("interval", "cron"),
+    "support": ("responseTime", "time"),
+    "backup": ("interval", "cron"),
+}
+"""The keys of DCS that say how much a level promises: the first of them that is there is its value."""
+TIMESTAMPS = ("timestampField", "sourceTimestampField", "processedTimestampField")
+
+
+def named_rules(levels: Place, dataset: str) -> Iterator[Rule]:
+    """The levels of DCS that speak of a dataset (by `timestampField: orders.placed_at`), or of none in particular."""
+    for name, place in levels.entries.items():
+        fields = {key: said for key in TIMESTAMPS if (said := place[key].text)}
+        tables = {each.partition(".")[0] for each in fields.values()}
+        if not tables or dataset in tables:
+            main = next((place[key] for key in MAIN.get(name, ()) if place[key].present), place)
+            arguments = {"property": name, "value": exact(main), "unit": None}
+            yield Rule(f"{name}:{KIND}:1", KIND, place.origin, (), arguments | fields, name=name)
+
+
 def key_rules(levels: Place) -> Iterator[Rule]:
     """The levels of a mapping: each key is one."""
     for name, place in levels.entries.items():

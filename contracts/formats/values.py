@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from contracts.model import Example
+
 if TYPE_CHECKING:
     from collections import Counter
 
@@ -32,6 +34,18 @@ def _exact(node: Node) -> object:
 def texts(place: Place) -> tuple[str, ...]:
     """The items of a list as they were written: `1.10` stays `1.10`."""
     return tuple(each.written for each in place.items)
+
+
+def examples(*lists: Place) -> tuple[Example, ...]:
+    """The scalars of lists of examples, each with its place; what has parts is none a text can be compared with."""
+    found = (each for place in lists for each in (place.items or [place]))
+    return tuple(
+        Example(each.written if each.scalar is not None else None, each.origin) for each in found if _is_scalar(each)
+    )
+
+
+def _is_scalar(place: Place) -> bool:
+    return place.node is not None and not isinstance(place.node.content, tuple | Mapping)
 
 
 def rule_id(ordinals: Counter[str], subject: str, kind: str) -> str:

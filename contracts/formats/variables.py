@@ -6,22 +6,19 @@ A name with neither a value nor a default is an error, never an empty text. The 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from contracts.document import Document
+from contracts.placeholders import PLACEHOLDERS, VARIABLE
 from contracts.words import shown
 
 if TYPE_CHECKING:
+    import re
+
     from contracts.formats.notes import Notes
     from contracts.nodes import Node, Place
-
-PLACEHOLDERS = frozenset(
-    ("model", "table", "object", "schema", "dataset", "project", "catalog", "database", "field", "column", "property")
-)
-VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}")
 
 
 def resolved(document: Document, values: Mapping[str, str], notes: Notes) -> Document:

@@ -6,18 +6,22 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from contracts.words import did_you_mean, shown
+from contracts.linting.walk import fields_of, rules_of
+from contracts.rules.table import RULES
+from contracts.words import did_you_mean, listed, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from contracts.document import Document
     from contracts.linting.finding import Finding
-    from contracts.model import Contract, Origin
+    from contracts.model import Contract, Field, Origin
 
 SEMANTIC = re.compile(
     r"(?:0|[1-9][0-9]{0,8})(?:\.(?:0|[1-9][0-9]{0,8})){2}(?:-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?(?:\+[0-9A-Za-z.-]+)?"
 )
+PUBLIC = "public"
+METRICS = ("nullValues", "missingValues", "invalidValues", "duplicateValues", "rowCount")
 PERSONAL = re.compile(
     r"e_?mail|(?:first|last|full|sur|maiden)_?name|phone|mobile|ssn|cpf|passport|birth|iban|credit_?card|ip_?address",
     re.IGNORECASE,
@@ -27,7 +31,8 @@ PERSONAL = re.compile(
 def version(contract: Contract, _document: Document) -> Iterator[Finding]:
     """A contract's version is semantic: its major number names the line that readers hold on to."""
     if contract.version and not SEMANTIC.fullmatch(contract.version):
-        yield "$.version", f"{shown(contract.version)} is no semantic version: write `major.minor.patch`, e.g. `1.0.0`."
+        path = "$.info.version" if contract.format.startswith("DCS") else "$.version"
+        yield path, f"{shown(contract.version)} is no semantic version: write `major.minor.patch`, e.g. `1.0.0`."
 
 
 def no_dataset(contract: Contract, _document: Document) -> Iterator[Finding]:
@@ -51,8 +56,8 @@ def duplicate_dataset(contract: Contract, _document: Document) -> Iterator[Findi
 
 def duplicate_field(contract: Contract, _document: Document) -> Iterator[Finding]:
     """Two fields of one dataset share no name, whatever its case: engines do not tell them apart."""
-    for dataset in contract.datasets:
-        for name, origin in _repeated((each.name, each.origin) for each in dataset.fields):
+    for siblings in _siblings(contract):
+        for name, origin in _repeated((each.name, each.origin) for each in siblings):
             yield origin.path, f"The field {shown(name)} is described twice: keep one."
 
 
@@ -75,14 +80,14 @@ def unnamed(contract: Contract, _document: Document) -> Iterator[Finding]:
                 yield f"{origin.path}.name", "The name begins or ends with a space, or holds what nobody sees."
 
 
-def unknown_column(contract: Contract, _document: Document) -> Iterator[Finding]:
+def unknown_column(contract: Contract, document: Document) -> Iterator[Finding]:
     """A rule names only fields that its dataset has."""
     for dataset in contract.datasets:
         names = {each.name for each in dataset.fields}
         for rule in dataset.rules:
             for index, name in enumerate(rule.fields):
                 if name not in names:
-                    path = f"{rule.origin.path}.columns[{index}]"
+                    path = _named_at(rule.origin.path, index, document)
                     yield path, f"The dataset has no field {shown(name)}.{did_you_mean(name, names)}"
 
 
@@ -95,13 +100,53 @@ def repeated_column(contract: Contract, _document: Document) -> Iterator[Finding
 
 
 def unclassified(contract: Contract, _document: Document) -> Iterator[Finding]:
-    """A field that sounds like personal data says how it is to be treated."""
+    """A field that is personal data, or sounds like it, says how it is to be treated."""
     if contract.format.startswith("DCM"):
         return
+    for each in fields_of(contract):
+        sounds = each.personal is None and PERSONAL.search(each.name.rpartition(".")[2]) is not None
+        if (each.personal or sounds) and not each.classification and not each.parts:
+            yield (
+                each.origin.path,
+                f"{shown(each.name)} {'sounds like' if sounds else 'is'} personal data: say its `classification`.",
+            )
+
+
+def personal_but_public(contract: Contract, document: Document) -> Iterator[Finding]:
+    """Personal data is not public: samples of public fields show raw values."""
+    for each in fields_of(contract):
+        if each.personal and (each.classification or "").casefold() == PUBLIC:
+            place = document.at(each.origin.path)["classification"]
+            yield place.path, f"{shown(each.name)} is personal data: its values would be shown in samples."
+
+
+def empty_rule(contract: Contract, document: Document) -> Iterator[Finding]:
+    """A rule in words has words, and any other says what it asks for."""
+    for rule in rules_of(contract):
+        if rule.kind == "text" and not rule.name and ".quality" in rule.origin.path:
+            place = document.at(rule.origin.path)
+            yield place.path, "The rule says nothing: give it a `metric`, a `query`, or a `description`."
+
+
+def unknown_metric(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A metric is one of the library: any other name is only a name."""
+    for rule in rules_of(contract):
+        if rule.kind not in RULES and not contract.format.startswith("DCM"):
+            hint = did_you_mean(rule.kind, METRICS)
+            yield rule.origin.path, f"{shown(rule.kind)} is no metric that is known.{hint} Known are {listed(METRICS)}."
+
+
+def _siblings(contract: Contract) -> Iterator[tuple[Field, ...]]:
+    """The fields that stand side by side: of a dataset, and of each record."""
     for dataset in contract.datasets:
-        for each in dataset.fields:
-            if PERSONAL.search(each.name) and not each.classification:
-                yield each.origin.path, f"{shown(each.name)} sounds like personal data: say its `classification`."
+        yield dataset.fields
+    yield from (each.parts for each in fields_of(contract) if each.parts)
+
+
+def _named_at(path: str, index: int, document: Document) -> str:
+    """Where a rule names its columns: each format has its own key."""
+    found = (f"{path}{key}[{index}]" for key in (".columns", ".arguments.properties", ""))
+    return next((each for each in found if document.at(each).present), path)
 
 
 def _repeated(names: Iterable[tuple[str, Origin]]) -> Iterator[tuple[str, Origin]]:

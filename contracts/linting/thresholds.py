@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from contracts.linting.walk import rules_of
 from contracts.words import shown
 
 if TYPE_CHECKING:
@@ -21,11 +22,6 @@ SHARES = ("complete", "distinct")
 """Kinds whose tolerance is subtracted from a share of rows."""
 TOLERANT = RELATIVE + SHARES
 NEVER_NEGATIVE = ("size", "stdev")
-
-
-def rules_of(contract: Contract) -> Iterator[Rule]:
-    """All rules of all datasets."""
-    return (rule for dataset in contract.datasets for rule in dataset.rules)
 
 
 def percent(contract: Contract, _document: Document) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from collections import Counter
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from contracts.linting.walk import pairs
 from contracts.nodes import Node, address
 from contracts.rules.values import literal
 from contracts.types import LogicalType
@@ -48,7 +49,7 @@ def without_column(contract: Contract, _document: Document) -> Iterator[Finding]
 def unsuited(contract: Contract, _document: Document) -> Iterator[Finding]:
     """A rule suits the type of every field it names."""
     for dataset in contract.datasets:
-        for rule, field in _pairs(dataset):
+        for rule, field in pairs(dataset):
             suits, words = SUITS.get(rule.kind, (None, ""))
             if suits is not None and not suits(field.type):
                 message = f"{shown(field.name)} is a {field.type.value}, and {rule.kind} is for {words}."
@@ -71,7 +72,7 @@ def reversed_bounds(contract: Contract, _document: Document) -> Iterator[Finding
 
 
 def _bounds(dataset: Dataset, kinds: Mapping[str, str]) -> Iterator[tuple[Rule, Field, Decimal | str]]:
-    for rule, field in _pairs(dataset):
+    for rule, field in pairs(dataset):
         value = rule.arguments.get(kinds.get(rule.kind, ""))
         if isinstance(value, Decimal) or (isinstance(value, str) and literal(field.type, value)):
             yield rule, field, value
@@ -115,8 +116,3 @@ def _scalars(node: Node, steps: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, 
             yield from _scalars(each, (*steps, key))
     else:
         yield steps, node
-
-
-def _pairs(dataset: Dataset) -> Iterator[tuple[Rule, Field]]:
-    fields = {field.name: field for field in dataset.fields}
-    return ((rule, fields[name]) for rule in dataset.rules for name in rule.fields if name in fields)

@@ -30,17 +30,18 @@ class Aws:
     fault: Callable[[dict[str, Any]], str] | None = None
     """Asked for each request: "" for an answer as always, `refuse` for 403, `hang` for none until `release`."""
     released: threading.Event = field(default_factory=threading.Event)
+    address: str = ""
     server: BaseWSGIServer | None = None
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
-    def start(self) -> str:
-        """Serve on a free port; the address."""
+    def start(self, host: str = "127.0.0.1") -> None:
+        """Serve on a free port."""
         self._moto = DomainDispatcherApplication(create_backend_app)
-        self.server = make_server("127.0.0.1", 0, self._answer, threaded=True)
+        self.server = make_server(host, 0, self._answer, threaded=True)
+        self.address = f"http://{host}:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        return f"http://127.0.0.1:{self.server.server_port}"
 
-    def stop(self) -> None:
+    def close(self) -> None:
         """Stop serving."""
         self.released.set()
         if self.server is not None:
@@ -49,10 +50,8 @@ class Aws:
 
     def client(self, service: str) -> Any:
         """A client of this AWS."""
-        assert self.server is not None
-        endpoint = f"http://127.0.0.1:{self.server.server_port}"
         known = {name.lower(): value for name, value in CREDENTIALS.items()}
-        return boto3.client(service, endpoint_url=endpoint, region_name=REGION, **known)  # type: ignore[call-overload]  # any
+        return boto3.client(service, endpoint_url=self.address, region_name=REGION, **known)  # type: ignore[call-overload]  # any
 
     def _answer(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         match self.fault(environ) if self.fault else "":
@@ -79,8 +78,7 @@ class Deployed:
         """Everything made anew, under the same names and ids each time."""
         import requests  # noqa: PLC0415 - moto's own
 
-        assert aws.server is not None
-        base = f"http://127.0.0.1:{aws.server.server_port}/moto-api"
+        base = f"{aws.address}/moto-api"
         requests.post(f"{base}/reset", timeout=9)
         requests.post(f"{base}/seed?a=42", timeout=9)
         s3, dynamodb, emr = (aws.client(name) for name in ("s3", "dynamodb", "emr-serverless"))

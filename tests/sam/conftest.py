@@ -53,7 +53,7 @@ def aws() -> Iterator[Aws]:
     aws = Aws()
     aws.start()
     yield aws
-    aws.stop()
+    aws.close()
 
 
 @pytest.fixture(scope="session")
@@ -86,10 +86,9 @@ def world(aws: Aws, emulators: dict[str, Emulator], monkeypatch: pytest.MonkeyPa
 def local(built: Path, aws: Aws) -> Stack:
     """The stack as it is deployed on that server."""
     deployed = Deployed.on(aws)
-    assert aws.server is not None
     return Stack.read(
         built,
-        ServiceEndpoint=f"http://127.0.0.1:{aws.server.server_port}",
+        ServiceEndpoint=aws.address,
         EmrApplicationId=deployed.application,
         LandingBucket="landing",
         LakeBucket="lake",

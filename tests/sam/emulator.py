@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SITE = TOOLS / "sam/lib/python3.11/site-packages"
 BINARY = SITE / "samcli/local/rapid/aws-lambda-rie-x86_64"
-RUNTIME = ("awslambdaric", "snapshot_restore_py", "simplejson")
+RUNTIME = ("awslambdaric", "snapshot_restore_py.py", "simplejson")
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing", "AWS_SESSION_TOKEN": "testing"}
 REGION = "eu-west-1"
 PATIENCE_SECONDS = 60
@@ -80,7 +80,7 @@ class Emulator:
             self.process = None
 
     def _start(self) -> None:
-        invoking, runtime = (f"127.0.0.1:{_free_port()}" for _ in range(2))
+        invoking, runtime = (f"127.0.0.1:{free_port()}" for _ in range(2))
         handler = self.properties["Handler"]
         python = str(TOOLS / "sam/bin/python")
         addresses = ["--runtime-interface-emulator-address", invoking, "--runtime-api-address", runtime]
@@ -119,7 +119,8 @@ class Emulator:
         }
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody listens on."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port: int = found.getsockname()[1]

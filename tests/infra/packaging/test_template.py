@@ -179,13 +179,11 @@ def test_one_sweep_at_a_time(built: Path) -> None:
 
 
 def test_the_job_is_told_what_its_session_sets(stack: Stack) -> None:
-    """spark-submit's parameters and spark_jobs/session.py say the same, and both JVMs may compile large methods."""
+    """spark-submit's parameters and spark_jobs/session.py say the same."""
     told = stack.function("IntakeFunction")["Environment"]["Variables"]["LAKEGATE_JOB_PARAMETERS"]
     settings = dict(each.split("=", 1) for each in re.findall(r"--conf (\S+)", told))
 
     assert {name: settings[name] for name in SETTINGS} == SETTINGS
-    assert settings["spark.driver.extraJavaOptions"] == "-XX:-DontCompileHugeMethods"
-    assert settings["spark.executor.extraJavaOptions"] == "-XX:-DontCompileHugeMethods"
 
 
 def test_sam_makes_no_resource_that_exists_already(stack: Stack) -> None:

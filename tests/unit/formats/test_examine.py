@@ -30,7 +30,9 @@ schema:
     properties:
       - {name: n, logicalType: number, logicalTypeOptions: {minimum: 0, maximum: 9, multipleOf: 3, format: f32}, primaryKey: true}
       - {name: s, logicalType: string, logicalTypeOptions: {pattern: a, minLength: 1, format: email}, required: true}
-      - {name: t, logicalType: date, logicalTypeOptions: {minimum: 2024-01-01, format: yyyy-MM-dd}, relationships: [{to: a.b}]}
+      - {name: t, logicalType: date, logicalTypeOptions: {minimum: 2024-01-01, format: yyyy-MM-dd}, relationships: [{to: d.e}]}
+      - {name: e, logicalType: date}
+      - {name: m, logicalType: number}
       - {name: o, logicalType: object, properties: [{name: i, logicalType: array, items: {logicalType: date}}]}
       - name: q
         logicalType: string
@@ -40,7 +42,7 @@ schema:
     quality:
       - {metric: rowCount, mustBeBetween: [1, 5]}
       - {type: sql, query: SELECT 1, mustBe: 1}
-    relationships: [{from: d.n, to: e.n}]
+    relationships: [{from: d.n, to: d.m}]
     customProperties: [{property: lakegate, value: {mode: observe, csv: {delimiter: ;}}}]
 slaProperties: [{property: latency, value: 4, unit: d, element: d.n}]
 """

@@ -27,6 +27,8 @@ schema:
     properties: [{properties}]
     quality: [{quality}]
     {keys}
+  - name: e
+    properties: [{{name: id, logicalType: string}}, {{name: a, logicalType: number}}, {{name: b, logicalType: date}}]
 """
 COLUMN = "{name: n, logicalType: number}"
 
@@ -252,7 +254,9 @@ def test_a_mild_severity_warns_at_worst(severity: str, worst: str) -> None:
 
 def test_rules_have_ids() -> None:
     """A rule's own id is kept; one without gets what it speaks of, its kind and an ordinal."""
-    rules = "{id: mine, metric: rowCount, mustBe: 1}, {metric: rowCount, mustBe: 2}, {metric: rowCount, mustBe: 3}"
+    rules = (
+        "{id: mine, metric: rowCount, mustBe: 1}, {metric: rowCount, mustNotBe: 2}, {metric: rowCount, mustNotBe: 3}"
+    )
     found = [rule.id for rule in dataset(quality=rules).rules if rule.kind == "rowCount"]
 
     assert found == ["mine", "d:rowCount:1", "d:rowCount:2"]
@@ -281,16 +285,16 @@ def test_each_version_is_judged_by_its_own_schema() -> None:
 
 def test_relationships_of_an_object_name_its_own_fields() -> None:
     """By shorthand or by qualified id, one field or several."""
-    keys = "relationships: [{from: d.n, to: e.id}, {from: [d.n, schema/d/properties/two], to: [e.a, e.b]}]"
+    keys = "relationships: [{from: d.n, to: e.a}, {from: [d.n, schema/d/properties/two], to: [e.a, e.b]}]"
     rules = dataset(f"{COLUMN}, {{id: two, name: m, logicalType: date}}", keys=keys).rules
-    expected = [("n:foreignKey:1", ("n",), "e.id"), ("n,m:foreignKey:1", ("n", "m"), "e.a,e.b")]
+    expected = [("n:foreignKey:1", ("n",), "e.a"), ("n,m:foreignKey:1", ("n", "m"), "e.a,e.b")]
 
     assert expected == [(r.id, r.fields, r.arguments["to"]) for r in rules if r.kind == "foreignKey"]
 
 
 def test_service_levels_stand_at_the_dataset_they_speak_of() -> None:
     """A level of another dataset is not this one's; one of no element is everybody's."""
-    mine, other = "{property: latency, value: 4, unit: d, element: d.n}", "{property: x, value: 1, element: e.n}"
+    mine, other = "{property: latency, value: 4, unit: d, element: d.n}", "{property: x, value: 1, element: e.a}"
     levels = f"slaProperties: [{mine}, {other}, {{property: retention, value: 3}}]"
     found = [rule.name for rule in dataset(top=levels).rules if rule.kind == "serviceLevel"]
 

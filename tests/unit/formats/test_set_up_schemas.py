@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from contracts.errors import SetUpError
-from contracts.formats import odcs
+from contracts.formats import dcs, odcs
 from infra.setup import schemas
 from infra.setup.schemas import OFFICIAL, Schema, install_schemas, main, pinned_schemas
 
@@ -91,5 +91,5 @@ def test_every_schema_that_is_read_is_pinned() -> None:
     """No reader asks for a schema that set-up does not put there, and none is put for nobody."""
     pinned = {f"official/{schema.name}" for schema in pinned_schemas()}
 
-    assert set(odcs.SCHEMAS.values()) == pinned
+    assert {*odcs.SCHEMAS.values(), *dcs.SCHEMAS.values()} == pinned
     assert all(json.loads((OFFICIAL / schema.file).read_bytes())["$schema"] for schema in pinned_schemas())

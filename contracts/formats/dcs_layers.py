@@ -1,0 +1,104 @@
+"""Fields of DCS over the definitions they refer to (`$ref: '#/definitions/order_id'`): the first that says a key wins.
+
+Nothing is copied, so that whatever is wrong with a definition is told at the definition. A reference leads no further than a
+bounded number of fields and levels: definitions that name each other in rows multiply like aliases do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from contracts.document import DEEPEST_LEVEL
+from contracts.words import did_you_mean, shown
+
+if TYPE_CHECKING:
+    from contracts.formats.notes import Notes
+    from contracts.nodes import Place
+
+REFERENCE = "$ref"
+INSIDE = "#/"
+DEFINITIONS = "#/definitions/"
+MOST_FIELDS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """A field's own words above those of the definitions it refers to."""
+
+    places: tuple[Place, ...]
+    trail: tuple[str, ...] = ()
+    """The definitions that led here, those of the fields around it included."""
+    level: int = 0
+    """Fields around it."""
+
+    def __getitem__(self, key: str) -> Place:
+        """What is said under a key, where it is said."""
+        own = self.places[0][key]
+        return next((each[key] for each in self.places if each[key].present), own)
+
+    @property
+    def own(self) -> Place:
+        """The field itself."""
+        return self.places[0]
+
+
+@dataclass(slots=True)
+class Definitions:
+    """The definitions of a document, and what has been read through them."""
+
+    top: Place
+    notes: Notes
+    used: set[str] = field(default_factory=set)
+    read: int = 0
+
+    def layers(self, place: Place, around: Layers | None = None) -> Layers | None:
+        """A field with its definitions; None where it is one too many, which is noted."""
+        level = around.level + 1 if around is not None else 0
+        self.read += 1
+        if self.read > MOST_FIELDS or level > DEEPEST_LEVEL:
+            self._refuse_more(place)
+            return None
+        places, trail = [place], list(around.trail if around is not None else ())
+        while (reference := places[-1][REFERENCE]).present:
+            found = self._found(reference)
+            if found is None:
+                break
+            if found.path in trail:
+                self.notes.error("circular-reference", reference, f"{shown(reference.text)} leads back to itself.")
+                break
+            places.append(found)
+            trail.append(found.path)
+        return Layers(tuple(places), tuple(trail), level)
+
+    def _refuse_more(self, place: Place) -> None:
+        if all(problem.code != "too-many-fields" for problem in self.notes.errors):
+            message = (
+                f"References lead to more than {MOST_FIELDS:,} fields or {DEEPEST_LEVEL} levels of them: flatten them."
+            )
+            self.notes.error("too-many-fields", place, message)
+
+    def _found(self, reference: Place) -> Place | None:
+        """The definition a reference names: by the whole rest of it (names may hold `/`), else step by step."""
+        text = reference.text or ""
+        if not text.startswith(INSIDE):
+            message = f"{shown(reference.written)} is outside this document, and nothing else is read: copy it in."
+            self.notes.error("external-reference", reference, message)
+            return None
+        found = self.top["definitions"][text.removeprefix(DEFINITIONS)]
+        if not found.present:
+            found = _followed(self.top, text)
+        if not found.entries:
+            known = [DEFINITIONS + each for each in self.top["definitions"].entries]
+            message = f"{shown(text)} names no definition of this document.{did_you_mean(text, known)}"
+            self.notes.error("dangling-reference", reference, message)
+            return None
+        self.used.add(found.path)
+        return found
+
+
+def _followed(top: Place, pointer: str) -> Place:
+    place = top
+    for step in pointer.removeprefix(INSIDE).split("/"):
+        place = place[step.replace("~1", "/").replace("~0", "~")]
+    return place

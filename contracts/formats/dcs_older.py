@@ -1,0 +1,83 @@
+"""Reads the `quality` block at the root of DCS before 1.1.0: checks of one engine, sorted by model.
+
+::
+
+    quality:
+      type: SodaCL                                   quality:
+      specification:                                   type: great-expectations
+        checks for orders:                             specification:
+          - row_count > 5                                orders: '[{"expectation_type": …, "kwargs": …}]'
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from contracts.document import parse
+from contracts.errors import ContractError
+from contracts.formats.quality import implementation_of
+from contracts.formats.values import exact, rule_id
+from contracts.model import Rule
+from contracts.words import did_you_mean, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from contracts.formats.notes import Notes
+    from contracts.nodes import Place
+
+ENGINES = {"sodacl": "soda", "soda": "soda", "great-expectations": "great-expectations"}
+CHECKS_FOR = "checks for "
+EVERY_MODEL = ""
+
+
+def older_quality(place: Place, models: Place, notes: Notes) -> dict[str, list[Rule]]:
+    """The rules of each model."""
+    rules: dict[str, list[Rule]] = {name: [] for name in models.entries}
+    if not place.present:
+        return rules
+    said, ordinals = place["type"].text or "", Counter[str]()
+    engine = ENGINES.get(said.casefold(), said)
+    for name, check, arguments in _checks(place["specification"], engine, notes):
+        if name not in {*rules, EVERY_MODEL}:
+            hint = did_you_mean(name, rules)
+            notes.error("unknown-model", check, f"{shown(name)} is no model of this contract.{hint}")
+        for model in rules if name == EVERY_MODEL else rules.keys() & {name}:
+            rule = Rule(rule_id(ordinals, model, "custom"), "custom", check.origin, (), arguments)
+            rules[model].append(rule)
+    return rules
+
+
+def _checks(specification: Place, engine: str, notes: Notes) -> Iterator[tuple[str, Place, dict[str, object]]]:
+    """Each check with its model and what it calls, and where its document says so."""
+    inner = _read(specification, notes)
+    if not inner.entries:
+        yield EVERY_MODEL, specification, {"engine": engine, "call": "", "args": {}}
+    for name, place in inner.entries.items():
+        checks = _read(place, notes)
+        for each in checks.items or [checks]:
+            at = each if specification.text is None and place.text is None else specification
+            yield name.removeprefix(CHECKS_FOR), at, _called(engine, each)
+
+
+def _called(engine: str, check: Place) -> dict[str, object]:
+    """Soda writes a check as a text, or as a key with what it needs; others as a call with arguments."""
+    if check.text is not None:
+        return {"engine": engine, "call": check.text, "args": {}}
+    entries = list(check.entries.items())
+    if engine == "soda" and len(entries) == 1:
+        name, arguments = entries[0]
+        return {"engine": engine, "call": name, "args": {key: exact(each) for key, each in arguments.entries.items()}}
+    return implementation_of(engine, check)
+
+
+def _read(place: Place, notes: Notes) -> Place:
+    """What stands at a place; a text is read as the YAML or JSON that it holds."""
+    if place.text is None:
+        return place
+    try:
+        return parse(place.text.encode()).top
+    except ContractError as error:
+        notes.warning("unread-checks", place, f"The checks in this text cannot be read: {error.problems[0].message}")
+        return place

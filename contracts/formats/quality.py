@@ -1,0 +1,189 @@
+"""Reads quality rules, of ODCS and of DCS: library metrics, SQL, custom engines and text, at a dataset or at a field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from contracts.document import parse
+from contracts.errors import ContractError
+from contracts.formats.values import exact, rule_id, texts
+from contracts.model import Comparison, Rule, Severity
+from contracts.words import did_you_mean, listed, shown
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterator, Mapping
+
+    from contracts.formats.notes import Notes
+    from contracts.nodes import Place
+
+OPERATORS = (
+    "mustBe",
+    "mustNotBe",
+    "mustBeGreaterThan",
+    "mustBeGreaterOrEqualTo",
+    "mustBeLessThan",
+    "mustBeLessOrEqualTo",
+    "mustBeBetween",
+    "mustNotBeBetween",
+)
+SPELLINGS = {
+    **{name: name for name in OPERATORS},
+    "mustBeGreaterThanOrEqualTo": "mustBeGreaterOrEqualTo",
+    "mustBeLessThanOrEqualTo": "mustBeLessOrEqualTo",
+}
+"""Every spelling of an operator; the two of DCS before 1.2.1 mean the same as those of ODCS."""
+BETWEEN = ("mustBeBetween", "mustNotBeBetween")
+UNITS = {"rows": False, "row": False, "percent": True, "%": True}
+"""Whether a unit is a share of the rows."""
+WARNING = ("info", "warning", "low", "minor")
+FAILING = ("error", "critical", "high", "major", "medium", "blocker", "fatal", "severe")
+OLDER = {
+    **dict.fromkeys(("duplicateCount", "duplicatePercent", "uniqueCheck"), "duplicateValues"),
+    **dict.fromkeys(("nullCheck", "nullCount", "nullPercent"), "nullValues"),
+    "countCheck": "rowCount",
+    "validValues": "invalidValues",
+}
+"""Names of metrics in the free text of ODCS 3.0 and DCS 1.1 that mean the same as a metric of today."""
+NONE_ALLOWED = ("uniqueCheck", "nullCheck", "validValues")
+"""Those of them that ask for no bad row where they name no operator."""
+LISTS = ("validValues", "missingValues")
+UNMEASURED = ("sql", "custom", "text")
+"""Kinds that compare nothing themselves."""
+NO_ROW = Comparison("mustBe", (Decimal(0),))
+NOT_ARGUMENTS = ("type", "expectation_type", "expectation", "meta", "notes", "name")
+"""Keys of an implementation that are no arguments of its check."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose quality rules are read."""
+
+    place: Place
+    subject: str
+    """Begins the ids of rules without one."""
+    field: str | None = None
+    """The path of the field; None where the rules stand at the dataset."""
+    graded: bool = True
+    """Whether the format knows `severity`."""
+
+
+def quality_rules(owner: Owner, ordinals: Counter[str], notes: Notes) -> Iterator[Rule]:
+    """The quality rules at a dataset or at a field, in order; of several operators (DCS) each is a rule of its own."""
+    for place in owner.place["quality"].items:
+        kind = _kind(place)
+        for ordinal, (arguments, comparison) in enumerate(_asked(kind, place, notes), start=1):
+            own = place["id"].text
+            yield Rule(
+                id=(own if ordinal == 1 else f"{own}:{ordinal}") if own else rule_id(ordinals, owner.subject, kind),
+                kind=kind,
+                origin=place.origin,
+                fields=_fields(kind, place, owner.field),
+                arguments=arguments,
+                comparison=comparison,
+                severity=_severity(place["severity"], notes) if owner.graded else Severity.FAIL,
+                name=place["name"].text or place["description"].text,
+                dimension=place["dimension"].text,
+            )
+
+
+def operators(place: Place) -> list[str]:
+    """The operators of a rule as they are spelled in it."""
+    return [key for key in SPELLINGS if place[key].present]
+
+
+def implementation_of(engine: str, place: Place) -> dict[str, object]:
+    """A foreign check: what is called, with which arguments; an implementation in text is read as YAML."""
+    if place.text is not None:
+        try:
+            place = parse(place.text.encode()).top
+        except ContractError:
+            return {"engine": engine, "call": "", "args": {}}
+    call = place["type"].text or place["expectation_type"].text or place["expectation"].text or ""
+    return {"engine": engine, "call": call, "args": _foreign_arguments(place)}
+
+
+def _foreign_arguments(place: Place) -> Mapping[str, object]:
+    """Great Expectations keeps them apart, Soda beside the check's name."""
+    if place["kwargs"].present:
+        return {key: exact(each) for key, each in place["kwargs"].entries.items()}
+    return {key: exact(each) for key, each in place.entries.items() if key not in NOT_ARGUMENTS}
+
+
+def _kind(place: Place) -> str:
+    """SQL and custom rules by their type, whatever else they say; a metric by its name; anything else is words."""
+    said = place["type"].text
+    if said in UNMEASURED:
+        return said
+    metric = _metric(place)
+    return OLDER.get(metric, metric) if metric else "text"
+
+
+def _metric(place: Place) -> str | None:
+    return place["metric"].text or place["rule"].text
+
+
+def _fields(kind: str, place: Place, field: str | None) -> tuple[str, ...]:
+    named = texts(place["arguments"]["properties"])
+    if kind == "rowCount":
+        return ()
+    return named or (() if field is None else (field,))
+
+
+def _asked(kind: str, place: Place, notes: Notes) -> Iterator[tuple[dict[str, object], Comparison | None]]:
+    """What a rule asks for: its arguments, and the comparison of each of its operators."""
+    if kind == "custom":
+        parts = place["implementation"].items or [place["implementation"]]
+        yield from ((implementation_of(place["engine"].text or "", each), None) for each in parts)
+    elif kind == "sql":
+        said = {SPELLINGS[key]: exact(place[key]) for key in operators(place)}
+        dialect = {"dialect": place["dialect"].text} if place["dialect"].text else {}
+        yield {"query": place["query"].text or "", **said, **dialect}, None
+    else:
+        arguments = _arguments(place)
+        spelled = operators(place) if kind != "text" else []
+        yield from ((arguments, _comparison(place, key, notes)) for key in spelled)
+        if not spelled:
+            yield arguments, NO_ROW if _metric(place) in NONE_ALLOWED else None
+
+
+def _arguments(place: Place) -> dict[str, object]:
+    """The arguments but for the fields they name; ODCS 3.0 writes lists of values beside the rule's name."""
+    said = {key: exact(each) for key, each in place["arguments"].entries.items() if key != "properties"}
+    lists = {key: place["arguments"][key] if key in said else place[key] for key in LISTS}
+    return said | {key: _values(each) for key, each in lists.items() if each.present}
+
+
+def _values(place: Place) -> tuple[str | None, ...]:
+    """The items as they were written; null is None."""
+    return tuple(None if each.scalar is None else each.written for each in place.items)
+
+
+def _comparison(place: Place, spelled: str, notes: Notes) -> Comparison | None:
+    operator, operand = SPELLINGS[spelled], place[spelled]
+    said = operand.items if operator in BETWEEN else [operand]
+    operands = tuple(each.number for each in said if each.number is not None)
+    if len(operands) < len(said):
+        notes.error("operand", operand, f"`{spelled}` compares a number: write one.")
+        return None
+    return Comparison(operator, operands, _is_percent(place["unit"], notes))
+
+
+def _is_percent(place: Place, notes: Notes) -> bool:
+    unit = place.text
+    if unit is None:
+        return False
+    if unit.lower() not in UNITS:
+        message = f"{shown(unit)} is no unit of rows: write {listed(('rows', 'percent'))}.{did_you_mean(unit, UNITS)}"
+        notes.error("unknown-unit", place, message)
+    return UNITS.get(unit.lower(), False)
+
+
+def _severity(place: Place, notes: Notes) -> Severity:
+    said = (place.text or FAILING[0]).lower()
+    if said not in WARNING + FAILING:
+        hint = did_you_mean(said, WARNING + FAILING)
+        notes.warning("unknown-severity", place, f"{shown(said)} is no usual severity and counts as error.{hint}")
+    return Severity.WARN if said in WARNING else Severity.FAIL

@@ -1,0 +1,121 @@
+"""Every code that a problem of a document can have: one table, which docs/codes.md is made from.
+
+A code is public: tools filter by it, so it is never given another meaning. The codes of `contracts.linting.table` carry their
+words with their functions; the others are listed here, by who finds them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from contracts.linting.finding import Level
+from contracts.linting.table import LINTS
+
+ERROR, WARNING = Level.ERROR, Level.WARNING
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One code: who finds it, how grave it is, and what a document promises that does not have it."""
+
+    family: str
+    level: Level
+    words: str
+
+
+FAMILIES = {
+    "syntax": "The document is read",
+    "schema": "The document has the form its version asks for",
+    "reading": "What the document says can be told",
+    "meaning": "What the document says makes sense",
+    "measuring": "What the document asks for can be measured",
+}
+SYNTAX = {
+    "document-too-large": "A document has at most 1 MiB.",
+    "not-utf-8": "A document is written in UTF-8.",
+    "unseen-character": "A document holds no character that editors do not show.",
+    "syntax": "A document is YAML or JSON.",
+    "empty-document": "A document says something.",
+    "too-many-nodes": "A document has at most 50,000 values, aliases counted as often as they are used.",
+    "too-deep": "A document has at most 32 levels.",
+    "number-too-large": "A number has at most 100 characters and an exponent of at most 400.",
+    "unknown-alias": "An alias names an anchor that is complete above it.",
+    "several-documents": "A file holds one contract.",
+    "tag": "A document has no tags (`!…`).",
+    "duplicate-key": "A mapping names each key once.",
+    "key-not-plain": "A key is one text of at most 256 characters.",
+    "merge-of-no-mapping": "`<<` merges mappings.",
+}
+SCHEMA = {
+    "missing-key": "Every key that the format asks for is there.",
+    "unknown-key": "Every key is one that the format knows, where it refuses others.",
+    "key-does-not-fit": "A key suits what stands beside it.",
+    "wrong-type": "A value is of the type that the format asks for.",
+    "not-allowed": "A value is one of those that the format lists.",
+    "wrong-form": "A text, or a key, is written as the format asks.",
+    "out-of-range": "A number lies where the format asks.",
+    "wrong-length": "A text, a list or a mapping is as long as the format asks.",
+    "repeated-item": "No two items of a list are equal, where the format says so.",
+    "no-form": "One of the keys that the format offers is there.",
+    "several-forms": "Of keys that exclude each other one is there.",
+    "does-not-fit": "A value meets every other rule of the format.",
+}
+READING = {
+    "unknown-format": (ERROR, "A document declares its format by that format's own key."),
+    "unknown-version": (ERROR, "A document is of a version that is known."),
+    "unresolved-variable": (ERROR, "Every variable has a value or a default."),
+    "unknown-type": (ERROR, "A data type is one that the format knows."),
+    "no-type": (WARNING, "Every field has a type that is known."),
+    "physical-type": (WARNING, "The logical and the physical type of a field hold the same values."),
+    "date-format": (WARNING, "Dates and times are written as ISO 8601."),
+    "timezone": (WARNING, "Timestamps without an offset are in UTC."),
+    "nested-fields": (WARNING, "Fields have no inner parts: those are named, and not measured yet."),
+    "not-a-column": (WARNING, "A property is delivered: measures and dimensions are computed by those who read."),
+    "unknown-unit": (ERROR, "A unit of a rule is rows or percent."),
+    "operand": (ERROR, "An operator compares a number."),
+    "unknown-severity": (WARNING, "A severity is one that is usual; others count as error."),
+    "dangling-reference": (ERROR, "A `$ref` names a definition of the document."),
+    "external-reference": (ERROR, "A `$ref` stays in the document: nothing else is read."),
+    "circular-reference": (ERROR, "A definition does not lead back to itself."),
+    "too-many-fields": (ERROR, "References lead to at most 10,000 fields and 32 levels."),
+    "unused-definition": (WARNING, "Every definition is referred to."),
+    "two-primary-keys": (ERROR, "A model and its fields name one primary key."),
+    "unknown-model": (ERROR, "Checks at the root name models of the contract."),
+    "unread-checks": (WARNING, "Checks that are written in a text can be read."),
+    "unknown-key-kept": (WARNING, "Every key is one that the format knows, where it keeps others."),
+    "older-key": (WARNING, "No key is out of date."),
+    "appendix-b": (WARNING, "A DCM contract meets the thesis's Appendix B too."),
+    "deprecation-key": (ERROR, "A deprecation has the five keys of ADR-0029."),
+    "deprecation-value": (ERROR, "The keys of a deprecation are texts."),
+    "extension-key": (ERROR, "The `lakegate` extension has keys that are known."),
+    "extension-value": (ERROR, "The keys of the `lakegate` extension have values that can be fulfilled."),
+}
+MEASURING = {
+    "no-column": (ERROR, "A rule about values names a field."),
+    "no-argument": (ERROR, "A rule has the arguments that it cannot do without."),
+    "operator": (ERROR, "A metric of the library has an operator."),
+    "not-a-number": (ERROR, "A bound or a parameter is a number."),
+    "not-a-count": (ERROR, "A length is a whole number from 0."),
+    "not-a-list": (ERROR, "A closed list has at least one value."),
+    "not-numeric": (ERROR, "A mean is taken over numbers."),
+    "bound-out-of-reach": (ERROR, "The bounds of an integer leave room within 64 bits."),
+    "bound-on-unordered": (ERROR, "Bounds belong to a type that has an order."),
+    "value-not-of-type": (ERROR, "A value that a rule names is of its field's type."),
+    "pattern": (ERROR, "A pattern can be translated for the engine, as far as ECMA-262 and Java agree."),
+    "share": (ERROR, "`mostly` is a share from 0 to 1."),
+    "unit": (ERROR, "A number of rows is not counted in percent."),
+    "not-measured": (WARNING, "A rule is measured: this one is named in every report, and skipped."),
+}
+
+
+def _first_sentence(words: str | None) -> str:
+    return " ".join((words or "").split("\n\n")[0].split())
+
+
+CODES: dict[str, Code] = {
+    **{code: Code("syntax", ERROR, words) for code, words in SYNTAX.items()},
+    **{code: Code("schema", ERROR, words) for code, words in SCHEMA.items()},
+    **{code: Code("reading", *said) for code, said in READING.items()},
+    **{code: Code("meaning", each.level, _first_sentence(each.find.__doc__)) for code, each in LINTS.items()},
+    **{code: Code("measuring", *said) for code, said in MEASURING.items()},
+}

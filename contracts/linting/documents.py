@@ -1,0 +1,123 @@
+"""What a document says beside its datasets: keys that mean nothing, links, tags, servers, team and price."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from contracts.linting.walk import below, extensions_of
+from contracts.placeholders import PLACEHOLDERS, VARIABLE
+from contracts.words import did_you_mean, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from contracts.document import Document
+    from contracts.linting.finding import Finding
+    from contracts.model import Contract
+
+LINK = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:\S+|\$\{.*)")
+LINK_KEYS = ("url", "migration_guide", "invitationUrl", "endpointUrl")
+LOCATIONS = {"s3": ("s3://",), "sftp": ("sftp://",), "azure": ("az://", "abfss://", "https://"), "gcs": ("gs://",)}
+"""How the locations of a type of server begin."""
+CURRENCY = re.compile(r"[A-Z]{3}")
+WITH_VARIABLES = "ODCS v3.2"
+
+
+def not_a_link(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """A link can be followed: it says its scheme."""
+    for place in below(document.top):
+        is_link = place.steps[-1:] and (place.steps[-1] in LINK_KEYS or place.steps[-2:-1] == ("links",))
+        if is_link and place.text and not LINK.fullmatch(place.text.strip()):
+            yield place.path, f"{shown(place.text)} is no link: write its scheme, e.g. `https://`."
+
+
+def repeated_tag(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """A tag is written once in its list."""
+    for place in below(document.top):
+        if place.steps[-1:] == ("tags",):
+            seen: set[str] = set()
+            for each in place.items:
+                if each.text and each.text.casefold() in seen:
+                    yield each.path, f"The tag {shown(each.text)} is there already: remove it."
+                seen.add((each.text or "").casefold())
+
+
+def repeated_server(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """Every server has a name of its own."""
+    seen: set[str] = set()
+    for server in contract.about.servers:
+        if server.name and server.name in seen:
+            yield (
+                f"{server.origin.path}.server",
+                f"Another server is called {shown(server.name)}: give each its own name.",
+            )
+        seen.add(server.name)
+
+
+def other_location(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """The location of a server is of the server's type."""
+    for server in contract.about.servers:
+        beginnings, location = LOCATIONS.get(server.type.casefold(), ()), server.settings.get("location")
+        if beginnings and isinstance(location, str) and not location.startswith((*beginnings, "${")):
+            message = f"A location of {server.type} begins with {' or '.join(map(shown, beginnings))}."
+            yield f"{server.origin.path}.location", message
+
+
+def unknown_member(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """Who replaces a member of the team is a member."""
+    team = document.top["team"]
+    members = team["members"].items or team.items
+    names = {each["username"].text for each in members}
+    for each in members:
+        follower = each["replacedByUsername"].text
+        if follower and follower not in names:
+            hint = did_you_mean(follower, [name for name in names if name])
+            yield f"{each.path}.replacedByUsername", f"{shown(follower)} is no member of the team.{hint}"
+
+
+def reversed_membership(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """A member leaves after coming."""
+    team = document.top["team"]
+    for each in team["members"].items or team.items:
+        came, left = each["dateIn"].text, each["dateOut"].text
+        if came and left and len(came) == len(left) and left < came:
+            yield f"{each.path}.dateOut", "The member would leave before coming: mend one of the days."
+
+
+def not_a_currency(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """A currency is its code of three letters."""
+    for place in (document.top["price"]["priceCurrency"], document.top["pricing"]["priceCurrency"]):
+        if place.text and not CURRENCY.fullmatch(place.text):
+            yield place.path, f"{shown(place.text)} is no currency: write its code, e.g. `EUR`."
+
+
+def unread_variable(contract: Contract, document: Document) -> Iterator[Finding]:
+    """Variables stand in documents of a version that knows them: in others they are plain text."""
+    if contract.format.startswith(WITH_VARIABLES):
+        return
+    for place in below(document.top):
+        found = VARIABLE.search(place.text or "")
+        if found and found["name"] not in PLACEHOLDERS and place.steps[-1:] != ("query",):
+            yield place.path, f"{shown(found[0])} stays as it is: only ODCS 3.2 replaces variables."
+
+
+def csv_conflict(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """What parts the values of a line is not what encloses them."""
+    for place in extensions_of(document):
+        csv = place["csv"]
+        delimiter, quote = csv["delimiter"].text or ",", csv["quote"].text or '"'
+        if csv.present and delimiter == quote:
+            yield (
+                csv.path,
+                f"{shown(delimiter)} cannot part values and enclose them: choose another for one of the two.",
+            )
+
+
+def idle_share(contract: Contract, document: Document) -> Iterator[Finding]:
+    """How many rows may be refused matters only where rows are refused one by one."""
+    if any(dataset.policy.on_reject.value == "rows" for dataset in contract.datasets):
+        return
+    for place in extensions_of(document):
+        if place["maxRejectedShare"].present:
+            yield place["maxRejectedShare"].path, "Whole files are refused, so no share counts: add `onReject: rows`."

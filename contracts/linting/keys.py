@@ -1,0 +1,113 @@
+"""Keys and ids: positions that mean nothing, parts that may be missing, names and ids given twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from contracts.linting.walk import below, fields_of, is_odcs, properties_of, rules_of
+from contracts.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from contracts.document import Document
+    from contracts.linting.finding import Finding
+    from contracts.model import Contract
+    from contracts.nodes import Place
+
+POSITIONS = {"primaryKeyPosition": "primaryKey", "partitionKeyPosition": "partitioned"}
+"""Each position with the flag it belongs to."""
+PART_KEYS = {
+    **dict.fromkeys(("object", "record", "struct"), ("properties", "fields")),
+    "array": ("items",),
+    "map": ("map", "values"),
+}
+"""The keys that say what values with parts consist of, by the declared type."""
+
+
+def repeated_position(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """No two parts of a key stand at one position of it."""
+    for siblings in properties_of(document):
+        for key, flag in POSITIONS.items():
+            flagged = [each[key] for each in siblings if each[flag].flag]
+            yield from ((place.path, "Another part of the key has this position.") for place in _repeated(flagged))
+
+
+def idle_position(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """A position in a key is that of a part of the key."""
+    for siblings in properties_of(document):
+        for each in siblings:
+            for key, flag in POSITIONS.items():
+                if (each[key].number or 0) > 0 and not each[flag].flag:
+                    yield (
+                        each[key].path,
+                        f"The property is no part of the key: add `{flag}: true`, or remove the position.",
+                    )
+
+
+def optional_key(contract: Contract, document: Document) -> Iterator[Finding]:
+    """What is part of a primary key is required, and nothing says otherwise."""
+    for dataset in contract.datasets:
+        named = {name for rule in dataset.rules if rule.kind == "primaryKey" for name in rule.fields}
+        for field in dataset.fields:
+            place = document.at(field.origin.path)["required"]
+            if field.name in named and place.flag is False:
+                yield place.path, "A part of the primary key is never missing: remove `required: false`."
+
+
+def repeated_rule(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """No rule says what another has said of the same fields."""
+    for dataset in contract.datasets:
+        seen: set[str] = set()
+        for rule in (each for each in dataset.rules if each.kind not in {"text", "nested", "serviceLevel"}):
+            said = repr(
+                (rule.kind, rule.fields, sorted(rule.arguments.items(), key=str), rule.comparison, rule.tolerance)
+            )
+            if said in seen:
+                yield rule.origin.path, "Another rule says the same of the same fields: remove one."
+            seen.add(said)
+
+
+def repeated_id(contract: Contract, document: Document) -> Iterator[Finding]:
+    """An id is unique among its neighbours: references by id must find one thing."""
+    for place in below(document.top["schema"]) if is_odcs(contract) else ():
+        if place.steps[-1:] != ("quality",):
+            for each in _repeated([item["id"] for item in place.items]):
+                yield each.path, f"The id {shown(each.written)} is taken by a neighbour: give each its own."
+
+
+def repeated_physical_name(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """No two properties of an object are one column of the table behind it."""
+    for siblings in properties_of(document):
+        for each in _repeated([item["physicalName"] for item in siblings]):
+            yield each.path, f"Another property is the column {shown(each.written)} too."
+
+
+def without_parts(contract: Contract, document: Document) -> Iterator[Finding]:
+    """An array says what its items are, a record what its fields are, a map what its values are."""
+    for field in fields_of(contract):
+        keys = PART_KEYS.get(field.declared or "", ())
+        place = document.at(field.origin.path)
+        if keys and not field.parts and not place["$ref"].present:
+            known = [key for key in keys if (key in {"fields", "values"}) is not is_odcs(contract) or key == "items"]
+            yield place.path, f"Nothing is said of the parts of this {field.declared}: add `{known[0]}`."
+
+
+def row_count_of_field(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A number of rows is the dataset's: at a field it reads as if it were the field's."""
+    for rule in rules_of(contract):
+        if rule.kind == "rowCount" and (".properties[" in rule.origin.path or ".fields." in rule.origin.path):
+            yield rule.origin.path, "rowCount counts the rows of the dataset, whatever the field: move the rule there."
+
+
+def _repeated(places: list[Place]) -> list[Place]:
+    """The places that say what one before them has said."""
+    seen: Counter[str] = Counter()
+    found = []
+    for place in places:
+        if place.present:
+            seen[place.written] += 1
+            if seen[place.written] > 1:
+                found.append(place)
+    return found

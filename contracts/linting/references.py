@@ -1,0 +1,149 @@
+"""References: relationships, elements of service levels and timestamps that lead nowhere, or to the wrong place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from contracts.linting.walk import below, is_odcs, with_parts
+from contracts.types import LogicalType
+from contracts.words import did_you_mean, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from contracts.document import Document
+    from contracts.linting.finding import Finding
+    from contracts.model import Contract, Field
+    from contracts.nodes import Place
+
+TEMPORAL = (LogicalType.DATE, LogicalType.TIMESTAMP)
+TIMESTAMPS = ("timestampField", "sourceTimestampField", "processedTimestampField")
+ANCHOR = "#"
+MOST_KNOWN = 400
+"""Names that a hint is looked for among."""
+
+
+def dangling(contract: Contract, document: Document) -> Iterator[Finding]:
+    """A relationship leads to a field of this contract, or names the document it leads to."""
+    known = _named(contract)
+    for place in _targets(document):
+        text = place.text or ""
+        if _is_here(text) and _target(text, known, document) is None:
+            hint = did_you_mean(text, list(known)[:MOST_KNOWN])
+            yield place.path, f"{shown(text)} is no field of this contract.{hint}"
+
+
+def of_itself(contract: Contract, document: Document) -> Iterator[Finding]:
+    """A field does not refer to itself: that holds for every row."""
+    known = _named(contract)
+    for rule in (rule for dataset in contract.datasets for rule in dataset.rules if rule.kind == "foreignKey"):
+        own = [
+            field
+            for dataset in contract.datasets
+            for field in dataset.fields
+            if rule in dataset.rules and field.name in rule.fields
+        ]
+        targets = [_target(each, known, document) for each in str(rule.arguments.get("to", "")).split(",")]
+        if own and own == targets:
+            yield rule.origin.path, "The reference leads back to its own field: name the field it should lead to."
+
+
+def unequal(contract: Contract, document: Document) -> Iterator[Finding]:
+    """A relationship names as many fields on one side as on the other."""
+    if not is_odcs(contract):
+        return
+    for place in below(document.top["schema"]):
+        sources, targets = place["from"].items, place["to"].items
+        if sources and targets and len(sources) != len(targets):
+            yield place.path, f"{len(sources)} fields cannot refer to {len(targets)}: name as many on both sides."
+
+
+def of_other_type(contract: Contract, document: Document) -> Iterator[Finding]:
+    """The two ends of a relationship are of one type: else no value of one equals a value of the other."""
+    known = _named(contract)
+    for dataset in contract.datasets:
+        for rule in (each for each in dataset.rules if each.kind == "foreignKey"):
+            targets = str(rule.arguments.get("to", "")).split(",")
+            for name, text in zip(rule.fields, targets, strict=False):
+                own, target = dataset.field(name), _target(text, known, document)
+                if own and target and _family(own.type) is not _family(target.type):
+                    message = f"{shown(name)} is a {own.type.value}, and {shown(text)} a {target.type.value}."
+                    yield rule.origin.path, message
+
+
+def unknown_element(contract: Contract, document: Document) -> Iterator[Finding]:
+    """A service level speaks of a dataset or a field that there is: else it speaks of nothing."""
+    known = {each.name: None for each in contract.datasets} | _named(contract)
+    for place, name in _elements(document):
+        if name not in known:
+            yield (
+                place.path,
+                f"{shown(name)} is no dataset or field here.{did_you_mean(name, list(known)[:MOST_KNOWN])}",
+            )
+
+
+def not_a_moment(contract: Contract, document: Document) -> Iterator[Finding]:
+    """The field that says how old a row is holds moments."""
+    known = _named(contract)
+    for place in below(document.top["servicelevels"]):
+        field = known.get(place.text or "")
+        if place.steps[-1:] and place.steps[-1] in TIMESTAMPS and field and field.type not in TEMPORAL:
+            yield place.path, f"{shown(place.text)} is a {field.type.value}: name a date or a timestamp."
+
+
+def _elements(document: Document) -> Iterator[tuple[Place, str]]:
+    for level in document.top["slaProperties"].items:
+        place = level["element"]
+        yield from ((place, each.strip()) for each in (place.text or "").split(",") if each.strip())
+    for place in below(document.top["servicelevels"]):
+        if place.steps[-1:] and place.steps[-1] in TIMESTAMPS and place.text:
+            yield place, place.text
+
+
+def _targets(document: Document) -> Iterator[Place]:
+    """Every text that refers to a field."""
+    for place in below(document.top["schema"]):
+        if place.steps[-2:-1] == ("relationships",):
+            yield from (each for each in (place["to"], *place["to"].items) if each.text)
+    for place in (*below(document.top["models"]), *below(document.top["definitions"])):
+        if place.steps[-1:] == ("references",) and place.text:
+            yield place
+
+
+def _is_here(text: str) -> bool:
+    """Whether a reference stays in this document."""
+    return "://" not in text and (ANCHOR not in text or text.startswith(ANCHOR))
+
+
+def _target(text: str, known: dict[str, Field], document: Document) -> Field | None:
+    """The field that a reference of this document leads to: by names and dots, or by ids and slashes (ODCS)."""
+    name = _qualified(document.top, text.lstrip(ANCHOR).strip("/")) if "/" in text else text
+    return known.get(name)
+
+
+def _qualified(place: Place, text: str) -> str:
+    """`schema/orders_id/properties/customer_id` as names and dots; empty where a step leads nowhere."""
+    names: list[str] = []
+    steps = text.split("/")
+    for key, wanted in zip(steps[::2], steps[1::2], strict=False):
+        found = next((each for each in place[key].items if wanted in {each["id"].text, each["name"].text}), None)
+        if found is None:
+            return ""
+        place = found
+        names.append(found["name"].text or "")
+    return ".".join(names)
+
+
+def _named(contract: Contract) -> dict[str, Field]:
+    """Every field by its dataset and its path; the items of an array have no step of their own."""
+    return {
+        f"{dataset.name}.{part.name.replace('[]', '')}": part
+        for dataset in contract.datasets
+        for field in dataset.fields
+        for part in reversed(list(with_parts(field)))
+    }
+
+
+def _family(logical: LogicalType) -> LogicalType:
+    """The type that values are compared as."""
+    return LogicalType.NUMBER if logical.numeric else logical

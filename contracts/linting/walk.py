@@ -1,0 +1,71 @@
+"""Ways through a contract and its document that several lints go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from contracts.document import Document
+    from contracts.model import Contract, Dataset, Field, Rule
+    from contracts.nodes import Place
+
+EXTENSION = "lakegate"
+
+
+def fields_of(contract: Contract) -> Iterator[Field]:
+    """All fields of all datasets, their inner parts included."""
+    for dataset in contract.datasets:
+        for field in dataset.fields:
+            yield from with_parts(field)
+
+
+def with_parts(field: Field) -> Iterator[Field]:
+    """A field and all parts of it."""
+    yield field
+    for part in field.parts:
+        yield from with_parts(part)
+
+
+def rules_of(contract: Contract) -> Iterator[Rule]:
+    """All rules of all datasets."""
+    return (rule for dataset in contract.datasets for rule in dataset.rules)
+
+
+def pairs(dataset: Dataset) -> Iterator[tuple[Rule, Field]]:
+    """Every rule with each column that it names."""
+    fields = {field.name: field for field in dataset.fields}
+    return ((rule, fields[name]) for rule in dataset.rules for name in rule.fields if name in fields)
+
+
+def below(place: Place) -> Iterator[Place]:
+    """A place and all places below it, in the order of the document."""
+    yield place
+    for each in (*place.items, *place.entries.values()):
+        yield from below(each)
+
+
+def properties_of(document: Document) -> Iterator[list[Place]]:
+    """The properties of each ODCS object, nested ones included: those that stand side by side together."""
+    for place in below(document.top["schema"]):
+        if place.steps[-1:] == ("properties",) and place.items:
+            yield place.items
+
+
+def extensions_of(document: Document) -> Iterator[Place]:
+    """Where the `lakegate` extension stands, in each format."""
+    top = document.top
+    if top["specific"].present:
+        yield top["specific"][EXTENSION]
+    for owner in (top, *top["models"].entries.values()):
+        yield owner["config"][EXTENSION]
+    for owner in (top, *top["schema"].items):
+        for each in owner["customProperties"].items:
+            if each["property"].text == EXTENSION:
+                yield each["value"]
+
+
+def is_odcs(contract: Contract) -> bool:
+    """Whether a document is of ODCS."""
+    return contract.format.startswith("ODCS")
