@@ -92,3 +92,15 @@ template: tools ## Read template.yaml for mistakes: SAM, cfn-lint with its serve
 
 test-docker: package ## The real `sam local`, in containers of an image that is built here (needs a container engine)
 	LAKEGATE_DOCKER=1 $(BIN)/python -m pytest -q tests/sam/test_docker.py
+
+# ---- the stack on this machine -------------------------------------------------------------------------------------------
+.PHONY: stack-tools demo e2e
+
+stack-tools: setup ## Install the embedded AWS and SAM into .tools/
+	@$(BIN)/python -m infra.setup.environments ministack sam
+
+demo: stack-tools ## The whole house on this machine: seven uploads through the real template.yaml, and what becomes of them
+	@$(BIN)/lakegate demo
+
+e2e: stack-tools ## Only the tests of the whole stack on the embedded AWS, with real Spark
+	$(BIN)/python -m pytest -q -m e2e tests/e2e

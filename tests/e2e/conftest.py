@@ -48,7 +48,7 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
     os.environ[VARIABLE] = str(path)
     local = Stack(path)
     try:
-        state = local.up(Wishes())
+        state = local.up(Wishes(warm=False))
         with opened(local=True) as there:
             gate = there.working_gate()
             _publish(gate)
