@@ -38,7 +38,8 @@ def terms(plan: bytes) -> Terms:
     """What the control plane needs to know of a plan."""
     document = json.loads(plan)
     workflow = read(document["workflow"]) if "workflow" in document else PUSH
-    return Terms(suffix=SUFFIX, duplicates=document["policy"]["duplicates"] == "accept", workflow=workflow)
+    policy = document["policy"]
+    return Terms(SUFFIX, policy["duplicates"] == "accept", policy["on_reject"] == "rows", workflow)
 
 
 def door(plan: bytes, size: int, first: bytes) -> tuple[str, ...]:

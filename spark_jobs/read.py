@@ -51,16 +51,7 @@ def open_delivery(spark: SparkSession, plan: Plan, request: Request) -> Delivery
     UnreadableError where it is none of the promised shape, InputError where its bytes are not the pinned ones.
     """
     heads = [_head(part) for part in request.parts]
-    lines = [first_line(head, plan.csv) for head in heads]
-    declared = tuple(field.name for field in plan.fields)
-    if not plan.csv.header:
-        columns = Columns(declared)
-    elif len(set(lines)) > 1:
-        raise UnreadableError(
-            "header", "the objects of the delivery have different headers: give all of them the same one"
-        )
-    else:
-        columns = columns_of(lines[0], plan.csv, declared)
+    header, columns = _header(heads, plan)
     frames = [
         _lines(spark, plan, part.uri, number, len(BOM) if head.startswith(BOM) else 0)
         for number, (part, head) in enumerate(zip(request.parts, heads, strict=True))
@@ -69,9 +60,21 @@ def open_delivery(spark: SparkSession, plan: Plan, request: Request) -> Delivery
     found = [declared.get(name) for name in columns.found]
     texts = texts_of(reduce(DataFrame.union, frames), plan.csv)
     records = split_records(mark_plain(texts, plan.csv, found), plan.csv, len(found))
-    header = lines[0] if plan.csv.header else None
     marked = records.withColumn("no_record", _no_record(header, len(columns.found)))
     return Delivery(_named(marked, plan, columns), columns, header, tuple(part.size for part in request.parts))
+
+
+def _header(heads: list[bytes], plan: Plan) -> tuple[str | None, Columns]:
+    """The header line that all parts share, if the contract has one, and the columns it names."""
+    lines = [first_line(head, plan.csv) for head in heads]
+    declared = tuple(field.name for field in plan.fields)
+    if not plan.csv.header:
+        return None, Columns(declared)
+    if len(set(lines)) > 1:
+        raise UnreadableError(
+            "header", "the objects of the delivery have different headers: give all of them the same one"
+        )
+    return lines[0], columns_of(lines[0], plan.csv, declared)
 
 
 def _head(part: Part) -> bytes:

@@ -7,6 +7,7 @@ alike (`(a|ab)*`), two repeats side by side that share a character (`\d+\d*`), a
 
 from __future__ import annotations
 
+from functools import lru_cache
 from re import _constants as op  # type: ignore[attr-defined]  # the parser of the standard library, whose tree this reads
 from re import _parser  # type: ignore[attr-defined]  # likewise
 from typing import Any
@@ -27,6 +28,7 @@ _NOTHING = (op.AT, op.ASSERT, op.ASSERT_NOT)
 _ASKING = Rule("", "pattern", Origin("$"))
 
 
+@lru_cache(maxsize=1024)
 def superlinear(pattern: str) -> str | None:
     """Why a pattern of ECMA-262 may take long, as the end of a sentence; None where it does not, or cannot be used at all."""
     if len(pattern) > LONGEST:

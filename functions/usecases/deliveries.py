@@ -128,7 +128,7 @@ def _listed(gate: Gate) -> Iterator[ObjectVersion]:
     after: str | None = None
     for _ in range(PAGES):
         page = gate.objects.versions(gate.places.landing, "", after)
-        yield from (each for each in page.versions if not (each.key.endswith("/") and each.size == 0))
+        yield from page.versions
         after = page.after
         if after is None:
             return
