@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from contracts.errors import SetUpError
 from infra.setup.environments import program
-from tests.sam.built import sam
+from tests.sam.built import ROOT, sam
 from tests.sam.emulator import REGION, free_port
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 ROOT_USER = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": REGION}
 PATIENCE_SECONDS = 60
+CONTRACT = "contracts/examples/weather.dcm.yaml"
 PARAMETERS = ("EmrApplicationId=00f1local", "SweepSchedule=rate(1 day)", "NotifySchedule=rate(1 day)")
 
 
@@ -43,6 +45,29 @@ class Guarded:
         """What a function answers, run with its own role."""
         answer = self.client("lambda").invoke(FunctionName=self.outputs[output], Payload=b"{}")
         return json.loads(answer["Payload"].read())
+
+    def allow_plain_http(self) -> None:
+        """Take away the policies that refuse it."""
+        for bucket in ("LandingBucket", "LakeBucket"):
+            self.s3.delete_bucket_policy(Bucket=self.outputs[bucket])
+
+    def person(self, name: str, *policies: str) -> Callable[..., int]:
+        """The command line of somebody who has these policies; it gives the exit code."""
+        iam = self.client("iam")
+        iam.create_user(UserName=name)
+        for policy in policies:
+            iam.attach_user_policy(UserName=name, PolicyArn=self.outputs[policy])
+        key = iam.create_access_key(UserName=name)["AccessKey"]
+        known = {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}
+        environment = {**os.environ, **known, "AWS_DEFAULT_REGION": REGION, "AWS_ENDPOINT_URL": self.endpoint}
+
+        def lakegate(*words: str) -> int:
+            command = [sys.executable, "-m", "cli.main", *words]
+            return subprocess.run(  # noqa: S603 - this interpreter
+                command, cwd=ROOT, env=environment, capture_output=True, check=False
+            ).returncode
+
+        return lakegate
 
     def states(self) -> set[str]:
         """The states of all workloads."""
@@ -106,8 +131,7 @@ def test_plain_http_is_refused_by_the_buckets_whoever_asks(guarded: Guarded) -> 
 
 def test_each_function_can_do_its_work_with_its_own_role(guarded: Guarded) -> None:
     """Once plain HTTP is allowed: claim, copy, commit, delete by version, sweep, notify; nothing is denied."""
-    for bucket in ("LandingBucket", "LakeBucket"):
-        guarded.s3.delete_bucket_policy(Bucket=guarded.outputs[bucket])
+    guarded.allow_plain_http()
     guarded.s3.put_object(Bucket=guarded.outputs["LandingBucket"], Key="in/a.csv", Body=b"a\n1\n")
 
     until(lambda: guarded.states() == {"QUARANTINED"})
@@ -115,6 +139,24 @@ def test_each_function_can_do_its_work_with_its_own_role(guarded: Guarded) -> No
     assert guarded.invoke("SweepFunction") == {"looked_at": 0, "troubles": 0}
     assert guarded.invoke("NotifyFunction") == {"unsent": 0}
     assert "Contents" not in guarded.s3.list_objects_v2(Bucket=guarded.outputs["LandingBucket"])
+
+
+def test_people_can_do_what_their_policies_say_and_no_more(guarded: Guarded, tmp_path: Path) -> None:
+    """A steward publishes and routes; a producer uploads and looks, and is refused the other two."""
+    guarded.allow_plain_http()
+    steward = guarded.person("steward", "ProducerPolicy", "StewardPolicy")
+    producer = guarded.person("producer", "ProducerPolicy")
+    file = tmp_path / "b.csv"
+    file.write_text("a\n2\n")
+
+    publishing = steward("publish", CONTRACT)
+    routing = steward("route", "add", "weather/", "brazil-se-weather")
+    allowed = [producer("upload", str(file), "--to", "in/"), producer("status"), producer("route", "list")]
+    refused = [producer("publish", CONTRACT), producer("route", "add", "x/", "brazil-se-weather")]
+
+    assert (publishing, routing) == (0, 0)
+    assert allowed == [0, 0, 0]
+    assert refused == [2, 2]
 
 
 def test_a_grant_taken_away_is_missed(guarded: Guarded) -> None:
