@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass
 from enum import IntEnum
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from functions.usecases.gate import Gate
 
 LONGEST_KEY = 1024
+UNSPEAKABLE = re.compile(r"[\x00-\x1f\x7f\ufffe\uffff]")
 FIRST_LOOK, LONGEST_PAUSE, SLOWER = 0.1, 2.0, 1.3
 """Seconds between two looks at a workload, and by how much they grow: a door refusal is quick, a job may take minutes."""
 
@@ -89,7 +91,7 @@ def upload(  # noqa: PLR0913 - a command has these options
         _warn_if_unrouted(gate, key)
         sent = _sent(there, file, key)
         if not as_json:
-            _tell(sent)
+            _tell(sent, alone=not wait)
         waited = _waited(gate, sent, timeout) if wait else None
     if as_json:
         terminal.print_json(_as_document(sent, waited))
@@ -101,6 +103,10 @@ def upload(  # noqa: PLR0913 - a command has these options
 def _key(prefix: str, name: str) -> str:
     folders = prefix if prefix.endswith("/") else f"{prefix}/"
     usable(folders)
+    if UNSPEAKABLE.search(folders + name):
+        raise InputError(
+            "the key would hold control characters, which XML, and so S3's lists, cannot: choose others with --as"
+        )
     try:
         length = len(f"{folders}{name}".encode())
     except UnicodeEncodeError:
@@ -178,12 +184,13 @@ def _as_document(sent: Sent, waited: Waited | None) -> dict[str, object]:
     return document | landed | {"waited": seconds}
 
 
-def _tell(sent: Sent) -> None:
+def _tell(sent: Sent, *, alone: bool) -> None:
     console = terminal.answers()
     said = f"{sent.file.path} → s3://{sent.to.bucket}/{sent.to.key}"
     console.print(seen(said), markup=False, soft_wrap=True)
     console.print(f"  {sent.file.size:,} bytes in {sent.seconds:.1f} s, SHA-256 {sent.file.sha256}", soft_wrap=True)
-    console.print(f"  workload {sent.workload}", soft_wrap=True)
+    if alone:
+        console.print(f"  workload {sent.workload}", soft_wrap=True)
 
 
 def _tell_end(waited: Waited) -> None:
