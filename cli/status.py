@@ -100,9 +100,12 @@ def _counts(each: Account) -> str:
 
 
 def _place(each: Account) -> str:
-    """The folder, short: the bucket is the stack's, and the rest of it is the workload's id."""
-    first = each.where[0].split("/", 3)[3] if each.where else "nowhere"
-    return first.partition("workload=")[0]
+    """The folder, short: bucket and a long contract id stand elsewhere, what follows is the day and the workload's id."""
+    if not each.where or each.where[0].startswith(f"s3://{each.landing}/"):
+        return "landing" if each.where else "nowhere"
+    folder = each.where[0].split("/", 3)[3].partition("ingest_date=")[0]
+    contract = each.pin.contract if each.pin else ""
+    return folder.replace(contract, contract[:SHORT_ID] + "…", 1) if len(contract) > SHORT_ID else folder
 
 
 def _lines(one: Account) -> Iterable[tuple[str, str]]:

@@ -28,7 +28,17 @@ def test_the_latest_deliveries_are_a_table(lakegate: Lakegate) -> None:
     assert head.split("  ")[0] == "workload"
     assert [row.split()[:2] for row in rows] == [[bad[:12], "orders/bad.csv"], [good[:12], "orders/day.csv"]]
     assert "orders_v1 1.0.0  Rejected  2 passed, 1 failed     4" in rows[0]
-    assert rows[1].rstrip().endswith("accepted/shop/orders_v1/ingest_date=" + rows[1].rpartition("=")[2].rstrip())
+    assert rows[1].rstrip().endswith(" accepted/shop/orders_v1/")
+
+
+def test_a_long_contract_id_is_cut_in_the_table(lakegate: Lakegate) -> None:
+    """It stands whole in every answer about one delivery."""
+    lakegate.ok("publish", lakegate.contract(**{"id: shop": "id: shop-of-the-long-name"}))
+    lakegate.ok("route", "add", "orders/", "shop")
+    workload = lakegate.delivered()
+
+    assert " accepted/shop-of-the-…/orders_v1/" in lakegate.ok("status")
+    assert "accepted/shop-of-the-long-name/orders_v1/ingest_date=" in lakegate.ok("status", workload)
 
 
 def test_machines_get_every_delivery_whole(lakegate: Lakegate) -> None:
