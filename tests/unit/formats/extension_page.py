@@ -1,4 +1,4 @@
-"""The table of the extension in docs/contracts.md, made from its schema. `python -m tests.unit.formats.extension_page` writes it."""
+"""The table of the extension in docs/contracts.md, made from its schema: `python -m tests.unit.formats.extension_page`."""
 
 from __future__ import annotations
 
