@@ -122,7 +122,7 @@ def _exit_code(judged: dict[str, Examined], unreadable: list[str]) -> int:
 
 
 def _write_json(judged: dict[str, Examined]) -> None:
-    sys.stdout.write(json.dumps(_as_json(judged), indent=2) + "\n")
+    sys.stdout.write(json.dumps(as_document(judged), indent=2) + "\n")
 
 
 def _write_sarif(judged: dict[str, Examined]) -> None:
@@ -139,7 +139,7 @@ def _write_github(judged: dict[str, Examined]) -> None:
     sys.stdout.writelines(f"{line}\n" for line in github(judged))
 
 
-def _as_json(judged: dict[str, Examined]) -> dict[str, Any]:
+def as_document(judged: dict[str, Examined]) -> dict[str, Any]:
     """One shape for one document and for many; of many, each problem also names its file."""
     several = len(judged) > 1
     return {
@@ -154,7 +154,8 @@ def _entry(problem: Problem, name: str, *, several: bool) -> dict[str, Any]:
     return {"file": name.encode("utf-8", "replace").decode(), **entry} if several else entry
 
 
-def _write_text(judged: dict[str, Examined]) -> None:
+def show(judged: dict[str, Examined]) -> None:
+    """Every problem with its line, for people."""
     from rich.console import Console  # noqa: PLC0415 -- not for --json
     from rich.text import Text  # noqa: PLC0415 -- as above
 
@@ -184,4 +185,4 @@ def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-WRITERS = {Form.TEXT: _write_text, Form.JSON: _write_json, Form.SARIF: _write_sarif, Form.GITHUB: _write_github}
+WRITERS = {Form.TEXT: show, Form.JSON: _write_json, Form.SARIF: _write_sarif, Form.GITHUB: _write_github}

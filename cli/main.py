@@ -7,10 +7,21 @@ from typing import Annotated
 
 import typer
 
+from cli import local, route
 from cli.check import check
+from cli.contracts import tell
+from cli.demo import demo
+from cli.ledger import log, verify
 from cli.lint import lint
 from cli.plan import plan
-from contracts.errors import LakegateError
+from cli.publish import publish
+from cli.reasons import reasons
+from cli.replay import replay
+from cli.seen import seen
+from cli.shelf import contracts, show
+from cli.status import status
+from cli.upload import upload
+from contracts.errors import ContractError, LakegateError
 
 app = typer.Typer(
     name="lakegate",
@@ -24,6 +35,18 @@ app = typer.Typer(
 app.command("lint")(lint)
 app.command("plan")(plan)
 app.command("check")(check)
+app.command("publish")(publish)
+app.command("contracts")(contracts)
+app.command("show")(show)
+app.add_typer(route.app, name="route")
+app.command("upload")(upload)
+app.command("status")(status)
+app.command("reasons")(reasons)
+app.command("replay")(replay)
+app.command("log")(log)
+app.command("verify")(verify)
+app.add_typer(local.app, name="local")
+app.command("demo")(demo)
 
 UNUSABLE = 2
 INTERRUPTED = 130
@@ -33,8 +56,11 @@ def main() -> None:
     """Run the command; what a user can cause ends in one sentence on standard error, never in a traceback."""
     try:
         app()
+    except ContractError as error:
+        tell(error)
+        sys.exit(UNUSABLE)
     except LakegateError as error:
-        sys.stderr.write(f"lakegate: {error}\n")
+        sys.stderr.write(f"lakegate: {seen(str(error))}\n")
         sys.exit(UNUSABLE)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

@@ -84,7 +84,8 @@ class Written:
 
     uri: str
     size: int
-    sha256: str
+    etag: str
+    """The storage's own mark of the content, as it stood when the job had written it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ def file_outcomes(plan: Plan, result: Result) -> Iterator[Outcome]:
     if result.malformed:
         yield _records_outcome(result)
     if result.columns is not None:
-        yield from _column_outcomes(plan, result.columns)
+        yield from column_outcomes(plan, result.columns)
 
 
 def _records_outcome(result: Result) -> Outcome:
@@ -51,7 +51,8 @@ def _records_outcome(result: Result) -> Outcome:
     )
 
 
-def _column_outcomes(plan: Plan, columns: Columns) -> Iterator[Outcome]:
+def column_outcomes(plan: Plan, columns: Columns) -> Iterator[Outcome]:
+    """What there is to say of the header's columns beside those it lacks, which their checks say."""
     if columns.reordered:
         message = "the columns stand in another order than declared; consumers may read by position"
         yield _of_file("column-order", Status.WARN, "columns in the declared order", message)

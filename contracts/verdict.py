@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 from contracts.check import Metric, Unit
 from contracts.model import Mode, OnReject
 from contracts.outcome import Outcome, Status, check_outcome
-from contracts.shape import RECORDS, file_outcomes
+from contracts.result import Result
+from contracts.shape import RECORDS, column_outcomes, file_outcomes
 
 if TYPE_CHECKING:
     from contracts.check import Check
     from contracts.plan import Plan
-    from contracts.result import Result
+    from contracts.result import Columns
 
 
 class Verdict(Enum):
@@ -61,10 +62,25 @@ def judge(plan: Plan, result: Result) -> Judgement:
     )
 
 
+def foregone(plan: Plan, columns: Columns) -> tuple[Outcome, ...]:
+    """What a header alone decides: the failed outcomes that reject the delivery whatever rows follow it.
+
+    None where the rows decide: the policy observes, or refuses rows only.
+    """
+    if plan.policy.mode is Mode.OBSERVE or plan.policy.on_reject is OnReject.ROWS:
+        return ()
+    answer = Result("", 0, "", "", rows=0, columns=columns)
+    lacking = (check for check in plan.checks if set(check.fields) & set(columns.absent))
+    outcomes = (*column_outcomes(plan, columns), *(check_outcome(check, answer, None) for check in lacking))
+    return tuple(each for each in outcomes if each.status is Status.FAIL)
+
+
 def row_rules(plan: Plan, result: Result) -> tuple[Check, ...]:
     """The failed checks that single rows can answer for: with `onReject: rows`, the rows that break one are refused."""
     outcomes = zip(plan.checks, _check_outcomes(plan, result), strict=True)
-    return tuple(check for check, outcome in outcomes if outcome.status is Status.FAIL and _blames_rows(check))
+    failed = (check for check, outcome in outcomes if outcome.status is Status.FAIL)
+    absent = set(result.columns.absent) if result.columns else set()
+    return tuple(check for check in failed if _blames_rows(check) and not absent & set(check.fields))
 
 
 def _verdict(plan: Plan, result: Result, of_file: tuple[Outcome, ...], of_checks: tuple[Outcome, ...]) -> Verdict:

@@ -8,25 +8,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from contracts.workflow import PUSH, read
 from functions.usecases.gate import Meaning, Terms
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from contracts.outcome import Outcome
+    from contracts.result import Columns
+
 SUFFIX: Final = ".csv"
 """A plan of version 1 reads CSV, whatever the producer called the object."""
-MAGIC: Final = {
-    b"\x1f\x8b": "gzip",
-    b"BZh": "bzip2",
-    b"PK\x03\x04": "zip",
-    b"\xfd7zXZ\x00": "xz",
-    b"\x28\xb5\x2f\xfd": "zstandard",
-    b"PAR1": "parquet",
-    b"ORC": "orc",
-    b"Obj\x01": "avro",
-    b"%PDF": "pdf",
-    b"\xd0\xcf\x11\xe0": "office",
-}
 MAX_REASONS: Final = 50
 MAX_REASON: Final = 500
 """Characters: a row of DynamoDB holds 400 KB."""
@@ -44,18 +38,25 @@ def terms(plan: bytes) -> Terms:
     """What the control plane needs to know of a plan."""
     document = json.loads(plan)
     workflow = read(document["workflow"]) if "workflow" in document else PUSH
-    return Terms(suffix=SUFFIX, duplicates=document["policy"]["duplicates"] == "accept", workflow=workflow)
+    policy = document["policy"]
+    return Terms(SUFFIX, policy["duplicates"] == "accept", policy["on_reject"] == "rows", workflow)
 
 
 def door(plan: bytes, size: int, first: bytes) -> tuple[str, ...]:
-    """Why an object is refused before any job: it is empty, or begins like a format that no plan of this version reads."""
+    """Why an object is refused before any job: it is empty, no CSV, or has a header that rejects it whatever rows follow.
+
+    `first`: its first bytes. A header that does not end within them is left to the job.
+    """
+    from contracts.header import UnreadableError  # noqa: PLC0415 - intake starts in half the time without schemas
+
+    document = json.loads(plan)
     if size == 0:
-        return () if json.loads(plan)["policy"]["allow_empty"] else ("file/rows: the object is empty",)
-    return tuple(
-        f"file/readable: the object is {name}, the contract says CSV"
-        for magic, name in MAGIC.items()
-        if first.startswith(magic)
-    )
+        return () if document["policy"]["allow_empty"] else ("file/rows: the object is empty",)
+    try:
+        columns = _columns(document, size, first)
+    except UnreadableError as error:
+        return (f"file/readable: {error.finding.message}",)
+    return _foregone(document, columns) if columns is not None and (columns.absent or columns.extra) else ()
 
 
 def judge(plan: bytes, result: bytes) -> Judged:
@@ -69,8 +70,32 @@ def judge(plan: bytes, result: bytes) -> Judged:
         judgement = verdict(Plan.from_json(json.loads(plan)), Result.from_json(json.loads(result)))
     except (ValueError, RecursionError):
         raise InputError("plan or result is not JSON") from None
-    reasons = (f"{each.id}: {each.message}"[:MAX_REASON] for each in judgement.reasons[:MAX_REASONS])
-    return Judged(judgement.verdict.value, tuple(reasons))
+    return Judged(judgement.verdict.value, _said(judgement.reasons))
+
+
+def _columns(plan: Mapping[str, Any], size: int, first: bytes) -> Columns | None:
+    """The header's columns; None where there is no header, or not all of it was read."""
+    from contracts.codec import decode  # noqa: PLC0415 - with the door's other late imports
+    from contracts.header import columns_of, first_line, refuse_other_formats  # noqa: PLC0415 - likewise
+    from contracts.model import Csv  # noqa: PLC0415 - likewise
+
+    csv = decode(Csv, plan["csv"])
+    if b"\n" not in first and len(first) < size:
+        refuse_other_formats(first, csv)
+        return None
+    line = first_line(first, csv)
+    return columns_of(line, csv, tuple(field["name"] for field in plan["fields"])) if csv.header else None
+
+
+def _foregone(plan: object, columns: Columns) -> tuple[str, ...]:
+    from contracts.plan import Plan  # noqa: PLC0415 - only a header that differs from the plan's needs it
+    from contracts.verdict import foregone  # noqa: PLC0415 - likewise
+
+    return _said(foregone(Plan.from_json(plan), columns))
+
+
+def _said(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+    return tuple(f"{each.id}: {each.message}"[:MAX_REASON] for each in outcomes[:MAX_REASONS])
 
 
 MEANING: Final = Meaning(terms, door, judge)

@@ -158,6 +158,17 @@ class Publication:
     routes: tuple[Route, ...]
     retired: tuple[str, ...] = ()
     """Prefixes whose route this publication takes away."""
+    plans: tuple[tuple[str, str], ...] = ()
+    """Each dataset with the digest of its plan, so that a later route needs no compiler."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """All that the registry holds."""
+
+    versions: tuple[Publication, ...] = ()
+    """Without routes: those stand beside, as they are now."""
+    routes: tuple[Route, ...] = ()
 
 
 class Registry(Protocol):
@@ -172,6 +183,10 @@ class Registry(Protocol):
 
         Raises ConditionFailed when the version is published with another content, or a prefix belongs to another line.
         """
+        ...
+
+    def shelf(self) -> Shelf:
+        """Everything, for people: item by item, so it is no snapshot, but what was there before the call is in it."""
         ...
 
 
@@ -258,6 +273,10 @@ class Ledger(Protocol):
 
     def blocks(self, chain: str, above: int = -1) -> tuple[Block, ...]:
         """The blocks above a height, in order; strongly consistent."""
+        ...
+
+    def texts(self, chain: str) -> tuple[bytes, ...]:
+        """Every block as it is stored, lowest first, unread: what `contracts.ledger.verify_stored` is given."""
         ...
 
     def commit(self, block: Block, workload: Workload, expected: Expected, message: Message) -> None:

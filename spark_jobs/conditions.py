@@ -14,7 +14,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own docu
 
 from contracts.predicate import All, Length, Matches, MultipleOf, Not, OneOf, Present, Typed, Within
 from contracts.types import GRAMMARS, Cast
-from spark_jobs.typed import literal, value_name
+from spark_jobs.plain import is_parsed
+from spark_jobs.typed import literal, odd_name, value_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,12 +40,17 @@ def _value(name: str, plan: Plan) -> Column:
 
 
 def _present(it: Present, plan: Plan) -> Column:
-    return F.expr(f"{plan.field(it.field).alias} IS NOT NULL")
+    field = plan.field(it.field)
+    if is_parsed(field, plan.csv):
+        return F.expr(f"IF(plain, {value_name(field.alias)} IS NOT NULL, {odd_name(field.alias)} IS NOT NULL)")
+    return F.expr(f"{field.alias} IS NOT NULL")
 
 
 def _typed(it: Typed, plan: Plan) -> Column:
-    alias = plan.field(it.field).alias
-    return F.expr(f"{alias} IS NULL OR {value_name(alias)} IS NOT NULL")
+    field = plan.field(it.field)
+    if is_parsed(field, plan.csv):
+        return F.expr(f"plain OR {odd_name(field.alias)} IS NULL OR {value_name(field.alias)} IS NOT NULL")
+    return F.expr(f"{field.alias} IS NULL OR {value_name(field.alias)} IS NOT NULL")
 
 
 def _one_of(it: OneOf, plan: Plan) -> Column:

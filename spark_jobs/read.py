@@ -1,8 +1,8 @@
 """Reading: exactly the staged bytes, as one data frame of records with a text and a value for each declared field.
 
-Columns of the frame: `part`, `id` (task and position), `bytes`, `no_record` (header and blank lines), `malformed`, `line` (the
-record as text), the text of each declared field under its alias (`c0`), its typed value (`vc0`), and the text of each undeclared
-one (`x0`).
+Columns of the frame: `part`, `id` (task and position), `bytes`, `no_record` (header and blank lines), `plain`, `malformed` and
+`line` (the record as text); and of each declared field its text under the alias (`c0`), its typed value (`vc0`) and, of a
+number, the text only where the record is not plain (`oc0`): Spark would compute a text that is used twice for each record.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
 from contracts.errors import InputError
+from contracts.header import BOM, HEAD, UnreadableError, columns_of, first_line
 from contracts.result import Columns
-from contracts.types import GRAMMARS
-from spark_jobs.header import BOM, HEAD, UnreadableError, columns_of, first_line
-from spark_jobs.records import cell, fold_lines, split_records
+from spark_jobs.plain import is_parsed, mark_plain, plain_text
+from spark_jobs.records import cell, fold_lines, split_records, texts_of
 from spark_jobs.store import store_for
-from spark_jobs.typed import typed_value, value_name
+from spark_jobs.typed import odd_name, typed_value, value_name
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
 
-    from contracts.plan import Plan
+    from contracts.model import Csv
+    from contracts.plan import Plan, PlanField
     from contracts.request import Part, Request
 
 POSITION_BITS = 33
@@ -50,24 +51,30 @@ def open_delivery(spark: SparkSession, plan: Plan, request: Request) -> Delivery
     UnreadableError where it is none of the promised shape, InputError where its bytes are not the pinned ones.
     """
     heads = [_head(part) for part in request.parts]
-    lines = [first_line(head, plan.csv) for head in heads]
-    if not plan.csv.header:
-        columns = Columns(tuple(field.name for field in plan.fields))
-    elif len(set(lines)) > 1:
-        raise UnreadableError(
-            "header", "the objects of the delivery have different headers: give all of them the same one"
-        )
-    else:
-        columns = columns_of(lines[0], plan)
+    header, columns = _header(heads, plan)
     frames = [
         _lines(spark, plan, part.uri, number, len(BOM) if head.startswith(BOM) else 0)
         for number, (part, head) in enumerate(zip(request.parts, heads, strict=True))
     ]
-    grammars = {field.name: GRAMMARS[field.type].pattern for field in plan.fields}
-    records = split_records(reduce(DataFrame.union, frames), plan.csv, [grammars.get(name) for name in columns.found])
-    header = lines[0] if plan.csv.header else None
+    declared = {field.name: field for field in plan.fields}
+    found = [declared.get(name) for name in columns.found]
+    texts = texts_of(reduce(DataFrame.union, frames), plan.csv)
+    records = split_records(mark_plain(texts, plan.csv, found), plan.csv, len(found))
     marked = records.withColumn("no_record", _no_record(header, len(columns.found)))
     return Delivery(_named(marked, plan, columns), columns, header, tuple(part.size for part in request.parts))
+
+
+def _header(heads: list[bytes], plan: Plan) -> tuple[str | None, Columns]:
+    """The header line that all parts share, if the contract has one, and the columns it names."""
+    lines = [first_line(head, plan.csv) for head in heads]
+    declared = tuple(field.name for field in plan.fields)
+    if not plan.csv.header:
+        return None, Columns(declared)
+    if len(set(lines)) > 1:
+        raise UnreadableError(
+            "header", "the objects of the delivery have different headers: give all of them the same one"
+        )
+    return lines[0], columns_of(lines[0], plan.csv, declared)
 
 
 def _head(part: Part) -> bytes:
@@ -103,13 +110,27 @@ def _no_record(header: str | None, width: int) -> Column:
 def _named(records: DataFrame, plan: Plan, columns: Columns) -> DataFrame:
     place = {name: position for position, name in enumerate(columns.found)}
     texts = [
-        f"{cell(place[each.name])} AS {each.alias}" if each.name in place else f"string(NULL) AS {each.alias}"
-        for each in plan.fields
+        f"{sql} AS {name}" for each in plan.fields for name, sql in _texts(each, plan.csv, place.get(each.name)).items()
     ]
-    extras = [f"{cell(place[name])} AS x{number}" for number, name in enumerate(columns.extra)]
-    kept = ("part", "id", "bytes", "no_record", "plain", "malformed", "text AS line")
-    named = _with_nulls(records.selectExpr(*kept, *texts, *extras), plan)
-    return named.selectExpr("*", *[f"{typed_value(field)} AS {value_name(field.alias)}" for field in plan.fields])
+    kept = ("part", "id", "bytes", "no_record", "plain", "malformed", "parsed", "text AS line")
+    named = _with_nulls(records.selectExpr(*kept, *texts), plan)
+    values = [f"{_value(each, plan.csv, place)} AS {value_name(each.alias)}" for each in plan.fields]
+    return named.selectExpr("*", *values).drop("parsed")
+
+
+def _texts(field: PlanField, csv: Csv, at: int | None) -> dict[str, str]:
+    """The columns that hold a field's text, by name, in SQL."""
+    if at is None:
+        return {field.alias: "string(NULL)"}
+    text = {field.alias: f"CASE WHEN plain THEN {plain_text(field, csv, at)} ELSE {cell(at)} END"}
+    return text | {odd_name(field.alias): cell(at)} if is_parsed(field, csv) else text
+
+
+def _value(field: PlanField, csv: Csv, place: dict[str, int]) -> str:
+    """The typed value, in SQL: as it was parsed, or by way of the text."""
+    if field.name not in place or not is_parsed(field, csv):
+        return typed_value(field, field.alias)
+    return f"CASE WHEN plain THEN parsed.{field.alias} ELSE {typed_value(field, odd_name(field.alias))} END"
 
 
 def _with_nulls(named: DataFrame, plan: Plan) -> DataFrame:

@@ -3,8 +3,7 @@
 A record is a line (LF or CRLF), or several where the contract allows line breaks in quoted values. It is split at the
 delimiter; quotes are those of RFC 4180: a quoted value begins right after a delimiter, ends right before one, and doubles the
 quotes inside. A CR elsewhere than before an LF is a line break too: other readers would split there. A line that keeps to none of
-this is *malformed* and never guessed at. Lines without a quote (nearly all, in files that machines write) take the short way:
-one split.
+this is *malformed* and never guessed at.
 """
 
 from __future__ import annotations
@@ -31,10 +30,6 @@ CHARSETS = {
 }
 """Encodings a contract may declare, with Java's names; in all of them a line feed is the byte 10."""
 
-_PLAIN_DELIMITERS = ",;\t|"
-_PLAIN_QUOTES = "\"'"
-"""Characters that no grammar of a typed value uses."""
-
 _NUL = "\x00"
 _NEXT = _NUL + ","
 """Stands for a delimiter outside quotes; no text holds it, because a record with a NUL is malformed."""
@@ -42,28 +37,29 @@ _QUOTED = _NUL + "q"
 """Stands before a value that was quoted."""
 
 
-def split_records(lines: DataFrame, csv: Csv, patterns: list[str | None]) -> DataFrame:
-    """Add to lines (`value`) the columns `text`, `plain`, `malformed` (a reason or null), `quoted` and `values` (texts or null).
+def texts_of(lines: DataFrame, csv: Csv) -> DataFrame:
+    """Add to lines (`value`) their `text`, decoded and without the CR of a CRLF."""
+    return lines.withColumn("text", _chomped(_decoded(csv)))
 
-    `patterns` are the grammars of the values a record should have, in order; None where any text will do. A `plain` record is
-    one whose every value keeps to its grammar: one expression tells so for nearly all lines, and they need no second look.
+
+def split_records(texts: DataFrame, csv: Csv, width: int) -> DataFrame:
+    """Add `malformed` (a reason or null), `quoted` and `values` (`width` texts, or null) to records in `text`.
+
+    Records that are `plain` are not looked at: their values are known.
     """
     pieces = F.col("pieces")
-    text = lines.withColumn("text", _chomped(_decoded(csv)))
-    plain = text.withColumn("plain", _is_plain(csv, patterns))
-    judged = plain.withColumn("malformed", F.when(~F.col("plain"), _unusable(csv)))
-    quoted = judged.withColumn(
-        "quoted", ~F.col("plain") & F.col("malformed").isNull() & F.col("text").contains(csv.quote)
-    )
-    pieced = quoted.withColumn("pieces", F.when(F.col("quoted"), F.split("text", _literal(csv.quote), -1)))
+    judged = texts.withColumn("malformed", F.when(~F.col("plain"), _unusable(csv)))
+    odd = ~F.col("plain") & F.col("malformed").isNull()
+    quoted = judged.withColumn("quoted", odd & F.col("text").contains(csv.quote))
+    pieced = quoted.withColumn("pieces", F.when(F.col("quoted"), F.split("text", literal_pattern(csv.quote), -1)))
     checked = pieced.withColumn("malformed", F.coalesce("malformed", F.when(_misquoted(pieces, csv), F.lit("quotes"))))
-    valued = checked.withColumn("values", F.when(F.col("malformed").isNull(), _values(pieces, csv)))
-    counted = F.coalesce("malformed", F.when(~F.col("plain") & (F.size("values") != len(patterns)), F.lit("fields")))
+    valued = checked.withColumn("values", F.when(odd, _values(pieces, csv)))
+    counted = F.coalesce("malformed", F.when(odd & (F.size("values") != width), F.lit("fields")))
     return valued.withColumn("malformed", counted).drop("pieces", "value")
 
 
 def cell(position: int) -> str:
-    """The text at a position of `values`, in SQL; null where the record is malformed or the value is empty and unquoted."""
+    """The text at a position of `values`, in SQL; null where there are none, or the value is empty and unquoted."""
     return f"CASE WHEN malformed IS NULL AND (quoted OR values[{position}] != '') THEN values[{position}] END"
 
 
@@ -91,6 +87,11 @@ def fold_lines(lines: DataFrame, quote: str) -> DataFrame:
     return folded.select(F.col("value").cast("string").alias("value"))
 
 
+def literal_pattern(text: str) -> str:
+    """A pattern that matches just this text."""
+    return re.sub(r"([^A-Za-z0-9,;\t\x00])", r"\\\1", text)
+
+
 def _decoded(csv: Csv) -> Column:
     """UTF-8 is what Spark's texts are made of: those bytes are taken as they are and judged later."""
     if csv.encoding.startswith("utf-8"):
@@ -100,15 +101,6 @@ def _decoded(csv: Csv) -> Column:
 
 def _chomped(text: Column) -> Column:
     return F.when(text.endswith("\r"), text.substr(F.lit(1), F.length(text) - 1)).otherwise(text)
-
-
-def _is_plain(csv: Csv, patterns: list[str | None]) -> Column:
-    """Whether the record matches the grammars of its values joined by delimiters; bytes that are no UTF-8 read as U+FFFD."""
-    if csv.delimiter not in _PLAIN_DELIMITERS or csv.quote not in _PLAIN_QUOTES:
-        return F.lit(False)
-    anything = rf"[^{_literal(csv.delimiter)}{_literal(csv.quote)}\x00\r\ufffd]*+"
-    record = _literal(csv.delimiter).join(anything if each is None else f"(?:{each})?+" for each in patterns)
-    return (F.octet_length("value") <= LONGEST_RECORD) & F.col("text").rlike(rf"\A{record}\z")
 
 
 def _unusable(csv: Csv) -> Column:
@@ -152,12 +144,7 @@ def _values(pieces: Column, csv: Csv) -> Column:
             value != "", value
         )
 
-    spelled_out = F.split(F.array_join(F.transform(pieces, spelled), ""), _literal(_NEXT), -1)
+    spelled_out = F.split(F.array_join(F.transform(pieces, spelled), ""), literal_pattern(_NEXT), -1)
     return F.when(F.col("quoted"), F.transform(spelled_out, unmarked)).otherwise(
-        F.split("text", _literal(csv.delimiter), -1)
+        F.split("text", literal_pattern(csv.delimiter), -1)
     )
-
-
-def _literal(text: str) -> str:
-    """A pattern that matches just this text."""
-    return re.sub(r"([^A-Za-z0-9,;\t\x00])", r"\\\1", text)

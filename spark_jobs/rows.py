@@ -105,4 +105,4 @@ def _write(lines: DataFrame, header: str | None, uri: str) -> tuple[Written, ...
     headed = F.when(first, F.concat(F.lit(f"{header}\n"), F.col("value"))).otherwise(F.col("value"))
     lines.select((headed if header is not None else F.col("value")).alias("value")).write.text(uri)
     store = store_for(uri)
-    return tuple(Written(each, store.size(each), store.sha256(each)) for each in store.list_parts(uri))
+    return tuple(Written(each, store.size(each), store.etag(each)) for each in store.list_parts(uri))

@@ -17,6 +17,8 @@ SETTINGS = {
     "spark.sql.runSQLOnFiles": "false",
     "spark.sql.caseSensitive": "true",
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
+    "spark.sql.optimizer.enableCsvExpressionOptimization": "false",  # a parser told to read fewer values notices fewer bad ones
+    "spark.sql.codegen.hugeMethodLimit": "8000",  # Java compiles no longer method well, and a plan of many checks makes one
     "spark.sql.execution.arrow.pyspark.enabled": "false",
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from errno import EIO, ENOENT
-from hashlib import file_digest, sha256
+from hashlib import file_digest
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
@@ -43,8 +43,8 @@ class Store(Protocol):
         """Addresses of the non-empty objects that Spark wrote below a folder, in order."""
         ...
 
-    def sha256(self, uri: str) -> str:
-        """The digest of an object's bytes, in hexadecimal."""
+    def etag(self, uri: str) -> str:
+        """The storage's own mark of an object's content."""
         ...
 
 
@@ -78,8 +78,8 @@ class Files:
         found = sorted(path for path in _path(uri).glob("part-*") if path.stat().st_size)
         return [f"{uri}/{path.name}" for path in found]
 
-    def sha256(self, uri: str) -> str:
-        """See `Store`."""
+    def etag(self, uri: str) -> str:
+        """See `Store`: of a file, the SHA-256 of its bytes."""
         with _path(uri).open("rb") as file:
             return file_digest(file, "sha256").hexdigest()
 
@@ -120,13 +120,11 @@ class Buckets:
         found = [each for page in pages for each in page.get("Contents", []) if each["Size"]]
         return sorted(f"s3://{bucket}/{each['Key']}" for each in found)
 
-    def sha256(self, uri: str) -> str:
-        """See `Store`; the body is read in pieces, whatever its size."""
+    def etag(self, uri: str) -> str:
+        """See `Store`."""
         bucket, key = _place(uri)
-        digest = sha256()
-        for piece in self._client.get_object(Bucket=bucket, Key=key)["Body"].iter_chunks(1 << 20):
-            digest.update(piece)
-        return digest.hexdigest()
+        with _as_os_error():
+            return self._client.head_object(Bucket=bucket, Key=key)["ETag"]
 
 
 @contextmanager

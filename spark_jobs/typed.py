@@ -35,18 +35,23 @@ def value_name(alias: str) -> str:
     return f"v{alias}"
 
 
-def typed_value(field: PlanField) -> str:
-    """The field's value, in SQL made of generated names and our own patterns; null where its text is none of its type.
+def odd_name(alias: str) -> str:
+    """The column that holds a number's text where its record is not plain."""
+    return f"o{alias}"
+
+
+def typed_value(field: PlanField, text: str) -> str:
+    """The value of the text in that column, in SQL made of generated names and our own patterns; null where it is none.
 
     The text of a `plain` record was matched already, with those of its neighbours.
     """
     grammar = GRAMMARS[field.type]
-    written = _WHOLE[field.type](field.alias) if field.type in _WHOLE else field.alias
+    written = _WHOLE[field.type](text) if field.type in _WHOLE else text
     value = f"try_cast({written} AS {SQL_TYPES[grammar.cast]})"
     if grammar.pattern is None:
         return value
     pattern = grammar.pattern.replace("\\", "\\\\")
-    return f"CASE WHEN plain OR {field.alias} RLIKE '\\\\A(?:{pattern})\\\\z' THEN {value} END"
+    return f"CASE WHEN plain OR {text} RLIKE '\\\\A(?:{pattern})\\\\z' THEN {value} END"
 
 
 def literal(field: PlanField, text: str) -> Column:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import pyspark
 
 from contracts.errors import InputError, LakegateError
+from contracts.header import UnreadableError
 from contracts.model import OnReject
 from contracts.outcome import Status
 from contracts.plan import Plan
@@ -29,7 +30,6 @@ from contracts.result import Result
 from contracts.verdict import judge, row_rules
 from spark_jobs.checks import measure
 from spark_jobs.frame import census, narrow
-from spark_jobs.header import UnreadableError
 from spark_jobs.read import open_delivery
 from spark_jobs.rows import count_rejected, split
 from spark_jobs.samples import samples_of

@@ -14,7 +14,7 @@ from functions.adapters.workloads import fenced
 from functions.ports import ConditionFailed, Head
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from contracts.ledger import Block
     from functions.adapters.dynamodb import Table
@@ -39,6 +39,13 @@ class DynamoLedger:
 
     def blocks(self, chain: str, above: int = -1) -> tuple[Block, ...]:
         """A consistent query of the chain's heights."""
+        return tuple(map(from_json, self._stored(chain, above)))
+
+    def texts(self, chain: str) -> tuple[bytes, ...]:
+        """The same query from the bottom; half a surrogate pair, which no block holds, stays what it is."""
+        return tuple(each.encode(errors="surrogatepass") for each in self._stored(chain, HEAD))
+
+    def _stored(self, chain: str, above: int) -> Iterator[str]:
         query = self.table.client.get_paginator("query").paginate(
             TableName=self.table.name,
             ConsistentRead=True,
@@ -46,7 +53,7 @@ class DynamoLedger:
             ExpressionAttributeValues={":chain": text(chain), ":above": number(max(above, HEAD))},
         )
         with spoken():
-            return tuple(from_json(item["block"]["S"]) for page in query for item in page["Items"])
+            yield from (item["block"]["S"] for page in query for item in page["Items"])
 
     def commit(self, block: Block, workload: Workload, expected: Expected, message: Message) -> None:
         """Four puts in one transaction.

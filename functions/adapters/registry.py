@@ -9,15 +9,14 @@ from contracts.routes import Route
 from functions.adapters.dynamodb import Table, transact
 from functions.adapters.errors import spoken
 from functions.adapters.tables import number, text
-from functions.ports import Throttled
+from functions.ports import Publication, Shelf, Throttled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from functions.ports import Publication
-
 ROUNDS: Final = 3
 """How often the rest of a batch is asked for before the batch counts as throttled."""
+_OF_A_VERSION: Final = ("contract", "version", "status", "document")
 _TEXTS: Final = ("bucket", "prefix", "contract", "dataset", "version", "status", "plan")
 
 
@@ -56,6 +55,16 @@ class DynamoRegistry:
         named = [{name: {"TableName": self.table.name, **write}} for each in writes for name, write in each.items()]
         transact(self.table.client, named, ("version", *["prefix"] * (len(writes) - 1)))
 
+    def shelf(self) -> Shelf:
+        """A consistent scan: a registry holds as many items as people have written."""
+        scan = self.table.client.get_paginator("scan").paginate(TableName=self.table.name, ConsistentRead=True)
+        with spoken():
+            items = [item for page in scan for item in page["Items"]]
+        return Shelf(
+            versions=tuple(_publication(item) for item in items if item["id"]["S"].startswith("version#")),
+            routes=tuple(_route(item) for item in items if item["id"]["S"].startswith("route#")),
+        )
+
     def _retired(self, publication: Publication, prefix: str) -> dict[str, Any]:
         return {
             "Key": _route_key(self.landing, prefix),
@@ -72,12 +81,17 @@ def _route(item: Mapping[str, Any]) -> Route:
     return Route(major=int(item["major"]["N"]), **{name: item[name]["S"] for name in _TEXTS})
 
 
+def _publication(item: Mapping[str, Any]) -> Publication:
+    plans = tuple(sorted((dataset, plan["S"]) for dataset, plan in item["plans"]["M"].items()))
+    return Publication(routes=(), plans=plans, **{name: item[name]["S"] for name in _OF_A_VERSION})
+
+
 def _version(publication: Publication) -> dict[str, Any]:
     return {
         "Item": {
             "id": text(f"version#{publication.contract}#{publication.version}"),
-            "status": text(publication.status),
-            "document": text(publication.document),
+            **{name: text(getattr(publication, name)) for name in _OF_A_VERSION},
+            "plans": {"M": {dataset: text(plan) for dataset, plan in publication.plans}},
         },
         "ConditionExpression": "attribute_not_exists(id) OR document = :document",
         "ExpressionAttributeValues": {":document": text(publication.document)},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from contracts.ledger import GENESIS, digest
+from contracts.ledger import GENESIS, canonical, digest
 from functions.ports import ConditionFailed, Head, IdempotencyMismatch
 
 if TYPE_CHECKING:
@@ -36,6 +36,10 @@ class MemoryLedger:
     def blocks(self, chain: str, above: int = -1) -> tuple[Block, ...]:
         """What lies above a height."""
         return tuple(self.chains.get(chain, ())[above + 1 :])
+
+    def texts(self, chain: str) -> tuple[bytes, ...]:
+        """The canonical forms."""
+        return tuple(map(canonical, self.chains.get(chain, ())))
 
     def commit(self, block: Block, workload: Workload, expected: Expected, message: Message) -> None:
         """Row, block, head and message, all or nothing; the same token within ten minutes is the same transaction."""

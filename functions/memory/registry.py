@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from contracts.errors import InputError
-from functions.ports import ConditionFailed
+from functions.ports import ConditionFailed, Shelf
 
 if TYPE_CHECKING:
     from contracts.routes import Route
@@ -45,6 +46,11 @@ class MemoryRegistry:
             self._routes[route.bucket, route.prefix] = route
         for bucket, prefix in [at for at in self._routes if at[1] in publication.retired]:
             del self._routes[bucket, prefix]
+
+    def shelf(self) -> Shelf:
+        """All of both."""
+        versions = (replace(each, routes=(), retired=()) for each in self.versions.values())
+        return Shelf(tuple(versions), tuple(self._routes.values()))
 
     def _is_free(self, route: Route) -> bool:
         there = self._routes.get((route.bucket, route.prefix))

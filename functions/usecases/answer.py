@@ -18,10 +18,10 @@ class Written:
 
     share: str
     """`accepted` or `rejected`."""
-    key: str
+    uri: str
     """In the lake bucket, below the attempt."""
     size: int
-    checksum: str
+    etag: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Answer:
         """Raises InputError for anything that is not the JSON of a result."""
         try:
             document = json.loads(result)
-            bounds = document.get("event_time")
+            bounds, shares = document.get("event_time"), document.get("shares") or {}
             return Answer(
                 document["workload"],
                 document["attempt"],
@@ -51,7 +51,7 @@ class Answer:
                 document["rows"],
                 document["rejected_rows"],
                 (str(bounds[0]), str(bounds[1])) if bounds else None,
-                tuple(Written(o["share"], o["key"], o["size"], o["checksum"]) for o in document.get("objects", ())),
+                tuple(Written(share, o["uri"], o["size"], o["etag"]) for share in shares for o in shares[share]),
             )
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
             raise InputError("result.json is not a result") from None

@@ -37,6 +37,8 @@ class Terms:
     """How keys of this dataset end, from the contract's codec: `.csv`, `.csv.gz`, `.parquet`."""
     duplicates: bool = False
     """Whether the same content is accepted again."""
+    by_rows: bool = False
+    """Whether bad rows are kept apart from good ones."""
     workflow: Workflow = PUSH
 
 

@@ -33,7 +33,7 @@ def intake(gate: Gate, bucket: str, key: str) -> Steps[None]:
 
 def admit(gate: Gate, version: ObjectVersion) -> Steps[None]:
     """Claim one version if nobody has, and carry it on."""
-    if _is_marker(version) or _is_claimed(gate, version):
+    if _is_claimed(gate, version):
         return
     if version.version == "null":
         raise InputError("the landing bucket is not versioned: a version that can change cannot be judged")
@@ -57,10 +57,6 @@ def _versions(gate: Gate, key: str) -> Iterator[ObjectVersion]:
         if page.after is None or page.versions[-1].key != key:
             return
         after = page.after
-
-
-def _is_marker(version: ObjectVersion) -> bool:
-    return version.key.endswith("/") and version.size == 0
 
 
 def _is_claimed(gate: Gate, version: ObjectVersion) -> bool:

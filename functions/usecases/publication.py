@@ -64,7 +64,9 @@ def _copies(
     """What to copy: for each object where its bytes may be had, and where they shall rest."""
     pin = workload.pin
     assert pin is not None
-    if to is State.PUBLISHED and answer is not None and answer.objects:
+    if to is State.PUBLISHED and answer is not None and answer.rejected_rows and gate.terms(workload).by_rows:
+        if not answer.objects:
+            raise Alarm("rows-missing", workload.id)
         return tuple(
             ((_written(gate, workload, each),), layout.resting_key(SHARES[each.share], pin, workload.id, _name(each)))
             for each in answer.objects
@@ -85,15 +87,18 @@ def _sources(workload: Workload) -> tuple[Source, ...]:
 
 
 def _name(written: Written) -> str:
-    return written.key.rpartition("/")[2]
+    return written.uri.rpartition("/")[2]
 
 
 def _written(gate: Gate, workload: Workload, written: Written) -> Source:
     """One object of a split, still as the result lists it."""
-    if not written.key.startswith(f"{layout.attempt_prefix(workload.id, workload.attempt)}/rows/{written.share}/"):
+    lake = f"s3://{gate.places.lake}/"
+    if not written.uri.startswith(
+        f"{lake}{layout.attempt_prefix(workload.id, workload.attempt)}/rows/{written.share}/"
+    ):
         raise Alarm("rows-elsewhere", workload.id)
-    found = gate.objects.head(Address(gate.places.lake, written.key))
-    if (found.size, found.checksum) != (written.size, written.checksum):
+    found = gate.objects.head(Address(gate.places.lake, written.uri.removeprefix(lake)))
+    if (found.size, found.etag) != (written.size, written.etag):
         raise Alarm("rows-differ", workload.id)
     return Source(found.bucket, found.key, found.version, found.etag, found.size, found.checksum)
 

@@ -51,6 +51,7 @@ class Effect(StrEnum):
     REVIVE = "start a failed workload again"
     REPLAY = "create the replay of a quarantined workload"
     KEEP_CURSOR = "keep the place in a listing"
+    WRITE_DOCUMENT = "write a contract's document"
     WRITE_PLAN = "write a plan"
     PUBLISH = "publish a contract version"
 

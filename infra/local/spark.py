@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LOG = "spark.log"
-JAVA_OPTIONS = "-XX:+UseParallelGC -XX:-DontCompileHugeMethods"
-"""Spark compiles a plan's checks into one large method; by default Java would only interpret it, ten times slower."""
-QUICK_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-DontCompileHugeMethods"
+JAVA_OPTIONS = "-XX:+UseParallelGC"
+QUICK_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 """For deliveries so small that compiling well costs more than it saves."""
 SMALL = 32 << 20
 """Bytes up to which a delivery is small."""

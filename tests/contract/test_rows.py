@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contracts.ledger import GENESIS, Block, BlockKind, LedgerObject, digest
+from contracts.ledger import GENESIS, Block, BlockKind, LedgerObject, canonical, digest, verify_stored
 from contracts.routes import Route
-from functions.ports import ConditionFailed, Expected, Head, NotFound, Publication
+from functions.ports import ConditionFailed, Expected, Head, NotFound, Publication, Shelf
 from functions.workload import Decision, Message, Pin, Source, State, Workload
 
 if TYPE_CHECKING:
@@ -287,3 +287,36 @@ def test_a_prefix_belongs_to_one_contract(ports: Ports) -> None:
         ports.registry.publish(thief)
 
     assert ports.registry.routes("landing", ("shop/",)) == (ROUTE,)
+
+
+def test_the_shelf_is_all_that_was_published(ports: Ports) -> None:
+    """Versions with the plans of their datasets, and routes as they are now: what a person is shown."""
+    newer = replace(PUBLICATION, version="1.1.0", document="contracts/b", plans=(("lines", "e" * 64),), routes=())
+    moved = replace(ROUTE, prefix="moved/")
+    ports.registry.publish(replace(PUBLICATION, plans=(("heads", "c" * 64), ("lines", "d" * 64))))
+    ports.registry.publish(newer)
+    ports.registry.publish(replace(newer, routes=(moved,), retired=("shop/",)))
+    shelf = ports.registry.shelf()
+
+    assert sorted((each.version, tuple(dataset for dataset, _plan in each.plans)) for each in shelf.versions) == [
+        ("1.0.0", ("heads", "lines")),
+        ("1.1.0", ("lines",)),
+    ]
+    assert newer in shelf.versions
+    assert (moved,) == shelf.routes
+
+
+def test_an_empty_registry_has_an_empty_shelf(ports: Ports) -> None:
+    """Nothing published is no error."""
+    assert Shelf() == ports.registry.shelf()
+
+
+def test_a_chain_is_read_as_the_texts_it_was_digested_from(ports: Ports) -> None:
+    """Whoever verifies a chain reads the bytes, and nothing that was made of them."""
+    ports.workloads.create(DECIDED)
+    first = block(0, GENESIS)
+    ports.ledger.commit(first, committed(DECIDED), HERE, NEWS)
+
+    assert (canonical(first),) == ports.ledger.texts(CHAIN)
+    assert ports.ledger.texts("another") == ()
+    assert verify_stored(ports.ledger.texts(CHAIN), ports.ledger.head(CHAIN).digest) == ()

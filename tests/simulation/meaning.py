@@ -52,7 +52,7 @@ class Judgement:
 
 @cache
 def terms(body: bytes) -> Terms:
-    return Terms(".csv", duplicates=False, workflow=read(json.loads(body)["workflow"]))
+    return Terms(".csv", by_rows=True, workflow=read(json.loads(body)["workflow"]))
 
 
 def door(_plan: bytes, _size: int, first: bytes) -> tuple[str, ...]:

@@ -17,7 +17,8 @@ FULL = "LAKEGATE_FULL" in os.environ
 SCHEDULES = 200_000 if FULL else 1_000
 SHARE = 1 if FULL else 40
 EVERY = (*SCENARIOS, *MORE)
-ABROAD = {Effect.REPLAY, Effect.REVIVE, Effect.KEEP_CURSOR, Effect.WRITE_PLAN, Effect.PUBLISH}
+PUBLISHING = {Effect.WRITE_DOCUMENT, Effect.WRITE_PLAN, Effect.PUBLISH}
+ABROAD = {Effect.REPLAY, Effect.REVIVE, Effect.KEEP_CURSOR, *PUBLISHING}
 """Effects of a person and of long listings: the random schedules and unit tests have them."""
 
 

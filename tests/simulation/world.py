@@ -140,7 +140,7 @@ class World:
         body = self.memory.objects.read(Address(LAKE, part))
         prefix = str(asked["output_uri"]).removeprefix(f"s3://{LAKE}/")
         said = kind(body)
-        shares = self._split(prefix, body) if said == "split" else []
+        shares = self._split(prefix, body) if said == "split" else None
         result = {
             "workload": asked["workload"],
             "attempt": asked["attempt"],
@@ -149,19 +149,19 @@ class World:
             "rows": len(body),
             "rejected_rows": 1 if said in {"split", "bad"} else 0,
             "measured": None if said == "error" else body.decode(),
-            "objects": shares,
+            "shares": shares,
         }
         if confused:
-            result |= {"source_version": "another", "measured": "good:another", "objects": []}
+            result |= {"source_version": "another", "measured": "good:another", "shares": None}
         to = Address(LAKE, f"{prefix}/result.json")
         put = partial(self.memory.objects.put, to, json.dumps(result, sort_keys=True).encode(), absent=True)
         yield Call(Effect.WRITE_RESULT, put)
         return said != "error" and not confused
 
-    def _split(self, prefix: str, body: bytes) -> list[dict[str, object]]:
-        shares = []
+    def _split(self, prefix: str, body: bytes) -> dict[str, list[dict[str, object]]]:
+        shares = {}
         for share, rows in (("accepted", body[:-1]), ("rejected", body[-1:])):
             key = f"{prefix}/rows/{share}/{share}-00000.csv"
             written = self.memory.objects.put(Address(LAKE, key), rows)
-            shares.append({"share": share, "key": key, "size": written.size, "checksum": written.checksum})
+            shares[share] = [{"uri": f"s3://{LAKE}/{key}", "size": written.size, "etag": written.etag}]
         return shares

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib import resources
 from types import SimpleNamespace
 
 import pytest
 
 from contracts.codec import canonical
+from contracts.compile import compile_plan
 from contracts.errors import InputError
-from contracts.model import Duplicates, Policy
+from contracts.formats import read
+from contracts.model import Additional, Csv, Duplicates, Mode, OnReject, Policy
 from contracts.plan import Plan
 from contracts.result import Result
 from contracts.verdict import Verdict
@@ -21,6 +24,9 @@ from functions.usecases.gate import Terms
 
 PLAN = Plan("orders", "1.0.0", "lines", (), ())
 BYTES = canonical(PLAN)
+ORDERS = read((resources.files("contracts") / "examples/orders.odcs.yaml").read_bytes())
+COMPILED = compile_plan(ORDERS, ORDERS.datasets[0])
+HEADER = ";".join(field.name for field in COMPILED.fields)
 
 
 def with_policy(**policy: object) -> bytes:
@@ -42,19 +48,66 @@ def test_the_workflow_is_the_one_the_plan_carries() -> None:
     assert MEANING.terms(BYTES).workflow == PUSH
 
 
+def at_the_door(first: bytes, size: int | None = None, plan: Plan = COMPILED) -> tuple[str, ...]:
+    return MEANING.door(canonical(plan), len(first) if size is None else size, first)
+
+
 @pytest.mark.parametrize(
-    ("size", "first", "expected"),
+    ("first", "expected"),
     [
-        (4, b"a\n1\n", ()),
-        (0, b"", ("file/rows: the object is empty",)),
-        (9, b"\x1f\x8b\x08rest", ("file/readable: the object is gzip, the contract says CSV",)),
-        (9, b"PAR1rest", ("file/readable: the object is parquet, the contract says CSV",)),
-        (2, b"PA", ()),
+        (b"", "file/rows: the object is empty"),
+        (b"\x1f\x8b\x08rest", "file/readable: the file is gzip-compressed"),
+        (b"PAR1rest", "file/readable: the file is a Parquet file"),
+        (b"%PDF-1.7", "file/readable: the file is a PDF document"),
+        (HEADER.replace(";", ",").encode(), "file/readable: the columns are separated by a comma"),
+        (b"a;b\n1;2\n", "file/readable: the first line names none of the declared columns"),
+        (HEADER.replace("quantity;", "").encode(), "quantity:required:1/quantity: the file has no column quantity"),
     ],
 )
-def test_the_door_refuses_what_no_job_can_read(size: int, first: bytes, expected: tuple[str, ...]) -> None:
-    """An empty object, and one that begins like another format, cost no job run; their name is not asked."""
-    assert expected == MEANING.door(BYTES, size, first)
+def test_the_door_refuses_what_no_rows_can_save(first: bytes, expected: str) -> None:
+    """What is no CSV, or has a header that every job would reject it for, costs no job run; the name is not asked."""
+    reasons = at_the_door(first)
+
+    assert reasons[0].startswith(expected)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        HEADER,
+        ";".join(reversed(HEADER.split(";"))),
+        f"{HEADER};extra",
+    ],
+)
+def test_the_door_lets_pass_what_a_job_may_accept(header: str) -> None:
+    """A header as promised, one in another order and one with a column more are the job's to judge."""
+    assert at_the_door(f"{header}\nrows".encode()) == ()
+
+
+@pytest.mark.parametrize("policy", [Policy(mode=Mode.OBSERVE), Policy(on_reject=OnReject.ROWS)])
+def test_the_door_decides_nothing_where_rows_do(policy: Policy) -> None:
+    """A contract that only observes, or refuses rows alone, has every readable delivery measured."""
+    assert at_the_door(HEADER.replace("quantity;", "").encode(), plan=replace(COMPILED, policy=policy)) == ()
+
+
+def test_a_forbidden_column_is_refused_at_the_door() -> None:
+    """Where the contract forbids columns that it does not name, the header alone shows one."""
+    strict = replace(COMPILED, policy=Policy(additional_fields=Additional.FORBID))
+
+    assert at_the_door(f"{HEADER};extra\n".encode(), plan=strict) == (
+        "file/additional-columns: the file has columns the contract does not name: extra",
+    )
+
+
+def test_a_file_without_header_is_the_jobs_to_judge() -> None:
+    """Where the contract promises no header, the first line is a record."""
+    assert at_the_door(b"1;2\n", plan=replace(COMPILED, csv=Csv(header=False))) == ()
+
+
+def test_a_header_that_is_only_half_there_is_the_jobs_to_judge() -> None:
+    """The door reads few bytes: of a longer first line, a character may be cut in two, and columns are missing."""
+    assert at_the_door("order_id;Ž".encode()[:-1], size=1 << 20) == ()
+    assert at_the_door(b"\x1f\x8b\x08", size=1 << 20) != ()
 
 
 def test_an_empty_object_may_be_promised() -> None:

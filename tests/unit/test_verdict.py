@@ -246,6 +246,15 @@ def test_refusing_rows_never_accepts_none() -> None:
     assert verdict(by_rows, worst) == Verdict.REJECTED
 
 
+def test_rows_do_not_answer_for_an_absent_field() -> None:
+    """With onReject: rows, a file without a field that a rule names is rejected whole: no row of it is to blame."""
+    by_rows = plan(check(), policy=Policy(on_reject=OnReject.ROWS))
+    result = answer(columns=Columns(("x",), absent=("n",)))
+
+    assert (statuses(by_rows, result), row_rules(by_rows, result)) == ({"r/n": "fail"}, ())
+    assert verdict(by_rows, result) == Verdict.REJECTED
+
+
 def test_malformed_records_are_rows_that_can_be_refused() -> None:
     """With onReject: rows, a malformed record is refused alone."""
     by_rows = plan(check(), policy=Policy(on_reject=OnReject.ROWS))

@@ -12,8 +12,9 @@ from moto.emrserverless import models
 
 from contracts.codec import canonical
 from contracts.ledger import verify
-from contracts.plan import Plan
+from contracts.plan import Plan, PlanField
 from contracts.routes import Route
+from contracts.types import LogicalType
 from functions import completion, edge, intake, notify, sweep
 from functions.adapters import clients
 from functions.bootstrap import bootstrap
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from functions.usecases.gate import Gate
     from tests.unit.adapters.conftest import Cloud
 
-PLAN = Plan("orders", "1.2.0", "lines", (), ())
+FIELDS = (PlanField("id", "c0", LogicalType.STRING), PlanField("amount", "c1", LogicalType.INTEGER))
+PLAN = Plan("orders", "1.2.0", "lines", FIELDS, ())
 DATA = b"id,amount\n1,2\n"
 KEY = "orders/2026 11+21.csv"
 

@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 
 from contracts.errors import InputError
+from contracts.workflow import RESTING
 from functions.ports import (
     Address,
     NotFound,
@@ -61,13 +62,13 @@ def test_unrouted_keys_may_be_ignored() -> None:
     assert {upload.workload} == set(world.memory.rows.rows)
 
 
-def test_a_folder_marker_is_no_delivery() -> None:
-    """`orders/` with nothing in it is what consoles leave behind."""
+def test_a_folder_marker_is_judged_like_any_other_object() -> None:
+    """`orders/` with nothing in it is what consoles leave behind: it ends in a verdict, not in silence."""
     world = World()
-    world.upload(PREFIX, b"")
+    marker = world.upload(PREFIX, b"")
     drive(world.gate, sweep(world.gate))
 
-    assert world.memory.rows.rows == {}
+    assert world.memory.rows.rows[marker.workload].state in RESTING | {State.VALIDATING}
 
 
 def test_a_key_with_many_versions_is_read_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,7 +76,7 @@ def test_an_answer_reads_event_times_and_objects() -> None:
         "rows": 3,
         "rejected_rows": 1,
         "event_time": ["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"],
-        "objects": [{"share": "accepted", "key": "k", "size": 1, "checksum": "c"}],
+        "shares": {"accepted": [{"uri": "s3://lake/k", "size": 1, "etag": "e"}], "rejected": []},
     }
     answer = Answer.read(json.dumps(document).encode())
 

@@ -44,9 +44,9 @@ def test_a_result_exchanged_after_the_decision_raises_an_alarm() -> None:
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        ({"key": "staging/x/rows/accepted/x"}, "rows-elsewhere"),
+        ({"uri": f"s3://{LAKE}/staging/x/rows/accepted/x"}, "rows-elsewhere"),
         ({"size": 999}, "rows-differ"),
-        ({"checksum": "sha256:other"}, "rows-differ"),
+        ({"etag": "another"}, "rows-differ"),
     ],
 )
 def test_a_split_that_is_not_as_listed_raises_an_alarm(change: dict[str, object], code: str) -> None:
@@ -59,7 +59,7 @@ def test_a_split_that_is_not_as_listed_raises_an_alarm(change: dict[str, object]
         job.close()
     where = f"runs/{row.id}/attempt=1/result.json"
     document = json.loads(world.gate.objects.read(Address(LAKE, where)))
-    document["objects"][0] |= change
+    document["shares"]["accepted"][0] |= change
     swapped(world, where, json.dumps(document).encode())
 
     assert code == alarm_of(world, row)

@@ -1,0 +1,165 @@
+"""A stack, opened: what it is made of, by the outputs it declares, and the same use cases over the same adapters.
+
+Without `--local` everything is boto3's own: profiles, regions, roles and endpoints, as they are for every other tool.
+With it this process sees the embedded AWS alone; nothing of a person's own AWS is in reach.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from cli.options import DEFAULT_STACK
+from contracts.errors import InputError, SetUpError
+from functions.ports import NotFound, PortError, Throttled, Unanswered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from functions.settings import Settings
+    from functions.usecases.gate import Gate
+
+NOBODY_ASKS: Final = "none"
+"""Stands for what only the job's own start needs to know: this door reads it from the functions, when it starts one."""
+SENTENCES: Final[Mapping[str, str]] = {
+    "NoCredentialsError": "no AWS credentials were found: set AWS_PROFILE, or sign in (`aws sso login`)",
+    "PartialCredentialsError": "the AWS credentials are not whole: both key and secret are needed",
+    "NoRegionError": "no AWS region is set: set AWS_REGION, or name one in the profile",
+    "ProfileNotFound": "the AWS profile does not exist: `aws configure list-profiles` lists those that do",
+    "TokenRetrievalError": "the AWS sign-in has ended: sign in again (`aws sso login`)",
+    "SSOTokenLoadError": "the AWS sign-in has ended: sign in again (`aws sso login`)",
+    "UnauthorizedSSOTokenError": "the AWS sign-in has ended: sign in again (`aws sso login`)",
+    "ExpiredToken": "the AWS sign-in has ended: sign in again",
+    "ExpiredTokenException": "the AWS sign-in has ended: sign in again",
+    "InvalidClientTokenId": "AWS does not know these credentials",
+    "UnrecognizedClientException": "AWS does not know these credentials",
+    "AccessDenied": "these credentials may not do that; docs/producer.md and docs/operator.md list what a person needs",
+    "AccessDeniedException": "these credentials may not do that; docs/producer.md and docs/operator.md list what a person needs",
+    "NoSuchBucket": "the bucket is not there any more: is the stack being deleted?",
+    "EntityTooLarge": "S3 refuses so large an object",
+    "BadDigest": "the file changed while it was on its way: upload it again",
+    "XAmzContentSHA256Mismatch": "the file changed while it was on its way: upload it again",
+}
+"""By the last word of a port error: the code of AWS, or the name of what botocore raised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """One deployed Lakegate."""
+
+    name: str
+    account: str
+    region: str
+    outputs: Mapping[str, str]
+
+    def output(self, name: str) -> str:
+        """One output. Raises SetUpError where the stack has none of that name: it is older, or something else."""
+        try:
+            return self.outputs[name]
+        except KeyError:
+            raise SetUpError(f"the stack {self.name} has no output {name}: is it a Lakegate of this version?") from None
+
+    def gate(self) -> Gate:
+        """The gate for everything that starts no job: the registry, the ledger, the rows."""
+        from functions.settings import Settings  # noqa: PLC0415 - start-up is paid by every command
+
+        return _gate(
+            Settings(
+                account=self.account,
+                landing=self.output("LandingBucket"),
+                lake=self.output("LakeBucket"),
+                registry_table=self.output("RegistryTable"),
+                workloads_table=self.output("WorkloadsTable"),
+                ledger_table=self.output("LedgerTable"),
+                application=self.output("ApplicationId"),
+                job_role=NOBODY_ASKS,
+                entry_point=NOBODY_ASKS,
+                job_parameters=NOBODY_ASKS,
+                job_minutes=1,
+                bus=self.output("EventBusName"),
+                unrouted="quarantine",
+            )
+        )
+
+    def working_gate(self) -> Gate:
+        """The gate as the intake function itself has it, job included: its settings are read from its configuration."""
+        from functions.settings import read  # noqa: PLC0415 - start-up is paid by every command
+
+        answer = _asked("lambda", "get_function_configuration", FunctionName=self.output("IntakeFunction"))
+        return _gate(read(answer.get("Environment", {}).get("Variables", {})))
+
+
+@contextmanager
+def opened(name: str = DEFAULT_STACK, *, local: bool = False) -> Iterator[Stack]:
+    """The stack of a name. What AWS refuses inside becomes one sentence: SetUpError or InputError."""
+    if local:
+        name = _into_the_local_stack(name)
+    with told():
+        yield _described(name)
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Turn what AWS refuses inside into a sentence that says what to do."""
+    try:
+        yield
+    except PortError as error:
+        raise SetUpError(_sentence(error)) from None
+
+
+def _into_the_local_stack(name: str) -> str:
+    """From here on this process knows the embedded AWS and no other. Returns the name of the stack on it."""
+    from infra.local.state import LocalState  # noqa: PLC0415 - start-up is paid by every command
+
+    state = LocalState.read()
+    for variable in [each for each in os.environ if each.startswith("AWS_")]:
+        del os.environ[variable]
+    os.environ |= {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull, **state.environment()}
+    return state.stack if name == DEFAULT_STACK else name
+
+
+def _described(name: str) -> Stack:
+    try:
+        stack = _asked("cloudformation", "describe_stacks", StackName=name)["Stacks"][0]
+    except NotFound:
+        stack = None
+    except PortError as error:
+        if not str(error).endswith("ValidationError"):
+            raise
+        stack = None
+    if stack is None:
+        raise InputError(f"there is no stack {name} here: name another with --stack, or deploy one (docs/deploy.md)")
+    _arn, _aws, _service, region, account, _ = stack["StackId"].split(":", 5)
+    outputs = {each["OutputKey"]: each["OutputValue"] for each in stack.get("Outputs", ())}
+    return Stack(name, account, region, outputs)
+
+
+def _asked(service: str, operation: str, **request: str) -> Any:  # noqa: ANN401 - as boto3 has it
+    """One read of AWS that no port has."""
+    from functions.adapters.clients import client  # noqa: PLC0415 - start-up is paid by every command
+    from functions.adapters.errors import spoken  # noqa: PLC0415 - likewise
+
+    with spoken():
+        return getattr(client(service), operation)(**request)
+
+
+def _gate(settings: Settings) -> Gate:
+    from functions.bootstrap import bootstrap  # noqa: PLC0415 - start-up is paid by every command
+
+    return bootstrap(settings)
+
+
+def _sentence(error: PortError) -> str:
+    said = str(error)
+    code = said.rpartition(": ")[2]
+    if code in SENTENCES:
+        return SENTENCES[code]
+    if isinstance(error, Unanswered):
+        endpoint = os.environ.get("AWS_ENDPOINT_URL")
+        where = f" at {endpoint}: is it running? `lakegate local status`" if endpoint else ": is there a network?"
+        return f"AWS does not answer{where}"
+    if isinstance(error, Throttled):
+        return "AWS is asked too much at once: try again in a minute"
+    return f"AWS refused: {said or type(error).__name__}"

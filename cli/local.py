@@ -1,0 +1,116 @@
+"""`lakegate local`: the whole stack on this machine, and nothing of it anywhere else."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli import terminal
+from cli.options import AsJson  # noqa: TC001 - typer reads the annotation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from infra.local.state import LocalState
+
+DOWN = 1
+app = typer.Typer(no_args_is_help=True, help="The embedded AWS with template.yaml deployed on it, on this machine.")
+
+
+@app.command("up")
+def up(
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Of the embedded AWS; 0 takes a free one.")] = 0,
+    spark: Annotated[
+        str, typer.Option(help="`resident`: one warm Spark; `submit`: a spark-submit per run.")
+    ] = "resident",
+    as_json: AsJson = False,
+) -> None:
+    """Start the embedded AWS and the local EMR Serverless, and deploy template.yaml on them; nothing where they run.
+
+    Example: lakegate local up
+
+    Exit code: 0 it is up, 2 it cannot be, and nothing was left running.
+    """
+    from infra.local.stack import Stack, Wishes  # noqa: PLC0415 - start-up is paid by every command
+
+    with interruptible(), progress() as tell:
+        state = Stack().up(Wishes(port, spark), tell)
+    if as_json:
+        terminal.print_json(asdict(state))
+    else:
+        _tell(state)
+
+
+@app.command("down")
+def down() -> None:
+    """Stop everything that `up` started, and remove what it wrote.
+
+    Example: lakegate local down
+    """
+    from infra.local.stack import Stack  # noqa: PLC0415 - start-up is paid by every command
+
+    ran = Stack().down()
+    terminal.answers().print("The local stack is down." if ran else "The local stack was not up.")
+
+
+@app.command("status")
+def status(as_json: AsJson = False) -> None:
+    """Say whether the local stack is up, and where.
+
+    Example: lakegate local status
+
+    Exit code: 0 it is up, 1 it is not.
+    """
+    from infra.local.stack import Stack  # noqa: PLC0415 - start-up is paid by every command
+
+    state = Stack().found()
+    if as_json:
+        terminal.print_json({"up": state is not None, **(asdict(state) if state else {})})
+    elif state is not None:
+        _tell(state)
+    else:
+        terminal.answers().print("The local stack is not up: `lakegate local up` starts it.")
+    raise typer.Exit(0 if state else DOWN)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Whatever interrupts what is inside, Ctrl-C, SIGTERM or a closed terminal, leaves nothing of the stack running."""
+    from infra.local.stack import Stack  # noqa: PLC0415 - start-up is paid by every command
+
+    signals = (signal.SIGTERM, signal.SIGHUP)
+    before = [signal.signal(each, signal.default_int_handler) for each in signals]
+    try:
+        yield
+    except KeyboardInterrupt:
+        terminal.errors().print("interrupted: stopping the local stack")
+        Stack().down()
+        raise
+    finally:
+        for each, handler in zip(signals, before, strict=True):
+            signal.signal(each, handler)
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str], None]]:
+    """A spinner on a terminal, lines elsewhere; on standard error."""
+    console = terminal.errors()
+    if not console.is_terminal:
+        yield console.print
+        return
+    with console.status("") as spinner:
+        yield spinner.update
+
+
+def _tell(state: LocalState) -> None:
+    console = terminal.answers()
+    console.print(f"The stack {state.stack} is up: AWS at {state.endpoint}, EMR Serverless at {state.emr_endpoint}.")
+    console.print("  every command takes --local, or LAKEGATE_LOCAL=1: lakegate status --local", markup=False)
+    console.print("  for other tools:", markup=False)
+    for name, value in state.environment().items():
+        console.print(f"    export {name}={value}", markup=False, soft_wrap=True)
+    console.print("  stop it: lakegate local down", markup=False)

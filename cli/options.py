@@ -1,0 +1,17 @@
+"""What several commands are told alike: which stack, and how to answer."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import typer
+
+DEFAULT_STACK = "lakegate"
+
+StackName: TypeAlias = Annotated[
+    str, typer.Option("--stack", envvar="LAKEGATE_STACK", help="The CloudFormation stack that Lakegate is.")
+]
+Local: TypeAlias = Annotated[
+    bool, typer.Option("--local", envvar="LAKEGATE_LOCAL", help="The stack that `lakegate local up` started.")
+]
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]

@@ -1,0 +1,106 @@
+"""`lakegate publish`: a contract version becomes valid."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from cli import terminal
+from cli.aws import opened
+from cli.inputs import Source
+from cli.lint import REFUSED, as_document, show
+from cli.options import DEFAULT_STACK, AsJson, Local, StackName
+from cli.seen import seen
+from contracts.errors import ContractError
+from functions.usecases.publish import Edition
+from functions.usecases.publish import publish as make_valid
+from functions.usecases.steps import run
+
+if TYPE_CHECKING:
+    from contracts.formats import Examined
+    from contracts.model import Contract
+    from contracts.routes import Route
+    from functions.ports import Publication
+
+KEPT = ("deprecated", "retired")
+"""Statuses of a document that publishing keeps; any other, and none, becomes active by being published."""
+
+
+def publish(
+    file: Annotated[str, typer.Argument(help="The contract document, or - for standard input.", show_default=False)],
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a contract version valid: it is linted and compiled, and the routes of its line carry it from then on.
+
+    Example: lakegate publish contracts/examples/weather.dcm.yaml
+
+    Exit code: 0 published (twice is once), 1 the document is refused, 2 it cannot be published.
+    """
+    edition = edition_of(file, as_json=as_json)
+    with opened(stack, local=local) as there:
+        gate = there.gate()
+        published = run(make_valid(gate, edition), gate.clock)
+        routes = [each for each in gate.registry.shelf().routes if each.contract == edition.contract]
+    if as_json:
+        terminal.print_json(_as_document(published, routes))
+    else:
+        _tell(published, routes)
+
+
+def edition_of(name: str, *, as_json: bool = False) -> Edition:
+    """The compiled document; what is wrong with it is shown as `lint` shows it, and ends the command."""
+    from contracts.formats import examine  # noqa: PLC0415 - start-up is paid by every command
+
+    body = Source(name).read()
+    examined = examine(body)
+    if examined.contract is None or examined.errors:
+        _refuse(name, examined, as_json=as_json)
+    try:
+        return _compiled(examined.contract, body)
+    except ContractError as error:
+        _refuse(name, replace(examined, errors=error.problems), as_json=as_json)
+
+
+def _refuse(name: str, examined: Examined, *, as_json: bool) -> NoReturn:
+    if as_json:
+        terminal.print_json(as_document({name: examined}))
+    else:
+        show({name: examined})
+    raise typer.Exit(REFUSED)
+
+
+def _compiled(contract: Contract, body: bytes) -> Edition:
+    from contracts.codec import canonical  # noqa: PLC0415 - start-up is paid by every command
+    from contracts.compile import compile_plan  # noqa: PLC0415 - likewise
+
+    plans = {each.name: canonical(compile_plan(contract, each)) for each in contract.datasets}
+    status = contract.status if contract.status in KEPT else "active"
+    return Edition(contract.id, contract.version, status, body, plans)
+
+
+def _as_document(published: Publication, routes: list[Route]) -> dict[str, object]:
+    return {
+        "contract": published.contract,
+        "version": published.version,
+        "status": published.status,
+        "document": published.document,
+        "datasets": [{"dataset": dataset, "plan": plan} for dataset, plan in published.plans],
+        "routes": [{"prefix": each.prefix, "line": each.line, "version": each.version} for each in routes],
+    }
+
+
+def _tell(published: Publication, routes: list[Route]) -> None:
+    console = terminal.answers()
+    said = f"Published {published.contract} {published.version} ({published.status})."
+    console.print(seen(said), markup=False, soft_wrap=True)
+    for dataset, plan in published.plans:
+        console.print(seen(f"  {dataset}: plan {plan[:12]}"), markup=False, soft_wrap=True)
+    for route in routes:
+        console.print(seen(f"  {route.prefix} → {route.line} {route.version}"), markup=False, soft_wrap=True)
+    if not routes:
+        console.print("No prefix delivers to it yet:", soft_wrap=True)
+        console.print(seen(f"  lakegate route add PREFIX/ {published.contract}"), markup=False, soft_wrap=True)

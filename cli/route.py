@@ -1,0 +1,129 @@
+"""`lakegate route`: which landing keys belong to which contract, dataset and line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli import terminal
+from cli.aws import opened
+from cli.options import DEFAULT_STACK, AsJson, Local, StackName
+from cli.seen import seen
+from cli.shelf import chosen
+from contracts.errors import InputError
+from contracts.versions import major
+from contracts.words import listed
+from functions.usecases.publish import leading
+from functions.usecases.routing import add_route, remove_route
+from functions.usecases.steps import run
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from contracts.routes import Route
+    from functions.ports import Publication
+
+app = typer.Typer(no_args_is_help=True, help="Say which landing keys belong to which contract, dataset and line.")
+Prefix = Annotated[str, typer.Argument(help="Folders of the landing bucket, e.g. weather/se/", show_default=False)]
+
+
+@app.command("add")
+def add(  # noqa: PLR0913 - a command has these options
+    prefix: Prefix,
+    contract: Annotated[str, typer.Argument(help="The contract's id, or the beginning of it.", show_default=False)],
+    *,
+    dataset: Annotated[str | None, typer.Option(help="Which dataset, where the contract has several.")] = None,
+    line: Annotated[int | None, typer.Option(help="Major version; the newest without.")] = None,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
+    """Deliver what lands below a prefix to a dataset line. Where prefixes lie in one another, the longest counts.
+
+    Example: lakegate route add weather/ brazil-se-weather
+    """
+    with opened(stack, local=local) as there:
+        gate = there.gate()
+        shelf = gate.registry.shelf()
+        newest = chosen(shelf, contract)
+        number = major(newest.version) if line is None else line
+        first = leading(shelf, newest.contract, number) or newest
+        name = _dataset(first, dataset)
+        route = run(add_route(gate, _folders(prefix), newest.contract, name, number), gate.clock)
+    _answer("Added", route, as_json=as_json)
+
+
+@app.command("list")
+def show(stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
+    """List all routes.
+
+    Example: lakegate route list
+    """
+    with opened(stack, local=local) as there:
+        routes = sorted(there.gate().registry.shelf().routes, key=lambda each: each.prefix)
+    if as_json:
+        terminal.print_json({"routes": [_as_document(each) for each in routes]})
+    elif routes:
+        terminal.answers().print(_table(routes))
+    else:
+        terminal.answers().print("There is no route yet: lakegate route add PREFIX/ CONTRACT")
+
+
+@app.command("remove")
+def remove(prefix: Prefix, stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
+    """Let what lands below a prefix belong to nobody any more. What was taken in before keeps its contract.
+
+    Example: lakegate route remove weather/
+    """
+    with opened(stack, local=local) as there:
+        gate = there.gate()
+        route = run(remove_route(gate, _folders(prefix)), gate.clock)
+    _answer("Removed", route, as_json=as_json)
+
+
+def _folders(prefix: str) -> str:
+    """The last slash may be left out."""
+    return prefix if prefix.endswith("/") else f"{prefix}/"
+
+
+def _dataset(version: Publication, name: str | None) -> str:
+    names = [dataset for dataset, _plan in version.plans]
+    if name is None and len(names) == 1:
+        return names[0]
+    if name not in names:
+        raise InputError(f"choose a dataset of {version.contract} {version.version} with --dataset: {listed(names)}")
+    return name
+
+
+def _answer(done: str, route: Route, *, as_json: bool) -> None:
+    if as_json:
+        terminal.print_json(_as_document(route))
+    else:
+        said = f"{done}: {route.prefix} → {route.line} {route.version} ({route.status})"
+        terminal.answers().print(seen(said), markup=False, soft_wrap=True)
+
+
+def _as_document(route: Route) -> dict[str, object]:
+    return {
+        "bucket": route.bucket,
+        "prefix": route.prefix,
+        "contract": route.contract,
+        "dataset": route.dataset,
+        "line": route.line,
+        "version": route.version,
+        "status": route.status,
+        "plan": route.plan,
+    }
+
+
+def _table(routes: list[Route]) -> Table:
+    from rich.table import Table  # noqa: PLC0415 - start-up is paid by every command
+    from rich.text import Text  # noqa: PLC0415 - likewise
+
+    grid = Table(box=None, header_style="bold", pad_edge=False)
+    for name in ("prefix", "line", "version", "status"):
+        grid.add_column(name, overflow="fold")
+    for each in routes:
+        grid.add_row(*(Text(seen(cell)) for cell in (each.prefix, each.line, each.version, each.status)))
+    return grid

@@ -1,0 +1,180 @@
+"""What has become of deliveries: found by reading what the protocol leaves behind, so that no second list can be wrong.
+
+* What came to rest stands in the ledger, the newest on top of its chain.
+* What is open, or FAILED, or not yet seen, still lies in the landing bucket: only what came to rest is deleted there.
+* What is open and replays a quarantined copy stands on the agenda, and beside the workload it replays.
+
+A workload that is GONE, because its producer deleted the version before it was staged, is found by its id alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from contracts.errors import InputError
+from contracts.versions import major
+from functions.ports import Address, NotFound
+from functions.usecases import layout
+from functions.workload import TERMINAL, State, replay_id, workload_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from contracts.ledger import Block
+    from functions.ports import ObjectVersion
+    from functions.usecases.gate import Gate
+    from functions.workload import Source, Workload
+
+LOOKED_BACK: Final = 500
+"""Blocks of a chain that are searched for one workload."""
+DAYS: Final = 7
+"""Chains of unrouted deliveries, one a day, that are looked through."""
+PAGES: Final = 20
+"""Pages of the landing bucket that are listed: 20,000 versions. What is open longer rises an alarm of its own."""
+WHOLE_ID: Final = 64
+ALWAYS: Final = datetime(9999, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One upload and what is known of it."""
+
+    id: str
+    key: str
+    """Where it landed: text of the producer's."""
+    size: int
+    """Bytes."""
+    at: datetime | None
+    """The latest that is known of it: when it came to rest, else when it was taken in, else when it landed."""
+    row: Workload | None = None
+    """None: it landed, and nobody has claimed it yet."""
+    block: Block | None = None
+    """None: it has not come to rest."""
+
+
+def recent(gate: Gate, limit: int) -> tuple[Delivery, ...]:
+    """The latest deliveries, newest first."""
+    known: dict[str, Delivery] = {}
+    for delivery in (*_at_rest(gate, limit), *_landed(gate, limit), *_open(gate, limit)):
+        known.setdefault(delivery.id, delivery)
+    for replayed in _replays(gate, tuple(known.values())):
+        known.setdefault(replayed.id, replayed)
+    return tuple(sorted(known.values(), key=lambda each: each.at or ALWAYS, reverse=True)[:limit])
+
+
+def named(gate: Gate, name: str, among: int) -> Delivery:
+    """The delivery of a workload id, of its beginning (6 characters at least), or the newest of a landing key.
+
+    What is no whole id is looked for among the latest deliveries. Raises InputError where none is found, or several.
+    """
+    if len(name) == WHOLE_ID and _is_hex(name):
+        return _by_id(gate, name)
+    latest = recent(gate, among)
+    found = [each for each in latest if each.key == name][:1]
+    if not found and len(name) >= len("a1b2c3") and _is_hex(name):
+        found = [each for each in latest if each.id.startswith(name)]
+    if len(found) != 1:
+        raise InputError(
+            f"{len(found) or 'none'} of the latest {among} deliveries is called so: give the whole workload id"
+        )
+    return found[0]
+
+
+def result_of(gate: Gate, row: Workload) -> bytes | None:
+    """`result.json` of the attempt that was decided on, or of the last one of a FAILED workload; None where there is none."""
+    if not row.attempt or (row.decision is not None and not row.decision.result):
+        return None
+    where = Address(gate.places.lake, f"{layout.attempt_prefix(row.id, row.attempt)}/result.json")
+    try:
+        return gate.objects.read(where)
+    except NotFound:
+        return None
+
+
+def chains(gate: Gate) -> tuple[str, ...]:
+    """The chain of every dataset line that was ever published, then those of the latest days without a route."""
+    lines = {
+        f"{each.contract}/{dataset}_v{major(each.version)}"
+        for each in gate.registry.shelf().versions
+        for dataset, _plan in each.plans
+    }
+    today = gate.clock.now().date()
+    days = ((today - timedelta(days=ago)).isoformat() for ago in range(DAYS))
+    return (*sorted(lines), *(f"{layout.UNROUTED}/{day}" for day in days))
+
+
+def _at_rest(gate: Gate, limit: int) -> Iterator[Delivery]:
+    blocks = [block for chain in chains(gate) for block in _top(gate, chain, limit)]
+    for block in sorted(blocks, key=lambda each: each.system_time, reverse=True)[:limit]:
+        yield _delivered(gate.workloads.get(block.workload), block)
+
+
+def _top(gate: Gate, chain: str, count: int) -> tuple[Block, ...]:
+    head = gate.ledger.head(chain).height
+    return gate.ledger.blocks(chain, max(head - count, -1)) if head >= 0 else ()
+
+
+def _landed(gate: Gate, limit: int) -> Iterator[Delivery]:
+    versions = sorted(_listed(gate), key=lambda each: each.modified, reverse=True)
+    for version in versions[:limit]:
+        identity = workload_id(version.bucket, version.key, version.version)
+        row = _row(gate, identity)
+        yield _delivered(row) if row else Delivery(identity, version.key, version.size, version.modified)
+
+
+def _listed(gate: Gate) -> Iterator[ObjectVersion]:
+    after: str | None = None
+    for _ in range(PAGES):
+        page = gate.objects.versions(gate.places.landing, "", after)
+        yield from page.versions
+        after = page.after
+        if after is None:
+            return
+
+
+def _open(gate: Gate, limit: int) -> Iterator[Delivery]:
+    return (_delivered(gate.workloads.get(identity)) for identity in gate.agenda.due(ALWAYS, limit))
+
+
+def _replays(gate: Gate, known: Iterable[Delivery]) -> Iterator[Delivery]:
+    for delivery in known:
+        if delivery.row is not None and delivery.row.state is State.QUARANTINED:
+            row = _row(gate, replay_id(delivery.id))
+            if row is not None:
+                yield _delivered(row)
+
+
+def _by_id(gate: Gate, identity: str) -> Delivery:
+    row = _row(gate, identity)
+    if row is None:
+        raise InputError("no workload has this id")
+    if row.state not in TERMINAL or row.pin is None:
+        return _delivered(row)
+    blocks = _top(gate, row.pin.chain, LOOKED_BACK)
+    return _delivered(row, next((block for block in blocks if block.workload == identity), None))
+
+
+def _delivered(row: Workload, block: Block | None = None) -> Delivery:
+    landed: Source = row.landed or row.source
+    return Delivery(row.id, landed.key, landed.size, _latest(row, block), row, block)
+
+
+def _latest(row: Workload, block: Block | None) -> datetime | None:
+    if block is not None:
+        return datetime.fromisoformat(block.system_time)
+    if row.pin is not None:
+        return datetime.fromisoformat(row.pin.judging_time)
+    return row.due_at
+
+
+def _row(gate: Gate, identity: str) -> Workload | None:
+    try:
+        return gate.workloads.get(identity)
+    except NotFound:
+        return None
+
+
+def _is_hex(text: str) -> bool:
+    return set(text) <= set("0123456789abcdef")

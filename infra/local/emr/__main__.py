@@ -1,0 +1,128 @@
+"""`python -m infra.local.emr`: serve until told to stop. One line of JSON on standard output when ready."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import botocore.session
+from botocore.config import Config
+
+from contracts.errors import SetUpError
+from infra.local.emr.events import EventBridge, Reporter
+from infra.local.emr.executor import Executor, Processes, Surroundings
+from infra.local.emr.faults import Orders
+from infra.local.emr.files import Files
+from infra.local.emr.life import Life
+from infra.local.emr.names import Home
+from infra.local.emr.resident import Resident
+from infra.local.emr.server import Server
+from infra.local.emr.service import Service
+from infra.local.emr.submit import Submitted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+UNUSABLE: Final = 2
+MODES: Final[Mapping[str, Callable[[Surroundings, argparse.Namespace], Executor]]] = {
+    "resident": lambda around, told: Resident(around, told.state_dir / "driver", told.memory),
+    "submit": lambda around, told: Submitted(around, told.seats, told.memory),
+    "process": lambda around, told: Processes(around, told.seats),
+}
+
+
+def main() -> int:
+    """Serve; 2 and one sentence where that cannot be."""
+    forget_callers_aws()
+    try:
+        serve(arguments().parse_args())
+    except SetUpError as error:
+        print(f"emr: {error}", file=sys.stderr)
+        return UNUSABLE
+    return 0
+
+
+def serve(told: argparse.Namespace) -> None:
+    """Build the service, tell where it is, and serve until SIGTERM or SIGINT."""
+    around = Surroundings(told.aws_endpoint, told.region, told.account, "local")
+    executor = MODES[told.mode](around, told)
+    outlet = EventBridge(_client("events", around))
+    reporter = Reporter(outlet)
+    files = Files(_client("s3", around), told.state_dir / "code")
+    life = Life(executor, files, reporter, told.state_dir / "runs", told.minute)
+    service = Service(Home(told.account, told.region), life, reporter, Orders())
+    server = Server(told.port, service, executor)
+    executor.start()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, lambda *_: threading.Thread(target=server.shutdown).start())
+    print(json.dumps({"endpoint": server.endpoint}), flush=True)
+    try:
+        server.serve_forever(poll_interval=0.1)
+    finally:
+        server.server_close()
+        life.close()
+        outlet.close()
+
+
+def forget_callers_aws() -> None:
+    """Let nothing of the caller's AWS settings reach this service or its programs: they might name a real account."""
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        del os.environ[name]
+    os.environ |= {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
+    os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
+
+
+def arguments() -> argparse.ArgumentParser:
+    """What the command takes."""
+    parser = argparse.ArgumentParser(prog="python -m infra.local.emr", description=__doc__)
+    parser.add_argument("--port", type=int, default=0, help="of 127.0.0.1; 0 (the default) takes a free one")
+    parser.add_argument("--aws-endpoint", required=True, metavar="URL", help="of S3 and EventBridge")
+    parser.add_argument("--state-dir", required=True, type=_folder, metavar="DIR", help="for logs and working files")
+    parser.add_argument("--mode", choices=tuple(MODES), default="resident", help="what runs programs (resident)")
+    parser.add_argument("--seats", type=int, default=2, help="runs at a time, of submit and process (2)")
+    parser.add_argument("--memory", default="2g", help="heap of a Spark driver (2g)")
+    parser.add_argument(
+        "--minute", type=float, default=60.0, metavar="SECONDS", help="how long a minute of a limit lasts"
+    )
+    parser.add_argument("--account", default="000000000000", help="the account that is played, and the access key")
+    parser.add_argument("--region", default="us-east-1", help="the region that is played")
+    return parser
+
+
+def _folder(text: str) -> Path:
+    path = Path(text).resolve()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        raise SetUpError(f"{path} cannot be used as a folder: name another --state-dir") from None
+    return path
+
+
+def _client(service: str, around: Surroundings) -> Any:  # noqa: ANN401 - the caller says which of botocore's clients it is
+    config = Config(
+        retries={"total_max_attempts": 2},
+        connect_timeout=3,
+        read_timeout=30,
+        s3={"addressing_style": "path"},
+        max_pool_connections=32,
+    )
+    return botocore.session.Session().create_client(
+        service,
+        region_name=around.region,
+        endpoint_url=around.endpoint,
+        aws_access_key_id=around.access_key,
+        aws_secret_access_key=around.secret_key,
+        config=config,
+    )
+
+
+if __name__ == "__main__":
+    with suppress(BrokenPipeError):
+        sys.exit(main())

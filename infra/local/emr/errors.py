@@ -1,0 +1,73 @@
+"""What the service refuses, in AWS's own codes.
+
+::
+
+    ServiceError
+    ├── Invalid      ValidationException        400
+    ├── Malformed    SerializationException     400  the body is no JSON, or a member is of another type
+    ├── Absent       ResourceNotFoundException  404
+    ├── Conflict     ConflictException          409
+    ├── Throttled    ThrottlingException        429
+    ├── Broken       InternalServerException    500
+    ├── Unsupported  UnknownOperationException  501  what this local service does not play
+    └── Foreign      AccessDeniedException      403  a caller that is no program of this machine
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class ServiceError(Exception):
+    """An answer other than the one asked for; its text is the message that the caller gets."""
+
+    code: ClassVar[str]
+    status: ClassVar[int]
+
+
+class Invalid(ServiceError):  # noqa: N818 - named for what AWS says, like its siblings
+    """The request breaks a constraint, or the resource is in no state for it."""
+
+    code, status = "ValidationException", 400
+
+
+class Malformed(ServiceError):  # noqa: N818 - as above
+    """The request cannot be read."""
+
+    code, status = "SerializationException", 400
+
+
+class Absent(ServiceError):  # noqa: N818 - as above
+    """No such application, run or attempt."""
+
+    code, status = "ResourceNotFoundException", 404
+
+
+class Conflict(ServiceError):  # noqa: N818 - as above
+    """A client token that belongs to another request, or an application that takes no runs."""
+
+    code, status = "ConflictException", 409
+
+
+class Throttled(ServiceError):  # noqa: N818 - as above
+    """Too many requests: said only where a fault asks for it."""
+
+    code, status = "ThrottlingException", 429
+
+
+class Broken(ServiceError):  # noqa: N818 - as above
+    """The service failed, whether or not the effect happened."""
+
+    code, status = "InternalServerException", 500
+
+
+class Unsupported(ServiceError):  # noqa: N818 - as above
+    """An operation of AWS that is not played here."""
+
+    code, status = "UnknownOperationException", 501
+
+
+class Foreign(ServiceError):  # noqa: N818 - as above
+    """A request that a web page sent, or that came by another name than loopback's."""
+
+    code, status = "AccessDeniedException", 403

@@ -1,0 +1,175 @@
+"""Faults on request: how a run ends and what becomes of its events, told by the run's tags or by the control address."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+from infra.local.emr import errors
+from infra.local.emr.errors import Invalid, ServiceError
+from infra.local.emr.shapes import model
+from infra.local.emr.states import RunState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+TAG: Final = "fault:"
+"""A run's tags that begin so are its faults: `fault:end`, `fault:events`, …"""
+
+
+class End(StrEnum):
+    """How a run ends, against the will of its program."""
+
+    NORMAL = "normal"
+    FAIL_BEFORE = "fail-before"
+    """FAILED, and the program never ran: no result."""
+    FAIL_AFTER = "fail-after"
+    """The program ran to its end, its result is written, and the run is FAILED."""
+    HANG = "hang"
+    """RUNNING for ever, and the program never ran."""
+    HANG_AFTER = "hang-after"
+    """The program ran to its end, its result is written, and the run is RUNNING for ever."""
+
+
+class Delivery(StrEnum):
+    """What becomes of a run's events."""
+
+    NORMAL = "normal"
+    DROP = "drop"
+    DUPLICATE = "duplicate"
+    DELAY = "delay"
+    """Each is sent `delay-seconds` later."""
+    REORDER = "reorder"
+    """All are held until the run has ended, and sent last one first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What goes wrong with one run; the default is nothing."""
+
+    end: End = End.NORMAL
+    events: Delivery = Delivery.NORMAL
+    states: frozenset[RunState] = frozenset(RunState)
+    """The states whose events are meant."""
+    delay_seconds: float = 0.0
+    start_seconds: float = 0.0
+    """How much longer the run stays SCHEDULED."""
+
+    def delivery(self, state: RunState) -> Delivery:
+        """What becomes of the event of a state."""
+        return self.events if state in self.states else Delivery.NORMAL
+
+
+def read_fault(words: Mapping[str, Any]) -> Fault:
+    """A fault from its words: `{"end": "fail-after", "events": "drop", "states": "SUCCESS FAILED"}`; Invalid if unknown."""
+    unknown = words.keys() - WORDS.keys()
+    if unknown:
+        raise Invalid(f"unknown faults: {', '.join(sorted(unknown))}; known: {', '.join(WORDS)}")
+    try:
+        read: dict[str, Any] = {name.replace("-", "_"): WORDS[name](str(word)) for name, word in words.items()}
+        return Fault(**read)
+    except ValueError as error:
+        raise Invalid(f"{error} (in a fault)") from None
+
+
+def of_tags(tags: Mapping[str, str]) -> Fault | None:
+    """The fault that a run's tags ask for; None if they ask for none."""
+    words = {name.removeprefix(TAG): value for name, value in tags.items() if name.startswith(TAG)}
+    return read_fault(words) if words else None
+
+
+def _states(words: str) -> frozenset[RunState]:
+    return frozenset(RunState(word) for word in words.split())
+
+
+WORDS: Final[Mapping[str, Callable[[str], object]]] = {
+    "end": End,
+    "events": Delivery,
+    "states": _states,
+    "delay-seconds": float,
+    "start-seconds": float,
+}
+
+
+@dataclass(slots=True)
+class Order:
+    """A fault that waits for the next runs it fits, or an error that waits for the next calls of an operation."""
+
+    document: Mapping[str, Any]
+    times: int
+    fault: Fault | None = None
+    match: Mapping[str, str] = field(default_factory=dict)
+    """`name` and `argument`: texts that the run's name, or one of its arguments, must contain."""
+    operation: str = ""
+    error: type[ServiceError] = ServiceError
+
+    def fits(self, request: Mapping[str, Any]) -> bool:
+        """Whether a StartJobRun request is meant."""
+        arguments = request.get("jobDriver", {}).get("sparkSubmit", {}).get("entryPointArguments", [])
+        held = {"name": [request.get("name", "")], "argument": arguments}
+        return all(any(text in each for each in held[name]) for name, text in self.match.items())
+
+
+def read_order(document: Mapping[str, Any]) -> Order:
+    """An order of `POST /_faults`; Invalid if it says what nobody understands."""
+    times = document.get("times", 1)
+    if not isinstance(times, int) or times < 1:
+        raise Invalid("times is a whole number from 1")
+    if document.keys() <= {"operation", "error", "times"} and "operation" in document:
+        error = _ERRORS.get(document.get("error", "ThrottlingException"))
+        if error is None or document["operation"] not in model().operation_names:
+            raise Invalid(f"an operation of AWS, and one of the errors {', '.join(_ERRORS)}")
+        return Order(document, times, operation=document["operation"], error=error)
+    match = document.get("match", {})
+    if document.keys() <= {"fault", "match", "times"} and "fault" in document and match.keys() <= {"name", "argument"}:
+        return Order(document, times, fault=read_fault(document["fault"]), match=match)
+    raise Invalid(
+        'an order is {"fault": …, "match": {"name": …, "argument": …}, "times": 1} or {"operation": …, "error": …}'
+    )
+
+
+_ERRORS: Final = {
+    kind.code: kind for kind in (errors.Throttled, errors.Broken, errors.Conflict, errors.Absent, errors.Invalid)
+}
+
+
+class Orders:
+    """The orders that wait, oldest first. Whoever calls holds the service's lock."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Order] = []
+
+    def add(self, document: Mapping[str, Any]) -> None:
+        """Take an order."""
+        self._waiting.append(read_order(document))
+
+    def clear(self) -> None:
+        """Forget all orders."""
+        self._waiting.clear()
+
+    def documents(self) -> list[dict[str, Any]]:
+        """What waits, with the times that are left."""
+        return [{**order.document, "times": order.times} for order in self._waiting]
+
+    def refuse(self, operation: str) -> None:
+        """Raise the error that waits for this operation, if one does."""
+        order = self._take(lambda each: each.operation == operation)
+        if order is not None:
+            raise order.error(f"ordered by POST /_faults for {operation}")
+
+    def fault_for(self, request: Mapping[str, Any]) -> Fault:
+        """The fault of a new run: its tags' own, else that of the first order that fits, else none."""
+        tagged = of_tags(request.get("tags", {}))
+        if tagged is not None:
+            return tagged
+        order = self._take(lambda each: each.fault is not None and each.fits(request))
+        return order.fault if order is not None and order.fault is not None else Fault()
+
+    def _take(self, wanted: Callable[[Order], bool]) -> Order | None:
+        order = next(filter(wanted, self._waiting), None)
+        if order is not None:
+            order.times -= 1
+            if order.times == 0:
+                self._waiting.remove(order)
+        return order

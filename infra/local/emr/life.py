@@ -1,0 +1,244 @@
+"""The life of job runs: queue, attempts, time limits, cancellation, and the end.
+
+::
+
+    SUBMITTED ──────────► PENDING ► SCHEDULED ► RUNNING ─┬► SUCCESS
+        └───► QUEUED ───────▲                            └► FAILED ► the next attempt, PENDING again
+    any of them ► CANCELLING ► CANCELLED    (CancelJobRun, or the time is over)
+
+A run that its application admits has a thread of its own. Every state changes under one lock (`changed`), and the event is
+handed over under it too: events leave in the order of the changes.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import traceback
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from infra.local.emr import events
+from infra.local.emr.executor import Job
+from infra.local.emr.faults import End
+from infra.local.emr.files import LOGS, UnreachableError
+from infra.local.emr.names import now
+from infra.local.emr.parameters import read_parameters
+from infra.local.emr.runs import DETAILS, Attempt
+from infra.local.emr.seats import Seats
+from infra.local.emr.states import ENDS, RunState
+from infra.local.emr.stop import StoppedError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from infra.local.emr.applications import Application
+    from infra.local.emr.executor import Executor
+    from infra.local.emr.files import Files
+    from infra.local.emr.runs import Run
+
+PATIENCE_SECONDS: Final = 20.0
+"""A closing service waits so long for its runs to end."""
+_ADMITTED: Final = frozenset(RunState) - ENDS - {RunState.SUBMITTED, RunState.QUEUED}
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How an attempt ended."""
+
+    state: RunState
+    details: str
+
+
+class Life:
+    """Brings runs from SUBMITTED to their end. `changed` guards all runs and tells of each change."""
+
+    def __init__(
+        self, executor: Executor, files: Files, reporter: events.Reporter, folder: Path, minute: float
+    ) -> None:
+        self.changed = threading.Condition()
+        self._executor = executor
+        self._files = files
+        self._reporter = reporter
+        self._folder = folder
+        self._minute = minute
+        self._queue: dict[str, list[Run]] = {}
+        self._active: dict[str, tuple[Run, threading.Thread]] = {}
+        self._seats = Seats(self.changed, executor.seats)
+
+    def submit(self, run: Run) -> None:
+        """Take a new run: it starts at once, or is QUEUED until its application has room."""
+        with self.changed:
+            self._reporter.changed(run, None)
+            self._queue.setdefault(run.application.id, []).append(run)
+            self._admit(run.application)
+            if run.state is RunState.SUBMITTED and run.id not in self._active:
+                run.queued_at = now()
+                self._move(run, RunState.QUEUED)
+                self._limit(run, run.application.queue_minutes, "the queue timeout", {RunState.QUEUED})
+
+    def cancel(self, run: Run, reason: str) -> None:
+        """Begin the end of a run that has not ended; it is CANCELLED when nothing of it runs any more."""
+        with self.changed:
+            if run.state in ENDS or run.state is RunState.CANCELLING:
+                return
+            self._move(run, RunState.CANCELLING, reason)
+            run.stop.say(reason)
+            self.changed.notify_all()
+            if run.id not in self._active:
+                self._queue[run.application.id].remove(run)
+                self._finish(run, Ended(RunState.CANCELLED, reason))
+
+    def close(self) -> None:
+        """Stop all runs, and what runs them; nothing is left running."""
+        with self.changed:
+            runs = [run for run, _ in self._active.values()] + [
+                run for waiting in self._queue.values() for run in waiting
+            ]
+            threads = [thread for _, thread in self._active.values()]
+            for run in runs:
+                self.cancel(run, "the service is going down")
+        self._executor.close()
+        for thread in threads:
+            thread.join(PATIENCE_SECONDS)
+
+    def _admit(self, application: Application) -> None:
+        waiting = self._queue.get(application.id, [])
+        while waiting and self._busy(application) < application.maximum:
+            run = waiting.pop(0)
+            thread = threading.Thread(target=self._live, args=(run,), name=run.id, daemon=True)
+            self._active[run.id] = run, thread
+            thread.start()
+
+    def _busy(self, application: Application) -> int:
+        return sum(run.application is application for run, _ in self._active.values())
+
+    def _live(self, run: Run) -> None:
+        try:
+            ended = self._attempts(run)
+        except StoppedError as stopped:
+            ended = Ended(RunState.CANCELLED, str(stopped))
+        except Exception as error:  # noqa: BLE001 - a defect here, or a dead S3, must end as a run that FAILED and says why
+            traceback.print_exc(file=sys.stderr)
+            ended = Ended(RunState.FAILED, f"{type(error).__name__}: {error}")
+        with self.changed:
+            del self._active[run.id]
+            self._finish(run, Ended(RunState.CANCELLED, run.stop.reason) if run.stop.said else ended)
+            self._admit(run.application)
+
+    def _attempts(self, run: Run) -> Ended:
+        while True:
+            ended = self._attempt(run)
+            if ended.state is RunState.SUCCESS or run.latest.number == run.most_attempts:
+                return ended
+            with self.changed:
+                if run.stop.said:
+                    raise StoppedError(run.stop.reason)
+                self._retry(run, ended)
+
+    def _retry(self, run: Run, ended: Ended) -> None:
+        previous, moment = run.latest, now()
+        self._note(previous, ended.state, ended.details)
+        run.attempts.append(Attempt(previous.number + 1, moment, moment))
+        self._reporter.plain(events.RETRY, run.retry_detail(previous), moment)
+
+    def _attempt(self, run: Run) -> Ended:
+        self._begin(run, RunState.PENDING)
+        if run.fault.end not in {End.FAIL_BEFORE, End.HANG}:
+            try:
+                job = self._staged(run)
+            except UnreachableError as unreachable:
+                return Ended(RunState.FAILED, str(unreachable))
+        self._begin(run, RunState.SCHEDULED)
+        run.stop.wait(run.fault.start_seconds)
+        if run.fault.end in {End.FAIL_BEFORE, End.HANG}:
+            return self._unplayed(run)
+        with self._seats.one(run.stop):
+            self._running(run)
+            ended = self._played(run, job)
+        if run.fault.end is End.HANG_AFTER:
+            run.stop.wait(None)
+        return ended
+
+    def _unplayed(self, run: Run) -> Ended:
+        self._running(run)
+        if run.fault.end is End.HANG:
+            run.stop.wait(None)
+        return Ended(RunState.FAILED, "Job failed before its program ran, as its fault asks")
+
+    def _played(self, run: Run, job: Job) -> Ended:
+        try:
+            code = self._executor.run(job, run.stop)
+        finally:
+            self._files.write_logs(run, job.folder)
+        if run.fault.end is End.FAIL_AFTER:
+            return Ended(RunState.FAILED, f"Job failed after its program ended with {code}, as its fault asks")
+        return Ended(RunState.FAILED, _blame(code, job)) if code else Ended(RunState.SUCCESS, "-")
+
+    def _staged(self, run: Run) -> Job:
+        submit = run.request["jobDriver"]["sparkSubmit"]
+        parameters = read_parameters(submit.get("sparkSubmitParameters", ""))
+        folder = self._folder / run.id / f"attempt-{run.latest.number}"
+        folder.mkdir(parents=True)
+        for name in LOGS:
+            (folder / name).touch()
+        return Job(
+            folder,
+            self._files.fetch(submit["entryPoint"]),
+            tuple(submit.get("entryPointArguments", ())),
+            parameters,
+            tuple(map(self._files.fetch, parameters.py_files)),
+            tuple(map(self._files.fetch, parameters.jars)),
+        )
+
+    def _running(self, run: Run) -> None:
+        self._begin(run, RunState.RUNNING)
+        if run.latest.number == 1:
+            self._limit(run, run.minutes, "the execution timeout", _ADMITTED)
+
+    def _limit(self, run: Run, minutes: float, what: str, states: frozenset[RunState] | set[RunState]) -> None:
+        def over() -> None:
+            with self.changed:
+                if run.state in states:
+                    self.cancel(run, f"The job run exceeded {what} of {minutes:g} minutes")
+
+        timer = threading.Timer(minutes * self._minute, over)
+        timer.daemon = True
+        timer.start()
+        run.limits.append(timer)
+
+    def _begin(self, run: Run, state: RunState) -> None:
+        """Step on, unless the run must end."""
+        with self.changed:
+            if run.stop.said:
+                raise StoppedError(run.stop.reason)
+            self._move(run, state)
+
+    def _finish(self, run: Run, ended: Ended) -> None:
+        for timer in run.limits:
+            timer.cancel()
+        self._move(run, ended.state, ended.details)
+
+    def _move(self, run: Run, state: RunState, details: str = "-") -> None:
+        previous = run.state
+        if previous is RunState.QUEUED:
+            run.left_queue_at = now()
+        self._note(run.latest, state, details)
+        self._reporter.changed(run, previous)
+        self.changed.notify_all()
+
+    def _note(self, attempt: Attempt, state: RunState, details: str) -> None:
+        attempt.state, attempt.details, attempt.updated_at = state, details[:DETAILS] or "-", now()
+        if state is RunState.RUNNING:
+            attempt.started_at = attempt.updated_at
+        if state in ENDS:
+            attempt.ended_at = attempt.updated_at
+
+
+def _blame(code: int, job: Job) -> str:
+    """The end of a failed job, in AWS's words, with the last line that it wrote."""
+    last = (job.folder / "stderr").read_text(errors="replace").strip().rpartition("\n")[2]
+    return (
+        f"Job failed, please check complete logs in configured logging destination. ExitCode: {code}. "
+        f"Last few exceptions: {last}"
+    )

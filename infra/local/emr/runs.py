@@ -1,0 +1,166 @@
+"""Job runs and their attempts, as the API and the events tell of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from infra.local.emr.faults import Fault
+from infra.local.emr.states import RunState
+from infra.local.emr.stop import Stop
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from threading import Timer
+
+    from infra.local.emr.applications import Application
+
+MINUTES: Final = 720
+"""A run's time limit where its request names none."""
+DETAILS: Final = 256
+"""Characters that stateDetails may have."""
+_SUMMARY: Final = (
+    "applicationId",
+    "name",
+    "mode",
+    "arn",
+    "createdBy",
+    "createdAt",
+    "updatedAt",
+    "executionRole",
+    "state",
+    "stateDetails",
+    "releaseLabel",
+    "attempt",
+    "attemptCreatedAt",
+    "attemptUpdatedAt",
+)
+_SAID: Final = ("name", "configurationOverrides", "executionIamPolicy", "retryPolicy", "tags")
+"""Members of the request that the run repeats."""
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One try of a run."""
+
+    number: int
+    created_at: datetime
+    updated_at: datetime
+    state: RunState = RunState.SUBMITTED
+    details: str = "-"
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+
+
+@dataclass(slots=True)
+class Run:
+    """One job run. All of it changes under the lock of `Life` alone."""
+
+    id: str
+    arn: str
+    application: Application
+    request: dict[str, Any]
+    caller: str
+    created_at: datetime
+    fault: Fault = field(default_factory=Fault)
+    attempts: list[Attempt] = field(default_factory=list)
+    queued_at: datetime | None = None
+    left_queue_at: datetime | None = None
+    stop: Stop = field(default_factory=Stop)
+    limits: list[Timer] = field(default_factory=list)
+    """What ends the run when its time is over; of no use once it has ended."""
+
+    def __post_init__(self) -> None:
+        self.attempts.append(Attempt(1, self.created_at, self.created_at))
+
+    @property
+    def latest(self) -> Attempt:
+        """The attempt that counts."""
+        return self.attempts[-1]
+
+    @property
+    def state(self) -> RunState:
+        """The run's state is that of its latest attempt."""
+        return self.latest.state
+
+    @property
+    def most_attempts(self) -> int:
+        """How often the run may be tried."""
+        return int(self.request.get("retryPolicy", {}).get("maxAttempts", 1))
+
+    @property
+    def minutes(self) -> float:
+        """The run's time limit."""
+        return float(self.request.get("executionTimeoutMinutes", MINUTES))
+
+    def document(self, attempt: Attempt | None = None) -> dict[str, Any]:
+        """The run as GetJobRun tells it, as of an attempt (the latest)."""
+        told = attempt or self.latest
+        seconds = _seconds(told.started_at, told.ended_at)
+        document: dict[str, Any] = {
+            "applicationId": self.application.id,
+            "jobRunId": self.id,
+            "arn": self.arn,
+            "createdBy": self.caller,
+            "createdAt": self.created_at,
+            "updatedAt": told.updated_at,
+            "executionRole": self.request["executionRoleArn"],
+            "state": told.state,
+            "stateDetails": told.details,
+            "releaseLabel": self.application.request["releaseLabel"],
+            "jobDriver": self.request.get("jobDriver", {}),
+            "executionTimeoutMinutes": int(self.minutes),
+            "mode": self.request.get("mode", "BATCH"),
+            "attempt": told.number,
+            "attemptCreatedAt": told.created_at,
+            "attemptUpdatedAt": told.updated_at,
+            "totalExecutionDurationSeconds": int(seconds),
+            "queuedDurationMilliseconds": int(1000 * _seconds(self.queued_at, self.left_queue_at)),
+            "startedAt": told.started_at,
+            "endedAt": told.ended_at,
+        }
+        document |= {name: self.request[name] for name in _SAID if name in self.request}
+        return {name: value for name, value in document.items() if value is not None}
+
+    def summary(self, attempt: Attempt | None = None) -> dict[str, Any]:
+        """The run as ListJobRuns tells it."""
+        document = self.document(attempt)
+        return {"id": self.id} | {name: document[name] for name in _SUMMARY if name in document}
+
+    def attempt_summary(self, attempt: Attempt) -> dict[str, Any]:
+        """An attempt as ListJobRunAttempts tells it."""
+        summary = self.summary(attempt)
+        del summary["attemptCreatedAt"], summary["attemptUpdatedAt"]
+        return {**summary, "jobCreatedAt": self.created_at, "createdAt": attempt.created_at}
+
+    def detail(self, previous: RunState | None) -> dict[str, Any]:
+        """What the event of a change tells."""
+        before: dict[str, Any] = {"previousState": previous} if previous else {}
+        return {**self._told(), "state": self.state, **before, "attempt": self.latest.number}
+
+    def retry_detail(self, previous: Attempt) -> dict[str, Any]:
+        """What the event of a retry tells."""
+        return {
+            **self._told(),
+            "previousAttempt": previous.number,
+            "previousAttemptState": previous.state,
+            "previousAttemptCreatedAt": previous.created_at,
+            "previousAttemptEndedAt": previous.ended_at,
+            "newAttempt": self.latest.number,
+            "newAttemptCreatedAt": self.latest.created_at,
+        }
+
+    def _told(self) -> dict[str, Any]:
+        return {
+            "jobRunId": self.id,
+            "applicationId": self.application.id,
+            "arn": self.arn,
+            "releaseLabel": self.application.request["releaseLabel"],
+            "createdBy": self.caller,
+            "updatedAt": self.latest.updated_at,
+            "createdAt": self.created_at,
+        }
+
+
+def _seconds(start: datetime | None, end: datetime | None) -> float:
+    return (end - start).total_seconds() if start and end else 0.0

@@ -1,0 +1,61 @@
+"""A `spark-submit` for each run: slower than the resident driver, and as separate as on AWS.
+
+Run as a program, this module makes Spark's environment and turns into spark-submit: same process, same group.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from infra.local.emr.executor import Processes, added_jars
+from infra.local.emr.spark_env import submit_arguments
+from infra.local.jars import jars
+from infra.local.java import java_home
+
+if TYPE_CHECKING:
+    from infra.local.emr.executor import Job, Surroundings
+
+
+class Submitted(Processes):
+    """Executor: `spark-submit` with the settings of the run."""
+
+    def __init__(self, surroundings: Surroundings, seats: int, memory: str) -> None:
+        super().__init__(surroundings, seats)
+        self._memory = memory
+
+    def start(self) -> None:
+        """See `Executor`; SetUpError where Java or a jar is missing."""
+        java_home()
+        jars()
+
+    def command(self, job: Job) -> list[str]:
+        """This module, told what to become."""
+        told = {
+            "folder": str(job.folder / "spark"),
+            "memory": self._memory,
+            "settings": {**job.parameters.fixed, **job.parameters.live},
+            "jars": added_jars(job),
+            "program": [*job.parameters.options, *_files(job), str(job.entry), *job.arguments],
+        }
+        return [sys.executable, "-m", "infra.local.emr.submit", json.dumps(told)]
+
+
+def _files(job: Job) -> list[str]:
+    return ["--py-files", ",".join(map(str, job.py_files))] if job.py_files else []
+
+
+def become(told: str) -> None:
+    """Turn into the spark-submit that is told."""
+    document = json.loads(told)
+    arguments = submit_arguments(Path(document["folder"]), document["memory"], document["settings"], document["jars"])
+    program = str(Path(sys.executable).with_name("spark-submit"))
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.execv(program, [program, *arguments, *document["program"]])  # noqa: S606 - no shell is wanted
+
+
+if __name__ == "__main__":
+    become(sys.argv[1])

@@ -1,0 +1,150 @@
+"""The local stack: the embedded AWS, the local EMR Serverless, and `template.yaml` deployed on both.
+
+Up, in this order, each step told to whoever watches:
+
+1. the socket of the embedded AWS is bound, so that its address is known before anything runs;
+2. both programs start at once, and the functions' bundle is made if their code is newer;
+3. SAM deploys, while Spark warms up on deliveries of its own;
+4. the state file is written, last: whoever finds it finds a whole stack.
+
+Whatever goes wrong, or is interrupted, in between: everything is stopped again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import shutil
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+from urllib.error import URLError
+
+from contracts.errors import SetUpError
+from infra.local import stack_programs as programs
+from infra.local.stack_daemon import Daemon
+from infra.local.stack_deploy import bundle, deploy, make_bucket
+from infra.local.stack_warm import warm_functions, warm_spark
+from infra.local.state import LocalState, state_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+STACK: Final = "lakegate"
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """How the stack is to be."""
+
+    port: int = 0
+    """Of the embedded AWS; 0 takes a free one."""
+    mode: str = "resident"
+    """Of the local EMR Serverless: one warm Spark, or a `submit` per run."""
+    warm: bool = True
+    """Whether Spark is warmed up before anybody uploads."""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    """Of the template, beside what the local stack needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """One local stack, by its state file; what it writes lies in a folder beside it."""
+
+    path: Path = field(default_factory=state_path)
+
+    @property
+    def folder(self) -> Path:
+        """Logs, locks and scratch files."""
+        return self.path.with_suffix("")
+
+    @property
+    def daemons(self) -> tuple[Daemon, Daemon]:
+        """EMR Serverless first: it is the first to stop."""
+        return Daemon("emr", self.folder), Daemon("aws", self.folder)
+
+    def up(self, wishes: Wishes, tell: Callable[[str], None] = lambda _: None) -> LocalState:
+        """Start what does not run; the state. SetUpError, with nothing left running, where that cannot be."""
+        with self._alone():
+            found = self.found()
+            if found is not None:
+                return found
+            self._end()
+            programs.examine()
+            try:
+                state = self._started(wishes, tell)
+                self._deployed(state, wishes, tell)
+                state.write(self.path)
+            except BaseException:
+                self._end(keep=True)
+                raise
+            return state
+
+    def found(self) -> LocalState | None:
+        """The state of a stack whose programs both run; None where there is none."""
+        if not self.path.exists() or any(each.pid() is None for each in self.daemons):
+            return None
+        return LocalState.read(self.path)
+
+    def down(self) -> bool:
+        """Stop everything and remove what it wrote; whether anything ran."""
+        with self._alone():
+            return self._end()
+
+    def _started(self, wishes: Wishes, tell: Callable[[str], None]) -> LocalState:
+        emr, aws = self.daemons
+        tell("starting the embedded AWS and the local EMR Serverless")
+        with programs.listen(wishes.port) as listening:
+            endpoint = f"http://{programs.LOOPBACK}:{listening.getsockname()[1]}"
+            command = programs.emr_command(endpoint, self.folder / "emr", wishes.mode)
+            pids = {"emr": emr.start(command, programs.emr_environment(self.folder / "tmp"))}
+            descriptor = listening.fileno()
+            environment = programs.aws_environment(self.folder / "tmp")
+            pids["aws"] = aws.start(programs.aws_command(descriptor), environment, (descriptor,))
+        bundle()
+        emr.wait(lambda: emr.answers.read_text().endswith("\n"))
+        aws.wait(lambda: _answers(endpoint))
+        return LocalState(endpoint, json.loads(emr.answers.read_text())["endpoint"], STACK, pids=pids)
+
+    def _deployed(self, state: LocalState, wishes: Wishes, tell: Callable[[str], None]) -> None:
+        make_bucket(state)
+        beside = ThreadPoolExecutor(1)
+        try:
+            spark = beside.submit(warm_spark, state) if wishes.warm and wishes.mode == "resident" else None
+            tell("deploying template.yaml with SAM")
+            outputs = deploy(state, self.folder / "sam.log", wishes.parameters)
+            warm_functions(state, outputs)
+            if spark is not None:
+                tell("waiting for Spark to be warm")
+                spark.result()
+        finally:
+            beside.shutdown(wait=False, cancel_futures=True)
+
+    def _end(self, *, keep: bool = False) -> bool:
+        self.path.unlink(missing_ok=True)
+        ran = [each.stop() for each in self.daemons]
+        shutil.rmtree(self.folder / "tmp" if keep else self.folder, ignore_errors=True)
+        return any(ran)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """No two commands move one stack at once."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.with_suffix(".lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise SetUpError("another `lakegate local` or `lakegate demo` is at work: wait for it.") from None
+            yield
+
+
+def _answers(endpoint: str) -> bool:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(f"{endpoint}/_ministack/health", timeout=2) as answer:
+            return bool(answer.status == 200)  # noqa: PLR2004 - OK
+    except (URLError, OSError):
+        return False

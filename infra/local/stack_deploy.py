@@ -1,0 +1,93 @@
+"""Puts the real `template.yaml` on the embedded AWS, with the real SAM, and the job's program into its bucket."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING, Any, Final
+
+import botocore.session
+from botocore.config import Config
+
+from contracts.errors import SetUpError
+from infra.local.places import ROOT, TOOLS
+from infra.local.stack_programs import SAM
+from infra.packaging.bundles import bundle_functions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from infra.local.state import LocalState
+
+RELEASE: Final = "emr-7.14.0"
+ARTIFACTS: Final = "lakegate-artifacts"
+"""The bucket that SAM uploads to."""
+BUNDLE: Final = ROOT / "build/lambda/functions.zip"
+BUNDLED: Final = ("contracts", "functions", "infra/packaging", "infra/setup")
+PATIENCE_SECONDS: Final = 180
+JOB: Final = ROOT / "spark_jobs/validate.py"
+PARAMETERS: Final[Mapping[str, str]] = {"JobParameters": "--conf spark.sql.runSQLOnFiles=false"}
+
+
+def bundle() -> None:
+    """Make the functions' bundle, unless it is newer than all it is made of."""
+    sources = (
+        path for name in BUNDLED for path in (ROOT / name).rglob("*") if path.is_file() and path.suffix != ".pyc"
+    )
+    if not BUNDLE.exists() or BUNDLE.stat().st_mtime < max(path.stat().st_mtime for path in sources):
+        bundle_functions(ROOT, TOOLS, ROOT / "build")
+
+
+def make_bucket(state: LocalState) -> None:
+    """Make the bucket of artifacts."""
+    place = {"LocationConstraint": state.region}
+    client(state, "s3").create_bucket(Bucket=ARTIFACTS, CreateBucketConfiguration=place)
+
+
+def deploy(state: LocalState, log: Path, parameters: Mapping[str, str]) -> dict[str, str]:
+    """Make the EMR Serverless application and the stack; the stack's outputs. SetUpError where SAM refuses."""
+    application = client(state, "emr-serverless").create_application(
+        name=state.stack, releaseLabel=RELEASE, type="SPARK"
+    )["applicationId"]
+    told = {"EmrApplicationId": application, "EmrEndpoint": state.emr_endpoint, **PARAMETERS, **parameters}
+    _sam(state, told, log)
+    outputs = outputs_of(state)
+    client(state, "s3").put_object(Bucket=outputs["LakeBucket"], Key="code/current/validate.py", Body=JOB.read_bytes())
+    return outputs
+
+
+def outputs_of(state: LocalState) -> dict[str, str]:
+    """What the stack says of itself."""
+    stacks = client(state, "cloudformation").describe_stacks(StackName=state.stack)["Stacks"]
+    return {each["OutputKey"]: each["OutputValue"] for each in stacks[0]["Outputs"]}
+
+
+def client(state: LocalState, service: str) -> Any:  # noqa: ANN401 - the caller says which of botocore's clients it is
+    """A client of the local stack, whatever accounts and proxies this machine knows."""
+    return botocore.session.Session().create_client(
+        service,
+        region_name=state.region,
+        endpoint_url=state.endpoint_of(service),
+        aws_access_key_id=state.access_key,
+        aws_secret_access_key=state.secret_key,
+        config=Config(proxies={}, retries={"total_max_attempts": 2}, s3={"addressing_style": "path"}),
+    )
+
+
+def _sam(state: LocalState, parameters: Mapping[str, str], log: Path) -> None:
+    command = [
+        *(str(SAM), "deploy", "--template-file", str(ROOT / "template.yaml"), "--stack-name", state.stack),
+        *("--region", state.region, "--s3-bucket", ARTIFACTS, "--capabilities", "CAPABILITY_IAM"),
+        *("--no-confirm-changeset", "--no-progressbar", "--on-failure", "DELETE", "--no-resolve-s3"),
+        *("--parameter-overrides", *(f"{name}='{value}'" for name, value in parameters.items())),
+    ]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "SAM_"))}
+    environment |= state.environment() | {"SAM_CLI_TELEMETRY": "0", "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+    with log.open("wb") as output:
+        try:
+            subprocess.run(  # noqa: S603 - our own SAM on our own template
+                command, check=True, cwd=ROOT, env=environment, stdout=output, stderr=output, timeout=PATIENCE_SECONDS
+            )
+        except subprocess.SubprocessError as error:
+            raise SetUpError(f"SAM could not deploy template.yaml: its log is {log}.") from error

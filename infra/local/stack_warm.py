@@ -1,0 +1,104 @@
+"""Makes a fresh stack as quick as a used one: functions loaded, Spark's classes loaded and its code compiled.
+
+The job itself runs on deliveries of its own, under an application of its own whose events nobody listens to, while SAM
+deploys: so the first upload meets the same Spark as the tenth.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
+
+from contracts.codec import canonical
+from contracts.compile import compile_plan
+from contracts.errors import SetUpError
+from contracts.formats import read
+from contracts.request import Part, Request
+from infra.local.places import ROOT
+from infra.local.stack_deploy import ARTIFACTS, JOB, RELEASE, client
+from infra.samples.catalogue import SAMPLES
+from infra.samples.writer import write
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from contracts.plan import Plan
+    from infra.local.state import LocalState
+
+DELIVERIES: Final = (
+    ("weather-dirty.csv", "weather.dcm.yaml"),
+    ("orders-clean.csv", "orders.odcs.yaml"),
+    ("weather-clean.csv", "weather.dcm.yaml"),
+    ("orders-dirty.csv", "orders.odcs.yaml"),
+)
+ROWS: Final = 2_000
+ROLE: Final = "arn:aws:iam::000000000000:role/warm-up"
+PATIENCE_SECONDS: Final = 120.0
+PAUSE_SECONDS: Final = 0.05
+ENDS: Final = frozenset({"SUCCESS", "FAILED", "CANCELLED"})
+EMPTY_BATCH: Final = b'{"Records": []}'
+
+
+def warm_spark(state: LocalState) -> None:
+    """Run the job on each delivery, one after the other. SetUpError where one does not succeed."""
+    jobs, s3 = client(state, "emr-serverless"), client(state, "s3")
+    application = jobs.create_application(name="warm-up", releaseLabel=RELEASE, type="SPARK")["applicationId"]
+    for number, (sample, contract) in enumerate(DELIVERIES):
+        _run(jobs, application, _put(s3, number, sample, _plan(contract)))
+
+
+def warm_functions(state: LocalState, outputs: Mapping[str, str]) -> None:
+    """Give each function that uploads meet an empty batch, so that it is loaded."""
+    lambdas = client(state, "lambda")
+    names = [outputs["IntakeFunction"], outputs["CompletionFunction"]]
+    with ThreadPoolExecutor(len(names)) as threads:
+        for each in [threads.submit(lambdas.invoke, FunctionName=name, Payload=EMPTY_BATCH) for name in names]:
+            each.result()
+
+
+def _plan(contract: str) -> Plan:
+    document = read((ROOT / "contracts/examples" / contract).read_bytes())
+    return compile_plan(document, document.datasets[0])
+
+
+def _put(s3: Any, number: int, sample: str, plan: Plan) -> str:  # noqa: ANN401 - boto3 makes its clients' classes as it goes
+    """Put plan, data and request of one delivery into the bucket of artifacts; the request's address."""
+    folder = f"warm-up/{number}"
+    with TemporaryDirectory() as name:
+        path = Path(name, sample)
+        write(SAMPLES[sample], path, ROWS, seed=0)
+        data = path.read_bytes()
+    place = f"s3://{ARTIFACTS}/{folder}"
+    identity = sha256(place.encode()).hexdigest()
+    request = Request(
+        workload=identity,
+        attempt=1,
+        plan_uri=f"{place}/plan.json",
+        plan_digest=plan.digest,
+        source_version=identity,
+        parts=(Part(f"{place}/part-00000.csv", len(data)),),
+        judged_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        output_uri=place,
+    )
+    for file, body in (("plan.json", canonical(plan)), ("part-00000.csv", data), ("request.json", canonical(request))):
+        s3.put_object(Bucket=ARTIFACTS, Key=f"{folder}/{file}", Body=io.BytesIO(body))
+    return f"{place}/request.json"
+
+
+def _run(jobs: Any, application: str, request: str) -> None:  # noqa: ANN401 - as above
+    submit = {"entryPoint": str(JOB), "entryPointArguments": ["--request", request]}
+    run = jobs.start_job_run(applicationId=application, executionRoleArn=ROLE, jobDriver={"sparkSubmit": submit})
+    limit = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < limit:
+        found = jobs.get_job_run(applicationId=application, jobRunId=run["jobRunId"])["jobRun"]
+        if found["state"] in ENDS:
+            break
+        time.sleep(PAUSE_SECONDS)
+    if found["state"] != "SUCCESS":
+        raise SetUpError(f"the job does not run here ({found['state']}: {found.get('stateDetails', '')}).")

@@ -1,0 +1,97 @@
+"""The two halves of what is deployed: the functions for Lambda, the job for EMR Serverless.
+
+::
+
+    build/lambda/functions.zip      contracts/, functions/ and their packages, compiled: template.yaml's CodeUri
+    build/code/<release>/           for the lake bucket; the release is named after the contents of
+      validate.py                     the entry point
+      environment.tar.gz              a virtual environment: contracts/, spark_jobs/ and their packages
+      deequ.jar                       as `make setup` checked it
+    build/release                   the release's name: the parameter JobCode of template.yaml
+
+A release never changes once it has its name, so that a deployment cannot change a run under way.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from infra.local.jars import jars
+from infra.packaging.archives import digest, tarred, zipped
+from infra.packaging.contents import FUNCTIONS, JOB, fill
+from infra.setup.aside import aside
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+INTERPRETER = Path("/usr/bin/python3.11")
+"""Where the images of EMR 7 have the Python that the job runs on."""
+SITE = Path("lib/python3.11/site-packages")
+NAME_LENGTH = 16
+
+
+def bundle_functions(root: Path, tools: Path, build: Path) -> Path:
+    """Make the functions' bundle; its path.
+
+    Modules are compiled: Lambda's code folder is read-only, so every cold start would compile four hundred of them.
+    """
+
+    def make(folder: Path) -> Path:
+        packages = folder / "functions"
+        fill(packages, FUNCTIONS, root, tools)
+        _compile(packages)
+        zipped(packages, folder / "functions.zip")
+        return folder / "functions.zip"
+
+    return _placed(make, build, lambda made: build / "lambda" / made.name)
+
+
+def bundle_job(root: Path, tools: Path, build: Path, interpreter: Path = INTERPRETER) -> Path:
+    """Make the job's release; its folder. `interpreter`: where the machine that runs it has its Python 3.11."""
+
+    def make(folder: Path) -> Path:
+        environment, release = folder / "environment", folder / "release"
+        release.mkdir()
+        fill(environment / SITE, JOB, root, tools)
+        _make_virtual(environment, interpreter)
+        tarred(environment, release / "environment.tar.gz")
+        shutil.copyfile(root / "spark_jobs/validate.py", release / "validate.py")
+        shutil.copyfile(jars(tools)[0], release / "deequ.jar")
+        return release
+
+    def place(made: Path) -> Path:
+        return build / "code" / digest(*sorted(made.iterdir()))[:NAME_LENGTH]
+
+    release = _placed(make, build, place)
+    (build / "release").write_text(release.name)
+    return release
+
+
+def _placed(make: Callable[[Path], Path], build: Path, place: Callable[[Path], Path]) -> Path:
+    """Make something aside and move it to its place; nothing else stays beside it."""
+    with aside(build) as folder:
+        made = make(folder)
+        target = place(made)
+        shutil.rmtree(target.parent, ignore_errors=True)
+        target.parent.mkdir()
+        return made.rename(target)
+
+
+def _compile(packages: Path) -> None:
+    """Bytecode without times, that tracebacks of Lambda can be read by; the same in every process."""
+    options = ["-q", "--invalidation-mode", "unchecked-hash", "-s", str(packages), "-p", "/var/task", str(packages)]
+    subprocess.run(  # noqa: S603 - this interpreter
+        [sys.executable, "-m", "compileall", *options], check=True, env={"PYTHONHASHSEED": "0"}
+    )
+
+
+def _make_virtual(environment: Path, interpreter: Path) -> None:
+    """What makes a folder of packages a virtual environment: a link to its interpreter, and where that one is at home."""
+    (environment / "bin").mkdir()
+    for name in ("python", "python3", "python3.11"):
+        (environment / "bin" / name).symlink_to(interpreter)
+    (environment / "pyvenv.cfg").write_text(f"home = {interpreter.parent}\ninclude-system-site-packages = false\n")

@@ -1,0 +1,66 @@
+"""The locked packages that are deployed, as wheels for the machines of AWS, whatever this machine is.
+
+They are fetched once, into `.tools/wheels/<name>`, every hash as the lock file says; from then on packaging needs no network.
+None of them has an install step, so that unpacking is installing.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import zipfile
+from typing import TYPE_CHECKING
+
+from contracts.errors import SetUpError
+from infra.setup.aside import aside
+from infra.setup.environments import LOCKS, MARK
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+PATIENCE_SECONDS = 600
+PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check", "download", "--no-deps", "--require-hashes")
+TARGET = ("--only-binary=:all:", "--implementation=cp", "--python-version=3.11")
+MACHINES = {
+    "lambda": ("manylinux2014_x86_64", "manylinux_2_17_x86_64"),  # Amazon Linux 2, where Lambda's Python 3.11 runs
+    "job": ("manylinux2014_x86_64", "manylinux_2_17_x86_64", "manylinux_2_27_x86_64", "manylinux_2_28_x86_64"),
+}
+"""By lock file: the C libraries that compiled packages may ask for. The job's is that of Amazon Linux 2023, as EMR 7 has it."""
+
+
+def wheels(name: str, tools: Path, locks: Path = LOCKS) -> tuple[Path, ...]:
+    """The wheels of a lock file, fetched if they are not there as it says; SetUpError if that fails."""
+    house, lock = tools / "wheels" / name, locks / f"{name}.lock"
+    mark = house / MARK
+    if not mark.is_file() or mark.read_bytes() != lock.read_bytes():
+        _fetch(name, lock, house)
+    return tuple(sorted(house.glob("*.whl")))
+
+
+def unpack(wheel: Path, folder: Path, wanted: Callable[[str], bool]) -> None:
+    """Install those files of a wheel that are wanted, and none of its programs, into a folder of packages.
+
+    Raises SetUpError for a wheel that is not installed by unpacking it.
+    """
+    with zipfile.ZipFile(wheel) as archive:
+        names = [name for name in archive.namelist() if ".data/scripts/" not in name]
+        if any(name.partition("/")[0].endswith(".data") for name in names):
+            raise SetUpError(f"{wheel.name} has an install step: packaging only unpacks.")
+        archive.extractall(folder, [name for name in names if wanted(name)])
+
+
+def _fetch(name: str, lock: Path, house: Path) -> None:
+    shutil.rmtree(house, ignore_errors=True)
+    with aside(house.parent) as folder:
+        made = folder / name
+        platforms = [f"--platform={machine}" for machine in MACHINES[name]]
+        command = [sys.executable, *PIP, *TARGET, *platforms, "--dest", str(made), "--requirement", str(lock)]
+        try:
+            subprocess.run(command, check=True, timeout=PATIENCE_SECONDS, capture_output=True)  # noqa: S603 - our own pip
+        except subprocess.SubprocessError as error:
+            advice = "mend the network and run `make package` again"
+            raise SetUpError(f"The packages of {lock.name} could not be fetched as locked: {advice}.") from error
+        shutil.copyfile(lock, made / MARK)
+        made.rename(house)

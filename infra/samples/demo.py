@@ -1,0 +1,72 @@
+"""The seven deliveries of the demo: two contracts, and every verdict that a file can get."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from infra.local.places import ROOT
+from infra.samples.catalogue import SAMPLES
+from infra.samples.writer import write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+EXAMPLES = ROOT / "contracts/examples"
+CONTRACTS = ((EXAMPLES / "weather.dcm.yaml", "weather/"), (EXAMPLES / "orders.odcs.yaml", "orders/"))
+"""The documents, and the prefixes that deliver to them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """One delivery, and the verdict it deserves."""
+
+    key: str
+    sample: str
+    tells: str
+    """What is in it, in a few words."""
+    verdict: str
+    change: Callable[[bytes], bytes] = bytes
+    """What is done to the sample."""
+
+    @property
+    def file(self) -> str:
+        """Its name among the files of the demo; the same for the same bytes."""
+        return f"{self.change.__name__}-{self.sample}"
+
+
+def without_quantity(content: bytes) -> bytes:
+    """The file without the column `quantity`, which the contract requires."""
+    lines = content.splitlines()
+    place = lines[0].split(b";").index(b"quantity")
+    return b"".join(b";".join(_without(line.split(b";"), place)) + b"\n" for line in lines)
+
+
+def corrected(content: bytes) -> bytes:
+    """The file without its last order: somebody had typed it twice."""
+    return content[: content.rindex(b"\n", 0, -1) + 1]
+
+
+def _without(cells: list[bytes], place: int) -> list[bytes]:
+    return cells[:place] + cells[place + 1 :]
+
+
+UPLOADS = (
+    Upload("weather/clean.csv", "weather-clean.csv", "keeps every promise", "accepted"),
+    Upload("weather/dirty.csv", "weather-dirty.csv", "sentinels and impossible values", "rejected"),
+    Upload("weather/gaps.csv", "weather-warn.csv", "between the two tolerances", "accepted_with_warnings"),
+    Upload("orders/orders.csv", "orders-clean.csv", "keeps every promise", "accepted"),
+    Upload("orders/no-quantity.csv", "orders-clean.csv", "lacks a required column", "rejected", without_quantity),
+    Upload("orders/orders.csv", "orders-clean.csv", "the same again, byte for byte", "rejected"),
+    Upload("orders/orders.csv", "orders-clean.csv", "corrected, under the same key", "accepted", corrected),
+)
+
+
+def write_uploads(folder: Path, rows: int, seed: int) -> None:
+    """Write each upload's file."""
+    for upload in UPLOADS:
+        sample = folder / upload.sample
+        if not sample.exists():
+            write(SAMPLES[upload.sample], sample, rows, seed)
+        (folder / upload.file).write_bytes(upload.change(sample.read_bytes()))

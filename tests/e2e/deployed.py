@@ -1,0 +1,229 @@
+"""The stack that the tests of this folder talk to, and what a producer, an operator or a fault may do to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+import urllib.request
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from contracts.workflow import RESTING, State
+from functions.adapters.clients import client
+from functions.ports import NotFound
+from functions.usecases.steps import run
+from functions.usecases.sweep import sweep
+from functions.workload import workload_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from cli.aws import Stack
+    from functions.ports import Clock
+    from functions.usecases.gate import Gate
+    from functions.workload import Workload
+    from infra.local.state import LocalState
+
+LIMIT = 60.0
+"""Seconds after which what should have happened counts as lost."""
+TICK = threading.Event()
+
+
+def until(what: str, condition: Callable[[], Any], limit: float = LIMIT) -> Any:
+    """What the condition answers as soon as it is true; the test fails where it is not within the limit."""
+    end = time.monotonic() + limit
+    while time.monotonic() < end:
+        if found := condition():
+            return found
+        TICK.wait(0.05)
+    raise AssertionError(f"not within {limit:.0f} seconds: {what}")
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """The clock of somebody who looks later."""
+
+    clock: Clock
+    by: timedelta
+
+    def now(self) -> datetime:
+        return self.clock.now() + self.by
+
+    def sleep(self, seconds: float) -> None:
+        self.clock.sleep(seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """One version in the landing bucket."""
+
+    key: str
+    version: str
+    workload: str
+    body: bytes
+
+
+@dataclass(slots=True)
+class Deployed:
+    """The stack."""
+
+    state: LocalState
+    stack: Stack
+    gate: Gate
+    resources: dict[str, str]
+    """Physical names by logical ones."""
+    landed: list[Landed] = field(default_factory=list)
+
+    # ---- what a producer does ------------------------------------------------------------------------------------------
+
+    def fresh(self, rows: int = 3) -> bytes:
+        """A delivery that keeps every promise of the shop's contract, with content that nobody has delivered before."""
+        lines = "".join(f"{number},{uuid4().hex}\n" for number in range(1, rows + 1))
+        return f"id,name\n{lines}".encode()
+
+    def upload(self, body: bytes, key: str | None = None) -> Landed:
+        """Let a version land; without a key, under a new one that the shop's contract covers."""
+        name = key if key is not None else f"shop/{uuid4().hex}.csv"
+        answer = client("s3").put_object(Bucket=self.gate.places.landing, Key=name, Body=body)
+        landed = Landed(
+            name, answer["VersionId"], workload_id(self.gate.places.landing, name, answer["VersionId"]), body
+        )
+        self.landed.append(landed)
+        return landed
+
+    def upload_unseen(self, body: bytes, key: str | None = None) -> Landed:
+        """Let a version land whose event is lost."""
+        rule = self.resources["LandedRule"]
+        client("events").disable_rule(Name=rule)
+        try:
+            return self.upload(body, key)
+        finally:
+            client("events").enable_rule(Name=rule)
+
+    # ---- what can be seen ----------------------------------------------------------------------------------------------
+
+    def row(self, landed: Landed | str) -> Workload | None:
+        """What the workload's row says; None before it is claimed."""
+        try:
+            return self.gate.workloads.get(landed if isinstance(landed, str) else landed.workload)
+        except NotFound:
+            return None
+
+    def reached(self, landed: Landed | str, *states: State, limit: float = LIMIT) -> Workload:
+        """The row as soon as it stands in one of the states."""
+
+        def stands() -> Workload | None:
+            row = self.row(landed)
+            return row if row is not None and row.state in states else None
+
+        row: Workload = until(f"{' or '.join(states)} (now {self.row(landed)})", stands, limit)
+        return row
+
+    def rested(self, landed: Landed | str, limit: float = LIMIT) -> Workload:
+        """The row when all is done: it rests, and nothing is left to tidy."""
+
+        def done() -> Workload | None:
+            row = self.row(landed)
+            return row if row is not None and row.state in RESTING and row.due_at is None else None
+
+        row: Workload = until(f"rest (now {self.row(landed)})", done, limit)
+        return row
+
+    def objects(self, prefix: str) -> list[str]:
+        """Keys in the lake below a prefix."""
+        pages = client("s3").get_paginator("list_objects_v2").paginate(Bucket=self.gate.places.lake, Prefix=prefix)
+        return [each["Key"] for page in pages for each in page.get("Contents", ())]
+
+    def body(self, key: str) -> bytes:
+        """An object of the lake."""
+        content: bytes = client("s3").get_object(Bucket=self.gate.places.lake, Key=key)["Body"].read()
+        return content
+
+    def at_rest(self, row: Workload) -> list[str]:
+        """Keys of the lake that carry the workload and are no scratch."""
+        shares = ("accepted/", "quarantine/")
+        return [key for share in shares for key in self.objects(share) if f"workload={row.id}/" in key]
+
+    def blocks(self, row: Workload) -> int:
+        """How many blocks of its chain are the workload's."""
+        assert row.pin is not None
+        return sum(block.workload == row.id for block in self.gate.ledger.blocks(row.pin.chain, -1))
+
+    def in_landing(self, landed: Landed) -> bool:
+        """Whether the version still lies where it landed."""
+        page = self.gate.objects.versions(self.gate.places.landing, landed.key)
+        return landed.version in {each.version for each in page.versions if each.key == landed.key}
+
+    def runs(self, landed: Landed) -> list[dict[str, Any]]:
+        """The job runs of a workload, the oldest first."""
+        pages = (
+            client("emr-serverless").get_paginator("list_job_runs").paginate(applicationId=self.gate.jobs.application)
+        )  # type: ignore[attr-defined] # the adapter has it
+        found = [each for page in pages for each in page["jobRuns"] if each.get("name") == landed.workload]
+        return sorted(found, key=lambda each: each["createdAt"])
+
+    # ---- what goes wrong -----------------------------------------------------------------------------------------------
+
+    def order(self, landed_name: str = "", times: int = 1, **fault: str) -> None:
+        """Ask the local EMR Serverless for a fault of the next runs, of one workload or of any."""
+        match = {"name": landed_name} if landed_name else {}
+        document = {"fault": {name.replace("_", "-"): word for name, word in fault.items()}, "times": times}
+        self._faults("POST", json.dumps(document | {"match": match}).encode())
+
+    def refuse(self, operation: str, error: str, times: int = 1) -> None:
+        """Ask the local EMR Serverless to refuse the next calls of an operation."""
+        self._faults("POST", json.dumps({"operation": operation, "error": error, "times": times}).encode())
+
+    def forget_orders(self) -> None:
+        """No faults any more."""
+        self._faults("DELETE")
+
+    def _faults(self, method: str, body: bytes | None = None) -> None:
+        request = urllib.request.Request(  # noqa: S310 - our own service on loopback
+            f"{self.state.emr_endpoint}/_faults", body, {"Content-Type": "application/json"}, method=method
+        )
+        with urllib.request.urlopen(request, timeout=5) as answer:  # noqa: S310 - likewise
+            assert answer.status < 300
+
+    def kill_function(self, name: str) -> int:
+        """SIGKILL every process that runs a function; how many there were."""
+        found = [
+            int(folder.name)
+            for folder in Path("/proc").iterdir()
+            if folder.name.isdigit() and f"ministack-lambda-{self.resources[name]}-".encode() in _command(folder)
+        ]
+        for process in found:
+            os.kill(process, signal.SIGKILL)
+        return len(found)
+
+    # ---- what an operator, or a schedule, does ---------------------------------------------------------------------------
+
+    def sweep(self) -> dict[str, Any]:
+        """Invoke the deployed sweep, now."""
+        answer = client("lambda").invoke(FunctionName=self.stack.output("SweepFunction"), Payload=b"{}")
+        said: dict[str, Any] = json.loads(answer["Payload"].read())
+        assert "FunctionError" not in answer, said
+        return said
+
+    def sweep_later(self, minutes: float) -> None:
+        """The sweep of a later time: the same use case on the same stack, whose clock is ahead."""
+        gate = self.later(minutes)
+        run(sweep(gate), gate.clock)
+
+    def later(self, minutes: float) -> Gate:
+        """The gate of a later time."""
+        return replace(self.gate, clock=Later(self.gate.clock, timedelta(minutes=minutes)))
+
+
+def _command(folder: Path) -> bytes:
+    try:
+        return (folder / "cmdline").read_bytes()
+    except OSError:
+        return b""

@@ -1,0 +1,201 @@
+"""What is deployed: the same bytes every time, all that the code needs, and little else."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pyspark
+import pytest
+
+from contracts.errors import SetUpError
+from infra.local.places import ROOT, TOOLS
+from infra.packaging import __main__ as command
+from infra.packaging.archives import tarred, zipped
+from infra.packaging.bundles import bundle_functions, bundle_job
+from infra.packaging.wheels import unpack, wheels
+from infra.setup.environments import LOCKS
+
+HANDLERS = "functions.intake, functions.completion, functions.sweep, functions.notify"
+LAMBDA_LIMIT = 50_000_000
+"""Bytes of a zip that Lambda takes."""
+
+
+@pytest.fixture(scope="module")
+def functions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The functions' bundle."""
+    return bundle_functions(ROOT, TOOLS, tmp_path_factory.mktemp("functions"))
+
+
+@pytest.fixture(scope="module")
+def task(functions: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Its contents, as Lambda unpacks them."""
+    folder = tmp_path_factory.mktemp("task")
+    with zipfile.ZipFile(functions) as archive:
+        archive.extractall(folder)  # noqa: S202 - made a moment ago
+    return folder
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The job's release, for a machine that has its Python where this one has."""
+    return bundle_job(ROOT, TOOLS, tmp_path_factory.mktemp("job"), Path(sys.executable).resolve())
+
+
+def python(*words: str, **environment: str) -> str:
+    """What a Python says that knows nothing of this project."""
+    ended = subprocess.run(  # noqa: S603 - this interpreter
+        [sys.executable, "-S", *words], env=environment, capture_output=True, text=True, check=False
+    )
+    assert not ended.returncode, ended.stderr
+    return ended.stdout
+
+
+def test_the_functions_bundle_is_the_same_bytes_every_time(functions: Path, tmp_path: Path) -> None:
+    """A deployment without a change changes nothing."""
+    assert functions.read_bytes() == bundle_functions(ROOT, TOOLS, tmp_path).read_bytes()
+
+
+def test_the_jobs_release_is_the_same_bytes_every_time(release: Path, tmp_path: Path) -> None:
+    """So is the job's, under the same name, because it is named after its bytes."""
+    again = bundle_job(ROOT, TOOLS, tmp_path, Path(sys.executable).resolve())
+
+    assert release.name == again.name
+    assert release.name == (tmp_path / "release").read_text()
+    assert sorted(path.name for path in again.iterdir()) == ["deequ.jar", "environment.tar.gz", "validate.py"]
+
+
+def test_the_bundle_holds_all_that_its_handlers_need(task: Path) -> None:
+    """A bare interpreter starts every handler, speaks to every service and judges, with the bundle alone."""
+    speak = "from functions.adapters.clients import client as c; [c(s).meta for s in ('s3','dynamodb','emr-serverless','events')]"
+    judge = "import contracts.plan, contracts.result, contracts.verdict; from contracts.schemas import validate"
+    code = f"import {HANDLERS}; {speak}; {judge}; import botocore, sys; print(botocore.__file__)"
+
+    said = python("-c", code, PYTHONPATH=str(task), AWS_DEFAULT_REGION="eu-west-1")
+
+    assert said.startswith(str(task))
+
+
+def test_intake_starts_without_schemas_and_yaml(task: Path) -> None:
+    """What a start does not need, a start does not pay for."""
+    code = "import functions.intake, sys; print(sorted({'yaml', 'jsonschema', 'boto3'} & set(sys.modules)))"
+
+    assert python("-c", code, PYTHONPATH=str(task)).strip() == "[]"
+
+
+def test_the_bundle_is_thin_and_compiled(functions: Path) -> None:
+    """It holds the descriptions of four services, no tests and no twins, and every module compiled."""
+    with zipfile.ZipFile(functions) as archive:
+        names = set(archive.namelist())
+    services = {name.split("/")[2] for name in names if re.match(r"botocore/data/[^/]+/", name)}
+    ours = [name for name in names if name.startswith(("contracts/", "functions/"))]
+    compiled = {
+        re.sub(r"__pycache__/(\w+)\.cpython-311\.pyc$", r"\1.py", name) for name in ours if "__pycache__" in name
+    }
+
+    assert {"dynamodb", "emr-serverless", "events", "s3"} == services
+    assert not [name for name in names if name.startswith(("functions/memory/", "contracts/formats/", "tests/"))]
+    assert compiled == {name for name in ours if name.endswith(".py")}
+    assert functions.stat().st_size < LAMBDA_LIMIT / 5
+
+
+def test_everyone_may_read_the_bundle(functions: Path) -> None:
+    """Lambda runs as another user than the one who packed."""
+    with zipfile.ZipFile(functions) as archive:
+        assert {0o644} == {entry.external_attr >> 16 & 0o777 for entry in archive.infolist()}
+
+
+def test_the_environment_runs_the_job(release: Path, tmp_path: Path) -> None:
+    """Unpacked beside the Spark of EMR, its own interpreter starts validate.py and finds PyDeequ, schemas and boto3."""
+    with tarfile.open(release / "environment.tar.gz") as archive:
+        archive.extractall(tmp_path, filter="tar")
+    spark = Path(pyspark.__file__).parents[1]
+    bare = tmp_path / "spark"
+    bare.mkdir()
+    for name in ("pyspark", "py4j"):
+        (bare / name).symlink_to(spark / name)
+    need = "import spark_jobs.validate, pydeequ.verification, boto3, jsonschema, pandas"
+    code = f"{need}; boto3.client('s3'); print(pandas.__file__)"
+
+    ended = subprocess.run(  # noqa: S603 - this interpreter
+        [tmp_path / "bin/python", "-c", code],
+        env={"PYTHONPATH": str(bare), "SPARK_VERSION": "3.5", "AWS_DEFAULT_REGION": "eu-west-1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ended.stdout.startswith(str(tmp_path)), ended.stderr
+
+
+def test_the_environment_links_to_the_interpreter_of_emr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless told otherwise, the environment's Python is where EMR 7 has it."""
+    monkeypatch.setattr("infra.packaging.bundles.fill", lambda folder, *_: folder.mkdir(parents=True))
+
+    release = bundle_job(ROOT, TOOLS, tmp_path)
+
+    with tarfile.open(release / "environment.tar.gz") as archive:
+        assert archive.getmember("bin/python").linkname == "/usr/bin/python3.11"
+
+
+@pytest.mark.parametrize("name", ["lambda", "job"])
+def test_what_is_deployed_is_what_was_tested(name: str) -> None:
+    """Every package of a bundle has the version, and the hashes, that the tests run with."""
+    tested = (LOCKS / "dev.lock").read_text()
+    pins = re.split(r"\n(?=\w)", (LOCKS / f"{name}.lock").read_text())
+    bare = [re.sub(r"\n    # via.*", "", pin, flags=re.DOTALL).strip() for pin in pins]
+
+    assert len(bare) > 10
+    assert [pin.split()[0] for pin in bare if pin not in tested] == []
+
+
+def test_archives_depend_on_names_and_contents_alone(tmp_path: Path) -> None:
+    """Neither the order of writing, nor times, nor a umask is in an archive."""
+    for name, order in (("one", ("a", "b/c")), ("two", ("b/c", "a"))):
+        for place in order:
+            path = tmp_path / name / place
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(place)
+            path.chmod(0o600 if name == "one" else 0o664)
+        for make in (zipped, tarred):
+            make(tmp_path / name, tmp_path / f"{name}.{make.__name__}")
+
+    for make in (zipped, tarred):
+        assert (tmp_path / f"one.{make.__name__}").read_bytes() == (tmp_path / f"two.{make.__name__}").read_bytes()
+
+
+def test_wheels_that_cannot_be_had_as_locked_are_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without network a person reads what to do, and nothing half stays behind."""
+    (tmp_path / "lambda.lock").write_text("six==1.17.0 --hash=sha256:" + "0" * 64)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+
+    with pytest.raises(SetUpError, match=r"lambda\.lock could not be fetched as locked: mend the network"):
+        wheels("lambda", tmp_path / "tools", tmp_path)
+
+    assert list((tmp_path / "tools/wheels").iterdir()) == []
+
+
+def test_a_wheel_with_an_install_step_is_refused(tmp_path: Path) -> None:
+    """What unpacking alone would install wrongly is never packaged; programs are left out."""
+    with zipfile.ZipFile(tmp_path / "a.whl", "w") as archive:
+        archive.writestr("a.data/scripts/tool", "")
+        archive.writestr("a/__init__.py", "")
+    with zipfile.ZipFile(tmp_path / "b.whl", "w") as archive:
+        archive.writestr("b.data/headers/b.h", "")
+
+    unpack(tmp_path / "a.whl", tmp_path / "out", bool)
+    with pytest.raises(SetUpError, match="install step"):
+        unpack(tmp_path / "b.whl", tmp_path / "out", bool)
+
+    assert [path.name for path in (tmp_path / "out").rglob("*") if path.is_file()] == ["__init__.py"]
+
+
+def test_an_unknown_name_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever mistypes reads what there is."""
+    assert command.main(["fun"]) == 2
+
+    assert capsys.readouterr().err == "There is no fun to be packaged: functions, job.\n"

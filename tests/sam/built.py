@@ -1,0 +1,138 @@
+"""The template as SAM built it, and what a deployed stack would make of its intrinsic functions."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from infra.local.places import TOOLS
+from infra.packaging.bundles import bundle_functions
+from infra.setup.environments import program
+
+ROOT = Path(__file__).parents[2]
+QUIET = {"SAM_CLI_TELEMETRY": "0", "PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "AWS_DEFAULT_REGION": "eu-west-1"}
+HERE = "eu-west-1:123456789012"
+PSEUDO = {
+    "AWS::AccountId": "123456789012",
+    "AWS::Region": "eu-west-1",
+    "AWS::Partition": "aws",
+    "AWS::StackId": f"arn:aws:cloudformation:{HERE}:stack/lakegate/1",
+    "AWS::StackName": "lakegate",
+}
+ABSENT = {"Ref": "AWS::NoValue"}
+ARNS = {
+    "AWS::DynamoDB::Table": f"arn:aws:dynamodb:{HERE}:table/",
+    "AWS::EMRServerless::Application": f"arn:aws:emr-serverless:{HERE}:/applications/",
+    "AWS::Events::EventBus": f"arn:aws:events:{HERE}:event-bus/",
+    "AWS::Events::Rule": f"arn:aws:events:{HERE}:rule/",
+    "AWS::IAM::Role": "arn:aws:iam::123456789012:role/",
+    "AWS::Logs::LogGroup": f"arn:aws:logs:{HERE}:log-group:",
+    "AWS::S3::Bucket": "arn:aws:s3:::",
+    "AWS::SQS::Queue": f"arn:aws:sqs:{HERE}:",
+    "AWS::Serverless::Function": f"arn:aws:lambda:{HERE}:function:",
+}
+
+
+def build(folder: Path) -> Path:
+    """Package the functions and run `sam build`, all below a folder; the built template."""
+    for name in ("template.yaml", "samconfig.toml", ".cfnlintrc", ".checkov.yaml"):
+        (folder / name).write_bytes((ROOT / name).read_bytes())
+    bundle_functions(ROOT, TOOLS, folder / "build")
+    sam("build", folder=folder)
+    return folder / ".aws-sam/build/template.yaml"
+
+
+def sam(*words: str, folder: Path = ROOT, **environment: str) -> str:
+    """What SAM prints; an error shows what it said."""
+    return run(program("sam/sam"), *words, folder=folder, **environment)
+
+
+def run(tool: Path, *words: str, folder: Path = ROOT, **environment: str) -> str:
+    """What a tool prints; an error shows what it said."""
+    ended = subprocess.run(  # noqa: S603 - tools of ours
+        [tool, *words], cwd=folder, env=QUIET | environment, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
+
+
+@dataclass
+class Stack:
+    """A template with values for its parameters; each resource is known by its logical id."""
+
+    template: dict[str, Any]
+    values: dict[str, str] = field(default_factory=dict)
+    """Of parameters, and of resources where `Ref` of one should say something else."""
+
+    @classmethod
+    def read(cls, path: Path, **values: str) -> Stack:
+        """The stack that a built template would become."""
+        document = yaml.safe_load(path.read_text())
+        defaults = {name: str(each.get("Default", "")) for name, each in document["Parameters"].items()}
+        return cls(document, {**PSEUDO, **defaults, **values})
+
+    def resources(self, kind: str) -> dict[str, dict[str, Any]]:
+        """Properties of the resources of a type that the stack has, resolved, by logical id."""
+        return {
+            name: self.resolve(each["Properties"])
+            for name, each in self.template["Resources"].items()
+            if each["Type"] == kind and ("Condition" not in each or self.holds(each["Condition"]))
+        }
+
+    def function(self, name: str) -> dict[str, Any]:
+        """A function's properties, with those that all share."""
+        shared = self.resolve(self.template["Globals"]["Function"])
+        return {**shared, **self.resources("AWS::Serverless::Function")[name]}
+
+    def resolve(self, value: Any) -> Any:
+        """A value without its intrinsic functions."""
+        if isinstance(value, list):
+            return [self.resolve(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        if len(value) == 1:
+            (name, argument), *_ = value.items()
+            if name in self._functions():
+                return self._functions()[name](argument)
+        return {name: self.resolve(each) for name, each in value.items() if not self._absent(each)}
+
+    def holds(self, condition: str) -> bool:
+        """Whether a condition of the template holds."""
+        return bool(self.resolve(self.template["Conditions"][condition]))
+
+    def _functions(self) -> dict[str, Any]:
+        return {
+            "Ref": self._ref,
+            "Fn::GetAtt": self._attribute,
+            "Fn::Sub": lambda text: re.sub(r"\$\{([\w:.]+)\}", lambda found: self._named(found[1]), text),
+            "Fn::Join": lambda parts: parts[0].join(self.resolve(parts[1])),
+            "Fn::If": lambda parts: self.resolve(parts[1] if self.holds(parts[0]) else parts[2]),
+            "Fn::Equals": lambda parts: self.resolve(parts[0]) == self.resolve(parts[1]),
+            "Fn::Not": lambda parts: not self.resolve(parts[0]),
+        }
+
+    def _named(self, name: str) -> str:
+        return self._attribute(name.split(".")) if "." in name else self._ref(name)
+
+    def _ref(self, name: str) -> str:
+        assert name in self.values or name in self.template["Resources"], name
+        return self.values.get(name, name)
+
+    def _attribute(self, path: list[str]) -> str:
+        name, attribute = path
+        assert name in self.template["Resources"], name
+        kind = self.template["Resources"][name]["Type"]
+        return ARNS[kind] + self._ref(name) if attribute == "Arn" else self._ref(name)
+
+    def _absent(self, value: Any) -> bool:
+        if value == ABSENT:
+            return True
+        if isinstance(value, dict) and "Fn::If" in value:
+            condition, yes, no = value["Fn::If"]
+            return self._absent(yes if self.holds(condition) else no)
+        return False

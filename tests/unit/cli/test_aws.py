@@ -1,0 +1,156 @@
+"""How a stack is opened, and what a person reads where it cannot be."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cli.aws import SENTENCES, opened, told
+from contracts.errors import InputError, SetUpError
+from functions.adapters import clients
+from functions.ports import PortError, Throttled, Unanswered
+from infra.local.state import LocalState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.unit.cli.conftest import Lakegate
+
+COMMANDS = (
+    ["contracts"],
+    ["show", "shop"],
+    ["route", "list"],
+    ["route", "add", "x", "shop"],
+    ["route", "remove", "x"],
+    ["status"],
+    ["reasons", "x"],
+    ["replay", "x"],
+    ["log", "x"],
+    ["verify", "x"],
+)
+
+
+@pytest.fixture
+def fresh_clients(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Clients of this test's own environment."""
+    monkeypatch.setattr("functions.adapters.clients.ATTEMPTS", 1)
+    clients._client.cache_clear()  # noqa: SLF001 - what a new process begins with
+    yield
+    clients._client.cache_clear()  # noqa: SLF001 - likewise
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_a_stack_that_is_not_there_is_said_to_be_missing(lakegate: Lakegate, words: list[str]) -> None:
+    """Every command says the same sentence, and names what to do."""
+    said = lakegate(*words, "--stack", "another")
+
+    assert str(said.exception) == (
+        "there is no stack another here: name another with --stack, or deploy one (docs/deploy.md)"
+    )
+
+
+def test_the_stack_may_stand_in_the_environment(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """LAKEGATE_STACK names it for every command."""
+    monkeypatch.setenv("LAKEGATE_STACK", "of-the-environment")
+
+    assert "no stack of-the-environment" in str(lakegate("contracts").exception)
+
+
+def test_a_stack_of_something_else_is_told_from_a_lakegate(lakegate: Lakegate) -> None:
+    """A stack without our outputs: which one is missing."""
+    lakegate.clients["cloudformation"].create_stack(
+        StackName="shop", TemplateBody='{"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}}'
+    )
+
+    assert "the stack shop has no output" in str(lakegate("contracts", "--stack", "shop").exception)
+
+
+def test_a_function_without_settings_starts_no_replay(lakegate: Lakegate) -> None:
+    """The job's settings are the functions' own; what is wrong with them is named."""
+    lakegate.clients["lambda"].update_function_configuration(
+        FunctionName="intake", Environment={"Variables": {"A": "b"}}
+    )
+
+    assert "LAKEGATE_ACCOUNT is missing" in str(lakegate("replay", "0" * 64).exception)
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (PortError("NoCredentialsError"), "no AWS credentials were found"),
+        (PortError("GetItem: AccessDeniedException"), "these credentials may not do that"),
+        (PortError("GetItem: Strange"), "AWS refused: GetItem: Strange"),
+        (PortError(), "AWS refused: PortError"),
+        (Throttled("Scan: Throttling"), "AWS is asked too much at once"),
+        (Unanswered("EndpointConnectionError"), "AWS does not answer: is there a network?"),
+    ],
+)
+def test_what_aws_refuses_is_one_sentence(error: PortError, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its code, with what to do."""
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    with pytest.raises(SetUpError) as raised, told():
+        raise error
+
+    assert str(raised.value).startswith(expected)
+
+
+def test_every_sentence_is_one_sentence() -> None:
+    """No line break, no capital, no full stop: they stand behind the command's name."""
+    assert [text for text in SENTENCES.values() if "\n" in text or text.endswith(".")] == []
+
+
+@pytest.mark.usefixtures("fresh_clients")
+def test_without_a_region_it_is_asked_for(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What boto3 lacks is named with the variable that supplies it."""
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+
+    assert str(lakegate("contracts").exception).startswith("no AWS region is set")
+
+
+@pytest.mark.usefixtures("fresh_clients")
+def test_a_local_stack_that_is_not_up_is_said_to_be_down(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the command that starts it."""
+    monkeypatch.setenv("LAKEGATE_LOCAL_STATE", str(lakegate.folder / "none.json"))
+
+    assert "lakegate local up" in str(lakegate("contracts", "--local").exception)
+
+
+@pytest.mark.usefixtures("fresh_clients")
+def test_the_local_stack_is_all_that_is_in_reach(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of a person's own AWS: no profile, no session, no other endpoint; and its stack has its own name."""
+    state = _state(lakegate.folder, monkeypatch)
+    monkeypatch.setenv("AWS_PROFILE", "production")
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "of-production")
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "https://production.example")
+    with pytest.raises((SetUpError, InputError)), opened(local=True):
+        pass
+    left = {name for name in os.environ if name.startswith("AWS_")}
+
+    assert {"AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL_S3"} & left == set()
+    assert os.environ["AWS_ENDPOINT_URL"] == state.endpoint
+    assert os.environ["AWS_CONFIG_FILE"] == os.devnull
+
+
+@pytest.mark.usefixtures("fresh_clients")
+def test_an_endpoint_that_does_not_answer_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The emulator was killed: which address, and how to look."""
+    for name in [each for each in os.environ if each.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    state = _state(tmp_path, monkeypatch)
+    with pytest.raises(SetUpError) as raised, opened(local=True):
+        pass
+
+    assert str(raised.value) == f"AWS does not answer at {state.endpoint}: is it running? `lakegate local status`"
+
+
+def _state(folder: Path, monkeypatch: pytest.MonkeyPatch) -> LocalState:
+    """A state file of a stack that is not there: nothing listens on port 9 of this machine."""
+    state = LocalState("http://127.0.0.1:9", "http://127.0.0.1:9", "lakegate-local")
+    state.write(folder / "local.json")
+    monkeypatch.setenv("LAKEGATE_LOCAL_STATE", str(folder / "local.json"))
+    monkeypatch.setattr(os, "environ", os.environ.copy())
+    return state

@@ -1,0 +1,89 @@
+"""`lakegate log` and `verify`: the chain of a dataset line."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.unit.cli.conftest import Lakegate
+
+
+@pytest.fixture
+def kept(lakegate: Lakegate) -> Lakegate:
+    """A line of two deliveries."""
+    lakegate.routed()
+    lakegate.delivered()
+    lakegate.delivered(failing=1, body=b"id,amount\n,1\n", name="bad.csv")
+    return lakegate
+
+
+def test_a_line_is_listed_from_its_top(kept: Lakegate) -> None:
+    """Height, time, verdict, version, rows, workload: the newest first; as many as asked for."""
+    rows = [line.split() for line in kept.ok("log", "orders_v1").splitlines()[1:]]
+
+    assert [(row[0], row[2], row[3], row[4]) for row in rows] == [
+        ("1", "rejected", "1.0.0", "4"),
+        ("0", "accepted", "1.0.0", "4"),
+    ]
+    assert len(kept.json("log", "shop/orders_v1", "--limit", "1")["blocks"]) == 1
+
+
+def test_an_intact_chain_is_verified_with_its_anchor(kept: Lakegate) -> None:
+    """The anchor it prints is one it accepts."""
+    said = kept.ok("verify", "orders_v1")
+    anchor = said.split("elsewhere: ")[1].strip()
+
+    assert said.startswith("shop/orders_v1: 2 blocks, intact.\n")
+    assert kept.json("verify", "orders_v1", "--anchor", anchor)["intact"] is True
+    assert kept.json("log", "orders_v1")["blocks"][0]["digest"] == anchor.partition("=")[2]
+
+
+@pytest.mark.parametrize(("height", "expected"), [(0, 0), (1, 1)])
+def test_a_block_that_was_changed_is_found(kept: Lakegate, height: int, expected: int) -> None:
+    """Exit code 1, and from which block on nothing can be trusted."""
+    key = {"chain": {"S": "shop/orders_v1"}, "height": {"N": str(height)}}
+    client = kept.clients["dynamodb"]
+    text = client.get_item(TableName="ledger", Key=key)["Item"]["block"]["S"].replace('"rows":4', '"rows":5')
+    change = {"UpdateExpression": "SET #b = :b", "ExpressionAttributeNames": {"#b": "block"}}
+    client.update_item(TableName="ledger", Key=key, ExpressionAttributeValues={":b": {"S": text}}, **change)
+    people, machine = kept("verify", "orders_v1"), kept("verify", "orders_v1", "--json")
+
+    assert (people.exit_code, machine.exit_code) == (1, 1)
+    assert f"Nothing from block {expected} on can be trusted." in people.stdout
+    assert json.loads(machine.stdout)["faults"][0] == {"height": expected, "what": "altered"}
+
+
+def test_an_anchor_that_differs_is_a_break(kept: Lakegate) -> None:
+    """A chain rewritten from its first block proves its own order; the anchor proves that it was rewritten."""
+    assert kept("verify", "orders_v1", "--anchor", f"0={'0' * 64}").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["log", "none_v1"], "none_v1 is no line; known are `shop/orders_v1`"),
+        (["verify", "orders_v1", "--anchor", "x"], "an anchor is HEIGHT=DIGEST"),
+    ],
+)
+def test_what_is_not_there_is_said(kept: Lakegate, words: list[str], expected: str) -> None:
+    """The known lines are named."""
+    assert str(kept(*words).exception).startswith(expected)
+
+
+def test_a_line_without_deliveries_is_empty(lakegate: Lakegate) -> None:
+    """Published, and nothing came to rest yet: intact, and nothing to list."""
+    lakegate.routed()
+
+    assert lakegate.ok("log", "orders_v1") == "Nothing came to rest there yet.\n"
+    assert lakegate.json("verify", "orders_v1")["height"] == -1
+
+
+def test_a_chain_older_than_the_list_is_found_by_its_whole_name(kept: Lakegate) -> None:
+    """Lines that nobody publishes any more, and days long ago."""
+    for item in kept.clients["dynamodb"].scan(TableName="registry")["Items"]:
+        kept.clients["dynamodb"].delete_item(TableName="registry", Key={"id": item["id"]})
+
+    assert kept.json("verify", "shop/orders_v1")["height"] == 1

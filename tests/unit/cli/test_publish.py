@@ -1,0 +1,153 @@
+"""`lakegate publish`, `contracts`, `show` and `route`: the registry, as people see it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contracts.routes import Route
+from functions.ports import Publication
+from tests.unit.cli.conftest import LANDING
+
+if TYPE_CHECKING:
+    from tests.unit.cli.conftest import Lakegate
+
+DEPLOYED = Publication("shop-of-another", "1.0.0", "active", "contracts/x", (), plans=(("orders", "d" * 64),))
+
+
+def test_a_contract_is_published_and_routed(lakegate: Lakegate) -> None:
+    """Publish, route, list: the version, its line, and the prefix that delivers to it."""
+    published = lakegate.ok("publish", lakegate.contract())
+    routed = lakegate.ok("route", "add", "orders", "shop")
+
+    assert published.splitlines()[0] == "Published shop 1.0.0 (active)."
+    assert "lakegate route add PREFIX/ shop" in published
+    assert routed == "Added: orders/ → shop/orders_v1 1.0.0 (active)\n"
+    assert lakegate.ok("contracts").splitlines()[1].split() == ["shop", "1.0.0", "active", "orders_v1", "orders/"]
+    assert lakegate.ok("route", "list").splitlines()[1].split() == ["orders/", "shop/orders_v1", "1.0.0", "active"]
+
+
+def test_publishing_twice_is_publishing_once(lakegate: Lakegate) -> None:
+    """The same document again changes nothing and is no error."""
+    first, second = (lakegate.json("publish", lakegate.contract()) for _ in range(2))
+
+    assert first == second
+    assert len(lakegate.json("contracts")["contracts"]) == 1
+
+
+def test_a_new_version_takes_over_the_routes(lakegate: Lakegate) -> None:
+    """The command says which prefixes deliver to it from now on."""
+    lakegate.routed()
+    said = lakegate.ok("publish", lakegate.contract("1.1.0"))
+
+    assert "orders/ → shop/orders_v1 1.1.0" in said
+    assert [route["version"] for route in lakegate.json("route", "list")["routes"]] == ["1.1.0"]
+
+
+def test_a_changed_document_needs_a_new_number(lakegate: Lakegate) -> None:
+    """What was published under a number stays; the sentence says what to do."""
+    lakegate.ok("publish", lakegate.contract())
+    said = lakegate("publish", lakegate.contract(Shop="Market"))
+
+    assert (said.exit_code, str(said.exception)) == (
+        1,
+        "this version is published with another content: give the changed one a new number",
+    )
+
+
+def test_a_refused_document_is_shown_with_its_lines(lakegate: Lakegate) -> None:
+    """Publishing lints first, in the words of `lint`; nothing is published."""
+    path = lakegate.contract(integer="whole")
+    said = lakegate("publish", path)
+    machine = lakegate("publish", path, "--json")
+
+    assert (said.exit_code, machine.exit_code) == (1, 1)
+    assert f"{path}: refused (1 error, " in said.stdout
+    assert json.loads(machine.stdout)["valid"] is False
+    assert lakegate.json("contracts") == {"contracts": []}
+
+
+def test_a_rule_that_cannot_be_compiled_refuses_the_document(lakegate: Lakegate) -> None:
+    """What only the compiler finds out is shown alike."""
+    path = lakegate.contract(**{"required: true}": "logicalTypeOptions: {pattern: '(?<=a)b'}}"})
+    said = lakegate("publish", path)
+
+    assert said.exit_code == 1
+    assert "refused" in said.stdout
+
+
+def test_a_document_is_read_from_standard_input(lakegate: Lakegate) -> None:
+    """`-` publishes what is piped in."""
+    with open(lakegate.contract()) as file:  # noqa: PTH123 - a text of this test's own
+        said = lakegate("publish", "-", text=file.read())
+
+    assert said.exit_code == 0
+
+
+@pytest.mark.parametrize(("said", "kept"), [("draft", "active"), ("deprecated", "deprecated"), ("retired", "retired")])
+def test_publishing_makes_active_what_is_not_on_its_way_out(lakegate: Lakegate, said: str, kept: str) -> None:
+    """A draft becomes active by being published; a deprecated or retired document says so itself."""
+    assert lakegate.json("publish", lakegate.contract(status=said))["status"] == kept
+
+
+def test_a_document_is_shown_as_it_was_published(lakegate: Lakegate) -> None:
+    """Of the newest version, or of the one that is named; found by the beginning of its id."""
+    lakegate.ok("publish", lakegate.contract())
+    lakegate.ok("publish", lakegate.contract("1.10.0"))
+    lakegate.ok("publish", lakegate.contract("1.9.0"))
+
+    assert "version: 1.10.0" in lakegate.ok("show", "sho").splitlines()
+    assert "version: 1.9.0" in lakegate.json("show", "shop", "1.9.0")["text"].splitlines()
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["show", "shopp"], "shopp: no such contract is published. Did you mean `shop`?"),
+        (["show", "sh"], "sh: 2 contracts begin so"),
+        (["show", ""], ": no such contract is published."),
+        (["show", "shop", "9.9.9"], "shop has no version 9.9.9: `lakegate contracts` lists those that are published"),
+        (["route", "add", "x", "shop", "--line", "2"], "no version 2.x of the contract shop is published"),
+        (
+            ["route", "add", "x", "shop", "--dataset", "none"],
+            "choose a dataset of shop 1.0.0 with --dataset: `orders`",
+        ),
+        (["route", "remove", "x"], "no route stands at x/"),
+        (
+            ["route", "add", "/x", "shop"],
+            "a prefix is folders, each with a slash behind it and none before the first: '/x/' is not",
+        ),
+    ],
+)
+def test_what_is_not_there_is_said_in_one_sentence(lakegate: Lakegate, words: list[str], expected: str) -> None:
+    """Every mistake names what is known, or what to do."""
+    lakegate.ok("publish", lakegate.contract())
+    lakegate.gate.registry.publish(DEPLOYED)
+    said = lakegate(*words)
+
+    assert (str(said.exception), said.stdout) == (expected, "")
+
+
+def test_a_route_is_removed(lakegate: Lakegate) -> None:
+    """The prefix is free again."""
+    lakegate.routed()
+
+    assert lakegate.ok("route", "remove", "orders") == "Removed: orders/ → shop/orders_v1 1.0.0 (active)\n"
+    assert lakegate.json("route", "list") == {"routes": []}
+
+
+def test_an_empty_registry_says_how_to_begin(lakegate: Lakegate) -> None:
+    """Nothing published, nothing routed: the next command is named."""
+    assert "lakegate publish FILE" in lakegate.ok("contracts")
+    assert "lakegate route add" in lakegate.ok("route", "list")
+
+
+def test_machines_are_told_a_route_whole(lakegate: Lakegate) -> None:
+    """Everything that intake knows of it."""
+    lakegate.ok("publish", lakegate.contract())
+    said = lakegate.json("route", "add", "a/b/", "shop", "--dataset", "orders", "--line", "1")
+
+    assert Route(LANDING, "a/b/", "shop", "orders", 1, "1.0.0", "active", said["plan"]).line == said["line"]
+    assert (said["bucket"], said["prefix"], said["status"]) == (LANDING, "a/b/", "active")

@@ -1,0 +1,202 @@
+"""`lakegate status`, `reasons` and `replay`: what became of a delivery, and why."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from cli import terminal
+from functions.workload import replay_id
+from tests.unit.cli.conftest import LAKE, LANDING
+
+if TYPE_CHECKING:
+    import pytest
+
+    from tests.unit.cli.conftest import Lakegate
+
+BAD = {"failing": 1, "body": b"id,amount\n,1\nb,2\nc,3\nd,4\n", "name": "bad.csv"}
+
+
+def test_the_latest_deliveries_are_a_table(lakegate: Lakegate) -> None:
+    """File, contract and version, verdict, checks, rows, seconds, and where the data is: the newest first."""
+    lakegate.routed()
+    good, bad = lakegate.delivered(), lakegate.delivered(**BAD)  # type: ignore[arg-type] # an upload's own words
+    head, *rows = lakegate.ok("status").splitlines()
+
+    assert head.split("  ")[0] == "workload"
+    assert [row.split()[:2] for row in rows] == [[bad[:12], "orders/bad.csv"], [good[:12], "orders/day.csv"]]
+    assert "orders_v1 1.0.0  Rejected  2 passed, 1 failed     4" in rows[0]
+    assert rows[1].rstrip().endswith("accepted/shop/orders_v1/ingest_date=" + rows[1].rpartition("=")[2].rstrip())
+
+
+def test_machines_get_every_delivery_whole(lakegate: Lakegate) -> None:
+    """One document, the same for each delivery; alone it stands by itself."""
+    lakegate.routed()
+    workload = lakegate.delivered()
+    (listed,) = lakegate.json("status")["deliveries"]
+
+    assert listed == lakegate.json("status", workload)
+    assert (listed["state"], listed["verdict"], listed["rows"]) == ("PUBLISHED", "accepted", 4)
+    assert listed["counts"] == {"pass": 3, "warn": 0, "fail": 0, "error": 0, "skip": 0}
+    assert listed["contract"] == {"id": "shop", "version": "1.0.0", "line": "shop/orders_v1"}
+    assert listed["where"][0].startswith(f"s3://{LAKE}/accepted/shop/orders_v1/ingest_date=")
+    assert listed["seconds"] >= 0
+
+
+def test_a_delivery_on_its_way_says_where_it_stands(lakegate: Lakegate) -> None:
+    """Before anybody has seen it, and while its job runs, the data is where it landed."""
+    lakegate.routed()
+    workload = lakegate.upload()
+    before = lakegate.ok("status").splitlines()[1]
+    lakegate.intake()
+    after = lakegate.json("status", workload)
+
+    assert "landed, not yet taken in" in before
+    assert (after["state"], after["verdict"], after["counts"]) == ("VALIDATING", None, None)
+    assert after["where"] == [f"s3://{LANDING}/orders/day.csv"]
+
+
+def test_a_refusal_at_the_door_says_why(lakegate: Lakegate) -> None:
+    """A key without a route: the code, and what to do about it."""
+    lakegate.routed()
+    workload = lakegate.json("upload", lakegate.file(), "--to", "orders/")["workload"]
+    lakegate.ok("route", "remove", "orders/")
+    lakegate.intake()
+    said = lakegate.ok("reasons", workload)
+
+    assert "unrouted: no route covers this key" in said
+    assert "none" in lakegate.ok("status").splitlines()[1]
+
+
+def test_the_same_content_again_is_refused_as_such(lakegate: Lakegate) -> None:
+    """Byte for byte the same, under the same key: a second delivery, with its reason."""
+    lakegate.routed()
+    lakegate.delivered()
+    again = lakegate.upload()
+    lakegate.intake()
+    if lakegate.json("status", again)["verdict"] is None:
+        lakegate.answer(again)
+
+    assert "the very same content was accepted before" in lakegate.ok("status", again)
+
+
+def test_the_reasons_name_rule_field_and_rows(lakegate: Lakegate) -> None:
+    """As `check` prints it: wanted, measured, failing rows, and where, masked."""
+    lakegate.routed()
+    workload = lakegate.delivered(**BAD)  # type: ignore[arg-type] # an upload's own words
+    said = lakegate.ok("reasons", "orders/bad.csv")
+
+    assert f"orders/bad.csv (workload {workload})" in said
+    assert "id:required:1: id: wanted present; measured 1 of 4 rows fail (25 %) — row 3 (null)" in said
+    assert "Rejected: 4 rows of orders, contract shop 1.0.0" in said
+    assert f"The data is at s3://{LAKE}/quarantine/shop/orders_v1/" in said
+
+
+def test_machines_get_every_check(lakegate: Lakegate) -> None:
+    """All that `status` says, and the checks as `check --json` has them."""
+    lakegate.routed()
+    workload = lakegate.delivered(**BAD)  # type: ignore[arg-type] # an upload's own words
+    said = lakegate.json("reasons", workload)
+    failed = [each for each in said["checks"] if each["status"] == "fail"]
+
+    assert set(said) - set(lakegate.json("status", workload)) == {"checks", "timings"}
+    assert [(each["field"], each["failing_rows"], each["samples"]) for each in failed] == [
+        ("id", 1, [{"part": 0, "row": 3, "values": ["null"]}])
+    ]
+
+
+def test_without_a_measurement_there_are_no_checks(lakegate: Lakegate) -> None:
+    """What was refused at the door, or is on its way, has reasons at most."""
+    lakegate.routed()
+    workload = lakegate.upload()
+    said = lakegate.json("reasons", workload[:12])
+
+    assert (said["checks"], said["timings"], said["reasons"]) == ([], {}, [])
+
+
+def test_a_failed_delivery_shows_what_its_last_job_said(lakegate: Lakegate) -> None:
+    """A rule that could not be measured left no verdict; its error is told, and the data rests where it landed."""
+    lakegate.routed()
+    workload = lakegate.upload()
+    lakegate.intake()
+    lakegate.answer(workload, error="the job could not measure this")
+    attempt = lakegate.gate.workloads.get(workload).attempt
+    lakegate.fail(workload, attempt - 1)
+    said = lakegate("reasons", workload)
+
+    assert "error: id:required:1: the job could not measure this" in said.stdout
+    assert f"The data is at s3://{LANDING}/orders/day.csv" in said.stdout
+
+
+def test_a_failed_delivery_is_replayed(lakegate: Lakegate) -> None:
+    """The same workload starts again, its attempts counted on."""
+    lakegate.routed()
+    workload = lakegate.upload()
+    lakegate.intake()
+    lakegate.fail(workload)
+    said = lakegate.json("replay", workload)
+
+    assert said == {"workload": workload, "replay_of": None, "state": "VALIDATING"}
+    assert lakegate.gate.workloads.get(workload).attempt == 2
+
+
+def test_a_quarantined_delivery_is_replayed_from_its_copy(lakegate: Lakegate) -> None:
+    """A new workload, found beside the old one; asked twice it is the same."""
+    lakegate.routed()
+    workload = lakegate.delivered(**BAD)  # type: ignore[arg-type] # an upload's own words
+    first = lakegate.ok("replay", workload[:12])
+    again = replay_id(workload)
+
+    assert first == f"{again} is being judged (VALIDATING).\nlakegate status {again[:12]}\n"
+    assert lakegate.json("replay", workload)["workload"] == again
+    assert lakegate.json("status", again)["where"][0].startswith(f"s3://{LAKE}/quarantine/")
+    assert f"   replays  {workload}" in lakegate.ok("status", again)
+
+
+def test_what_was_accepted_is_not_replayed(lakegate: Lakegate) -> None:
+    """One sentence."""
+    lakegate.routed()
+    workload = lakegate.delivered()
+
+    assert str(lakegate("replay", workload).exception) == "only a failed or quarantined workload can be replayed"
+
+
+def test_an_empty_stack_says_so(lakegate: Lakegate) -> None:
+    """No deliveries: a sentence for people, an empty list for machines."""
+    assert lakegate.ok("status") == "Nothing has landed yet.\n"
+    assert lakegate.json("status") == {"deliveries": []}
+
+
+def test_a_key_cannot_write_on_the_terminal(lakegate: Lakegate) -> None:
+    """Escapes, markup and line breaks of a key are shown, never obeyed."""
+    lakegate.routed()
+    name = "\u202e[red]\u2028x\x9b31m.csv"
+    workload = lakegate.json("upload", lakegate.file(), "--to", "orders/", "--as", name)["workload"]
+    lakegate.intake(f"orders/{name}")
+    lakegate.answer(workload, failing=1)
+    said = [lakegate(*words).output for words in (("status",), ("status", workload), ("reasons", workload))]
+
+    for text in said:
+        assert r"\u202e[red]\u2028x\x9b31m.csv" in text
+        assert not {"\u202e", "\u2028", "\x9b"} & set(text)
+
+
+def test_a_narrow_terminal_gets_a_table_of_its_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal its own width counts; in a file or a pipe nothing is folded."""
+    narrow = Console(width=80, force_terminal=True)
+    assert terminal.wide().width == terminal.WIDE
+    monkeypatch.setattr(terminal, "answers", lambda: narrow)
+
+    assert terminal.wide() is narrow
+
+
+def test_a_document_of_a_later_version_is_still_read_as_decided(lakegate: Lakegate) -> None:
+    """The verdict shown is the one that was decided, not one computed today."""
+    lakegate.routed()
+    workload = lakegate.delivered()
+    lakegate.overwrite(workload, lambda row: row["decision"].update(verdict="accepted_with_warnings"))
+
+    assert json.loads(lakegate("reasons", workload, "--json").stdout)["verdict"] == "accepted_with_warnings"
+    assert "Accepted with warnings: 4 rows" in lakegate.ok("reasons", workload)

@@ -1,0 +1,244 @@
+"""`lakegate upload`: bytes arrive whole, and the wait ends with what became of them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cli import transfer
+from cli.transfer import To, read, send
+from functions.adapters.clock import SystemClock
+from functions.ports import Address, PortError
+from functions.workload import State, workload_id
+from tests.unit.cli.conftest import ACCOUNT, LANDING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.unit.cli.conftest import Lakegate
+
+LINES = b"id,amount\n" + b"a,1\n" * 2_000
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, *steps: Callable[[], object]) -> list[float]:
+    """Each time the command pauses, the next thing happens in the world. Returns how long it meant to pause."""
+    left, pauses = list(steps), []
+
+    def sleep(_clock: SystemClock, seconds: float) -> None:
+        pauses.append(seconds)
+        if left:
+            left.pop(0)()
+
+    monkeypatch.setattr(SystemClock, "sleep", sleep)
+    return pauses
+
+
+def judged(lakegate: Lakegate, failing: int = 0) -> Callable[[], object]:
+    return lambda: lakegate.answer(_workload(lakegate), failing)
+
+
+def _workload(lakegate: Lakegate) -> str:
+    (version,) = lakegate.gate.objects.versions(LANDING, "orders/").versions
+    return workload_id(LANDING, version.key, version.version)
+
+
+def test_a_file_lands_with_its_checksum(lakegate: Lakegate) -> None:
+    """The receipt: where it is, how many bytes, their SHA-256, and the id under which it is judged."""
+    lakegate.routed()
+    body = b"id,amount\na,1\n"
+    said = lakegate.json("upload", lakegate.file(body), "--to", "orders")
+    landed = lakegate.gate.objects.head(Address(LANDING, "orders/day.csv"))
+
+    assert lakegate.gate.objects.read(Address(LANDING, "orders/day.csv")) == body
+    assert said["sha256"] == hashlib.sha256(body).hexdigest()
+    assert (said["version"], said["size"], said["key"]) == (landed.version, len(body), "orders/day.csv")
+    assert said["workload"] == workload_id(LANDING, "orders/day.csv", landed.version)
+    assert landed.checksum.startswith("sha256:")
+
+
+def test_people_read_the_same(lakegate: Lakegate) -> None:
+    """Three lines: from where to where, the bytes, the workload."""
+    lakegate.routed()
+    path = lakegate.file()
+    said = lakegate.ok("upload", path, "--to", "orders/", "--as", "renamed.csv").splitlines()
+
+    assert said[0] == f"{path} → s3://{LANDING}/orders/renamed.csv"
+    assert said[1].startswith("  26 bytes in ")
+    assert len(said) == 3
+
+
+def test_a_large_file_arrives_in_parts(lakegate: Lakegate) -> None:
+    """Every byte, in order, and the bar is told of each part."""
+    path = lakegate.folder / "large.csv"
+    path.write_bytes(os.urandom(11 * 1024 * 1024 + 17))
+    arrived: list[int] = []
+    version = send(
+        lakegate.clients["s3"], read(path), To(LANDING, "large.csv", ACCOUNT), arrived.append, whole=5 * 1024 * 1024
+    )
+
+    assert lakegate.gate.objects.read(Address(LANDING, "large.csv", version)) == path.read_bytes()
+    assert (len(arrived), sum(arrived)) == (3, path.stat().st_size)
+
+
+@pytest.mark.parametrize("broken", [KeyboardInterrupt, RuntimeError])
+def test_an_upload_that_ends_early_leaves_nothing(lakegate: Lakegate, broken: type[BaseException]) -> None:
+    """Ctrl-C in the middle: no object, and no parts that would be paid for."""
+    path = lakegate.folder / "large.csv"
+    path.write_bytes(b"x" * 6 * 1024 * 1024)
+
+    def interrupt(_count: int) -> None:
+        raise broken
+
+    with pytest.raises(broken):
+        send(lakegate.clients["s3"], read(path), To(LANDING, "large.csv", ACCOUNT), interrupt, whole=5 * 1024 * 1024)
+
+    assert lakegate.clients["s3"].list_multipart_uploads(Bucket=LANDING).get("Uploads", []) == []
+    assert lakegate.gate.objects.versions(LANDING, "").versions == ()
+
+
+def test_a_whole_file_goes_with_the_checksum_of_what_was_read(lakegate: Lakegate) -> None:
+    """S3 refuses a file that changed in between, because the checksum is of the bytes that were read first."""
+    asked: dict[str, Any] = {}
+
+    class Recorder:
+        def put_object(self, **request: Any) -> dict[str, str]:
+            asked.update(request)
+            return {"VersionId": "v"}
+
+    file = read(lakegate.folder / lakegate.file(b"abc"))
+    file.path.write_bytes(b"abd")
+    send(Recorder(), file, To("b", "k", ACCOUNT), lambda _: None)  # type: ignore[arg-type] # one method of S3
+
+    assert asked["ChecksumSHA256"] == "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0="
+    assert (asked["Body"], asked["ExpectedBucketOwner"]) == (b"abd", ACCOUNT)
+
+
+def test_a_bucket_of_another_account_is_not_written(lakegate: Lakegate) -> None:
+    """What AWS refuses is a PortError, which the command turns into a sentence."""
+    file = read(lakegate.folder / lakegate.file())
+    with pytest.raises(PortError):
+        send(lakegate.clients["s3"], file, To("nobodys-bucket", "k", ACCOUNT), lambda _: None)
+
+
+def test_the_wait_ends_with_an_accepted_delivery(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Landed, taken in, judged, at rest: exit code 0, and the seconds of each."""
+    lakegate.routed()
+    pauses = meanwhile(monkeypatch, lakegate.intake, judged(lakegate))
+    said = lakegate.json("upload", lakegate.file(), "--to", "orders/", "--wait")
+
+    assert (said["state"], said["verdict"], said["rows"]) == ("PUBLISHED", "accepted", 4)
+    assert list(said["waited"]) == ["upload", "verdict", "rest"]
+    assert said["waited"]["verdict"] <= said["waited"]["rest"]
+    assert pauses == sorted(pauses)
+    assert len(pauses) == 2
+
+
+def test_the_wait_ends_with_a_rejected_delivery(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit code 1, the reason, and where the data is now."""
+    lakegate.routed()
+    meanwhile(monkeypatch, lakegate.intake, judged(lakegate, failing=1))
+    said = lakegate("upload", lakegate.file(), "--to", "orders/", "--wait")
+
+    assert said.exit_code == 1
+    assert "1 of 4 rows fail (25 %)" in said.stdout
+    assert "quarantine/shop/orders_v1" in said.stdout
+    assert "s from upload to verdict" in said.stdout
+
+
+def test_a_wait_without_a_verdict_says_so(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """FAILED is neither accepted nor rejected: exit code 3, and the data rests where it landed."""
+    lakegate.routed()
+    meanwhile(monkeypatch, lakegate.intake, lambda: lakegate.fail(_workload(lakegate)))
+    said = lakegate("upload", lakegate.file(), "--to", "orders/", "--wait", "--json")
+
+    assert said.exit_code == 3
+    assert f'"{State.FAILED}"' in said.stdout
+    assert '"verdict": null' in said.stdout
+
+
+def test_a_wait_that_is_too_long_ends(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody took it in within the time: exit code 3, and the delivery goes on without the waiter."""
+    lakegate.routed()
+    clock = iter(range(0, 10_000, 2))
+    monkeypatch.setattr("cli.upload.time.monotonic", lambda: float(next(clock)))
+    meanwhile(monkeypatch)
+    said = lakegate("upload", lakegate.file(), "--to", "orders/", "--wait", "--timeout", "5")
+
+    assert said.exit_code == 3
+    assert "landed, not yet taken in" in said.stdout
+    assert "The time is up" in said.stderr
+
+
+def test_a_key_without_a_route_is_warned_of(lakegate: Lakegate) -> None:
+    """The file still lands: the gate will say the same, and keep it in quarantine."""
+    lakegate.routed()
+    said = lakegate("upload", lakegate.file(), "--to", "elsewhere/")
+
+    assert said.exit_code == 0
+    assert "warning: no route covers elsewhere/day.csv" in said.stderr
+
+
+def test_who_may_not_read_the_registry_may_still_deliver(lakegate: Lakegate) -> None:
+    """The warning is a courtesy."""
+    lakegate.clients["dynamodb"].delete_table(TableName="registry")
+    said = lakegate("upload", lakegate.file(), "--to", "orders/")
+
+    assert (said.exit_code, said.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a b.csv", "a+b%20c.csv", "\"quoted\" 'twice'.csv", "..", "[x].csv", "_leading.csv", "é" * 500, "ÜÖ.csv"],
+)
+def test_any_name_lands_as_it_is(lakegate: Lakegate, name: str) -> None:
+    """Bytes count, nothing is normalised or escaped, and the verdict is the gate's."""
+    lakegate.routed()
+    said = lakegate.json("upload", lakegate.file(), "--to", "orders/", "--as", name)
+    (landed,) = lakegate.gate.objects.versions(LANDING, "orders/").versions
+
+    assert (said["key"], landed.key) == (f"orders/{name}", f"orders/{name}")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--to", "/orders/"], "a prefix is folders, each with a slash behind it and none before the first"),
+        (["--to", "orders/", "--as", "é" * 509], "the key would have 1,025 bytes; S3 takes 1 to 1,024"),
+        (["--to", "orders/", "--as", "a\x1b[31m.csv"], "the key would hold control characters"),
+        (["--to", "orders/", "--as", "\udcff"], "the file's name is no UTF-8, which keys must be"),
+    ],
+)
+def test_what_can_be_no_key_is_refused(lakegate: Lakegate, words: list[str], expected: str) -> None:
+    """In one sentence, before a byte is read."""
+    said = lakegate("upload", lakegate.file(), *words)
+
+    assert str(said.exception).startswith(expected)
+
+
+@pytest.mark.parametrize("name", ["missing.csv", ".", "a\0b"])
+def test_what_is_no_file_is_refused(tmp_path: Path, name: str) -> None:
+    """A missing file, a folder, an impossible name."""
+    with pytest.raises(transfer.InputError, match="cannot be read"):
+        read(tmp_path / name)
+
+
+def test_a_file_that_vanishes_is_told_in_one_sentence(lakegate: Lakegate) -> None:
+    """Between reading and sending, somebody deleted it."""
+    file = read(lakegate.folder / lakegate.file())
+    file.path.unlink()
+    with pytest.raises(transfer.InputError, match="cannot be read any more"):
+        send(lakegate.clients["s3"], file, To(LANDING, "k", ACCOUNT), lambda _: None)
+
+
+def test_an_empty_file_is_the_gates_to_judge(lakegate: Lakegate) -> None:
+    """It lands, and is refused at the door with its reason."""
+    lakegate.routed()
+    workload = lakegate.upload(body=b"", name="empty.csv")
+    lakegate.intake("orders/empty.csv")
+    said = lakegate.json("status", workload)
+
+    assert (said["verdict"], said["reasons"]) == ("rejected", ["file/rows: the object is empty"])

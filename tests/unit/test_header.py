@@ -1,0 +1,79 @@
+"""The first bytes of a delivery: what they are, and which columns they name."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts.header import HEAD, UnreadableError, columns_of, first_line
+from contracts.model import Csv
+from contracts.result import Columns
+
+PLAIN = Csv()
+DECLARED = ("id", "name", "city")
+
+
+def refused(head: bytes, csv: Csv = PLAIN) -> tuple[str, str]:
+    with pytest.raises(UnreadableError) as caught:
+        columns_of(first_line(head, csv), csv, DECLARED)
+    return caught.value.finding.code, caught.value.finding.message
+
+
+@pytest.mark.parametrize(
+    ("head", "code", "words"),
+    [
+        (b"", "empty", "not even a header"),
+        (b"\x1f\x8b\x08", "gzip", "gzip-compressed"),
+        (b"PK\x03\x04", "zip", "an Excel workbook is one too"),
+        (b"\xff\xfei\x00d\x00", "encoding", "UTF-16"),
+        (b"\xef\xbb\xbfid,name\n", "bom", "byte order mark"),
+        (b"x" * HEAD, "too-long", "does not end within"),
+        (b"id,name\r1,a\r", "line-ends", "CR alone"),
+        (b"id,na\xffme\n", "encoding", "not valid utf-8"),
+        (b"id,name,id\n", "header", "names the column 'id' twice"),
+        (b'id,"name\n', "header", "quotes that do not close"),
+        (b"\n", "header", "needs a header line"),
+        (b"1,a,b\n", "header", "needs a header line"),
+        (b"id;name\n", "header", "separated by a semicolon, although the contract says a comma"),
+    ],
+)
+def test_what_is_no_header_is_refused_with_what_to_do(head: bytes, code: str, words: str) -> None:
+    """Each way to be no CSV of the dataset has a code and a sentence that helps to mend it."""
+    found, message = refused(head)
+
+    assert code == found
+    assert words in message
+
+
+def test_an_unusual_delimiter_is_named_as_it_is() -> None:
+    """A delimiter that has no name of its own is shown."""
+    _, message = refused(b"id,name\n", Csv(delimiter="~"))
+
+    assert "although the contract says '~'" in message
+
+
+@pytest.mark.parametrize(
+    ("head", "csv", "line"),
+    [
+        (b"id,name\r\n1,a\r\n", PLAIN, "id,name"),
+        (b"id,name", PLAIN, "id,name"),
+        (b"\xef\xbb\xbfid,name\n", Csv(encoding="utf-8-sig"), "id,name"),
+        ("straße,id\n".encode("latin-1"), Csv(encoding="latin-1"), "straße,id"),
+        (b"1,a\r2\n", Csv(header=False), "1,a\r2"),
+    ],
+)
+def test_the_first_line_is_read_as_the_contract_says(head: bytes, csv: Csv, line: str) -> None:
+    """Line ends of both kinds, none, a mark that was promised, and the promised encoding."""
+    assert line == first_line(head, csv)
+
+
+@pytest.mark.parametrize(
+    ("line", "columns"),
+    [
+        ("id,name,city", Columns(("id", "name", "city"))),
+        ("city,id", Columns(("city", "id"), absent=("name",), reordered=True)),
+        ('id,"na,me",name', Columns(("id", "na,me", "name"), absent=("city",), extra=("na,me",))),
+    ],
+)
+def test_columns_are_bound_by_name(line: str, columns: Columns) -> None:
+    """What is lacking, what is there beside, and whether the order is another."""
+    assert columns == columns_of(line, PLAIN, DECLARED)
