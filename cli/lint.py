@@ -6,13 +6,14 @@ import json
 import sys
 from dataclasses import asdict
 from enum import Enum
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cli.inputs import Source, sources
 from cli.seen import seen
-from contracts.errors import InputError, Problem
+from contracts.errors import ContractError, InputError, Problem
 
 if TYPE_CHECKING:
     from contracts.formats import Examined
@@ -66,19 +67,42 @@ def _judge(files: list[str], *, only_contracts: bool) -> tuple[dict[str, Examine
 
     judged: dict[str, Examined] = {}
     unreadable: list[str] = []
-    for each in _found(files, unreadable):
+    found = _found(files, unreadable)
+    products = _products(found)
+    for each in found:
         try:
             text = each.read()
         except InputError as error:
             unreadable.append(str(error))
             continue
-        if (each.found or only_contracts) and not declares_format(text):
+        if each.name in products:
+            judged[f"{each.name} (ports)"] = _of_ports(text)
+        elif (each.found or only_contracts) and not declares_format(text):
             sys.stderr.write(f"lakegate: {seen(each.name)} is no contract, passed over\n")
         else:
             judged[each.name] = examine(text)
     if not judged and not unreadable and not only_contracts:
         unreadable.append("No contract was found.")
     return judged, unreadable
+
+
+def _products(found: list[Source]) -> set[str]:
+    """The products in folders beside which no contract lies: their ports are judged as the contract they make."""
+    from contracts.formats.discovery import Source as Origin  # noqa: PLC0415 -- as above
+    from contracts.formats.discovery import discover  # noqa: PLC0415 -- as above
+
+    names = {str(PurePath(each.name)): each.name for each in found if each.found}
+    return {names[each.name] for each in discover(names) if each.source is Origin.PORTS}
+
+
+def _of_ports(text: bytes) -> Examined:
+    from contracts.formats import Examined, examine  # noqa: PLC0415 -- as above
+    from contracts.formats.ports import generated  # noqa: PLC0415 -- as above
+
+    try:
+        return examine(generated(text))
+    except ContractError as error:
+        return Examined(error.problems, ())
 
 
 def _found(files: list[str], unreadable: list[str]) -> list[Source]:

@@ -42,6 +42,8 @@ class Document:
 
     root: Node
     lines: tuple[str, ...]
+    text: bytes = b""
+    """The document as it came, byte for byte: what is stored and given back."""
 
     @cached_property
     def places(self) -> Mapping[str, tuple[Place, ...]]:
@@ -105,7 +107,7 @@ def parse(text: bytes) -> Document:
         composer.refuse("empty-document", "The document is empty: write a contract into it.", Mark(1, 1))
     if composer.problems:
         raise ContractError(tuple(sorted(composer.problems, key=lambda problem: problem.line or 0)))
-    return Document(composer.root, tuple(decoded.splitlines()))
+    return Document(composer.root, tuple(decoded.splitlines()), text)
 
 
 def _decoded(text: bytes) -> str:

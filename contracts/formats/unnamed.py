@@ -21,12 +21,26 @@ if TYPE_CHECKING:
 
 ALTERNATIVES = ("allOf", "anyOf", "oneOf")
 CONDITIONS = ("then", "else")
-FREE = ("config", "customProperties", "implementation", "arguments", "settings")
+FREE = (
+    "config",
+    "customProperties",
+    "implementation",
+    "arguments",
+    "specific",
+    "accessConfiguration",
+    "args",
+    "security",
+)
 """Keys below which a document says what it likes."""
 OWN = (DEPRECATION, "config")
 """Keys of the root that Lakegate reads though no schema names them."""
-SPOKEN = (("policies", "name"), ("definitions", "enum"))
-"""Keys that the text of DCS describes and its schema leaves out, each after the key that holds its owner."""
+SPOKEN = {
+    "policies": ("name",),
+    "definitions": ("enum", "$ref"),
+    "models": ("additionalFields",),
+    "quality": ("metric", "arguments", "unit", "id", "name", "dimension"),
+}
+"""Keys that are read though a schema leaves them out, each by the key that holds their owner."""
 OLDER_ROOT = {
     "quality": "write it at the model or at the field.",
     "examples": "write them at the model or at the field.",
@@ -37,15 +51,22 @@ OLDER = ("deprecated", "deprecationMessage")
 
 def note_unnamed(document: Document, schema: str, notes: Notes) -> None:
     """Warn of every key that the schema of that name lets through without naming it, or calls out of date."""
+    refused = {problem.path for problem in notes.errors}
     for place, known in _below(document.top, (load(schema),), _Forms(load(schema))):
         for key, each in place.entries.items():
             if key in known:
                 _note_older(each, known[key], notes)
             elif not place.steps and key in OLDER_ROOT:
                 notes.warning("older-key", each, f"The key {shown(key)} is out of date: {OLDER_ROOT[key]}")
-            elif (place.steps or key not in OWN) and (*place.steps[-2:-1], key) not in SPOKEN:
+            elif not _is_read(place, key) and each.path not in refused:
                 hint = did_you_mean(key, sorted(known))
                 notes.warning("unknown-key-kept", each, f"The key {shown(key)} is kept, and means nothing here.{hint}")
+
+
+def _is_read(place: Place, key: str) -> bool:
+    if not place.steps:
+        return key in OWN
+    return key in SPOKEN.get(str(place.steps[-2:-1][0]) if len(place.steps) > 1 else "", ())
 
 
 def _note_older(place: Place, schemas: Iterable[Schema], notes: Notes) -> None:
@@ -84,7 +105,7 @@ class _Forms:
         known: dict[str, tuple[Schema, ...]] = {}
         for part in parts:
             for key, schema in part.get("properties", {}).items():
-                known[key] = (*known.get(key, ()), schema)
+                known[key] = (*known.get(key, ()), *((schema,) if isinstance(schema, dict) else ()))
         others, items = (
             tuple(part[key] for part in parts if isinstance(part.get(key), dict))
             for key in ("additionalProperties", "items")

@@ -2,7 +2,7 @@ r"""Whether a pattern is matched in time that grows with the text alone, whateve
 
 Engines of `java.util.regex`'s kind try every way to cut a text into the repeats of a pattern. Told here are the shapes that give
 them many ways: a repeat whose body ends in what it may begin with (`(a+)+`, `(\w+\s?)*`), a repeat of alternatives that begin
-alike (`(a|ab)*`), two repeats side by side that share a character (`\d+\d*`), and a pattern over 256 characters.
+alike (`(foo|[a-g]oo)*`), two repeats side by side that share a character (`\d+\d*`), and a pattern over 256 characters.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from contracts.formats import examine
 from contracts.formats.extension import CSV, OTHER, POLICY, Extension
 from contracts.formats.notes import Notes
 from contracts.schemas import load
+from tests.unit.formats.extension_page import PAGE, mended
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,3 +108,10 @@ def test_our_own_examples_meet_the_schema() -> None:
 
     assert examine(text).valid
     assert Draft7Validator(SCHEMA).is_valid(parse(text).plain())
+
+
+def test_the_page_is_what_the_schema_says() -> None:
+    """docs/contracts.md lists every key (`python -m tests.unit.formats.extension_page` writes it)."""
+    page = PAGE.read_text()
+
+    assert mended(page) == page

@@ -105,6 +105,22 @@ def test_a_folder_is_judged_by_its_contracts() -> None:
     assert {problem["file"] for problem in json.loads(text)["errors"]} == {"./bad contract.yaml"}
 
 
+def test_ports_are_judged_where_no_contract_stands_beside_them(folder: Path) -> None:
+    """A product in a folder gives a contract of its own; broken ports are refused at their lines."""
+    (folder / "product").mkdir()
+    product = folder / "product/floe.yaml"
+    product.write_text("metadata: {name: p}\noutput_ports: [{name: t, columns: [{name: a, type: date}]}]\n")
+    good = run("product")
+    product.write_text("metadata: {name: p}\noutput_ports: [{name: t, columns: [{name: a, type: dat}]}]\n")
+    bad = run("--json", "product")
+    (folder / "product/datacontract.yaml").write_bytes(GOOD)
+    beside = run("product")
+
+    assert (good[0], "product/floe.yaml (ports): valid" in good[1]) == (0, True)
+    assert (bad[0], json.loads(bad[1])["errors"][0]["line"]) == (1, 2)
+    assert (beside[0], "ports" in beside[1]) == (0, False)
+
+
 @pytest.mark.parametrize(
     ("text", "declares"),
     [
