@@ -13,7 +13,7 @@ export PIP_ROOT_USER_ACTION := ignore
 # set-up touches nothing outside the clone
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 
-.PHONY: help setup quick test spark lint format nightly bench sample-data lock clean
+.PHONY: help setup quick test spark lint format nightly simulate bench sample-data lock clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -22,13 +22,20 @@ setup: .venv/ready ## Make .venv/ (with .venv/bin/lakegate), .tools/ (jars, Java
 	@$(BIN)/python -m infra.setup.tools
 	@$(BIN)/python -m infra.setup.schemas
 
-quick: .venv/ready lint ## The inner loop: lint, types and all tests without a JVM, under a minute
-	$(BIN)/python -m pytest -q -m "not spark" -n 2
+QUICK := -m "not (spark or tools or service or e2e)" -n 2
 
-test: setup lint ## The whole gate
-	$(BIN)/python -m coverage run -m pytest -q -m "not spark"
+quick: setup lint ## The inner loop: lint, types and all tests without a JVM or other programs, under a minute
+	$(BIN)/python -m pytest -q $(QUICK)
+
+test: tools stack-tools lint ## The whole gate
+	$(BIN)/python -m coverage erase
+	$(BIN)/python -m coverage run -m pytest -q $(QUICK)
+	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report --fail-under=100 --skip-covered
-	$(BIN)/python -m pytest -q -m spark
+	$(BIN)/python -m tests.simulation 20000 --pairs 1 --planted
+	$(BIN)/python -m pytest -q -m "(tools or service) and not spark" -n 2
+	$(BIN)/python -m pytest -q -m "spark and not e2e"
+	$(BIN)/python -m pytest -q -m e2e
 
 spark: setup ## Only the tests that need Spark
 	$(BIN)/python -m pytest -q -m spark
@@ -45,6 +52,10 @@ format: .venv/ready ## Put the code into the one format
 nightly: setup ## The full numbers of every property
 	LAKEGATE_FULL=1 $(BIN)/python -m pytest -q
 
+N ?= 100000
+simulate: setup ## Play N random schedules of crashes, lost events and overtaking workers against the protocol: make simulate N=1000000
+	$(BIN)/python -m tests.simulation $(N)
+
 sample-data: setup ## Write weather and orders files to samples/: clean, in between, dirty
 	$(BIN)/python -m infra.samples samples
 
@@ -54,7 +65,7 @@ bench: setup ## lakegate check against a hand-written Spark program, in turn, as
 lock: ## Resolve the pins of infra/setup/*.in anew
 	$(PYTHON) -m venv .tools/lock
 	.tools/lock/bin/pip install --quiet pip-tools==7.6.2
-	for name in boot dev jdk; do .tools/lock/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
+	for name in boot dev jdk job lambda sam checkov ministack; do .tools/lock/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
 	  --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links -o $(SETUP)/$$name.lock $(SETUP)/$$name.in; done
 
 clean: ## Remove everything that set-up and tests wrote
@@ -92,3 +103,15 @@ template: tools ## Read template.yaml for mistakes: SAM, cfn-lint with its serve
 
 test-docker: package ## The real `sam local`, in containers of an image that is built here (needs a container engine)
 	LAKEGATE_DOCKER=1 $(BIN)/python -m pytest -q tests/sam/test_docker.py
+
+# ---- the stack on this machine -------------------------------------------------------------------------------------------
+.PHONY: stack-tools demo e2e
+
+stack-tools: setup ## Install the embedded AWS and SAM into .tools/
+	@$(BIN)/python -m infra.setup.environments ministack sam
+
+demo: stack-tools ## The whole house on this machine: seven uploads through the real template.yaml, and what becomes of them
+	@$(BIN)/lakegate demo
+
+e2e: stack-tools ## Only the tests of the whole stack on the embedded AWS, with real Spark
+	$(BIN)/python -m pytest -q -m e2e

@@ -58,7 +58,7 @@ def check(
     if as_json:
         terminal.print_json(report.as_document(plan, judgement, result))
     else:
-        report.show(terminal.answers(), plan, judgement, result, show_all=show_all)
+        report.show(terminal.wide(), plan, judgement, result, show_all=show_all)
     codes = {Verdict.REJECTED: Exit.REJECTED, Verdict.UNDECIDED: Exit.UNDECIDED}
     raise typer.Exit(codes.get(judgement.verdict, Exit.ACCEPTED))
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
+from cli.seen import seen
 from contracts.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from contracts.errors import ContractError
     from contracts.model import Contract, Dataset
     from contracts.plan import Plan
 
@@ -22,6 +25,14 @@ def load(path: Path) -> Contract:
     except OSError as error:
         raise InputError(f"the contract {path} cannot be read: {error.strerror}") from error
     return read(text)
+
+
+def tell(error: ContractError) -> None:
+    """Say on standard error why a contract is refused: a line for each problem, as `lakegate lint` has it."""
+    for problem in error.problems:
+        where = f"line {problem.line}: " if problem.line else ""
+        sys.stderr.write(f"lakegate: {where}{problem.code}: {seen(problem.message)} @ {seen(problem.path)}\n")
+    sys.stderr.write("lakegate: the contract is refused; `lakegate lint` shows its lines\n")
 
 
 def plan_of(contract: Contract, dataset: str | None) -> Plan:

@@ -9,6 +9,7 @@ import typer
 
 from cli import local, route
 from cli.check import check
+from cli.contracts import tell
 from cli.demo import demo
 from cli.ledger import log, verify
 from cli.lint import lint
@@ -20,7 +21,7 @@ from cli.seen import seen
 from cli.shelf import contracts, show
 from cli.status import status
 from cli.upload import upload
-from contracts.errors import LakegateError
+from contracts.errors import ContractError, LakegateError
 
 app = typer.Typer(
     name="lakegate",
@@ -55,6 +56,9 @@ def main() -> None:
     """Run the command; what a user can cause ends in one sentence on standard error, never in a traceback."""
     try:
         app()
+    except ContractError as error:
+        tell(error)
+        sys.exit(UNUSABLE)
     except LakegateError as error:
         sys.stderr.write(f"lakegate: {seen(str(error))}\n")
         sys.exit(UNUSABLE)

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import terminal
-from cli.contracts import load, plan_of
+from cli.contracts import load, plan_of, tell
 from cli.seen import seen
+from contracts.errors import ContractError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from contracts.check import Check
     from contracts.plan import Plan
+
+REFUSED = 1
 
 
 def plan(
@@ -28,9 +31,13 @@ def plan(
 
     Example: lakegate plan contracts/examples/orders.odcs.yaml --explain
     """
-    compiled = plan_of(load(file), dataset)
+    try:
+        compiled = plan_of(load(file), dataset)
+    except ContractError as error:
+        tell(error)
+        raise typer.Exit(REFUSED) from None
     if explain and not as_json:
-        terminal.answers().print(_explained(compiled))
+        terminal.wide().print(_explained(compiled))
         terminal.answers().print(f"\n{len(compiled.checks)} checks; plan {compiled.digest}", markup=False)
     else:
         terminal.print_json(compiled.to_json())
@@ -41,7 +48,9 @@ def _explained(compiled: Plan) -> Table:
     from rich.text import Text  # noqa: PLC0415 - likewise
 
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("rule", "field", "wanted", "measured as", "if broken"):
+    for name in ("rule", "field"):
+        table.add_column(name, no_wrap=True)
+    for name in ("wanted", "measured as", "if broken"):
         table.add_column(name, overflow="fold")
     for check in compiled.checks:
         table.add_row(*(Text(seen(cell)) for cell in _in_words(check)))

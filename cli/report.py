@@ -56,7 +56,7 @@ def show(console: Console, plan: Plan, judgement: Judgement, result: Result, *, 
     dataset = seen(f"{plan.dataset}, contract {plan.contract} {plan.contract_version}")
     for outcome in judgement.reasons:
         console.print(f"{outcome.status.value}: ", style=COLOURS[outcome.status], end="")
-        console.print(_reason(outcome), markup=False)
+        console.print(_reason(outcome), markup=False, soft_wrap=True)
     seconds = sum(result.timings.values())
     console.print(f"\n{words}", style=f"bold {colour}", end="")
     console.print(f": {judgement.rows:,} rows of {dataset}, in {seconds:.1f} s", markup=False)
@@ -84,8 +84,10 @@ def _table(outcomes: tuple[Outcome, ...], *, show_all: bool) -> Table:
     from rich.text import Text  # noqa: PLC0415 - likewise
 
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for name, justify in (("rule", "left"), ("field", "left"), ("wanted", "left"), ("measured", "left")):
-        table.add_column(name, justify=justify, overflow="fold")  # type: ignore[arg-type]  # rich's own literal
+    for name in ("rule", "field"):
+        table.add_column(name, no_wrap=True)
+    for name in ("wanted", "measured"):
+        table.add_column(name, overflow="fold")
     table.add_column("failing rows", justify="right")
     table.add_column("status")
     for cells, status in _rows(outcomes, show_all=show_all):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, NoReturn
 
 import yaml
@@ -35,12 +36,25 @@ _UNSEEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd
 _PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Document:
-    """A parsed document."""
+    """A parsed document; two are never compared by value."""
 
     root: Node
     lines: tuple[str, ...]
+    text: bytes = b""
+    """The document as it came, byte for byte: what is stored and given back."""
+
+    @cached_property
+    def places(self) -> Mapping[str, tuple[Place, ...]]:
+        """All places by their last key, in the order of the document; items of a sequence by its key and `[]`."""
+        found: dict[str, list[Place]] = {}
+        _collect(self.top, "", found)
+        return {key: tuple(places) for key, places in found.items()}
+
+    def named(self, *keys: str) -> tuple[Place, ...]:
+        """The places under any of these keys; with `[]` behind it, the items of a sequence that stands there."""
+        return tuple(place for key in keys for place in self.places.get(key, ()))
 
     @property
     def top(self) -> Place:
@@ -72,6 +86,14 @@ class Document:
         return self.root.plain()
 
 
+def _collect(place: Place, name: str, found: dict[str, list[Place]]) -> None:
+    found.setdefault(name, []).append(place)
+    for each in place.items:
+        _collect(each, f"{name}[]", found)
+    for key, each in place.entries.items():
+        _collect(each, key, found)
+
+
 def parse(text: bytes) -> Document:
     """The document in a text; ContractError with everything that keeps it from being one."""
     decoded = _decoded(text)
@@ -85,7 +107,7 @@ def parse(text: bytes) -> Document:
         composer.refuse("empty-document", "The document is empty: write a contract into it.", Mark(1, 1))
     if composer.problems:
         raise ContractError(tuple(sorted(composer.problems, key=lambda problem: problem.line or 0)))
-    return Document(composer.root, tuple(decoded.splitlines()))
+    return Document(composer.root, tuple(decoded.splitlines()), text)
 
 
 def _decoded(text: bytes) -> str:

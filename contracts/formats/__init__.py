@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -49,6 +50,11 @@ class Format:
 
 
 KIND = "DataContract"
+DECLARED = re.compile(
+    rb"""(?:^|[{,])[ \t]*["']?(apiVersion|dataContractSpecification|specVersion)["']?[ \t]*:""", re.MULTILINE
+)
+KINDS = re.compile(rb"""(?:^|[{,])[ \t]*["']?kind["']?[ \t]*:[ \t]*["']?([^"'\r\n#,}]+)""", re.MULTILINE)
+SHARED_KEY = "apiVersion"
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 FORMATS = (
     Format("ODCS", "apiVersion", odcs.VERSIONS, odcs.read),
@@ -73,6 +79,17 @@ def examine(text: bytes, variables: Mapping[str, str] = NO_VARIABLES) -> Examine
         notes.errors.extend(errors)
         notes.warnings.extend(warnings)
     return Examined(_in_order(notes.errors), _in_order(notes.warnings), document.lines, contract)
+
+
+def declares_format(text: bytes) -> bool:
+    """Whether a text has the key of a format, be it otherwise broken: then somebody means it as a contract.
+
+    ODCS shares its key with documents of other kinds, which say so.
+    """
+    found = {match[1].decode() for match in DECLARED.finditer(text)}
+    kinds = [match[1].decode("utf-8", "replace").casefold().replace(" ", "") for match in KINDS.finditer(text)]
+    is_other = bool(kinds) and not any(KIND.casefold() in kind for kind in kinds)
+    return bool(found - {SHARED_KEY}) or (SHARED_KEY in found and not is_other)
 
 
 def read(text: bytes, variables: Mapping[str, str] = NO_VARIABLES) -> Contract:

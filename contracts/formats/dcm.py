@@ -14,6 +14,7 @@ from contracts.formats.about import about
 from contracts.formats.extension import Extension
 from contracts.formats.schemas import breaches
 from contracts.formats.service_levels import key_rules
+from contracts.formats.unnamed import note_unnamed
 from contracts.formats.values import exact, rule_id, texts
 from contracts.model import About, Contract, Dataset, Field, Rule, Severity, Tolerance
 from contracts.types import LogicalType
@@ -54,6 +55,7 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     del variables
     top = document.top
     notes.errors.extend(breaches(document, "dcm-0.1.3"))
+    note_unnamed(document, "dcm-0.1.3", notes)
     strict = breaches(document, "dcm-0.1.3-appendix-b")
     blamed = {problem.path for problem in notes.errors}
     notes.warnings.extend(_as_warning(problem) for problem in strict if problem.path not in blamed)

@@ -116,7 +116,8 @@ def _format(place: Place, logical: LogicalType | None) -> Said:
 def _digits(precision: Place, scale: Place) -> Iterator[tuple[Place, Said]]:
     """So many digits at most, and so many of them after the point (none, where only the precision is said)."""
     after = scale.number if scale.present else Decimal(0)
-    if after is None or not 0 <= after <= MOST_SCALE:
+    is_said = scale.present or precision.present
+    if not is_said or after is None or not 0 <= after <= MOST_SCALE:
         return
     step = Decimal(1).scaleb(-int(after))
     yield scale if scale.present else precision, ("multipleOf", {"value": step})

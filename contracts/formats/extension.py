@@ -6,7 +6,7 @@ for is left out in silence.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from contracts.model import Additional, Csv, Duplicates, Mode, OnReject, Policy
@@ -133,7 +133,7 @@ class Extension:
 
 def _read(place: Place, table: dict[str, tuple[str, Parser]], notes: Notes, apart: str = "") -> dict[str, Any]:
     said: dict[str, Any] = {}
-    if place.present and place.scalar is not None:
+    if place.node is not None and place.node.content is not None and not isinstance(place.node.content, Mapping):
         notes.error("extension-value", place, "Write a mapping of keys here.")
     for key, value in place.entries.items():
         if key in table:

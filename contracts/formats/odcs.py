@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from contracts.errors import Problem
 from contracts.formats.about import DEPRECATION, about
 from contracts.formats.extension import Extension
 from contracts.formats.odcs_properties import Property, is_column, read_property, read_relationship
@@ -43,7 +44,7 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     if version in WITH_VARIABLES:
         document = resolved(document, variables, notes)
     top = document.top
-    notes.errors.extend(breaches(document.without(DEPRECATION), SCHEMAS[version]))
+    notes.errors.extend(_untyped_once(breaches(document.without(DEPRECATION), SCHEMAS[version]), document))
     note_unnamed(document, SCHEMAS[version], notes)
     return Contract(
         id=top["id"].text or "",
@@ -54,6 +55,19 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
         status=top["status"].text,
         about=_about(top, notes),
     )
+
+
+def _untyped_once(problems: list[Problem], document: Document) -> Iterator[Problem]:
+    """Options without a type break the conditions of every type at once: one sentence says so."""
+    told: set[str] = set()
+    for problem in problems:
+        owner, found, _ = problem.path.rpartition(".logicalTypeOptions")
+        if not found or document.at(owner)["logicalType"].present:
+            yield problem
+        elif owner not in told:
+            message = "The key `logicalType` is missing: options mean nothing without it."
+            yield Problem("missing-key", owner, document.line(owner), message)
+            told.add(owner)
 
 
 def _about(top: Place, notes: Notes) -> About:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from contracts.formats.nesting import NESTED_KIND, at_column
 from contracts.formats.odcs_options import DATE_FORMATS, UNMEASURED_DATE, option_rules
 from contracts.formats.quality import Owner, quality_rules
-from contracts.formats.values import exact, examples, rule_id, texts
+from contracts.formats.values import examples, rule_id, texts
 from contracts.model import Field, Origin, Rule
 from contracts.types import LogicalType
 from contracts.words import shown
@@ -38,8 +38,6 @@ PHYSICAL = {
 """What a physical type means where no logical one is given."""
 COLUMN = "column"
 PERSONAL = "pii"
-VECTOR = ("dimensions", "elementType", "distanceMetric", "embeddingModel", "embeddingModelVersion", "normalized")
-"""What ODCS 3.2 says of vectors."""
 LAST = 1 << 30
 UTC = ("UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT")
 
@@ -152,8 +150,7 @@ def _readable(place: Place, logical: LogicalType | None) -> bool:
 def _nested(place: Place, path: str, ordinals: Counter[str], notes: Notes) -> Iterator[Rule]:
     """What is said about inner parts: named at the field they belong to."""
     if place["logicalType"].text in NESTED:
-        said = {key: exact(place[key]) for key in VECTOR if place[key].present}
-        yield Rule(rule_id(ordinals, path, NESTED_KIND), NESTED_KIND, place["logicalType"].origin, (path,), said)
+        yield Rule(rule_id(ordinals, path, NESTED_KIND), NESTED_KIND, place["logicalType"].origin, (path,))
     for inner, each in _inner(place, path):
         for rule in _rules(each, inner, _logical(each), ordinals, notes):
             yield at_column(rule, path, inner)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def resolved(document: Document, values: Mapping[str, str], notes: Notes) -> Document:
     """The document with every variable replaced; one that has no value is noted."""
-    return Document(_resolved(document.top, document.root, values, notes), document.lines)
+    return replace(document, root=_resolved(document.top, document.root, values, notes))
 
 
 def _resolved(place: Place, node: Node, values: Mapping[str, str], notes: Notes) -> Node:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from contracts.linting.walk import below, extensions_of
+from contracts.linting.walk import extensions_of
 from contracts.placeholders import PLACEHOLDERS, VARIABLE
 from contracts.words import did_you_mean, shown
 
@@ -26,21 +26,20 @@ WITH_VARIABLES = "ODCS v3.2"
 
 def not_a_link(_contract: Contract, document: Document) -> Iterator[Finding]:
     """A link can be followed: it says its scheme."""
-    for place in below(document.top):
-        is_link = place.steps[-1:] and (place.steps[-1] in LINK_KEYS or place.steps[-2:-1] == ("links",))
-        if is_link and place.text and not LINK.fullmatch(place.text.strip()):
+    links = (each for place in document.named("links") for each in place.entries.values())
+    for place in (*document.named(*LINK_KEYS), *links):
+        if place.text and not LINK.fullmatch(place.text.strip()):
             yield place.path, f"{shown(place.text)} is no link: write its scheme, e.g. `https://`."
 
 
 def repeated_tag(_contract: Contract, document: Document) -> Iterator[Finding]:
     """A tag is written once in its list."""
-    for place in below(document.top):
-        if place.steps[-1:] == ("tags",):
-            seen: set[str] = set()
-            for each in place.items:
-                if each.text and each.text.casefold() in seen:
-                    yield each.path, f"The tag {shown(each.text)} is there already: remove it."
-                seen.add((each.text or "").casefold())
+    for place in document.named("tags"):
+        seen: set[str] = set()
+        for each in place.items:
+            if each.text and each.text.casefold() in seen:
+                yield each.path, f"The tag {shown(each.text)} is there already: remove it."
+            seen.add((each.text or "").casefold())
 
 
 def repeated_server(contract: Contract, _document: Document) -> Iterator[Finding]:
@@ -96,9 +95,9 @@ def unread_variable(contract: Contract, document: Document) -> Iterator[Finding]
     """Variables stand in documents of a version that knows them: in others they are plain text."""
     if contract.format.startswith(WITH_VARIABLES):
         return
-    for place in below(document.top):
+    for place in (each for key, places in document.places.items() if key != "query" for each in places):
         found = VARIABLE.search(place.text or "")
-        if found and found["name"] not in PLACEHOLDERS and place.steps[-1:] != ("query",):
+        if found and found["name"] not in PLACEHOLDERS:
             yield place.path, f"{shown(found[0])} stays as it is: only ODCS 3.2 replaces variables."
 
 

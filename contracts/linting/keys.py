@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from contracts.linting.walk import below, fields_of, is_odcs, properties_of, rules_of
+from contracts.linting.walk import fields_of, is_odcs, properties_of, rules_of
 from contracts.words import shown
 
 if TYPE_CHECKING:
@@ -71,10 +71,14 @@ def repeated_rule(contract: Contract, _document: Document) -> Iterator[Finding]:
 
 def repeated_id(contract: Contract, document: Document) -> Iterator[Finding]:
     """An id is unique among its neighbours: references by id must find one thing."""
-    for place in below(document.top["schema"]) if is_odcs(contract) else ():
-        if place.steps[-1:] != ("quality",):
-            for each in _repeated([item["id"] for item in place.items]):
-                yield each.path, f"The id {shown(each.written)} is taken by a neighbour: give each its own."
+    ids: dict[str, list[Place]] = {}
+    for place in document.named("id") if is_odcs(contract) else ():
+        around, _, item = place.path.removesuffix(".id").rpartition("[")
+        if item and not around.endswith(".quality"):
+            ids.setdefault(around, []).append(place)
+    for siblings in ids.values():
+        for each in _repeated(siblings):
+            yield each.path, f"The id {shown(each.written)} is taken by a neighbour: give each its own."
 
 
 def repeated_physical_name(_contract: Contract, document: Document) -> Iterator[Finding]:

@@ -2,11 +2,12 @@ r"""Whether a pattern is matched in time that grows with the text alone, whateve
 
 Engines of `java.util.regex`'s kind try every way to cut a text into the repeats of a pattern. Told here are the shapes that give
 them many ways: a repeat whose body ends in what it may begin with (`(a+)+`, `(\w+\s?)*`), a repeat of alternatives that begin
-alike (`(a|ab)*`), two repeats side by side that share a character (`\d+\d*`), and a pattern over 256 characters.
+alike (`(foo|[a-g]oo)*`), two repeats side by side that share a character (`\d+\d*`), and a pattern over 256 characters.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from re import _constants as op  # type: ignore[attr-defined]  # the parser of the standard library, whose tree this reads
 from re import _parser  # type: ignore[attr-defined]  # likewise
 from typing import Any
@@ -27,6 +28,7 @@ _NOTHING = (op.AT, op.ASSERT, op.ASSERT_NOT)
 _ASKING = Rule("", "pattern", Origin("$"))
 
 
+@lru_cache(maxsize=1024)
 def superlinear(pattern: str) -> str | None:
     """Why a pattern of ECMA-262 may take long, as the end of a sentence; None where it does not, or cannot be used at all."""
     if len(pattern) > LONGEST:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contracts.linting.walk import below, is_odcs, with_parts
+from contracts.linting.walk import is_odcs, with_parts
 from contracts.types import LogicalType
 from contracts.words import did_you_mean, shown
 
@@ -36,23 +36,18 @@ def dangling(contract: Contract, document: Document) -> Iterator[Finding]:
 def of_itself(contract: Contract, document: Document) -> Iterator[Finding]:
     """A field does not refer to itself: that holds for every row."""
     known = _named(contract)
-    for rule in (rule for dataset in contract.datasets for rule in dataset.rules if rule.kind == "foreignKey"):
-        own = [
-            field
-            for dataset in contract.datasets
-            for field in dataset.fields
-            if rule in dataset.rules and field.name in rule.fields
-        ]
-        targets = [_target(each, known, document) for each in str(rule.arguments.get("to", "")).split(",")]
-        if own and own == targets:
-            yield rule.origin.path, "The reference leads back to its own field: name the field it should lead to."
+    for dataset in contract.datasets:
+        for rule in (each for each in dataset.rules if each.kind == "foreignKey"):
+            own = [dataset.field(name) for name in rule.fields]
+            if own and own == [_target(each, known, document) for each in str(rule.arguments.get("to", "")).split(",")]:
+                yield rule.origin.path, "The reference leads back to its own field: name the field it should lead to."
 
 
 def unequal(contract: Contract, document: Document) -> Iterator[Finding]:
     """A relationship names as many fields on one side as on the other."""
     if not is_odcs(contract):
         return
-    for place in below(document.top["schema"]):
+    for place in document.named("relationships[]"):
         sources, targets = place["from"].items, place["to"].items
         if sources and targets and len(sources) != len(targets):
             yield place.path, f"{len(sources)} fields cannot refer to {len(targets)}: name as many on both sides."
@@ -85,9 +80,9 @@ def unknown_element(contract: Contract, document: Document) -> Iterator[Finding]
 def not_a_moment(contract: Contract, document: Document) -> Iterator[Finding]:
     """The field that says how old a row is holds moments."""
     known = _named(contract)
-    for place in below(document.top["servicelevels"]):
+    for place in document.named(*TIMESTAMPS):
         field = known.get(place.text or "")
-        if place.steps[-1:] and place.steps[-1] in TIMESTAMPS and field and field.type not in TEMPORAL:
+        if field and field.type not in TEMPORAL:
             yield place.path, f"{shown(place.text)} is a {field.type.value}: name a date or a timestamp."
 
 
@@ -95,19 +90,16 @@ def _elements(document: Document) -> Iterator[tuple[Place, str]]:
     for level in document.top["slaProperties"].items:
         place = level["element"]
         yield from ((place, each.strip()) for each in (place.text or "").split(",") if each.strip())
-    for place in below(document.top["servicelevels"]):
-        if place.steps[-1:] and place.steps[-1] in TIMESTAMPS and place.text:
-            yield place, place.text
+    yield from ((place, place.text) for place in document.named(*TIMESTAMPS) if place.text)
 
 
 def _targets(document: Document) -> Iterator[Place]:
     """Every text that refers to a field."""
-    for place in below(document.top["schema"]):
-        if place.steps[-2:-1] == ("relationships",):
-            yield from (each for each in (place["to"], *place["to"].items) if each.text)
-    for place in (*below(document.top["models"]), *below(document.top["definitions"])):
-        if place.steps[-1:] == ("references",) and place.text:
-            yield place
+    for place in document.named("relationships[]"):
+        yield from (each for each in (place["to"], *place["to"].items) if each.text)
+    yield from (
+        place for place in document.named("references") if place.text and place.steps[0] in {"models", "definitions"}
+    )
 
 
 def _is_here(text: str) -> bool:

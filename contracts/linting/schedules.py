@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from contracts.linting.walk import below
 from contracts.words import shown
 
 if TYPE_CHECKING:
@@ -59,13 +58,12 @@ def impossible(contract: Contract, document: Document) -> Iterator[Finding]:
 
 def _schedules(document: Document) -> Iterator[tuple[Place, str]]:
     """Every cron expression: by its own key, or beside a scheduler of that name."""
-    for place in below(document.top):
-        key = place.steps[-1] if place.steps else ""
-        is_cron = key in {"cron", "scheduleCronExpression"}
-        if key == "schedule":
-            beside = document.at(place.path.rpartition(".")[0])["scheduler"].text
-            is_cron = (beside or "").casefold() == "cron"
-        if is_cron and place.text:
+    for place in document.named("cron", "scheduleCronExpression"):
+        if place.text:
+            yield place, place.text.strip()
+    for place in document.named("schedule"):
+        scheduler = document.at(place.path.rpartition(".")[0])["scheduler"].text or ""
+        if place.text and scheduler.casefold() == "cron":
             yield place, place.text.strip()
 
 

@@ -39,18 +39,9 @@ def pairs(dataset: Dataset) -> Iterator[tuple[Rule, Field]]:
     return ((rule, fields[name]) for rule in dataset.rules for name in rule.fields if name in fields)
 
 
-def below(place: Place) -> Iterator[Place]:
-    """A place and all places below it, in the order of the document."""
-    yield place
-    for each in (*place.items, *place.entries.values()):
-        yield from below(each)
-
-
 def properties_of(document: Document) -> Iterator[list[Place]]:
     """The properties of each ODCS object, nested ones included: those that stand side by side together."""
-    for place in below(document.top["schema"]):
-        if place.steps[-1:] == ("properties",) and place.items:
-            yield place.items
+    return (place.items for place in document.named("properties") if place.steps[:1] == ("schema",) and place.items)
 
 
 def extensions_of(document: Document) -> Iterator[Place]:

@@ -44,6 +44,8 @@ class Wishes:
     """Of the embedded AWS; 0 takes a free one."""
     mode: str = "resident"
     """Of the local EMR Serverless: one warm Spark, or a `submit` per run."""
+    warm: bool = True
+    """Whether Spark is warmed up before anybody uploads."""
     parameters: Mapping[str, str] = field(default_factory=dict)
     """Of the template, beside what the local stack needs."""
 
@@ -111,8 +113,8 @@ class Stack:
         make_bucket(state)
         beside = ThreadPoolExecutor(1)
         try:
-            spark = beside.submit(warm_spark, state) if wishes.mode == "resident" else None
-            tell("deploying template.yaml with SAM, Spark warms up meanwhile")
+            spark = beside.submit(warm_spark, state) if wishes.warm and wishes.mode == "resident" else None
+            tell("deploying template.yaml with SAM")
             outputs = deploy(state, self.folder / "sam.log", wishes.parameters)
             warm_functions(state, outputs)
             if spark is not None:

@@ -26,20 +26,6 @@ if TYPE_CHECKING:
 SHOP = Path(__file__).with_name("shop.odcs.yaml")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """The marker of these tests."""
-    config.addinivalue_line("markers", "e2e: the whole stack on the embedded AWS, with real Spark (make e2e)")
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Every test of this folder is one of the whole stack, and runs where somebody asks for those."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.e2e)
-            if "e2e" not in config.getoption("-m"):
-                item.add_marker(pytest.mark.skip(reason="needs the whole stack: make e2e"))
-
-
 @pytest.fixture(scope="package")
 def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
     """The stack, with one small contract; it is gone when the tests are."""
@@ -48,7 +34,7 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
     os.environ[VARIABLE] = str(path)
     local = Stack(path)
     try:
-        state = local.up(Wishes())
+        state = local.up(Wishes(warm=False))
         with opened(local=True) as there:
             gate = there.working_gate()
             _publish(gate)

@@ -177,6 +177,10 @@ class Deployed:
         document = {"fault": {name.replace("_", "-"): word for name, word in fault.items()}, "times": times}
         self._faults("POST", json.dumps(document | {"match": match}).encode())
 
+    def refuse(self, operation: str, error: str, times: int = 1) -> None:
+        """Ask the local EMR Serverless to refuse the next calls of an operation."""
+        self._faults("POST", json.dumps({"operation": operation, "error": error, "times": times}).encode())
+
     def forget_orders(self) -> None:
         """No faults any more."""
         self._faults("DELETE")

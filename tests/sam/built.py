@@ -16,6 +16,7 @@ from infra.setup.environments import program
 
 ROOT = Path(__file__).parents[2]
 QUIET = {"SAM_CLI_TELEMETRY": "0", "PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "AWS_DEFAULT_REGION": "eu-west-1"}
+HERE = "eu-west-1:123456789012"
 PSEUDO = {
     "AWS::AccountId": "123456789012",
     "AWS::Region": "eu-west-1",
@@ -23,7 +24,6 @@ PSEUDO = {
     "AWS::StackName": "lakegate",
 }
 ABSENT = {"Ref": "AWS::NoValue"}
-HERE = "eu-west-1:123456789012"
 ARNS = {
     "AWS::DynamoDB::Table": f"arn:aws:dynamodb:{HERE}:table/",
     "AWS::EMRServerless::Application": f"arn:aws:emr-serverless:{HERE}:/applications/",

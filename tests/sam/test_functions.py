@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from contracts.codec import canonical
-from contracts.plan import Plan
+from contracts.plan import Plan, PlanField
 from contracts.result import Result
 from contracts.routes import Route
+from contracts.types import LogicalType
 from functions.adapters.dynamodb import Table
 from functions.adapters.registry import DynamoRegistry
 from functions.ports import Publication
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from tests.sam.conftest import World
 
-PLAN = Plan("orders", "1.0.0", "lines", (), ())
+PLAN = Plan("orders", "1.0.0", "lines", (PlanField("a", "c0", LogicalType.INTEGER),), ())
 TAKEN = {"batchItemFailures": []}
 KEY = "in/orders/a.csv"
 

@@ -42,7 +42,7 @@ def main() -> int:
     """Serve; 2 and one sentence where that cannot be."""
     forget_callers_aws()
     try:
-        serve(_arguments().parse_args())
+        serve(arguments().parse_args())
     except SetUpError as error:
         print(f"emr: {error}", file=sys.stderr)
         return UNUSABLE
@@ -79,7 +79,8 @@ def forget_callers_aws() -> None:
     os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
 
 
-def _arguments() -> argparse.ArgumentParser:
+def arguments() -> argparse.ArgumentParser:
+    """What the command takes."""
     parser = argparse.ArgumentParser(prog="python -m infra.local.emr", description=__doc__)
     parser.add_argument("--port", type=int, default=0, help="of 127.0.0.1; 0 (the default) takes a free one")
     parser.add_argument("--aws-endpoint", required=True, metavar="URL", help="of S3 and EventBridge")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from infra.local.emr.stop import StoppedError
 from infra.local.places import ROOT
+from infra.setup.pins import pinned_jars
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +35,12 @@ class Job:
     parameters: Parameters
     py_files: tuple[Path, ...] = ()
     jars: tuple[Path, ...] = ()
+
+
+def added_jars(job: Job) -> tuple[str, ...]:
+    """The job's jars but for those that every local Spark has, whatever they are called: `Files` keeps each by its digest."""
+    pinned = {jar.sha256 for jar in pinned_jars()}
+    return tuple(str(path) for path in job.jars if path.parent.name not in pinned)
 
 
 class Executor(Protocol):

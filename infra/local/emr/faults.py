@@ -63,11 +63,11 @@ class Fault:
 
 def read_fault(words: Mapping[str, Any]) -> Fault:
     """A fault from its words: `{"end": "fail-after", "events": "drop", "states": "SUCCESS FAILED"}`; Invalid if unknown."""
-    unknown = words.keys() - _READERS.keys()
+    unknown = words.keys() - WORDS.keys()
     if unknown:
-        raise Invalid(f"unknown faults: {', '.join(sorted(unknown))}; known: {', '.join(_READERS)}")
+        raise Invalid(f"unknown faults: {', '.join(sorted(unknown))}; known: {', '.join(WORDS)}")
     try:
-        read: dict[str, Any] = {name.replace("-", "_"): _READERS[name](str(word)) for name, word in words.items()}
+        read: dict[str, Any] = {name.replace("-", "_"): WORDS[name](str(word)) for name, word in words.items()}
         return Fault(**read)
     except ValueError as error:
         raise Invalid(f"{error} (in a fault)") from None
@@ -83,7 +83,7 @@ def _states(words: str) -> frozenset[RunState]:
     return frozenset(RunState(word) for word in words.split())
 
 
-_READERS: Final[Mapping[str, Callable[[str], object]]] = {
+WORDS: Final[Mapping[str, Callable[[str], object]]] = {
     "end": End,
     "events": Delivery,
     "states": _states,

@@ -15,8 +15,6 @@ from __future__ import annotations
 import sys
 import threading
 import traceback
-from collections import deque
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -27,11 +25,11 @@ from infra.local.emr.files import LOGS, UnreachableError
 from infra.local.emr.names import now
 from infra.local.emr.parameters import read_parameters
 from infra.local.emr.runs import DETAILS, Attempt
+from infra.local.emr.seats import Seats
 from infra.local.emr.states import ENDS, RunState
 from infra.local.emr.stop import StoppedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from infra.local.emr.applications import Application
@@ -66,8 +64,7 @@ class Life:
         self._minute = minute
         self._queue: dict[str, list[Run]] = {}
         self._active: dict[str, tuple[Run, threading.Thread]] = {}
-        self._line: deque[Run] = deque()
-        self._seated = 0
+        self._seats = Seats(self.changed, executor.seats)
 
     def submit(self, run: Run) -> None:
         """Take a new run: it starts at once, or is QUEUED until its application has room."""
@@ -156,7 +153,7 @@ class Life:
         run.stop.wait(run.fault.start_seconds)
         if run.fault.end in {End.FAIL_BEFORE, End.HANG}:
             return self._unplayed(run)
-        with self._seat(run):
+        with self._seats.one(run.stop):
             self._running(run)
             ended = self._played(run, job)
         if run.fault.end is End.HANG_AFTER:
@@ -194,29 +191,6 @@ class Life:
             tuple(map(self._files.fetch, parameters.jars)),
         )
 
-    @contextmanager
-    def _seat(self, run: Run) -> Iterator[None]:
-        """Wait, in order of arrival, for one of the executor's seats."""
-        with self.changed:
-            self._line.append(run)
-            try:
-                self.changed.wait_for(lambda: run.stop.said or self._next(run))
-                if run.stop.said:
-                    raise StoppedError(run.stop.reason)
-                self._seated += 1
-            finally:
-                self._line.remove(run)
-                self.changed.notify_all()
-        try:
-            yield
-        finally:
-            with self.changed:
-                self._seated -= 1
-                self.changed.notify_all()
-
-    def _next(self, run: Run) -> bool:
-        return self._line[0] is run and self._seated < self._executor.seats
-
     def _running(self, run: Run) -> None:
         self._begin(run, RunState.RUNNING)
         if run.latest.number == 1:
@@ -231,6 +205,7 @@ class Life:
         timer = threading.Timer(minutes * self._minute, over)
         timer.daemon = True
         timer.start()
+        run.limits.append(timer)
 
     def _begin(self, run: Run, state: RunState) -> None:
         """Step on, unless the run must end."""
@@ -240,6 +215,8 @@ class Life:
             self._move(run, state)
 
     def _finish(self, run: Run, ended: Ended) -> None:
+        for timer in run.limits:
+            timer.cancel()
         self._move(run, ended.state, ended.details)
 
     def _move(self, run: Run, state: RunState, details: str = "-") -> None:

@@ -14,7 +14,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from infra.local.emr.executor import kill_group
+from infra.local.emr.executor import added_jars, kill_group
 from infra.local.emr.stop import StoppedError
 from infra.local.jars import jars
 from infra.local.java import java_home
@@ -48,9 +48,7 @@ class Needs:
         code = _newest()
         if job is None:
             return cls({}, (), (), code)
-        known = {path.name for path in jars()}
-        added = tuple(str(path) for path in job.jars if path.name not in known)
-        return cls(dict(job.parameters.fixed), added, job.py_files, code)
+        return cls(dict(job.parameters.fixed), added_jars(job), job.py_files, code)
 
 
 def _newest() -> int:
@@ -75,8 +73,8 @@ class Driver:
                 stderr=log,
                 start_new_session=True,
             )
-        self._line = ours.makefile("rw", encoding="utf-8")
-        ours.close()
+        self._line = ours
+        self._heard = ours.makefile("r", encoding="utf-8")
         self._awaited = threading.Thread(target=self._await_ready, daemon=True)
         self._awaited.start()
 
@@ -96,8 +94,7 @@ class Driver:
             "folder": str(job.folder),
         }
         try:
-            self._line.write(json.dumps(told) + "\n")
-            self._line.flush()
+            self._line.sendall(json.dumps(told).encode() + b"\n")
         except OSError:
             return None
         answer = self._answer()
@@ -112,6 +109,7 @@ class Driver:
         code = self._process.wait()
         self.kill()
         self._awaited.join()
+        self._heard.close()
         self._line.close()
         return code
 
@@ -121,7 +119,7 @@ class Driver:
 
     def _answer(self) -> dict[str, Any] | None:
         try:
-            said = self._line.readline()
+            said = self._heard.readline()
         except OSError:
             return None
         answer: dict[str, Any] | None = json.loads(said) if said.endswith("\n") else None

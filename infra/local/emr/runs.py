@@ -11,6 +11,7 @@ from infra.local.emr.stop import Stop
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from threading import Timer
 
     from infra.local.emr.applications import Application
 
@@ -66,6 +67,8 @@ class Run:
     queued_at: datetime | None = None
     left_queue_at: datetime | None = None
     stop: Stop = field(default_factory=Stop)
+    limits: list[Timer] = field(default_factory=list)
+    """What ends the run when its time is over; of no use once it has ended."""
 
     def __post_init__(self) -> None:
         self.attempts.append(Attempt(1, self.created_at, self.created_at))

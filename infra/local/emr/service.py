@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import base64
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from infra.local.emr import events
 from infra.local.emr.applications import Application
 from infra.local.emr.errors import Absent, Conflict, Invalid, Unsupported
+from infra.local.emr.listing import Members, page, wanted
 from infra.local.emr.names import Home, new_id, now
 from infra.local.emr.parameters import read_parameters
 from infra.local.emr.runs import Run
-from infra.local.emr.states import ENDS, ApplicationState, RunState
+from infra.local.emr.states import ENDS, ApplicationState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from infra.local.emr.faults import Orders
     from infra.local.emr.life import Life
 
-Members = dict[str, Any]
-Item = TypeVar("Item")
-
-PAGE: Final = 50
 LEAST_MINUTES: Final = 5
 MOST_ATTEMPTS: Final = 10
 _IDLE: Final = frozenset({ApplicationState.CREATED, ApplicationState.STOPPED})
@@ -78,7 +74,7 @@ class Service:
         """ListApplications, newest first."""
         wanted = set(request.get("states", ApplicationState))
         found = [each for each in reversed(self._applications.values()) if each.state in wanted]
-        return _page("applications", [each.summary() for each in found], request)
+        return page("applications", [each.summary() for each in found], request)
 
     def update_application(self, request: Members) -> Members:
         """UpdateApplication: of one that is not started."""
@@ -137,14 +133,14 @@ class Service:
         found = [
             run.summary()
             for run in reversed(self._runs.values())
-            if run.application is application and _wanted(run, request)
+            if run.application is application and wanted(run, request)
         ]
-        return _page("jobRuns", found, request)
+        return page("jobRuns", found, request)
 
     def list_job_run_attempts(self, request: Members) -> Members:
         """ListJobRunAttempts, first one first."""
         run = self._run(request)
-        return _page("jobRunAttempts", [run.attempt_summary(each) for each in run.attempts], request)
+        return page("jobRunAttempts", [run.attempt_summary(each) for each in run.attempts], request)
 
     def cancel_job_run(self, request: Members) -> Members:
         """CancelJobRun; refused for a run that has ended."""
@@ -262,26 +258,3 @@ def _refuse_unfit(request: Members) -> None:
     if request.get("retryPolicy", {}).get("maxAttempts", 1) > MOST_ATTEMPTS:
         raise Invalid(f"Value at 'retryPolicy.maxAttempts': at most {MOST_ATTEMPTS}")
     read_parameters(request["jobDriver"]["sparkSubmit"].get("sparkSubmitParameters", ""))
-
-
-def _wanted(run: Run, request: Members) -> bool:
-    return (
-        run.state in request.get("states", RunState)
-        and request.get("createdAtAfter", run.created_at) <= run.created_at
-        and run.created_at <= request.get("createdAtBefore", run.created_at)
-        and request.get("mode", "BATCH") == "BATCH"
-    )
-
-
-def _page(name: str, items: Sequence[Item], request: Members) -> Members:
-    start = _place(request["nextToken"]) if "nextToken" in request else 0
-    end = start + request.get("maxResults", PAGE)
-    following = {"nextToken": base64.urlsafe_b64encode(str(end).encode()).decode()} if end < len(items) else {}
-    return {name: list(items[start:end]), **following}
-
-
-def _place(token: str) -> int:
-    try:
-        return int(base64.urlsafe_b64decode(token))
-    except ValueError:
-        raise Invalid("Value at 'nextToken' is none that was given out") from None

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from infra.local.emr.executor import Processes
+from infra.local.emr.executor import Processes, added_jars
 from infra.local.emr.spark_env import submit_arguments
 from infra.local.jars import jars
 from infra.local.java import java_home
@@ -38,7 +38,7 @@ class Submitted(Processes):
             "folder": str(job.folder / "spark"),
             "memory": self._memory,
             "settings": {**job.parameters.fixed, **job.parameters.live},
-            "jars": [str(path) for path in job.jars if path.name not in {each.name for each in jars()}],
+            "jars": added_jars(job),
             "program": [*job.parameters.options, *_files(job), str(job.entry), *job.arguments],
         }
         return [sys.executable, "-m", "infra.local.emr.submit", json.dumps(told)]

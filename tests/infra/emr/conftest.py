@@ -79,9 +79,9 @@ class Aws:
     def events(self, **detail: str) -> list[dict[str, Any]]:
         """All events so far whose detail has these members, in the order in which they came."""
         while got := self.sqs.receive_message(QueueUrl=self.queue, MaxNumberOfMessages=10).get("Messages", []):
-            for message in got:
-                self.seen.append(json.loads(message["Body"]))
-                self.sqs.delete_message(QueueUrl=self.queue, ReceiptHandle=message["ReceiptHandle"])
+            self.seen += [json.loads(message["Body"]) for message in got]
+            read = [{"Id": each["MessageId"], "ReceiptHandle": each["ReceiptHandle"]} for each in got]
+            self.sqs.delete_message_batch(QueueUrl=self.queue, Entries=read)
         return [each for each in self.seen if detail.items() <= each["detail"].items()]
 
 
@@ -162,7 +162,7 @@ class Emr:
 
 @contextmanager
 def service(aws: Aws, folder: Path, *options: str, **environment: str) -> Iterator[Emr]:
-    """The service as a process; when it is told to end, it does so well."""
+    """The service as a process; unless a test killed it, it ends well when it is told to, with nothing to complain of."""
     command = [sys.executable, "-m", "infra.local.emr", "--aws-endpoint", aws.endpoint, "--state-dir", str(folder)]
     with (folder / "service.log").open("w") as log:
         process = subprocess.Popen(  # noqa: S603 - our own service
@@ -182,9 +182,10 @@ def service(aws: Aws, folder: Path, *options: str, **environment: str) -> Iterat
             yield Emr(aws, process, endpoint, emr, made["applicationId"])
             emr.close()
         finally:
+            killed = process.poll()
             process.terminate()
             code = process.wait(PATIENCE_SECONDS)
-    assert (code, (folder / "service.log").read_text()) == (0, "")
+    assert (killed or 0, "") == (code, (folder / "service.log").read_text())
 
 
 @pytest.fixture(scope="session")

@@ -37,3 +37,15 @@ for name in sorted(os.environ):
     if name[:4] in ("AWS_", "OWN_"):
         print(name, os.environ[name])
 """
+
+ANSWERING = """
+import os, sys, urllib.request
+place = f"{os.environ['AWS_ENDPOINT_URL']}/lake/{sys.argv[1]}"
+kind = {"Content-Type": "text/plain"}
+urllib.request.urlopen(urllib.request.Request(place, b"answered", kind, method="PUT")).close()
+"""
+
+ENDLESS = """
+import threading
+threading.Event().wait()
+"""

@@ -7,21 +7,24 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.infra.emr.conftest import BUCKET, order, until
+from tests.infra.emr.conftest import order, until
+from tests.infra.emr.programs import ANSWERING, NOTHING
 
 if TYPE_CHECKING:
     from tests.infra.emr.conftest import Aws, Emr
 
 pytestmark = pytest.mark.usefixtures("no_orders")
-ANSWERING = f"""import sys, boto3
-boto3.client("s3").put_object(Bucket="{BUCKET}", Key=sys.argv[1], Body=b"answered")
-"""
 ALL_IS_WELL = ["SUBMITTED", "PENDING", "SCHEDULED", "RUNNING", "SUCCESS"]
 
 
 def started(aws: Aws, emr: Emr, result: str, **request: Any) -> str:
     """A run of a program that writes a result."""
     return emr.start(aws.program(ANSWERING, "answering.py"), f"results/{result}", **request)
+
+
+def plain(aws: Aws, emr: Emr, **request: Any) -> str:
+    """A run of a program that does nothing."""
+    return emr.start(aws.program(NOTHING, "nothing.py"), **request)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +45,8 @@ def test_a_run_fails_before_or_after_its_result(aws: Aws, emr: Emr, end: str, st
 @pytest.mark.parametrize(("end", "result"), [("hang", None), ("hang-after", b"answered")])
 def test_a_run_hangs_until_its_time_is_over(aws: Aws, emr: Emr, end: str, result: bytes | None) -> None:
     """RUNNING, with or without a result, until the time limit; meanwhile other runs pass it."""
-    run = started(aws, emr, end, tags={"fault:end": end}, executionTimeoutMinutes=30)
+    minutes = 30 if result else 5
+    run = started(aws, emr, end, tags={"fault:end": end}, executionTimeoutMinutes=minutes)
     emr.reaches(run, "RUNNING")
 
     assert emr.ended(started(aws, emr, f"beside-{end}"))["state"] == "SUCCESS"
@@ -84,9 +88,9 @@ def test_a_slow_start_keeps_a_run_scheduled(aws: Aws, emr: Emr) -> None:
 )
 def test_events_are_bent_as_asked(aws: Aws, emr: Emr, words: dict[str, str], expected: list[str]) -> None:
     """Dropped, doubled and reordered events: for all states, or for those that are named."""
-    run = started(aws, emr, "bent", tags={f"fault:{name}": value for name, value in words.items()})
+    run = plain(aws, emr, tags={f"fault:{name}": value for name, value in words.items()})
     emr.told(run)
-    emr.told(started(aws, emr, "after"))
+    emr.told(plain(aws, emr))
 
     assert expected == [each["detail"]["state"] for each in emr.state_events(run)]
     assert emr.state(run) == "SUCCESS"
@@ -95,7 +99,7 @@ def test_events_are_bent_as_asked(aws: Aws, emr: Emr, words: dict[str, str], exp
 def test_a_delayed_event_comes_after_those_of_later_states(aws: Aws, emr: Emr) -> None:
     """`delay-seconds` hold an event back while the run goes on and tells of it."""
     tags = {"fault:events": "delay", "fault:delay-seconds": "1", "fault:states": "PENDING", "fault:end": "hang"}
-    run = started(aws, emr, "delayed", tags=tags)
+    run = plain(aws, emr, tags=tags)
 
     def told() -> list[str] | None:
         found = [each["detail"]["state"] for each in emr.state_events(run)]
@@ -107,9 +111,9 @@ def test_a_delayed_event_comes_after_those_of_later_states(aws: Aws, emr: Emr) -
 
 def test_a_lost_end_is_never_told(aws: Aws, emr: Emr) -> None:
     """With all events dropped only GetJobRun knows: events of a later run arrive, of this one none does."""
-    run = started(aws, emr, "silent", tags={"fault:events": "drop"})
+    run = plain(aws, emr, tags={"fault:events": "drop"})
     emr.ended(run)
-    emr.told(started(aws, emr, "after"))
+    emr.told(plain(aws, emr))
 
     assert (emr.state(run), emr.state_events(run)) == ("SUCCESS", [])
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 OUTPUTS = (
     "LandingBucket LakeBucket RegistryTable WorkloadsTable LedgerTable ApplicationId EventBusName IntakeFunction "
-    "CompletionFunction SweepFunction NotifyFunction DeadLetterQueueUrl AlarmTopic"
+    "CompletionFunction SweepFunction NotifyFunction DeadLetterQueueUrl AlarmTopic ProducerPolicy StewardPolicy EnginePolicy"
 )
 FUNCTIONS = ("IntakeFunction", "CompletionFunction", "SweepFunction", "NotifyFunction")
 ENVIRONMENT_LIMIT = 4096
@@ -178,12 +178,15 @@ def test_one_sweep_at_a_time(built: Path) -> None:
     assert "ReservedConcurrentExecutions" not in sparing
 
 
-def test_the_job_is_told_what_its_session_sets(stack: Stack) -> None:
-    """spark-submit's parameters and spark_jobs/session.py say the same."""
+def test_the_job_is_told_what_must_be_known_before_its_session(stack: Stack) -> None:
+    """Python is the archive's, and no setting of spark_jobs/session.py is said twice: two places would drift apart."""
     told = stack.function("IntakeFunction")["Environment"]["Variables"]["LAKEGATE_JOB_PARAMETERS"]
     settings = dict(each.split("=", 1) for each in re.findall(r"--conf (\S+)", told))
+    pythons = {value for name, value in settings.items() if name.endswith("PYTHON")}
 
-    assert {name: settings[name] for name in SETTINGS} == SETTINGS
+    assert pythons == {"./environment/bin/python"}
+    assert settings["spark.archives"].endswith("/environment.tar.gz#environment")
+    assert not set(SETTINGS) & set(settings)
 
 
 def test_sam_makes_no_resource_that_exists_already(stack: Stack) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from copy import deepcopy
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -105,7 +106,7 @@ def test_no_document_ends_in_a_traceback(name: str, data: st.DataObject) -> None
     for _ in range(data.draw(st.integers(1, 3))):
         holder, key = data.draw(st.sampled_from(places(plain) or [({"a": 0}, "a")]))
         if data.draw(st.booleans()):
-            holder[key] = data.draw(ODD)
+            holder[key] = deepcopy(data.draw(ODD))
         else:
             del holder[key]
     text = json.dumps(plain, default=json_of).encode()

@@ -1,0 +1,83 @@
+"""Problems of contracts in the forms that machines read: SARIF for code scanning, annotations for pull requests on GitHub."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from contracts.linting.codes import CODES
+from contracts.linting.finding import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from contracts.errors import Problem
+    from contracts.formats import Examined
+
+SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+STANDARD_INPUT = "-"
+LEVELS = {Level.ERROR: "error", Level.WARNING: "warning"}
+GITHUB_MESSAGE = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+GITHUB_PROPERTY = {**GITHUB_MESSAGE, ":": "%3A", ",": "%2C"}
+
+
+def problems_of(judged: Mapping[str, Examined]) -> Iterator[tuple[str, Level, Problem]]:
+    """Every problem with its document and its level, in order of documents and lines."""
+    for name, examined in judged.items():
+        found = [(Level.ERROR, each) for each in examined.errors] + [
+            (Level.WARNING, each) for each in examined.warnings
+        ]
+        yield from (
+            (name, level, each) for level, each in sorted(found, key=lambda one: (one[1].line or 0, one[1].path))
+        )
+
+
+def sarif(judged: Mapping[str, Examined], version: str) -> dict[str, Any]:
+    """One run of SARIF 2.1.0; rules are the codes that were found."""
+    found = list(problems_of(judged))
+    codes = sorted({problem.code for _, _, problem in found})
+    driver = {"name": "lakegate", "version": version, "rules": [_rule(code) for code in codes]}
+    results = [_result(name, level, problem, codes) for name, level, problem in found]
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def github(judged: Mapping[str, Examined]) -> Iterator[str]:
+    """One workflow command for each problem: it shows up at its line of the pull request."""
+    for name, level, problem in problems_of(judged):
+        properties = {"file": name, "line": str(problem.line or 1), "title": f"lakegate {problem.code}"}
+        written = ",".join(f"{key}={_escaped(value, GITHUB_PROPERTY)}" for key, value in properties.items())
+        yield f"::{LEVELS[level]} {written}::{_escaped(f'{problem.message} @ {problem.path}', GITHUB_MESSAGE)}"
+
+
+def _rule(code: str) -> dict[str, Any]:
+    return {
+        "id": code,
+        "shortDescription": {"text": CODES[code].words},
+        "defaultConfiguration": {"level": LEVELS[CODES[code].level]},
+        "properties": {"family": CODES[code].family},
+    }
+
+
+def _result(name: str, level: Level, problem: Problem, codes: list[str]) -> dict[str, Any]:
+    physical = {"artifactLocation": {"uri": _uri(name)}, "region": {"startLine": problem.line or 1}}
+    return {
+        "ruleId": problem.code,
+        "ruleIndex": codes.index(problem.code),
+        "level": LEVELS[level],
+        "message": {"text": problem.message},
+        "locations": [{"physicalLocation": physical, "logicalLocations": [{"fullyQualifiedName": problem.path}]}],
+        "partialFingerprints": {"codeAndPath/v1": f"{problem.code}@{problem.path}"},
+    }
+
+
+def _uri(name: str) -> str:
+    if name == STANDARD_INPUT:
+        return "stdin"
+    path = Path(name)
+    return path.as_uri() if path.is_absolute() else quote(path.as_posix().encode("utf-8", "replace"))
+
+
+def _escaped(text: str, escapes: Mapping[str, str]) -> str:
+    return "".join(escapes.get(char, char) for char in text.encode("utf-8", "replace").decode())

@@ -1,0 +1,23 @@
+"""What the tests of a folder need, as a marker: `make quick` passes over all of these, `make test` runs them all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+NEEDS = {
+    HERE / "e2e": pytest.mark.e2e,
+    HERE / "infra/emr": pytest.mark.service,
+    HERE / "infra/packaging": pytest.mark.tools,
+    HERE / "sam": pytest.mark.tools,
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each test by the folders it lies in."""
+    for item in items:
+        for folder in item.path.parents:
+            if folder in NEEDS:
+                item.add_marker(NEEDS[folder])

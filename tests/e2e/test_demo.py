@@ -1,0 +1,47 @@
+"""The demo, on the stack of these tests: what a stranger sees first."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from infra.local.places import ROOT
+from infra.samples.demo import UPLOADS
+
+if TYPE_CHECKING:
+    from tests.e2e.deployed import Deployed
+
+
+def lakegate(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "cli.main", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)  # noqa: S603 - our own command
+
+
+def test_the_demo_ends_as_it_should_twice_in_a_row(stack: Deployed) -> None:
+    """Seven uploads, each with the verdict it deserves; a second demo on the same stack is no surprise, either."""
+    for _ in range(2):
+        ended = lakegate("demo", "--rows", "500")
+
+        assert (ended.returncode, ended.stderr if ended.returncode else "") == (0, "")
+        assert all(upload.key in ended.stdout for upload in UPLOADS)
+    assert stack.state.endpoint
+
+
+def test_status_and_reasons_tell_what_the_demo_did(stack: Deployed) -> None:
+    """What the demo leaves behind can be looked at with the commands it names."""
+    listed = json.loads(lakegate("status", "--local", "--json", "--limit", "50").stdout)["deliveries"]
+    found = Counter(
+        (each["key"], each["verdict"]) for each in listed if each["key"].startswith(("weather/", "orders/"))
+    )
+
+    assert {key: 2 * count for key, count in Counter((each.key, each.verdict) for each in UPLOADS).items()} == found
+
+    dirty = next(each for each in listed if each["key"] == "weather/dirty.csv")
+    told = lakegate("reasons", dirty["workload"], "--local")
+
+    assert told.returncode == 0
+    assert "wind_direct_grad" in told.stdout
+    assert stack.state.endpoint

@@ -1,0 +1,108 @@
+"""Events are hints: lost, doubled, late or out of order, every delivery comes to the same end, once."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contracts.workflow import State
+from functions.adapters.clients import client
+from tests.e2e.deployed import until
+
+if TYPE_CHECKING:
+    from tests.e2e.deployed import Deployed, Landed
+
+
+def ended(stack: Deployed, landed: Landed) -> tuple[State, int, int, int]:
+    """State, attempts, objects at rest and blocks of a delivery."""
+    row = stack.rested(landed)
+    return row.state, row.attempt, len(stack.at_rest(row)), stack.blocks(row)
+
+
+ONCE = (State.PUBLISHED, 1, 1, 1)
+
+
+def s3_event(stack: Deployed, landed: Landed) -> str:
+    """The event of a version, as EventBridge hands it to the queue."""
+    detail = {
+        "version": "0",
+        "bucket": {"name": stack.gate.places.landing},
+        "object": {"key": landed.key, "version-id": landed.version},
+    }
+    return json.dumps({"version": "0", "source": "aws.s3", "detail-type": "Object Created", "detail": detail})
+
+
+def test_a_version_whose_event_was_lost_is_found_by_the_sweep(stack: Deployed) -> None:
+    """Nobody was told: the deployed sweep lists the landing bucket and takes the version in."""
+    landed = stack.upload_unseen(stack.fresh())
+
+    assert stack.row(landed) is None
+    assert stack.sweep()["looked_at"] >= 1
+    assert ended(stack, landed) == ONCE
+
+
+def test_an_event_said_many_times_starts_one_job(stack: Deployed) -> None:
+    """S3 events come at least once: ten of one version, at once, are one workload, one run, one block."""
+    landed = stack.upload_unseen(stack.fresh())
+    queue = stack.resources["LandedQueue"]
+    entries = [{"Id": str(number), "MessageBody": s3_event(stack, landed)} for number in range(10)]
+    client("sqs").send_message_batch(QueueUrl=queue, Entries=entries)
+
+    assert ended(stack, landed) == ONCE
+    assert len(stack.runs(landed)) == 1
+
+
+def test_an_event_long_after_the_end_changes_nothing(stack: Deployed) -> None:
+    """The duplicate of an event that was answered long ago finds its claim."""
+    landed = stack.upload(stack.fresh())
+    before, others = stack.rested(landed), waiting(stack, "LandedQueue")
+    client("sqs").send_message(QueueUrl=stack.resources["LandedQueue"], MessageBody=s3_event(stack, landed))
+    until("the message is answered", lambda: waiting(stack, "LandedQueue") == others)
+
+    assert before == stack.row(landed)
+    assert ended(stack, landed) == ONCE
+
+
+@pytest.mark.parametrize("events", ["duplicate", "reorder"])
+def test_events_of_a_run_in_any_number_and_order_are_one_end(stack: Deployed, events: str) -> None:
+    """EMR Serverless says things twice and out of order: the result is read, not the event."""
+    stack.order(times=1, events=events)
+
+    assert ended(stack, stack.upload(stack.fresh())) == ONCE
+
+
+def test_a_run_whose_end_nobody_told_of_is_found_by_the_sweep(stack: Deployed) -> None:
+    """EMR Serverless events are best effort: a poll finds the result."""
+    stack.order(times=1, events="drop")
+    landed = stack.upload(stack.fresh())
+    until("the run ends", lambda: [each["state"] for each in stack.runs(landed)] == ["SUCCESS"])
+
+    assert stack.row(landed) is not None
+    stack.sweep_later(6)
+    assert ended(stack, landed) == ONCE
+
+
+def test_two_versions_of_one_key_are_two_deliveries(stack: Deployed) -> None:
+    """A key that is written again while its first version is judged: both are judged, each by its own bytes."""
+    first = stack.upload(stack.fresh())
+    second = stack.upload(stack.fresh(), first.key)
+    bodies = {stack.body(stack.at_rest(stack.rested(each))[0]) for each in (first, second)}
+
+    assert {first.body, second.body} == bodies
+
+
+def test_a_message_that_nobody_understands_keeps_nobody_waiting(stack: Deployed) -> None:
+    """A message that is no event keeps no other from being taken in."""
+    queue = stack.resources["LandedQueue"]
+    client("sqs").send_message(QueueUrl=queue, MessageBody="no event at all")
+
+    assert ended(stack, stack.upload(stack.fresh())) == ONCE
+
+
+def waiting(stack: Deployed, queue: str) -> int:
+    """Messages of a queue that nobody holds, and those that somebody does."""
+    names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+    found = client("sqs").get_queue_attributes(QueueUrl=stack.resources[queue], AttributeNames=names)["Attributes"]
+    return sum(map(int, found.values()))

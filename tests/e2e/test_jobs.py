@@ -1,0 +1,91 @@
+"""Jobs that fail, hang or die: the result decides, an attempt more mends the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from contracts.workflow import State
+from functions.adapters.clients import client
+from tests.e2e.deployed import until
+
+if TYPE_CHECKING:
+    from tests.e2e.deployed import Deployed, Landed
+
+
+def run_of(stack: Deployed, landed: Landed, state: str) -> str:
+    """The id of the delivery's latest run, as soon as it is in a state."""
+
+    def found() -> str | None:
+        runs = stack.runs(landed)
+        return runs[-1]["id"] if runs and runs[-1]["state"] == state else None
+
+    identity: str = until(f"a run that is {state}", found)
+    return identity
+
+
+def second_attempt(stack: Deployed, landed: Landed) -> tuple[State, int, int, int]:
+    """What a delivery comes to whose first attempt is lost, after its back-off: state, attempts, objects, blocks."""
+    until("the lost attempt is noticed", lambda: (row := stack.row(landed)) and row.attempt == 2)
+    stack.sweep_later(10)
+    row = stack.rested(landed)
+    return row.state, row.attempt, len(stack.at_rest(row)), stack.blocks(row)
+
+
+MENDED = (State.PUBLISHED, 2, 1, 1)
+
+
+def test_a_killed_job_is_tried_again(stack: Deployed) -> None:
+    """A run that an operator cancels has no result: another attempt, with a token of its own, gives the verdict."""
+    stack.order(times=1, end="hang")
+    landed = stack.upload(stack.fresh())
+    identity = run_of(stack, landed, "RUNNING")
+    client("emr-serverless").cancel_job_run(applicationId=stack.stack.output("ApplicationId"), jobRunId=identity)
+
+    assert second_attempt(stack, landed) == MENDED
+    assert [each["state"] for each in stack.runs(landed)] == ["CANCELLED", "SUCCESS"]
+
+
+def test_a_hung_job_is_cancelled_when_its_time_is_up(stack: Deployed) -> None:
+    """A run that is still RUNNING long after its limit is cancelled by the sweep, and tried again."""
+    stack.order(times=1, end="hang")
+    landed = stack.upload(stack.fresh())
+    run_of(stack, landed, "RUNNING")
+    stack.reached(landed, State.VALIDATING)
+    stack.sweep_later(24 * 60)
+    stack.sweep_later(25 * 60)
+    row = stack.rested(landed)
+
+    assert (row.state, row.attempt, len(stack.at_rest(row)), stack.blocks(row)) == MENDED
+    assert [each["state"] for each in stack.runs(landed)] == ["CANCELLED", "SUCCESS"]
+
+
+def test_a_job_that_fails_after_its_result_has_answered(stack: Deployed) -> None:
+    """The result decides, and not the state of the run: no second attempt."""
+    stack.order(times=1, end="fail-after")
+    landed = stack.upload(stack.fresh())
+    row = stack.rested(landed)
+
+    assert (row.state, row.attempt) == (State.PUBLISHED, 1)
+    assert [each["state"] for each in stack.runs(landed)] == ["FAILED"]
+
+
+def test_a_job_that_hangs_after_its_result_has_answered(stack: Deployed) -> None:
+    """Nobody waits for a run whose result is there."""
+    stack.order(times=1, end="hang-after")
+    landed = stack.upload(stack.fresh())
+    stack.reached(landed, State.VALIDATING)
+    prefix = f"runs/{landed.workload}/attempt=1/result.json"
+    until("the result is written", lambda: stack.objects(prefix))
+    stack.sweep_later(6)
+    row = stack.rested(landed)
+    client("emr-serverless").cancel_job_run(applicationId=stack.stack.output("ApplicationId"), jobRunId=row.run)
+
+    assert (row.state, row.attempt) == (State.PUBLISHED, 1)
+
+
+def test_a_service_that_is_asked_too_much_costs_no_attempt(stack: Deployed) -> None:
+    """StartJobRun that is throttled is said again, with the same token."""
+    stack.refuse("StartJobRun", "ThrottlingException", times=2)
+    row = stack.rested(stack.upload(stack.fresh()))
+
+    assert (row.state, row.attempt) == (State.PUBLISHED, 1)

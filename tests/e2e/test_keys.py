@@ -1,0 +1,90 @@
+"""Odd keys and odd objects: each ends in a verdict with a reason, and never in silence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contracts.workflow import State
+
+if TYPE_CHECKING:
+    from tests.e2e.deployed import Deployed
+
+ODD = (
+    "with space.csv",
+    "plus+and%25percent.csv",
+    "100%.csv",
+    "quote'and\"double.csv",
+    "back\\slash.csv",
+    "a/../b.csv",
+    "./dot.csv",
+    "brackets[x]{y}.csv",
+    "_hidden.csv",
+    ".dot.csv",
+    "ünïcödé-文件.csv",
+    "tab\tline\n.csv",
+    "semi;colon&amp?query=1#frag.csv",
+    "no-suffix",
+    "é" * 500,
+)
+
+
+def longest(prefix: str) -> str:
+    """A key of 1,024 bytes of UTF-8, its letters of three bytes each."""
+    room = 1024 - len(prefix.encode())
+    return prefix + "文" * (room // 3) + "x" * (room % 3)
+
+
+def test_a_good_file_is_judged_whatever_it_is_called(stack: Deployed) -> None:
+    """Names mean nothing: below a routed prefix the contract decides, and the resting place carries no such name."""
+    landed = {name: stack.upload(stack.fresh(), f"shop/{name}") for name in (*ODD, longest("shop/")[5:])}
+    rows = {name: stack.rested(each) for name, each in landed.items()}
+
+    assert dict.fromkeys(landed, State.PUBLISHED) == {name: row.state for name, row in rows.items()}
+    assert dict.fromkeys(landed, 1) == {name: len(stack.at_rest(row)) for name, row in rows.items()}
+
+
+def test_an_odd_key_that_no_route_covers_is_quarantined_with_its_reason(stack: Deployed) -> None:
+    """Unknown keys of every kind rest in quarantine, each with the reason `unrouted`."""
+    keys = [*(f"unknown/{name}" for name in ODD), longest("unknown/"), "at-the-top.csv", "shop", "shopping/x.csv", "/"]
+    landed = {key: stack.upload(f"of {key}".encode(), key) for key in keys}
+    rows = {key: stack.rested(each) for key, each in landed.items()}
+
+    assert dict.fromkeys(keys, (State.QUARANTINED, ("unrouted",))) == {
+        key: (row.state, row.decision and row.decision.reasons) for key, row in rows.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("key", "body", "reason"),
+    [
+        ("shop/empty.csv", b"", "file/rows: the object is empty"),
+        ("shop/", b"", "file/rows: the object is empty"),
+        ("shop/folder/", b"", "file/rows: the object is empty"),
+        ("shop/archive.csv", b"PK\x03\x04 and more", "file/readable: the file is a zip archive"),
+        ("shop/other.csv", b"a,b\n1,2\n", "file/readable: the first line names none of the declared columns"),
+        ("shop/lacking.csv", b"id\n1\n", "name:required:1/name: the file has no column name"),
+    ],
+)
+def test_what_can_be_no_delivery_is_refused_at_the_door(stack: Deployed, key: str, body: bytes, reason: str) -> None:
+    """An empty file, a folder marker, another format and a wrong header cost no job run."""
+    landed = stack.upload(body, key)
+    row = stack.rested(landed)
+
+    assert row.decision is not None
+    assert row.decision.reasons[0].startswith(reason)
+    assert (row.state, row.attempt, stack.runs(landed)) == (State.QUARANTINED, 0, [])
+
+
+def test_the_same_content_again_is_refused_until_it_is_another(stack: Deployed) -> None:
+    """A duplicate is refused at the door, under any key; a corrected file under the same key is a delivery of its own."""
+    first = stack.upload(stack.fresh())
+    stack.rested(first)
+    again = stack.rested(stack.upload(first.body, first.key))
+    elsewhere = stack.rested(stack.upload(first.body))
+    corrected = stack.rested(stack.upload(stack.fresh(), first.key))
+
+    assert again.decision is not None
+    assert again.decision.reasons == ("duplicate-content",)
+    assert (again.state, elsewhere.state, corrected.state) == (State.QUARANTINED, State.QUARANTINED, State.PUBLISHED)

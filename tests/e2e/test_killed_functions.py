@@ -1,0 +1,85 @@
+"""A function that dies between two effects: whoever comes next finds the workload where it stood."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+from contracts.workflow import State
+from functions.usecases.completion import completion
+from functions.usecases.intake import intake
+from functions.usecases.steps import Effect, run
+from tests.e2e.deployed import until
+from tests.e2e.killing import die_after
+
+if TYPE_CHECKING:
+    from tests.e2e.deployed import Deployed
+
+INTAKE = tuple(Effect)[: tuple(Effect).index(Effect.MARK_STARTED) + 1]
+COMPLETION = (
+    Effect.DECIDE,
+    Effect.COPY,
+    Effect.COMMIT,
+    Effect.WRITE_MANIFEST,
+    Effect.DELETE_SOURCE,
+    Effect.DELETE_STAGING,
+)
+
+
+def test_an_intake_that_dies_after_any_of_its_effects_loses_nothing(stack: Deployed) -> None:
+    """Eight deliveries, each abandoned behind another effect; one sweep carries all of them to their end, each once."""
+    killed = {effect: stack.upload_unseen(stack.fresh()) for effect in INTAKE}
+    for effect, landed in killed.items():
+        die_after(effect, intake(stack.gate, stack.gate.places.landing, landed.key))
+    stack.sweep_later(6)
+    rows = {effect: stack.rested(landed) for effect, landed in killed.items()}
+
+    assert dict.fromkeys(INTAKE, (State.PUBLISHED, 1, 1)) == {
+        effect: (row.state, row.attempt, stack.blocks(row)) for effect, row in rows.items()
+    }
+
+
+def test_a_completion_that_dies_after_any_of_its_effects_loses_nothing(stack: Deployed) -> None:
+    """Six deliveries whose run has ended, each abandoned behind another effect of coming to rest; then one sweep."""
+    stack.order(times=len(COMPLETION), events="drop")
+    killed = {effect: stack.upload(stack.fresh()) for effect in COMPLETION}
+    for effect, landed in killed.items():
+        run_of = stack.reached(landed, State.VALIDATING).run
+        prefix = f"runs/{landed.workload}/attempt=1/result.json"
+        until("the result is written", lambda prefix=prefix: stack.objects(prefix))
+        die_after(effect, completion(stack.gate, run_of))
+    stack.sweep_later(6)
+    rows = {effect: stack.rested(landed) for effect, landed in killed.items()}
+
+    assert dict.fromkeys(COMPLETION, (State.PUBLISHED, 1, 1, False)) == {
+        effect: (row.state, len(stack.at_rest(row)), stack.blocks(row), stack.in_landing(killed[effect]))
+        for effect, row in rows.items()
+    }
+
+
+def test_a_function_killed_while_it_starts_a_job_starts_no_second_one(stack: Deployed) -> None:
+    """SIGKILL between asking EMR Serverless and hearing its answer: the same request, sent again, is the same run."""
+    service = stack.state.pids["emr"]
+    os.kill(service, signal.SIGSTOP)
+    try:
+        landed = stack.upload(stack.fresh())
+        stack.reached(landed, State.SUBMITTING)
+        assert stack.kill_function("IntakeFunction") >= 1
+    finally:
+        os.kill(service, signal.SIGCONT)
+    stack.sweep_later(6)
+    row = stack.rested(landed)
+
+    assert (row.state, row.attempt, len(stack.runs(landed)), stack.blocks(row)) == (State.PUBLISHED, 1, 1, 1)
+
+
+def test_a_sweep_and_a_function_at_once_come_to_one_end(stack: Deployed) -> None:
+    """Several workers on one workload: each effect happens, none twice in a way that shows."""
+    landed = stack.upload_unseen(stack.fresh())
+    for _ in range(3):
+        run(intake(stack.gate, stack.gate.places.landing, landed.key), stack.gate.clock)
+        stack.sweep()
+    row = stack.rested(landed)
+
+    assert (row.state, len(stack.runs(landed)), stack.blocks(row)) == (State.PUBLISHED, 1, 1)

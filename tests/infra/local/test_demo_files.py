@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from infra.samples.demo import UPLOADS, write_uploads
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_seven_files_are_what_the_demo_says(tmp_path: Path) -> None:
+    """One file twice byte for byte, one without its last order, one without a column; all others differ."""
+    write_uploads(tmp_path, rows=200, seed=1)
+    good, lacking, again, corrected = ((tmp_path / each.file).read_bytes() for each in UPLOADS[3:])
+
+    assert len({(tmp_path / each.file).read_bytes() for each in UPLOADS}) == 6
+    assert good == again
+    assert good.splitlines()[:-1] == corrected.splitlines()
+    assert b"quantity" not in lacking.splitlines()[0]
+    assert [line.count(b";") - 1 for line in good.splitlines()[:1]] == [lacking.splitlines()[0].count(b";")]
+
+
+def test_another_seed_makes_deliveries_that_nobody_has_seen(tmp_path: Path) -> None:
+    """A second demo on the same stack meets no duplicates but its own."""
+    for seed in (1, 2):
+        (tmp_path / str(seed)).mkdir()
+        write_uploads(tmp_path / str(seed), rows=200, seed=seed)
+    first, second = ({(tmp_path / seed / each.file).read_bytes() for each in UPLOADS} for seed in "12")
+
+    assert first.isdisjoint(second)

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import json
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contracts.errors import SetUpError
+from infra.local import stack_programs as programs
+from infra.local.aws.launcher import trusting
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_socket_is_bound_to_this_machine_alone() -> None:
+    """Nothing beyond loopback reaches the embedded AWS, whatever the port."""
+    with programs.listen(0) as listening:
+        host, port = listening.getsockname()
+
+        assert (host, port > 0) == ("127.0.0.1", True)
+
+
+def test_a_port_in_use_is_one_sentence() -> None:
+    """Whoever asks for a port that another program has is told so, and what to do."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+
+        with pytest.raises(
+            SetUpError, match=rf"^port {port} is in use: choose another with --port, or leave it out\.$"
+        ):
+            programs.listen(port)
+
+
+@pytest.mark.parametrize("lacking", ["PYTHON_OF_AWS", "SAM"])
+def test_what_set_up_has_not_installed_is_named(lacking: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clone that is not set up says which part is missing, and the command that supplies it."""
+    for name in ("PYTHON_OF_AWS", "SAM"):
+        monkeypatch.setattr(programs, name, programs.ROOT / "Makefile")
+    monkeypatch.setattr(programs, lacking, programs.ROOT / ".tools/none/bin/thing")
+
+    with pytest.raises(SetUpError, match=r"^\.tools/none/bin/thing is missing: run `make setup`\.$"):
+        programs.examine()
+
+
+def test_nothing_of_a_real_account_reaches_the_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Credentials, profiles and endpoints of the caller stay outside; scratch files go where `down` removes them."""
+    for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "LAKEGATE_STACK", "SPARK_HOME"):
+        monkeypatch.setenv(name, "the caller's")
+    found = programs.aws_environment(tmp_path / "scratch") | programs.emr_environment(tmp_path / "scratch")
+
+    assert "the caller's" not in found.values()
+    assert (str(tmp_path / "scratch"), "127.0.0.1,localhost") == (found["TMPDIR"], found["NO_PROXY"])
+    assert (tmp_path / "scratch").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("sources", "trusted"),
+    [
+        (("aws.emr-serverless",), True),
+        (("aws.emr-serverless", "aws.emr-serverless"), True),
+        (("aws.s3",), False),
+        (("aws.emr-serverless", "aws.s3"), False),
+        (("lakegate",), False),
+        ((), False),
+    ],
+)
+def test_only_events_of_emr_serverless_are_let_through(sources: tuple[str, ...], *, trusted: bool) -> None:
+    """The embedded AWS goes on refusing every other `aws.*` source, as AWS does."""
+    put = trusting(lambda data, allow_aws_source: (len(data["Entries"]), allow_aws_source))
+
+    assert (len(sources), trusted) == put({"Entries": [{"Source": source} for source in sources]})
+
+
+def test_what_aws_s_own_emitters_may_they_still_may() -> None:
+    """Ministack's other services send `aws.*` events of their own."""
+    put = trusting(lambda _data, allow_aws_source: allow_aws_source)
+
+    assert put({"Entries": [{"Source": "aws.states"}]}, allow_aws_source=True)
+
+
+def test_the_commands_hold_no_shell_text(tmp_path: Path) -> None:
+    """Each program is started by its words, whatever the folders are called."""
+    folder = tmp_path / "a folder; rm -rf"
+
+    assert str(folder) in programs.emr_command("http://127.0.0.1:1", folder, "resident")
+    assert programs.aws_command(7)[-1] == "7"
+    assert json.dumps(programs.aws_command(7))

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import fcntl
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from typer.testing import CliRunner
+
+from cli.main import app
+from contracts.errors import SetUpError
+from infra.local import stack as stacks
+from infra.local.stack import Stack, Wishes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+WAIT = "import signal; signal.pause()"
+EMR = f'print(\'{{"endpoint": "http://127.0.0.1:9"}}\', flush=True); {WAIT}'
+"""What stands for the local EMR Serverless: it says where it is, and waits."""
+
+
+@pytest.fixture
+def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
+    """A stack whose two programs do nothing, and that is deployed in no time."""
+    programs = stacks.programs
+    monkeypatch.setenv("LAKEGATE_LOCAL_STATE", str(tmp_path / "local.json"))
+    monkeypatch.setattr(programs, "examine", lambda: None)
+    monkeypatch.setattr(programs, "emr_command", lambda *_: [sys.executable, "-c", EMR])
+    monkeypatch.setattr(programs, "aws_command", lambda *_: [sys.executable, "-c", WAIT])
+    for name in ("bundle", "make_bucket", "warm_functions", "warm_spark", "deploy"):
+        monkeypatch.setattr(stacks, name, lambda *_: {})
+    monkeypatch.setattr(stacks, "_answers", lambda _: True)
+    one = Stack()
+    yield one
+    one.down()
+
+
+def pids(stack: Stack) -> list[int | None]:
+    return [each.pid() for each in stack.daemons]
+
+
+def test_up_starts_both_programs_and_tells_where_they_are(stack: Stack) -> None:
+    """The state is written when everything is there, and any command finds it."""
+    told: list[str] = []
+    state = stack.up(Wishes(), told.append)
+
+    assert state == stack.found()
+    assert [state.pids["emr"], state.pids["aws"]] == pids(stack)
+    assert (state.emr_endpoint, "http://127.0.0.1:") == ("http://127.0.0.1:9", state.endpoint[:17])
+    assert told[:2] == ["starting the embedded AWS and the local EMR Serverless", "deploying template.yaml with SAM"]
+
+
+def test_up_again_changes_nothing(stack: Stack) -> None:
+    """A stack that is up stays as it is, with all that lies in it."""
+    assert stack.up(Wishes()) == stack.up(Wishes(port=1))
+
+
+def test_up_replaces_what_has_half_died(stack: Stack) -> None:
+    """One program without the other is no stack: both are started anew."""
+    first = stack.up(Wishes())
+    stack.daemons[1].stop()
+
+    assert stack.found() is None
+    assert first.pids["emr"] != stack.up(Wishes()).pids["emr"]
+
+
+def test_down_leaves_nothing(stack: Stack) -> None:
+    """Processes, state, logs and scratch files are gone; a second time there is nothing to do."""
+    stack.up(Wishes())
+
+    assert (stack.down(), stack.down()) == (True, False)
+    assert pids(stack) == [None, None]
+    assert (stack.path.exists(), stack.folder.exists()) == (False, False)
+
+
+@pytest.mark.parametrize("failure", [SetUpError("SAM could not"), KeyboardInterrupt(), RuntimeError("a defect")])
+def test_whatever_breaks_up_leaves_no_process(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch, failure: BaseException
+) -> None:
+    """An error, a Ctrl-C and a defect alike: nothing runs, nothing is found, the logs stay."""
+
+    def broken(*_: object) -> None:
+        raise failure
+
+    monkeypatch.setattr(stacks, "deploy", broken)
+    with pytest.raises(type(failure)):
+        stack.up(Wishes())
+
+    assert (pids(stack), stack.found()) == ([None, None], None)
+    assert stack.daemons[0].log.exists()
+
+
+def test_two_commands_do_not_move_one_stack_at_once(stack: Stack) -> None:
+    """The second is told to wait, and does no harm."""
+    with stack.path.with_suffix(".lock").open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+
+        with pytest.raises(
+            SetUpError, match=r"^another `lakegate local` or `lakegate demo` is at work: wait for it\.$"
+        ):
+            stack.down()
+
+
+def test_the_commands_say_what_is_the_case(stack: Stack) -> None:
+    """status: exit code 1 until it is up; up, and up again; down, and down again."""
+    run = CliRunner().invoke
+
+    assert run(app, ["local", "status"]).exit_code == 1
+    assert '"up": false' in run(app, ["local", "status", "--json"]).stdout
+    assert run(app, ["local", "up"]).exit_code == 0
+    assert str(stack.daemons[0].pid()) in run(app, ["local", "up", "--json"]).stdout
+    assert "export AWS_ENDPOINT_URL=" in run(app, ["local", "status"]).stdout
+    assert run(app, ["local", "down"]).stdout == "The local stack is down.\n"
+    assert run(app, ["local", "down"]).stdout == "The local stack was not up.\n"
+
+
+def test_an_interrupted_command_stops_the_stack(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C while something is shown, the stack being up: nothing is left running."""
+    stack.up(Wishes())
+
+    def interrupted(**_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cli.demo.opened", interrupted)
+    CliRunner().invoke(app, ["demo"])
+
+    assert pids(stack) == [None, None]

@@ -1,0 +1,60 @@
+"""`lakegate plan` and `lakegate check` before any Spark: contracts that compile, and contracts that are refused."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from infra.local.places import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WEATHER = ROOT / "contracts/examples/weather.dcm.yaml"
+ORDERS = ROOT / "contracts/examples/orders.odcs.yaml"
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "cli.main", *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603 - our own command
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    """The orders contract with a type that there is not, in line 28."""
+    path = tmp_path / "broken.yaml"
+    path.write_text(ORDERS.read_text().replace("logicalType: string", "logicalType: strin", 1))
+    return path
+
+
+def test_a_plan_is_one_document() -> None:
+    """`plan` prints the plan whose digest names it, and nothing else."""
+    answer = run("plan", WEATHER)
+
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert json.loads(answer.stdout)["dataset"] == "weather_record"
+
+
+def test_an_explained_plan_names_every_check() -> None:
+    """`plan --explain` has one line for each check, and says how many there are."""
+    checks = json.loads(run("plan", WEATHER).stdout)["checks"]
+    explained = run("plan", WEATHER, "--explain").stdout
+
+    assert f"{len(checks)} checks; plan " in explained
+    assert [each["rule"] for each in checks if each["rule"] not in explained] == []
+
+
+@pytest.mark.parametrize(("command", "code"), [(["plan"], 1), (["check", "x.csv", "--contract"], 2)])
+def test_a_refused_contract_is_told_line_by_line(command: list[str], code: int, broken: Path) -> None:
+    """Each problem stands on a line of its own, with its line in the document and the word that was meant."""
+    answer = run(*command, broken)
+
+    first, *_, last = answer.stderr.splitlines()
+    assert (answer.returncode, answer.stdout) == (code, "")
+    assert first.startswith("lakegate: line 28: not-allowed: `strin` is not one of")
+    assert first.endswith("Did you mean `string`? @ $.schema[0].properties[0].logicalType")
+    assert last == "lakegate: the contract is refused; `lakegate lint` shows its lines"
