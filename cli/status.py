@@ -116,6 +116,8 @@ def _lines(one: Account) -> Iterable[tuple[str, str]]:
     yield "state", STANDING[one.state]
     yield "verdict", COLOURS.get(one.verdict or "", ("", "none yet"))[1]
     yield from (("reason", reason) for reason in one.reasons)
+    if one.trouble:
+        yield "trouble", f"{one.trouble} (docs/operator.md)"
     if one.counts is not None:
         yield "checks", _counts(one)
         yield "rows", f"{one.rows:,}"

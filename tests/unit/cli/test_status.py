@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from cli import terminal
+from functions.ports import Address
+from functions.usecases.layout import attempt_prefix
 from functions.workload import replay_id
 from tests.unit.cli.conftest import LAKE, LANDING
 
@@ -171,6 +173,45 @@ def test_what_was_accepted_is_not_replayed(lakegate: Lakegate) -> None:
     workload = lakegate.delivered()
 
     assert str(lakegate("replay", workload).exception) == "only a failed or quarantined workload can be replayed"
+
+
+def test_a_plan_that_is_missing_hides_no_delivery(lakegate: Lakegate) -> None:
+    """The list stays readable at 3 a.m.; the trouble is named where one looks closer."""
+    lakegate.routed()
+    workload = lakegate.delivered()
+    pin = lakegate.gate.workloads.get(workload).pin
+    assert pin is not None
+    lakegate.gate.objects.delete(Address(LAKE, f"plans/{pin.plan}.json"))
+    said = lakegate.json("status", workload)
+
+    assert "Accepted" in lakegate.ok("status").splitlines()[1]
+    assert (said["trouble"], said["counts"]) == (f"plan-missing @ {workload}", None)
+    assert f"plan-missing @ {workload} (docs/operator.md)" in lakegate.ok("reasons", workload)
+
+
+def test_a_result_that_is_another_hides_no_delivery(lakegate: Lakegate) -> None:
+    """Somebody wrote over it: the decision stands, and what it was made of is not shown as if it were."""
+    lakegate.routed()
+    workload = lakegate.delivered()
+    put_result(lakegate, workload)
+
+    assert lakegate.json("status", workload)["trouble"] == f"result-differs @ {workload}"
+
+
+def test_a_failed_delivery_whose_result_is_none_is_still_shown(lakegate: Lakegate) -> None:
+    """The job wrote something that is no result: that is why it failed."""
+    lakegate.routed()
+    workload = lakegate.upload()
+    lakegate.intake()
+    put_result(lakegate, workload)
+    lakegate.fail(workload)
+
+    assert lakegate.json("status", workload)["trouble"] == "result.json is not JSON"
+
+
+def put_result(lakegate: Lakegate, workload: str) -> None:
+    attempt = lakegate.gate.workloads.get(workload).attempt
+    lakegate.gate.objects.put(Address(LAKE, f"{attempt_prefix(workload, attempt)}/result.json"), b"no JSON")
 
 
 def test_an_empty_stack_says_so(lakegate: Lakegate) -> None:
