@@ -169,7 +169,7 @@ def test_the_extension_says_how_the_gate_treats_deliveries() -> None:
     top = (
         "specific: {lakegate: {mode: observe, onReject: rows, maxRejectedShare: 0.25, allowEmpty: true, samples: false,"
         "duplicates: accept, workflow: push, critical: true, csv: {delimiter: ';', quote: '|', header: false,"
-        "encoding: LATIN_1, nullValues: ['NA', ''], multiLine: true, escape: '\"'}}}"
+        "encoding: US_ASCII, nullValues: ['NA', ''], multiLine: true, escape: '\"'}}}"
     )
     expected = Policy(
         mode=Mode.OBSERVE,
@@ -182,7 +182,7 @@ def test_the_extension_says_how_the_gate_treats_deliveries() -> None:
     found = dataset(top=top)
 
     assert expected == found.policy
-    assert Csv(";", "|", header=False, encoding="iso-8859-1", null_values=("NA", ""), multi_line=True) == found.csv
+    assert Csv(";", "|", header=False, encoding="us-ascii", null_values=("NA", ""), multi_line=True) == found.csv
 
 
 def test_rules_of_an_uncritical_dataset_warn_at_worst() -> None:
