@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 REFERENCE = "$ref"
 INSIDE = "#/"
 DEFINITIONS = "#/definitions/"
-MOST_FIELDS = 10_000
+MOST_FIELDS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,11 @@ class Layers:
 
     def __getitem__(self, key: str) -> Place:
         """What is said under a key, where it is said."""
-        own = self.places[0][key]
-        return next((each[key] for each in self.places if each[key].present), own)
+        for each in self.places:
+            found = each[key]
+            if found.present:
+                return found
+        return self.places[0][key]
 
     @property
     def own(self) -> Place:
@@ -51,11 +54,12 @@ class Definitions:
     notes: Notes
     used: set[str] = field(default_factory=set)
     read: int = 0
+    """Fields that references have led to."""
 
     def layers(self, place: Place, around: Layers | None = None) -> Layers | None:
         """A field with its definitions; None where it is one too many, which is noted."""
         level = around.level + 1 if around is not None else 0
-        self.read += 1
+        self.read += around is not None and bool(around.trail)
         if self.read > MOST_FIELDS or level > DEEPEST_LEVEL:
             self._refuse_more(place)
             return None
