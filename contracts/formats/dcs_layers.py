@@ -20,6 +20,7 @@ REFERENCE = "$ref"
 INSIDE = "#/"
 DEFINITIONS = "#/definitions/"
 MOST_FIELDS = 5_000
+MOST_HINTS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,7 @@ class Definitions:
     used: set[str] = field(default_factory=set)
     read: int = 0
     """Fields that references have led to."""
+    dangling: int = 0
 
     def layers(self, place: Place, around: Layers | None = None) -> Layers | None:
         """A field with its definitions; None where it is one too many, which is noted."""
@@ -93,12 +95,19 @@ class Definitions:
         if not found.present:
             found = _followed(self.top, text)
         if not found.entries:
-            known = [DEFINITIONS + each for each in self.top["definitions"].entries]
-            message = f"{shown(text)} names no definition of this document.{did_you_mean(text, known)}"
-            self.notes.error("dangling-reference", reference, message)
+            self.notes.error(
+                "dangling-reference", reference, f"{shown(text)} names no definition here.{self._hint(text)}"
+            )
             return None
         self.used.add(found.path)
         return found
+
+    def _hint(self, text: str) -> str:
+        """At the definition that was meant; for the first dangling references alone, since the search takes its time."""
+        self.dangling += 1
+        if self.dangling > MOST_HINTS:
+            return ""
+        return did_you_mean(text, [DEFINITIONS + each for each in self.top["definitions"].entries])
 
 
 def _followed(top: Place, pointer: str) -> Place:

@@ -11,6 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cache, partial
 from importlib.resources import files
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from contracts.errors import Problem, SetUpError
@@ -28,11 +29,16 @@ if TYPE_CHECKING:
     Schema = dict[str, Any]
 
 
+MOST_BREACHES = 500
+"""Sentences about one document: each may take a look for the word that was meant."""
+
+
 def breaches(document: Document, schema: str) -> list[Problem]:
     """Everything in a document that the schema of that name (e.g. `official/odcs-3.1.0`) refuses, in order of lines."""
     root = load(schema)
     plain: Any = document.plain()
-    found = [each for error in _validator(schema).iter_errors(plain) for each in sentences(error, root)]
+    said = (each for error in _validator(schema).iter_errors(plain) for each in sentences(error, root))
+    found = list(islice(said, MOST_BREACHES))
     blamed = {steps[:-1] for code, steps, _ in found if code != NOT_FITTING} | {steps for _, steps, _ in found}
     kept = dict.fromkeys(each for each in found if each[0] != NOT_FITTING or each[1][:-1] not in blamed)
     problems = [_located(document, *each) for each in kept]

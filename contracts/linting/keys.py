@@ -18,12 +18,9 @@ if TYPE_CHECKING:
 
 POSITIONS = {"primaryKeyPosition": "primaryKey", "partitionKeyPosition": "partitioned"}
 """Each position with the flag it belongs to."""
-PART_KEYS = {
-    **dict.fromkeys(("object", "record", "struct"), ("properties", "fields")),
-    "array": ("items",),
-    "map": ("map", "values"),
-}
-"""The keys that say what values with parts consist of, by the declared type."""
+ODCS_PARTS = {"object": "properties", "array": "items", "map": "map"}
+DCS_PARTS = {**dict.fromkeys(("object", "record", "struct"), "fields"), "array": "items", "map": "values"}
+"""The key that says what values with parts consist of, by the declared type."""
 
 
 def repeated_position(_contract: Contract, document: Document) -> Iterator[Finding]:
@@ -90,12 +87,11 @@ def repeated_physical_name(_contract: Contract, document: Document) -> Iterator[
 
 def without_parts(contract: Contract, document: Document) -> Iterator[Finding]:
     """An array says what its items are, a record what its fields are, a map what its values are."""
+    parts = ODCS_PARTS if is_odcs(contract) else DCS_PARTS
     for field in fields_of(contract):
-        keys = PART_KEYS.get(field.declared or "", ())
         place = document.at(field.origin.path)
-        if keys and not field.parts and not place["$ref"].present:
-            known = [key for key in keys if (key in {"fields", "values"}) is not is_odcs(contract) or key == "items"]
-            yield place.path, f"Nothing is said of the parts of this {field.declared}: add `{known[0]}`."
+        if field.declared in parts and not field.parts and not place["$ref"].present:
+            yield place.path, f"Nothing is said of the parts of this {field.declared}: add `{parts[field.declared]}`."
 
 
 def row_count_of_field(contract: Contract, _document: Document) -> Iterator[Finding]:
