@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 
 POSITIONS = {"primaryKeyPosition": "primaryKey", "partitionKeyPosition": "partitioned"}
 """Each position with the flag it belongs to."""
-ODCS_PARTS = {"object": "properties", "array": "items", "map": "map"}
-DCS_PARTS = {**dict.fromkeys(("object", "record", "struct"), "fields"), "array": "items", "map": "values"}
-"""The key that says what values with parts consist of, by the declared type."""
+PARTS = {
+    "ODCS": {"object": "properties", "array": "items", "map": "map"},
+    "DCS": {**dict.fromkeys(("object", "record", "struct"), "fields"), "array": "items", "map": "values"},
+    "DCM": {**dict.fromkeys(("map", "struct", "union"), "children"), "array": "arrayDataType"},
+}
+"""The key that says what values with parts consist of, by format and declared type."""
 
 
 def repeated_position(_contract: Contract, document: Document) -> Iterator[Finding]:
@@ -87,11 +90,11 @@ def repeated_physical_name(_contract: Contract, document: Document) -> Iterator[
 
 def without_parts(contract: Contract, document: Document) -> Iterator[Finding]:
     """An array says what its items are, a record what its fields are, a map what its values are."""
-    parts = ODCS_PARTS if is_odcs(contract) else DCS_PARTS
+    parts = PARTS[contract.format.split()[0]]
     for field in fields_of(contract):
-        place = document.at(field.origin.path)
-        if field.declared in parts and not field.parts and not place["$ref"].present:
-            yield place.path, f"Nothing is said of the parts of this {field.declared}: add `{parts[field.declared]}`."
+        place, declared = document.at(field.origin.path), (field.declared or "").lower()
+        if declared in parts and not field.parts and not place["$ref"].present:
+            yield place.path, f"Nothing is said of the parts of this {declared}: add `{parts[declared]}`."
 
 
 def row_count_of_field(contract: Contract, _document: Document) -> Iterator[Finding]:
