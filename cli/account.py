@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from contracts.errors import InputError
 from functions.usecases import layout
 from functions.usecases.deliveries import result_of
+from functions.usecases.steps import Alarm
 from functions.workload import TERMINAL, State
 
 if TYPE_CHECKING:
@@ -57,6 +59,8 @@ class Account:
     measured: Measured | None
     lake: str
     landing: str
+    trouble: str = ""
+    """Why what was measured cannot be read, though there is something: a matter for the operator."""
 
     @property
     def state(self) -> State | None:
@@ -117,8 +121,16 @@ class Account:
 
 
 def account(gate: Gate, delivery: Delivery) -> Account:
-    """Everything about a delivery. Reads the result and the plan, where there are any."""
-    return Account(delivery, _measured(gate, delivery), gate.places.lake, gate.places.landing)
+    """Everything about a delivery. Reads the result and the plan, where there are any.
+
+    A plan that is missing, or a result that is none, hides neither this delivery nor the others of a list.
+    """
+    measured, trouble = None, ""
+    try:
+        measured = _measured(gate, delivery)
+    except (Alarm, InputError) as error:
+        trouble = str(error)
+    return Account(delivery, measured, gate.places.lake, gate.places.landing, trouble)
 
 
 def as_document(each: Account) -> dict[str, object]:
@@ -141,6 +153,7 @@ def as_document(each: Account) -> dict[str, object]:
         "reasons": list(each.reasons),
         "where": list(each.where),
         "seconds": each.seconds,
+        "trouble": each.trouble or None,
         "replay_of": delivery.row.replay_of or None if delivery.row else None,
     }
 
@@ -159,6 +172,9 @@ def _judged(plan_body: bytes, body: bytes, verdict: str | None) -> Measured:
     from contracts.result import Result  # noqa: PLC0415 - likewise
     from contracts.verdict import Verdict, judge  # noqa: PLC0415 - likewise
 
-    plan, result = Plan.from_json(json.loads(plan_body)), Result.from_json(json.loads(body))
+    try:
+        plan, result = Plan.from_json(json.loads(plan_body)), Result.from_json(json.loads(body))
+    except (ValueError, RecursionError):
+        raise InputError("result.json is not JSON") from None
     judgement = judge(plan, result)
     return Measured(plan, result, replace(judgement, verdict=Verdict(verdict)) if verdict else judgement)

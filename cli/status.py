@@ -100,9 +100,12 @@ def _counts(each: Account) -> str:
 
 
 def _place(each: Account) -> str:
-    """The folder, short: the bucket is the stack's, and the rest of it is the workload's id."""
-    first = each.where[0].split("/", 3)[3] if each.where else "nowhere"
-    return first.partition("workload=")[0]
+    """The folder, short: bucket and a long contract id stand elsewhere, what follows is the day and the workload's id."""
+    if not each.where or each.where[0].startswith(f"s3://{each.landing}/"):
+        return "landing" if each.where else "nowhere"
+    folder = each.where[0].split("/", 3)[3].partition("ingest_date=")[0]
+    contract = each.pin.contract if each.pin else ""
+    return folder.replace(contract, contract[:SHORT_ID] + "…", 1) if len(contract) > SHORT_ID else folder
 
 
 def _lines(one: Account) -> Iterable[tuple[str, str]]:
@@ -113,6 +116,8 @@ def _lines(one: Account) -> Iterable[tuple[str, str]]:
     yield "state", STANDING[one.state]
     yield "verdict", COLOURS.get(one.verdict or "", ("", "none yet"))[1]
     yield from (("reason", reason) for reason in one.reasons)
+    if one.trouble:
+        yield "trouble", f"{one.trouble} (docs/operator.md)"
     if one.counts is not None:
         yield "checks", _counts(one)
         yield "rows", f"{one.rows:,}"

@@ -1,7 +1,10 @@
-"""A file on its way into the landing bucket, whole or not at all, with a checksum that S3 itself verifies.
+"""A file on its way into the landing bucket, whole or not at all, every byte verified by S3 on arrival.
 
-* Up to 16 MiB: one PutObject with the SHA-256 of what was read before; a file that changed in between is refused.
-* Above: parts, four at a time, and the CRC-32 of the *whole* file, because SHA-256 is known of parts only part by part.
+The file is read once for its checksums, and once more to be sent; what changed in between never lands.
+
+* Up to 16 MiB: one PutObject with the SHA-256 of the first reading, so that S3 refuses what the second found.
+* Above: parts, four at a time, each with its CRC-32. S3 keeps that of the *whole* (it knows SHA-256 of parts only part
+  by part), the two readings are compared before the upload is completed, and S3's sum with ours where it tells one.
   Whatever ends the upload early, Ctrl-C included, also removes the parts that had arrived.
 """
 
@@ -13,10 +16,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from contracts.errors import InputError
 from functions.adapters.errors import spoken
+from functions.ports import PortError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +33,7 @@ WHOLE: Final = 16 * 1024 * 1024
 MAX_PARTS: Final = 10_000
 AT_ONCE: Final = 4
 BLOCK: Final = 1024 * 1024
+CHANGED: Final = "changed while it was on its way: upload it again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,33 +99,35 @@ def _in_parts(s3: S3Client, local: Local, to: To, arrived: Callable[[int], None]
     try:
         parts = _sent(s3, local, upload, arrived, max(size, -(-local.size // MAX_PARTS)))
         answer = s3.complete_multipart_upload(
-            MultipartUpload={"Parts": parts},
-            ChecksumCRC32=_encoded(local.crc32),
-            ChecksumType="FULL_OBJECT",
-            **upload,
+            MultipartUpload={"Parts": parts}, MpuObjectSize=local.size, ChecksumType="FULL_OBJECT", **upload
         )
     except BaseException:
         s3.abort_multipart_upload(**upload)
         raise
+    if answer.get("ChecksumType") == "FULL_OBJECT" and answer.get("ChecksumCRC32") != _encoded(local.crc32):
+        raise PortError("CompleteMultipartUpload: BadDigest")
     return answer.get("VersionId", "null")
 
 
 def _sent(s3: S3Client, local: Local, upload: dict[str, Any], arrived: Callable[[int], None], size: int) -> list[Any]:
-    def part(number: int) -> dict[str, Any]:
-        with local.path.open("rb") as file:
-            file.seek((number - 1) * size)
-            body = file.read(size)
+    """The parts as CompleteMultipartUpload wants them, of a file that is what it was. Holds four parts in memory."""
+
+    def part(number: int, body: bytes) -> dict[str, Any]:
         checksum = _encoded(zlib.crc32(body))
         answer = s3.upload_part(PartNumber=number, Body=body, ChecksumCRC32=checksum, **upload)
         arrived(len(body))
         return {"PartNumber": number, "ETag": answer["ETag"], "ChecksumCRC32": checksum}
 
-    with ThreadPoolExecutor(AT_ONCE) as workers:
-        try:
-            return list(workers.map(part, range(1, -(-local.size // size) + 1)))
-        except BaseException:
-            workers.shutdown(cancel_futures=True)
-            raise
+    crc, parts = 0, list[Any]()
+    with local.path.open("rb") as file, ThreadPoolExecutor(AT_ONCE) as workers:
+        numbers = count(1)
+        while bodies := [body for _ in range(AT_ONCE) if (body := file.read(size))]:
+            for body in bodies:
+                crc = zlib.crc32(body, crc)
+            parts += workers.map(part, islice(numbers, len(bodies)), bodies)
+    if crc != local.crc32:
+        raise InputError(f"{local.path} {CHANGED}")
+    return parts
 
 
 def _encoded(crc: int) -> str:

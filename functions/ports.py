@@ -18,6 +18,7 @@ Every writing method is one *effect*: it happens whole or not at all, and saying
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
@@ -290,8 +291,10 @@ class Ledger(Protocol):
 
 
 class JobState(StrEnum):
-    """Where a job run is; everything before an end is RUNNING."""
+    """Where a job run is; everything else before an end is RUNNING."""
 
+    QUEUED = "QUEUED"
+    """It waits for its turn: the application's limit of runs at once is reached. EMR itself ends a wait that is too long."""
     RUNNING = "RUNNING"
     SUCCESS = "SUCCESS"
     FAILED = "FAILED"
@@ -304,6 +307,8 @@ class JobRun:
 
     name: str
     state: JobState
+    queued: timedelta = timedelta()
+    """How long it waited for its turn."""
 
 
 class JobRunner(Protocol):

@@ -120,3 +120,14 @@ def idle_share(contract: Contract, document: Document) -> Iterator[Finding]:
     for place in extensions_of(document):
         if place["maxRejectedShare"].present:
             yield place["maxRejectedShare"].path, "Whole files are refused, so no share counts: add `onReject: rows`."
+
+
+def rewritten_rows(contract: Contract, document: Document) -> Iterator[Finding]:
+    """Rows that are parted from others are written anew, in UTF-8: consumers would read them as what they are not."""
+    apart = {dataset.csv.encoding for dataset in contract.datasets if dataset.policy.on_reject.value == "rows"}
+    if apart <= {"utf-8", "utf-8-sig", "us-ascii"}:
+        return
+    for place in extensions_of(document):
+        encoding = place["csv"]["encoding"]
+        if encoding.present:
+            yield encoding.path, "Rows refused one by one are written in UTF-8: declare that, or refuse whole files."

@@ -102,4 +102,5 @@ LINTS = {
     "unread-variable": Lint(WARNING, documents.unread_variable),
     "csv-conflict": Lint(ERROR, documents.csv_conflict),
     "idle-share": Lint(WARNING, documents.idle_share),
+    "rewritten-rows": Lint(ERROR, documents.rewritten_rows),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from contracts.errors import InputError
@@ -35,11 +36,12 @@ class EmrServerless:
             return self.client.start_job_run(**request)["jobRunId"]
 
     def describe(self, run: str) -> JobRun:
-        """GetJobRun; whatever is not an end is RUNNING."""
+        """GetJobRun; what neither waits nor has ended is RUNNING."""
         with spoken():
             found = self.client.get_job_run(applicationId=self.application, jobRunId=run)["jobRun"]
         state = found["state"]
-        return JobRun(found.get("name", ""), JobState(state) if state in set(ENDS) else JobState.RUNNING)
+        known = JobState(state) if state in set(JobState) else JobState.RUNNING
+        return JobRun(found.get("name", ""), known, timedelta(milliseconds=found.get("queuedDurationMilliseconds", 0)))
 
     def cancel(self, run: str) -> None:
         """CancelJobRun. EMR refuses to cancel an ended run with one of several codes: what counts is that it ended."""

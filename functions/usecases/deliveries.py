@@ -9,6 +9,7 @@ A workload that is GONE, because its producer deleted the version before it was 
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
@@ -17,6 +18,7 @@ from contracts.errors import InputError
 from contracts.versions import major
 from functions.ports import Address, NotFound
 from functions.usecases import layout
+from functions.usecases.steps import Alarm
 from functions.workload import TERMINAL, State, replay_id, workload_id
 
 if TYPE_CHECKING:
@@ -83,14 +85,20 @@ def named(gate: Gate, name: str, among: int) -> Delivery:
 
 
 def result_of(gate: Gate, row: Workload) -> bytes | None:
-    """`result.json` of the attempt that was decided on, or of the last one of a FAILED workload; None where there is none."""
+    """`result.json` of the attempt that was decided on, or of the last one of a FAILED workload; None where there is none.
+
+    Raises Alarm where it is not the one that was decided on.
+    """
     if not row.attempt or (row.decision is not None and not row.decision.result):
         return None
     where = Address(gate.places.lake, f"{layout.attempt_prefix(row.id, row.attempt)}/result.json")
     try:
-        return gate.objects.read(where)
+        body = gate.objects.read(where)
     except NotFound:
         return None
+    if row.decision is not None and hashlib.sha256(body).hexdigest() != row.decision.result:
+        raise Alarm("result-differs", row.id)
+    return body
 
 
 def chains(gate: Gate) -> tuple[str, ...]:

@@ -86,7 +86,7 @@ class Timing:
     backoff: timedelta = timedelta(minutes=5)
     """Before the second attempt; doubles with each further one."""
     grace: timedelta = timedelta(minutes=15)
-    """Beyond the job's own time limit, before it counts as hung: it may have waited in a queue."""
+    """Beyond the job's own time limit, before it counts as hung: it may start slowly. Waiting for its turn does not count."""
 
 
 FIRST_BYTES = 65_536

@@ -137,20 +137,21 @@ def _submitting(gate: Gate, workload: Workload) -> Found | None:
 
 def _validating(gate: Gate, workload: Workload) -> Found | None:
     # The run's state is read before the result: a job that ends between the two reads is then seen with its result.
-    state = _state_of_run(gate, workload)
+    is_under_way = _is_under_way(gate, workload)
     result = result_of(gate, workload)
     if result is not None:
         return _judged(gate, workload, result)
-    if state is JobState.RUNNING and (workload.deadline is None or gate.clock.now() < workload.deadline):
-        return None
-    return Found(Outcome.LOST, answered=False)
+    return None if is_under_way else Found(Outcome.LOST, answered=False)
 
 
-def _state_of_run(gate: Gate, workload: Workload) -> JobState:
+def _is_under_way(gate: Gate, workload: Workload) -> bool:
+    """Whether the run may still answer. Its time does not run while it waits for its turn: a burst is no crowd of hung jobs."""
     try:
-        return gate.jobs.describe(workload.run).state
+        run = gate.jobs.describe(workload.run)
     except NotFound:
-        return JobState.FAILED
+        return False
+    in_time = workload.deadline is None or gate.clock.now() < workload.deadline + run.queued
+    return run.state is JobState.QUEUED or (run.state is JobState.RUNNING and in_time)
 
 
 def result_of(gate: Gate, workload: Workload) -> bytes | None:

@@ -21,7 +21,6 @@ PSEUDO = {
     "AWS::AccountId": "123456789012",
     "AWS::Region": "eu-west-1",
     "AWS::Partition": "aws",
-    "AWS::StackId": f"arn:aws:cloudformation:{HERE}:stack/lakegate/1",
     "AWS::StackName": "lakegate",
 }
 ABSENT = {"Ref": "AWS::NoValue"}

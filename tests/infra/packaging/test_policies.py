@@ -32,7 +32,6 @@ ACTIONS = {
     "put_item": {"dynamodb:PutItem"},
     "put_object": {"s3:PutObject"},
     "query": {"dynamodb:Query"},
-    "scan": set(),  # of people alone: `lakegate contracts` lists the registry
     "start_job_run": {"emr-serverless:StartJobRun", "iam:PassRole"},
     "transact_write_items": {"dynamodb:PutItem"},
     "update_item": {"dynamodb:UpdateItem"},

@@ -179,7 +179,7 @@ def test_one_sweep_at_a_time(built: Path) -> None:
 
 
 def test_the_job_is_told_what_must_be_known_before_its_session(stack: Stack) -> None:
-    """Python is the archive's, and no setting of spark_jobs/session.py is said twice."""
+    """Python is the archive's, and no setting of spark_jobs/session.py is said twice: two places would drift apart."""
     told = stack.function("IntakeFunction")["Environment"]["Variables"]["LAKEGATE_JOB_PARAMETERS"]
     settings = dict(each.split("=", 1) for each in re.findall(r"--conf (\S+)", told))
     pythons = {value for name, value in settings.items() if name.endswith("PYTHON")}

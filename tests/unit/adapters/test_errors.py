@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import boto3
@@ -143,11 +143,11 @@ def test_a_start_that_is_refused_says_how(emr: Any, code: str, status: int, kind
 
 @pytest.mark.parametrize(
     ("state", "expected"),
-    [(state, JobState.RUNNING) for state in ("SUBMITTED", "QUEUED", "PENDING", "SCHEDULED", "RUNNING", "CANCELLING")]
-    + [(state.value, state) for state in (JobState.SUCCESS, JobState.FAILED, JobState.CANCELLED)],
+    [(state, JobState.RUNNING) for state in ("SUBMITTED", "PENDING", "SCHEDULED", "RUNNING", "CANCELLING")]
+    + [(state.value, state) for state in (JobState.QUEUED, JobState.SUCCESS, JobState.FAILED, JobState.CANCELLED)],
 )
 def test_a_run_is_running_until_it_has_ended(emr: Any, state: str, expected: JobState) -> None:
-    """Every state of EMR before an end is RUNNING; a run without a name has none."""
+    """Every state of EMR before an end is RUNNING, but for waiting; a run without a name has none."""
     with Stubber(emr) as stub:
         stub.add_response("get_job_run", described(state), {"applicationId": "a1", "jobRunId": "r1"})
         stub.add_response("get_job_run", described(state, None))
@@ -155,6 +155,16 @@ def test_a_run_is_running_until_it_has_ended(emr: Any, state: str, expected: Job
 
         assert JobRun("w1", expected) == runner.describe("r1")
         assert JobRun("", expected) == runner.describe("r1")
+
+
+def test_a_run_tells_how_long_it_waited(emr: Any) -> None:
+    """The time in the queue is EMR's own count."""
+    with Stubber(emr) as stub:
+        waited = described("RUNNING")
+        waited["jobRun"]["queuedDurationMilliseconds"] = 90_000
+        stub.add_response("get_job_run", waited)
+
+        assert JobRun("w1", JobState.RUNNING, timedelta(seconds=90)) == EmrServerless(emr, "a1").describe("r1")
 
 
 def test_an_unknown_run_is_not_found(emr: Any) -> None:

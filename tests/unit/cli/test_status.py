@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from cli import terminal
+from functions.ports import Address
+from functions.usecases.layout import attempt_prefix
 from functions.workload import replay_id
 from tests.unit.cli.conftest import LAKE, LANDING
 
@@ -28,7 +30,17 @@ def test_the_latest_deliveries_are_a_table(lakegate: Lakegate) -> None:
     assert head.split("  ")[0] == "workload"
     assert [row.split()[:2] for row in rows] == [[bad[:12], "orders/bad.csv"], [good[:12], "orders/day.csv"]]
     assert "orders_v1 1.0.0  Rejected  2 passed, 1 failed     4" in rows[0]
-    assert rows[1].rstrip().endswith("accepted/shop/orders_v1/ingest_date=" + rows[1].rpartition("=")[2].rstrip())
+    assert rows[1].rstrip().endswith(" accepted/shop/orders_v1/")
+
+
+def test_a_long_contract_id_is_cut_in_the_table(lakegate: Lakegate) -> None:
+    """It stands whole in every answer about one delivery."""
+    lakegate.ok("publish", lakegate.contract(**{"id: shop": "id: shop-of-the-long-name"}))
+    lakegate.ok("route", "add", "orders/", "shop")
+    workload = lakegate.delivered()
+
+    assert " accepted/shop-of-the-…/orders_v1/" in lakegate.ok("status")
+    assert "accepted/shop-of-the-long-name/orders_v1/ingest_date=" in lakegate.ok("status", workload)
 
 
 def test_machines_get_every_delivery_whole(lakegate: Lakegate) -> None:
@@ -161,6 +173,45 @@ def test_what_was_accepted_is_not_replayed(lakegate: Lakegate) -> None:
     workload = lakegate.delivered()
 
     assert str(lakegate("replay", workload).exception) == "only a failed or quarantined workload can be replayed"
+
+
+def test_a_plan_that_is_missing_hides_no_delivery(lakegate: Lakegate) -> None:
+    """The list stays readable at 3 a.m.; the trouble is named where one looks closer."""
+    lakegate.routed()
+    workload = lakegate.delivered()
+    pin = lakegate.gate.workloads.get(workload).pin
+    assert pin is not None
+    lakegate.gate.objects.delete(Address(LAKE, f"plans/{pin.plan}.json"))
+    said = lakegate.json("status", workload)
+
+    assert "Accepted" in lakegate.ok("status").splitlines()[1]
+    assert (said["trouble"], said["counts"]) == (f"plan-missing @ {workload}", None)
+    assert f"plan-missing @ {workload} (docs/operator.md)" in lakegate.ok("reasons", workload)
+
+
+def test_a_result_that_is_another_hides_no_delivery(lakegate: Lakegate) -> None:
+    """Somebody wrote over it: the decision stands, and what it was made of is not shown as if it were."""
+    lakegate.routed()
+    workload = lakegate.delivered()
+    put_result(lakegate, workload)
+
+    assert lakegate.json("status", workload)["trouble"] == f"result-differs @ {workload}"
+
+
+def test_a_failed_delivery_whose_result_is_none_is_still_shown(lakegate: Lakegate) -> None:
+    """The job wrote something that is no result: that is why it failed."""
+    lakegate.routed()
+    workload = lakegate.upload()
+    lakegate.intake()
+    put_result(lakegate, workload)
+    lakegate.fail(workload)
+
+    assert lakegate.json("status", workload)["trouble"] == "result.json is not JSON"
+
+
+def put_result(lakegate: Lakegate, workload: str) -> None:
+    attempt = lakegate.gate.workloads.get(workload).attempt
+    lakegate.gate.objects.put(Address(LAKE, f"{attempt_prefix(workload, attempt)}/result.json"), b"no JSON")
 
 
 def test_an_empty_stack_says_so(lakegate: Lakegate) -> None:

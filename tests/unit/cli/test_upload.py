@@ -84,6 +84,42 @@ def test_a_large_file_arrives_in_parts(lakegate: Lakegate) -> None:
     assert (len(arrived), sum(arrived)) == (3, path.stat().st_size)
 
 
+def test_more_parts_than_go_at_once_keep_their_order(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five parts, two at a time; the object's own checksum is the file's."""
+    monkeypatch.setattr(transfer, "AT_ONCE", 2)
+    path = lakegate.folder / "large.csv"
+    path.write_bytes(os.urandom(21 * 1024 * 1024))
+    version = send(lakegate.clients["s3"], read(path), To(LANDING, "k", ACCOUNT), lambda _: None, whole=5 * 1024 * 1024)
+
+    assert lakegate.gate.objects.read(Address(LANDING, "k", version)) == path.read_bytes()
+
+
+def test_a_large_file_that_changed_between_two_readings_does_not_land(lakegate: Lakegate) -> None:
+    """The parts are removed again, and the person is told to upload anew."""
+    path = lakegate.folder / "large.csv"
+    path.write_bytes(b"x" * 6 * 1024 * 1024)
+    file = read(path)
+    path.write_bytes(b"y" * 6 * 1024 * 1024)
+    with pytest.raises(transfer.InputError, match="changed while it was on its way"):
+        send(lakegate.clients["s3"], file, To(LANDING, "k", ACCOUNT), lambda _: None, whole=5 * 1024 * 1024)
+
+    assert lakegate.clients["s3"].list_multipart_uploads(Bucket=LANDING).get("Uploads", []) == []
+    assert lakegate.gate.objects.versions(LANDING, "").versions == ()
+
+
+def test_a_sum_of_s3_that_differs_is_an_error(lakegate: Lakegate) -> None:
+    """Where S3 tells the checksum of the whole, it must be the file's."""
+
+    class Wrong:
+        def __getattr__(self, name: str) -> Any:
+            answers = {"complete_multipart_upload": {"ChecksumType": "FULL_OBJECT", "ChecksumCRC32": "AAAAAA=="}}
+            return lambda **_: answers.get(name, {"UploadId": "u", "ETag": "e"})
+
+    file = read(lakegate.folder / lakegate.file(b"abcdef"))
+    with pytest.raises(PortError, match="BadDigest"):
+        send(Wrong(), file, To("b", "k", ACCOUNT), lambda _: None, whole=5)  # type: ignore[arg-type] # what is used of it
+
+
 @pytest.mark.parametrize("broken", [KeyboardInterrupt, RuntimeError])
 def test_an_upload_that_ends_early_leaves_nothing(lakegate: Lakegate, broken: type[BaseException]) -> None:
     """Ctrl-C in the middle: no object, and no parts that would be paid for."""

@@ -13,10 +13,11 @@ from functions.ports import Address, Publication
 from functions.usecases import deliveries
 from functions.usecases.deliveries import named, recent, result_of
 from functions.usecases.intake import intake
+from functions.usecases.steps import Alarm
 from functions.workload import State, replay_id
 from tests.simulation.meaning import DIGESTS
 from tests.simulation.stage import Fault, Stage, settle
-from tests.simulation.world import LANDING, LINE, PREFIX, Upload, World
+from tests.simulation.world import LAKE, LANDING, LINE, PREFIX, Upload, World
 from tests.unit.usecases.worlds import drive
 
 PLANS = (("lines", DIGESTS["1.0.0"]),)
@@ -43,7 +44,7 @@ def keys(stage: Stage, limit: int = 20) -> list[tuple[str, State | None]]:
 
 
 def test_the_latest_deliveries_are_listed_wherever_they_stand() -> None:
-    """At rest, refused, unrouted, running, not yet seen: all of them, the newest first; a folder marker is none."""
+    """At rest, refused, unrouted, running, not yet seen: all of them, the newest first."""
     stage = world_of()
     at_rest(stage, f"{PREFIX}good.csv")
     at_rest(stage, f"{PREFIX}bad.csv", b"bad:1")
@@ -52,7 +53,6 @@ def test_the_latest_deliveries_are_listed_wherever_they_stand() -> None:
     drive(stage.world.gate, intake(stage.world.gate, LANDING, f"{PREFIX}running.csv"))
     stage.world.memory.clock.sleep(60)
     stage.world.upload(f"{PREFIX}new.csv", b"good:3")
-    stage.world.upload(f"{PREFIX}folder/", b"")
 
     assert keys(stage) == [
         (f"{PREFIX}new.csv", None),
@@ -153,6 +153,15 @@ def test_the_result_of_a_decision_is_read() -> None:
 
     assert b'"attempt": 1' in (result_of(stage.world.gate, rows.get(judged.workload)) or b"")
     assert result_of(stage.world.gate, rows.get(refused.workload)) is None
+
+
+def test_a_result_that_is_another_than_decided_on_is_an_alarm() -> None:
+    """What is shown as the reason for a verdict is what the verdict was made of."""
+    stage = world_of()
+    upload = at_rest(stage, f"{PREFIX}day.csv")
+    stage.world.memory.objects.put(Address(LAKE, f"runs/{upload.workload}/attempt=1/result.json"), b"{}")
+    with pytest.raises(Alarm, match="result-differs"):
+        result_of(stage.world.gate, stage.world.gate.workloads.get(upload.workload))
 
 
 def test_a_large_landing_bucket_is_listed_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:

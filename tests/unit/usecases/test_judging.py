@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from contracts.errors import InputError
 from contracts.workflow import Outcome
-from functions.ports import (
-    Address,
-)
+from functions.ports import Address, JobRun, JobState
 from functions.usecases import observe as observing
 from functions.usecases.advance import advance
 from functions.usecases.answer import Answer
@@ -82,6 +81,28 @@ def test_an_answer_reads_event_times_and_objects() -> None:
 
     assert answer.event_time == ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z")
     assert [each.share for each in answer.objects] == ["accepted"]
+
+
+@pytest.mark.parametrize(
+    ("state", "waited", "outcome"),
+    [
+        (JobState.QUEUED, 0, None),
+        (JobState.RUNNING, 60, None),
+        (JobState.RUNNING, 10, Outcome.LOST),
+    ],
+)
+def test_waiting_for_its_turn_is_no_hanging(
+    state: JobState, waited: int, outcome: Outcome | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job's time runs from when it left the queue: in a burst nobody loses an attempt for standing in line."""
+    world, row = landed()
+    world.memory.clock.sleep(90 * 60)
+    told = JobRun(row.id, state, timedelta(minutes=waited))
+    monkeypatch.setattr(world.memory.jobs, "describe", lambda _: told)
+
+    found = observe(world.gate, row)
+
+    assert outcome is (found and found.on)
 
 
 def test_a_result_that_comes_before_the_cancel_counts() -> None:

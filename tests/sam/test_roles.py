@@ -1,0 +1,168 @@
+"""The stack on an embedded AWS that enforces IAM: what the template grants is enough, and plain HTTP is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import boto3
+import pytest
+from botocore.exceptions import BotoCoreError, ClientError
+
+from contracts.errors import SetUpError
+from infra.setup.environments import program
+from tests.sam.built import ROOT, sam
+from tests.sam.emulator import REGION, free_port
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+ROOT_USER = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": REGION}
+PATIENCE_SECONDS = 60
+CONTRACT = "contracts/examples/weather.dcm.yaml"
+PARAMETERS = ("EmrApplicationId=00f1local", "SweepSchedule=rate(1 day)", "NotifySchedule=rate(1 day)")
+
+
+class Guarded:
+    """The deployed stack."""
+
+    def __init__(self, endpoint: str) -> None:
+        self.endpoint = endpoint
+        self.s3 = self.client("s3")
+        self.outputs: dict[str, str] = {}
+
+    def client(self, service: str) -> Any:
+        """A client with all rights."""
+        return boto3.client(service, endpoint_url=self.endpoint, region_name=REGION, **_keys())  # type: ignore[call-overload]  # any
+
+    def invoke(self, output: str) -> Any:
+        """What a function answers, run with its own role."""
+        answer = self.client("lambda").invoke(FunctionName=self.outputs[output], Payload=b"{}")
+        return json.loads(answer["Payload"].read())
+
+    def allow_plain_http(self) -> None:
+        """Take away the policies that refuse it."""
+        for bucket in ("LandingBucket", "LakeBucket"):
+            self.s3.delete_bucket_policy(Bucket=self.outputs[bucket])
+
+    def person(self, name: str, *policies: str) -> Callable[..., int]:
+        """The command line of somebody who has these policies; it gives the exit code."""
+        iam = self.client("iam")
+        iam.create_user(UserName=name)
+        for policy in policies:
+            iam.attach_user_policy(UserName=name, PolicyArn=self.outputs[policy])
+        key = iam.create_access_key(UserName=name)["AccessKey"]
+        known = {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}
+        environment = {**os.environ, **known, "AWS_DEFAULT_REGION": REGION, "AWS_ENDPOINT_URL": self.endpoint}
+
+        def lakegate(*words: str) -> int:
+            command = [sys.executable, "-m", "cli.main", *words]
+            return subprocess.run(  # noqa: S603 - this interpreter
+                command, cwd=ROOT, env=environment, capture_output=True, check=False
+            ).returncode
+
+        return lakegate
+
+    def states(self) -> set[str]:
+        """The states of all workloads."""
+        items = self.client("dynamodb").scan(TableName=self.outputs["WorkloadsTable"])["Items"]
+        return {item["state"]["S"] for item in items if item["id"]["S"].startswith("workload#")}
+
+
+@pytest.fixture(scope="module")
+def guarded(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    """An embedded AWS with IAM, and the stack on it."""
+    try:
+        binary = program("ministack/ministack")
+    except SetUpError as error:
+        pytest.skip(str(error))
+    folder, port = tmp_path_factory.mktemp("ministack"), free_port()
+    own = {
+        "AUTH": "true",
+        "BIND_HOST": "127.0.0.1",
+        "GATEWAY_PORT": str(port),
+        "TMPDIR": str(folder),
+        "HOME": str(folder),
+    }
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(  # noqa: S603 - from the lock file
+            [binary], env={"PATH": os.environ["PATH"], **own}, stdout=log, stderr=log, start_new_session=True
+        )
+    try:
+        there = Guarded(f"http://127.0.0.1:{port}")
+        until(lambda: there.s3.list_buckets() is not None)
+        deploy = ("deploy", "--no-confirm-changeset", "--parameter-overrides", *PARAMETERS)
+        sam(*deploy, folder=built.parents[2], AWS_ENDPOINT_URL=there.endpoint, **ROOT_USER)
+        (made,) = there.client("cloudformation").describe_stacks(StackName="lakegate")["Stacks"]
+        there.outputs = {each["OutputKey"]: each["OutputValue"] for each in made["Outputs"]}
+        yield there
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait for something to hold."""
+    limit = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < limit:
+        try:
+            if holds():
+                return
+        except (BotoCoreError, ClientError):
+            pass  # not there yet
+        time.sleep(0.1)
+    raise AssertionError("it never held")
+
+
+def _keys() -> dict[str, str]:
+    return {name.lower(): value for name, value in ROOT_USER.items() if "KEY" in name}
+
+
+def test_plain_http_is_refused_by_the_buckets_whoever_asks(guarded: Guarded) -> None:
+    """A function with every right it needs reaches no object without TLS: here, where there is none, sweep is denied."""
+    assert guarded.invoke("SweepFunction")["errorMessage"] == "PortError"
+
+
+def test_each_function_can_do_its_work_with_its_own_role(guarded: Guarded) -> None:
+    """Once plain HTTP is allowed: claim, copy, commit, delete by version, sweep, notify; nothing is denied."""
+    guarded.allow_plain_http()
+    guarded.s3.put_object(Bucket=guarded.outputs["LandingBucket"], Key="in/a.csv", Body=b"a\n1\n")
+
+    until(lambda: guarded.states() == {"QUARANTINED"})
+
+    assert guarded.invoke("SweepFunction") == {"looked_at": 0, "troubles": 0}
+    assert guarded.invoke("NotifyFunction") == {"unsent": 0}
+    assert "Contents" not in guarded.s3.list_objects_v2(Bucket=guarded.outputs["LandingBucket"])
+
+
+def test_people_can_do_what_their_policies_say_and_no_more(guarded: Guarded, tmp_path: Path) -> None:
+    """A steward publishes and routes; a producer uploads and looks, and is refused the other two."""
+    guarded.allow_plain_http()
+    steward = guarded.person("steward", "ProducerPolicy", "StewardPolicy")
+    producer = guarded.person("producer", "ProducerPolicy")
+    file = tmp_path / "b.csv"
+    file.write_text("a\n2\n")
+
+    publishing = steward("publish", CONTRACT)
+    routing = steward("route", "add", "weather/", "brazil-se-weather")
+    allowed = [producer("upload", str(file), "--to", "in/"), producer("status"), producer("route", "list")]
+    refused = [producer("publish", CONTRACT), producer("route", "add", "x/", "brazil-se-weather")]
+
+    assert (publishing, routing) == (0, 0)
+    assert allowed == [0, 0, 0]
+    assert refused == [2, 2]
+
+
+def test_a_grant_taken_away_is_missed(guarded: Guarded) -> None:
+    """IAM is enforced here, or the test before would mean nothing: without its policy, sweep is denied."""
+    iam = guarded.client("iam")
+    (role,) = [each["RoleName"] for each in iam.list_roles()["Roles"] if "SweepRole" in each["RoleName"]]
+    iam.detach_role_policy(RoleName=role, PolicyArn=guarded.outputs["EnginePolicy"])
+
+    assert guarded.invoke("SweepFunction")["errorMessage"] == "PortError"

@@ -1,0 +1,77 @@
+"""The pages for people say what the command and the code really have."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import typer
+
+from cli.main import app
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from typer._click import Command  # what typer's own commands are
+
+ROOT = Path(__file__).parents[3]
+PAGES = ("producer.md", "consumer.md", "operator.md")
+ABROAD = {"local", "demo"}
+"""Commands of the local stack have tests of their own."""
+
+
+def commands() -> dict[str, Command]:
+    """Every command by its words, those of groups included."""
+    found: dict[str, Command] = {}
+    for name, each in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined] # the group of all
+        inner = getattr(each, "commands", None)
+        found |= {f"{name} {word}": one for word, one in inner.items()} if inner else {name: each}
+    return found
+
+
+def written(page: str) -> Iterator[list[str]]:
+    """Every command line of a page, in code blocks and in between."""
+    text = (ROOT / "docs" / page).read_text()
+    for line in re.findall(r"(?:^ {4,}(?:\$ )?|`)lakegate ([^`\n]+)", text, re.MULTILINE):
+        yield shlex.split(line)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_names_only_commands_and_options_there_are(page: str) -> None:
+    """What a reader copies works: the command is there, and takes every option shown."""
+    known = commands()
+    lines = [words for words in written(page) if words[0] not in ABROAD]
+    wrong = []
+    for words in lines:
+        name = " ".join(words[:2]) if " ".join(words[:2]) in known else words[0]
+        options = {each for each in words if each.startswith("--")}
+        taken = {option for each in known[name].params for option in each.opts} if name in known else set()
+        if not options <= taken:
+            wrong.append(words)
+
+    assert wrong == []
+    assert lines != []
+
+
+@pytest.mark.parametrize("name", sorted(name for name in commands() if name.partition(" ")[0] not in ABROAD))
+def test_every_command_shows_an_example_and_takes_json(name: str) -> None:
+    """`--help` ends nobody's search without a line to copy."""
+    command = commands()[name]
+
+    assert "Example: lakegate " + name in (command.help or "")
+    assert "--json" in {option for each in command.params for option in each.opts}
+
+
+def test_every_alarm_of_the_protocol_is_on_the_operators_page() -> None:
+    """Whoever is woken finds the code, what it means and what to do."""
+    raised = {
+        code
+        for path in (ROOT / "functions").rglob("*.py")
+        for code in re.findall(r'Alarm\("([a-z-]+)"', path.read_text())
+    }
+    table = (ROOT / "docs/operator.md").read_text().split("## Alarms of the protocol")[1].split("\n## ")[0]
+
+    assert raised == set(re.findall(r"`([a-z]+-[a-z]+)`", "".join(re.findall(r"^\| [^|]+", table, re.MULTILINE))))
