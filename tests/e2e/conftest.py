@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
     from functions.usecases.gate import Gate
 
-SHOP = Path(__file__).with_name("shop.odcs.yaml")
+HERE = Path(__file__).parent
+CONTRACTS = {"shop/": HERE / "shop.odcs.yaml", "rows/": HERE / "rows.odcs.yaml"}
+"""Two small contracts, by the prefix that delivers to them."""
 
 
 @pytest.fixture(scope="package")
@@ -58,5 +60,6 @@ def stack(deployed: Deployed) -> Iterator[Deployed]:
 
 
 def _publish(gate: Gate) -> None:
-    published = run(publish(gate, edition_of(str(SHOP))), gate.clock)
-    run(add_route(gate, "shop/", published.contract, "sales", 1), gate.clock)
+    for prefix, contract in CONTRACTS.items():
+        published = run(publish(gate, edition_of(str(contract))), gate.clock)
+        run(add_route(gate, prefix, published.contract, "sales", 1), gate.clock)

@@ -97,3 +97,16 @@ def test_a_quarantined_delivery_is_judged_again_from_its_quarantined_copy(stack:
 
     assert (first.id, State.QUARANTINED) == (second.replay_of, second.state)
     assert stack.blocks(second) == 1
+
+
+def test_rows_are_refused_alone_where_the_contract_says_so(stack: Deployed) -> None:
+    """onReject: rows: the good rows rest in accepted/, the bad ones in quarantine/ with their reasons, in one block."""
+    landed = stack.upload(b"id,name\n1,anna\n2,x\n3,bert\n", "rows/mixed.csv")
+    row = stack.rested(landed)
+    accepted, rejected = (stack.body(key) for key in sorted(stack.at_rest(row)))
+
+    assert (row.state, row.decision and row.decision.verdict) == (State.PUBLISHED, "accepted_with_warnings")
+    assert accepted == b"id,name\n1,anna\n3,bert\n"
+    assert rejected.splitlines()[0] == b"_reasons,id,name"
+    assert rejected.splitlines()[1].endswith(b",2,x")
+    assert stack.blocks(row) == 1
