@@ -7,11 +7,12 @@ stable: tools may filter by them.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from contracts.compile import compile_plan
 from contracts.errors import ContractError, Problem
-from contracts.linting.finding import Level
+from contracts.linting.finding import MOST_OF_ONE, Level
 from contracts.linting.table import LINTS
 from contracts.nodes import steps_of
 
@@ -41,7 +42,7 @@ def lint(contract: Contract, document: Document, known: Iterable[Problem]) -> tu
 
 def _found(contract: Contract, document: Document) -> Iterator[tuple[str, Problem]]:
     for code, each in LINTS.items():
-        for path, message in each.find(contract, document):
+        for path, message in islice(each.find(contract, document), MOST_OF_ONE):
             yield code, _located(document, code, path, message)
 
 

@@ -35,7 +35,7 @@ class Node:
     """A value of a document, where it begins, and how it was written."""
 
     mark: Mark
-    content: Scalar | tuple[Node, ...] | Mapping[str, Node]
+    content: Scalar | tuple[Node, ...] | dict[str, Node]
     keys: Mapping[str, Mark]
     """Where each key of a mapping stands."""
     written: str = ""
@@ -51,13 +51,13 @@ class Node:
         """The value in the plain types of JSON; numbers with a point or an exponent are `Decimal`."""
         if isinstance(self.content, tuple):
             return [node.plain() for node in self.content]
-        if isinstance(self.content, Mapping):
+        if isinstance(self.content, dict):
             return {key: node.plain() for key, node in self.content.items()}
         return self.content
 
     def step(self, step: Step) -> tuple[Node | None, Mark]:
         """What lies one step below, and where: at the key of a mapping, at the item of a sequence, else here."""
-        if isinstance(self.content, Mapping) and step in self.content:
+        if isinstance(self.content, dict) and step in self.content:
             return self.content[str(step)], self.keys[str(step)]
         if isinstance(self.content, tuple) and isinstance(step, int) and step < len(self.content):
             return self.content[step], self.content[step].mark
@@ -101,14 +101,14 @@ class Place:
     @property
     def entries(self) -> dict[str, Place]:
         """The entries of a mapping; none where there is no mapping."""
-        keys = self.node.content if self.node is not None and isinstance(self.node.content, Mapping) else ()
+        keys = self.node.content if self.node is not None and isinstance(self.node.content, dict) else ()
         return {key: self[key] for key in keys}
 
     @property
     def scalar(self) -> Scalar:
         """The value of a scalar; None where there is none."""
         content = self.node.content if self.node is not None else None
-        return None if isinstance(content, tuple | Mapping) else content
+        return None if isinstance(content, tuple | dict) else content
 
     @property
     def text(self) -> str | None:

@@ -106,15 +106,22 @@ class Narrow:
 
 def narrow(spark: SparkSession, plan: Plan, delivery: Delivery, checks: tuple[Check, ...]) -> Narrow:
     """The narrow frame of the given checks, marked to be kept when first read."""
-    columns, errors = _usable(spark, plan, delivery.frame, list(dict.fromkeys(_predicates(checks))))
-    names = {predicate: f"p{number}" for number, predicate in enumerate(columns)}
-    bases = {base: _columns_of(base, plan, names) for check in checks if (base := base_of(check))}
-    values = {name for base, columns_of in bases.items() if not base.as_text for name in columns_of}
+    bases = [base for check in checks if (base := base_of(check))]
+    values = {value_name(plan.field(name).alias) for base in bases if not base.as_text for name in base.fields}
     kept = ["part", "id", "bytes", "no_record", "malformed", *sorted(values)]
-    judged = delivery.frame.select(*map(F.col, kept), *(column.alias(names[each]) for each, column in columns.items()))
+    columns, errors = _columns(spark, plan, list(dict.fromkeys(_predicates(checks))))
+    try:
+        judged = _judged(delivery.frame, kept, columns)
+    except PySparkException:
+        refused = [predicate for predicate, column in columns.items() if not _analyses(delivery.frame, column)]
+        errors |= dict.fromkeys(refused, UNUSABLE)
+        columns = {predicate: column for predicate, column in columns.items() if predicate not in errors}
+        judged = _judged(delivery.frame, kept, columns)
+    names = {predicate: f"p{number}" for number, predicate in enumerate(columns)}
     packed = judged.selectExpr(*kept, *_masks(len(columns))).persist(StorageLevel.MEMORY_AND_DISK)
     unpacked = [f"m{at // MASK_BITS} & {1 << at % MASK_BITS}L = 0 AS p{at}" for at in range(len(columns))]
-    return Narrow(packed, packed.selectExpr("*", *unpacked), names, errors, bases)
+    columns_of = {base: _columns_of(base, plan, names) for base in bases}
+    return Narrow(packed, packed.selectExpr("*", *unpacked), names, errors, columns_of)
 
 
 def census(narrowed: Narrow, delivery: Delivery) -> Census:
@@ -145,8 +152,8 @@ def _masks(predicates: int) -> list[str]:
     return [f"{' | '.join(group)} AS m{number}" for number, group in enumerate(groups)]
 
 
-def _usable(
-    spark: SparkSession, plan: Plan, frame: DataFrame, predicates: list[Predicate]
+def _columns(
+    spark: SparkSession, plan: Plan, predicates: list[Predicate]
 ) -> tuple[dict[Predicate, Column], dict[Predicate, str]]:
     """The predicates' columns, and why the others have none: one bad rule must not poison the scan of all."""
     columns: dict[Predicate, Column] = {}
@@ -157,16 +164,17 @@ def _usable(
             columns[predicate] = condition(predicate, plan)
         except (ValueError, ArithmeticError):
             errors[predicate] = UNUSABLE
-    if not _analyses(frame, list(columns.values())):
-        refused = [predicate for predicate, column in columns.items() if not _analyses(frame, [column])]
-        errors |= dict.fromkeys(refused, UNUSABLE)
-        columns = {predicate: column for predicate, column in columns.items() if predicate not in errors}
     return columns, errors
 
 
-def _analyses(frame: DataFrame, columns: list[Column]) -> bool:
+def _judged(frame: DataFrame, kept: list[str], columns: dict[Predicate, Column]) -> DataFrame:
+    predicates = [column.alias(f"p{number}") for number, column in enumerate(columns.values())]
+    return frame.select(*map(F.col, kept), *predicates)
+
+
+def _analyses(frame: DataFrame, column: Column) -> bool:
     try:
-        frame.select(*columns)
+        frame.select(column)
     except PySparkException:
         return False
     return True

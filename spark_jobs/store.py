@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from errno import EIO, ENOENT
+from functools import cache
 from hashlib import file_digest
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -151,10 +152,16 @@ def store_for(uri: str) -> Store:
     if scheme == "file":
         return Files()
     if scheme == "s3":
-        import boto3  # noqa: PLC0415 - a quarter of a second that local files need not pay
-
-        return Buckets(boto3.client("s3"))
+        return _buckets()
     raise InputError("an address must begin with file: or s3:")
+
+
+@cache
+def _buckets() -> Buckets:
+    """One client for all addresses of a run: making one costs more than what it does."""
+    import boto3  # noqa: PLC0415 - a quarter of a second that local files need not pay
+
+    return Buckets(boto3.client("s3"))
 
 
 def _path(uri: str) -> Path:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from contracts.errors import Problem
 from contracts.formats.about import about
 from contracts.formats.extension import Extension
+from contracts.formats.nesting import NESTED_KIND, at_column
 from contracts.formats.schemas import breaches
 from contracts.formats.service_levels import key_rules
 from contracts.formats.unnamed import note_unnamed
@@ -47,6 +48,9 @@ KINDS = {"unique": "distinct"}
 """Rule types whose name means something else in other formats."""
 CONSTRAINTS = {"NOT_NULL": "required", "UNIQUE": "unique", "FOREIGN_KEY": "foreignKey"}
 PRIMARY_KEY = "PRIMARY_KEY"
+INNER_CONSTRAINTS = {**CONSTRAINTS, PRIMARY_KEY: "primaryKey"}
+NESTED = ("array", "map", "struct", "union")
+"""Types whose values have parts: `children`, or items of the `arrayDataType`."""
 TOLD = ("specVersion", "id", "name", "kind", "version", "dataset", "quality", "serviceLevelAgreements")
 
 
@@ -104,44 +108,73 @@ def _dataset(top: Place, notes: Notes) -> Dataset:
     )
 
 
-def _field(column: Place, notes: Notes) -> Field:
-    said = column["dataType"].text
-    if said is not None and said.lower() not in TYPES:
-        message = f"{shown(said)} is no data type of DCM.{did_you_mean(said, TYPES)}"
+def _field(column: Place, notes: Notes, around: str = "") -> Field:
+    """A column, or a child of one."""
+    said, path = column["dataType"].text, around + (column["name"].text or "")
+    if said is not None and said.lower() not in {*TYPES, *NESTED}:
+        message = f"{shown(said)} is no data type of DCM.{did_you_mean(said, (*TYPES, *NESTED))}"
         notes.error("unknown-type", column["dataType"], message)
+    if _declared(column) in NESTED:
+        message = "What is said of inner parts is named, and not measured yet."
+        notes.warning("nested-fields", column["dataType"], message)
+    items = column["arrayDataType"]
+    children = [_field(each, notes, f"{path}.") for each in column["children"].items]
+    if items.text:
+        children.append(Field(f"{path}[]", TYPES.get(items.text.lower(), LogicalType.STRING), items.origin))
     return Field(
-        name=column["name"].text or "",
-        type=TYPES.get((said or "").lower(), LogicalType.STRING),
+        name=path,
+        type=TYPES.get(_declared(column), LogicalType.STRING),
         origin=column.origin,
         description=column["description"].text,
         declared=said,
+        parts=tuple(children),
     )
+
+
+def _declared(column: Place) -> str:
+    return (column["dataType"].text or "").lower()
 
 
 def _column_rules(columns: list[Place]) -> Iterator[Rule]:
     """The types of all columns, the primary key as one rule, then what each column says of itself."""
     ordinals: Counter[str] = Counter()
     for column in columns:
-        yield _column_rule(column, "type", ordinals)
+        yield from _type_rules(column, column["name"].text or "", ordinals)
     key = [column for column in columns if _constraint(column) == PRIMARY_KEY]
     if key:
         names = tuple(column["name"].text or "" for column in key)
         yield Rule(rule_id(ordinals, ",".join(names), "primaryKey"), "primaryKey", key[0]["constraint"].origin, names)
     for column in columns:
-        kind = CONSTRAINTS.get(_constraint(column))
-        if kind is not None:
-            yield _column_rule(column, kind, ordinals, at="constraint")
-        if (column["dataType"].text or "").lower() in SIZED and column["dataLength"].number is not None:
-            yield _column_rule(column, "maxLength", ordinals, at="dataLength", value=column["dataLength"].number)
+        yield from _own_rules(column, column["name"].text or "", ordinals, CONSTRAINTS)
+
+
+def _type_rules(column: Place, path: str, ordinals: Counter[str]) -> Iterator[Rule]:
+    """The type of a column; of one with parts, what is said of each part, named at the column."""
+    is_nested = _declared(column) in NESTED
+    yield _rule(column["dataType"], path, NESTED_KIND if is_nested else "type", ordinals)
+    for child in column["children"].items:
+        inner = f"{path}.{child['name'].text or ''}"
+        said = (*_type_rules(child, inner, ordinals), *_own_rules(child, inner, ordinals, INNER_CONSTRAINTS))
+        yield from (at_column(rule, path, inner) for rule in said)
+    if column["arrayDataType"].present:
+        inner = f"{path}[]"
+        yield at_column(_rule(column["arrayDataType"], inner, "type", ordinals), path, inner)
+
+
+def _own_rules(column: Place, path: str, ordinals: Counter[str], constraints: Mapping[str, str]) -> Iterator[Rule]:
+    kind = constraints.get(_constraint(column))
+    if kind is not None:
+        yield _rule(column["constraint"], path, kind, ordinals)
+    if _declared(column) in SIZED and column["dataLength"].number is not None:
+        yield _rule(column["dataLength"], path, "maxLength", ordinals, value=column["dataLength"].number)
 
 
 def _constraint(column: Place) -> str:
     return (column["constraint"].text or "").upper()
 
 
-def _column_rule(column: Place, kind: str, ordinals: Counter[str], at: str = "dataType", **arguments: object) -> Rule:
-    name = column["name"].text or ""
-    return Rule(rule_id(ordinals, name, kind), kind, column[at].origin, (name,), arguments)
+def _rule(at: Place, path: str, kind: str, ordinals: Counter[str], **arguments: object) -> Rule:
+    return Rule(rule_id(ordinals, path, kind), kind, at.origin, (path,), arguments)
 
 
 def _quality_rule(place: Place) -> Rule:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 REFERENCE = "$ref"
 INSIDE = "#/"
 DEFINITIONS = "#/definitions/"
-MOST_FIELDS = 10_000
+MOST_FIELDS = 5_000
+MOST_HINTS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,11 @@ class Layers:
 
     def __getitem__(self, key: str) -> Place:
         """What is said under a key, where it is said."""
-        own = self.places[0][key]
-        return next((each[key] for each in self.places if each[key].present), own)
+        for each in self.places:
+            found = each[key]
+            if found.present:
+                return found
+        return self.places[0][key]
 
     @property
     def own(self) -> Place:
@@ -51,11 +55,13 @@ class Definitions:
     notes: Notes
     used: set[str] = field(default_factory=set)
     read: int = 0
+    """Fields that references have led to."""
+    dangling: int = 0
 
     def layers(self, place: Place, around: Layers | None = None) -> Layers | None:
         """A field with its definitions; None where it is one too many, which is noted."""
         level = around.level + 1 if around is not None else 0
-        self.read += 1
+        self.read += around is not None and bool(around.trail)
         if self.read > MOST_FIELDS or level > DEEPEST_LEVEL:
             self._refuse_more(place)
             return None
@@ -89,12 +95,19 @@ class Definitions:
         if not found.present:
             found = _followed(self.top, text)
         if not found.entries:
-            known = [DEFINITIONS + each for each in self.top["definitions"].entries]
-            message = f"{shown(text)} names no definition of this document.{did_you_mean(text, known)}"
-            self.notes.error("dangling-reference", reference, message)
+            self.notes.error(
+                "dangling-reference", reference, f"{shown(text)} names no definition here.{self._hint(text)}"
+            )
             return None
         self.used.add(found.path)
         return found
+
+    def _hint(self, text: str) -> str:
+        """At the definition that was meant; for the first dangling references alone, since the search takes its time."""
+        self.dangling += 1
+        if self.dangling > MOST_HINTS:
+            return ""
+        return did_you_mean(text, [DEFINITIONS + each for each in self.top["definitions"].entries])
 
 
 def _followed(top: Place, pointer: str) -> Place:

@@ -11,6 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cache, partial
 from importlib.resources import files
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from contracts.errors import Problem, SetUpError
@@ -28,11 +29,16 @@ if TYPE_CHECKING:
     Schema = dict[str, Any]
 
 
+MOST_BREACHES = 500
+"""Sentences about one document: each may take a look for the word that was meant."""
+
+
 def breaches(document: Document, schema: str) -> list[Problem]:
     """Everything in a document that the schema of that name (e.g. `official/odcs-3.1.0`) refuses, in order of lines."""
     root = load(schema)
     plain: Any = document.plain()
-    found = [each for error in _validator(schema).iter_errors(plain) for each in sentences(error, root)]
+    said = (each for error in _validator(schema).iter_errors(plain) for each in sentences(error, root))
+    found = list(islice(said, MOST_BREACHES))
     blamed = {steps[:-1] for code, steps, _ in found if code != NOT_FITTING} | {steps for _, steps, _ in found}
     kept = dict.fromkeys(each for each in found if each[0] != NOT_FITTING or each[1][:-1] not in blamed)
     problems = [_located(document, *each) for each in kept]
@@ -51,7 +57,7 @@ def _validator(name: str) -> Validator:
     schema = load(name)
     base = validator_for(schema)
     checker = base.TYPE_CHECKER.redefine("integer", _is_integer)
-    keywords = {"uniqueItems": _unique, "unevaluatedProperties": partial(_unevaluated, schema)}
+    keywords = {"uniqueItems": _unique, "unevaluatedProperties": partial(_unevaluated, schema), "if": _if}
     judge: type[Validator] = extend(base, keywords, type_checker=checker)  # type: ignore[no-untyped-call]  # as shipped
     return judge(schema)
 
@@ -124,5 +130,25 @@ def _choices(schema: Schema) -> list[Schema]:
     return [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
 
 
+def _if(validator: Any, wanted: Schema, instance: Any, schema: Schema) -> Iterator[Any]:  # noqa: ANN401 -- as shipped, and JSON
+    """`if`, `then` and `else`, most conditions answered without a validator of their own."""
+    branch = "then" if _holds(validator, instance, wanted) else "else"
+    if branch in schema:
+        yield from validator.descend(instance, schema[branch], schema_path=branch)
+
+
 def _holds(validator: Validator, instance: Any, schema: Schema) -> bool:  # noqa: ANN401 -- JSON
+    words = _words(schema)
+    if words is not None and isinstance(instance, dict):
+        required = all(key in instance for key in schema.get("required", ()))
+        return required and all(key not in instance or instance[key] == word for key, word in words.items())
     return validator.evolve(schema=schema).is_valid(instance)
+
+
+def _words(schema: Schema) -> dict[str, str] | None:
+    """The texts that keys must have, where a schema asks for nothing else, as most conditions do; None of any other."""
+    said = schema.get("properties", {})
+    if not schema.keys() <= {"properties", "required"} or not all(each.keys() == {"const"} for each in said.values()):
+        return None
+    words = {key: each["const"] for key, each in said.items()}
+    return words if all(isinstance(word, str) for word in words.values()) else None

@@ -46,12 +46,15 @@ OLDER_ROOT = {
     "examples": "write them at the model or at the field.",
 }
 """Keys of the root in DCS before 1.1.0."""
+MOST_HINTS = 100
+"""Keys of one document that a hint is looked for."""
 OLDER = ("deprecated", "deprecationMessage")
 
 
 def note_unnamed(document: Document, schema: str, notes: Notes) -> None:
     """Warn of every key that the schema of that name lets through without naming it, or calls out of date."""
     refused = {problem.path for problem in notes.errors}
+    hints = 0
     for place, known in _below(document.top, (load(schema),), _Forms(load(schema))):
         for key, each in place.entries.items():
             if key in known:
@@ -59,7 +62,8 @@ def note_unnamed(document: Document, schema: str, notes: Notes) -> None:
             elif not place.steps and key in OLDER_ROOT:
                 notes.warning("older-key", each, f"The key {shown(key)} is out of date: {OLDER_ROOT[key]}")
             elif not _is_read(place, key) and each.path not in refused:
-                hint = did_you_mean(key, sorted(known))
+                hints += 1
+                hint = did_you_mean(key, sorted(known)) if hints <= MOST_HINTS else ""
                 notes.warning("unknown-key-kept", each, f"The key {shown(key)} is kept, and means nothing here.{hint}")
 
 

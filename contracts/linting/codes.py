@@ -77,7 +77,7 @@ READING = {
     "dangling-reference": (ERROR, "A `$ref` names a definition of the document."),
     "external-reference": (ERROR, "A `$ref` stays in the document: nothing else is read."),
     "circular-reference": (ERROR, "A definition does not lead back to itself."),
-    "too-many-fields": (ERROR, "References lead to at most 10,000 fields and 32 levels."),
+    "too-many-fields": (ERROR, "References lead to at most 5,000 fields and 32 levels."),
     "unused-definition": (WARNING, "Every definition is referred to."),
     "two-primary-keys": (ERROR, "A model and its fields name one primary key."),
     "unknown-model": (ERROR, "Checks at the root name models of the contract."),

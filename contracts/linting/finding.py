@@ -13,6 +13,10 @@ Finding = tuple[str, str]
 """Path and sentence. Of a path the document holds only in part, the part it holds is told."""
 
 
+MOST_OF_ONE = 100
+"""Findings of one code that are told: a hint for each of thousands would take minutes, and nobody reads them."""
+
+
 class Level(Enum):
     """Whether a finding keeps a contract from being used."""
 

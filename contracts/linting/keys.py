@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 POSITIONS = {"primaryKeyPosition": "primaryKey", "partitionKeyPosition": "partitioned"}
 """Each position with the flag it belongs to."""
-PART_KEYS = {
-    **dict.fromkeys(("object", "record", "struct"), ("properties", "fields")),
-    "array": ("items",),
-    "map": ("map", "values"),
+PARTS = {
+    "ODCS": {"object": "properties", "array": "items", "map": "map"},
+    "DCS": {**dict.fromkeys(("object", "record", "struct"), "fields"), "array": "items", "map": "values"},
+    "DCM": {**dict.fromkeys(("map", "struct", "union"), "children"), "array": "arrayDataType"},
 }
-"""The keys that say what values with parts consist of, by the declared type."""
+"""The key that says what values with parts consist of, by format and declared type."""
 
 
 def repeated_position(_contract: Contract, document: Document) -> Iterator[Finding]:
@@ -90,12 +90,11 @@ def repeated_physical_name(_contract: Contract, document: Document) -> Iterator[
 
 def without_parts(contract: Contract, document: Document) -> Iterator[Finding]:
     """An array says what its items are, a record what its fields are, a map what its values are."""
+    parts = PARTS[contract.format.split()[0]]
     for field in fields_of(contract):
-        keys = PART_KEYS.get(field.declared or "", ())
-        place = document.at(field.origin.path)
-        if keys and not field.parts and not place["$ref"].present:
-            known = [key for key in keys if (key in {"fields", "values"}) is not is_odcs(contract) or key == "items"]
-            yield place.path, f"Nothing is said of the parts of this {field.declared}: add `{known[0]}`."
+        place, declared = document.at(field.origin.path), (field.declared or "").lower()
+        if declared in parts and not field.parts and not place["$ref"].present:
+            yield place.path, f"Nothing is said of the parts of this {declared}: add `{parts[declared]}`."
 
 
 def row_count_of_field(contract: Contract, _document: Document) -> Iterator[Finding]:

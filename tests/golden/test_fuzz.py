@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pytest
 
 FULL = bool(os.environ.get("LAKEGATE_FULL"))
-DOCUMENTS = 1_000_000 if FULL else 400
+DOCUMENTS = 1_000_000 if FULL else 250
 SEED = random.randrange(10**9)
 
 

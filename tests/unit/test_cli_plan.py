@@ -58,3 +58,12 @@ def test_a_refused_contract_is_told_line_by_line(command: list[str], code: int, 
     assert first.startswith("lakegate: line 28: not-allowed: `strin` is not one of")
     assert first.endswith("Did you mean `string`? @ $.schema[0].properties[0].logicalType")
     assert last == "lakegate: the contract is refused; `lakegate lint` shows its lines"
+
+
+def test_a_dataset_is_chosen_by_its_name() -> None:
+    """Where a contract has several datasets one is named; a name it does not have is answered with those it has."""
+    chosen, unknown = run("plan", ORDERS, "--dataset", "orders"), run("plan", ORDERS, "--dataset", "order")
+
+    assert json.loads(chosen.stdout)["dataset"] == "orders"
+    expected = "lakegate: the contract has no dataset order: choose one with --dataset (orders)\n"
+    assert (unknown.returncode, unknown.stderr) == (2, expected)

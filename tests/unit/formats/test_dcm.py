@@ -121,6 +121,31 @@ def test_column_constraints_are_rules() -> None:
     assert expected == found
 
 
+def test_children_and_items_are_read_to_the_last() -> None:
+    """Parts of a column are fields with their paths; what is said of them is named at the column."""
+    inner = "{name: c, dataType: char, dataLength: 3, constraint: PRIMARY_KEY}"
+    columns = (
+        f"{{name: a, dataType: STRUCT, children: [{{name: b, dataType: map, children: [{inner}]}}]}},"
+        "{name: l, dataType: array, arrayDataType: int}, {name: m, dataType: array, arrayDataType: struct}"
+    )
+    found = dataset(columns)
+    top, listed, odd = found.fields
+
+    assert [top.parts[0].name, top.parts[0].parts[0].name, listed.parts[0].name] == ["a.b", "a.b.c", "l[]"]
+    assert (listed.parts[0].type, odd.parts[0].type) == (LogicalType.INTEGER, LogicalType.STRING)
+    assert [(rule.fields, rule.name) for rule in found.rules] == [
+        (("a",), None),
+        (("a",), "nested of a.b"),
+        (("a",), "type of a.b.c"),
+        (("a",), "primaryKey of a.b.c"),
+        (("a",), "maxLength of a.b.c"),
+        (("l",), None),
+        (("l",), "type of l[]"),
+        (("m",), None),
+        (("m",), "type of m[]"),
+    ]
+
+
 QUALITY = {
     "type: size, parameter: 10": ("size", {"parameter": Decimal(10)}),
     "type: complete, columns: [n], parameter: 0.950": ("complete", {"parameter": Decimal("0.950")}),
@@ -169,7 +194,7 @@ def test_the_extension_says_how_the_gate_treats_deliveries() -> None:
     top = (
         "specific: {lakegate: {mode: observe, onReject: rows, maxRejectedShare: 0.25, allowEmpty: true, samples: false,"
         "duplicates: accept, workflow: push, critical: true, csv: {delimiter: ';', quote: '|', header: false,"
-        "encoding: LATIN_1, nullValues: ['NA', ''], multiLine: true, escape: '\"'}}}"
+        "encoding: US_ASCII, nullValues: ['NA', ''], multiLine: true, escape: '\"'}}}"
     )
     expected = Policy(
         mode=Mode.OBSERVE,
@@ -182,7 +207,7 @@ def test_the_extension_says_how_the_gate_treats_deliveries() -> None:
     found = dataset(top=top)
 
     assert expected == found.policy
-    assert Csv(";", "|", header=False, encoding="iso-8859-1", null_values=("NA", ""), multi_line=True) == found.csv
+    assert Csv(";", "|", header=False, encoding="us-ascii", null_values=("NA", ""), multi_line=True) == found.csv
 
 
 def test_rules_of_an_uncritical_dataset_warn_at_worst() -> None:

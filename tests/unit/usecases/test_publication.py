@@ -47,9 +47,10 @@ def test_a_result_exchanged_after_the_decision_raises_an_alarm() -> None:
         ({"uri": f"s3://{LAKE}/staging/x/rows/accepted/x"}, "rows-elsewhere"),
         ({"size": 999}, "rows-differ"),
         ({"etag": "another"}, "rows-differ"),
+        (None, "rows-missing"),
     ],
 )
-def test_a_split_that_is_not_as_listed_raises_an_alarm(change: dict[str, object], code: str) -> None:
+def test_a_split_that_is_not_as_listed_raises_an_alarm(change: dict[str, object] | None, code: str) -> None:
     """A job can only have copied what lies below its own attempt, and what it said it wrote."""
     world, row = landed(b"split:12")
     for _, job in world.new_jobs():
@@ -59,7 +60,10 @@ def test_a_split_that_is_not_as_listed_raises_an_alarm(change: dict[str, object]
         job.close()
     where = f"runs/{row.id}/attempt=1/result.json"
     document = json.loads(world.gate.objects.read(Address(LAKE, where)))
-    document["shares"]["accepted"][0] |= change
+    if change is None:
+        document["shares"] = None
+    else:
+        document["shares"]["accepted"][0] |= change
     swapped(world, where, json.dumps(document).encode())
 
     assert code == alarm_of(world, row)
