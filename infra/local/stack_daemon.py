@@ -54,8 +54,9 @@ class Daemon:
     def start(self, command: Sequence[str], environment: Mapping[str, str], descriptors: Sequence[int] = ()) -> int:
         """Start it in a session of its own, out of reach of the terminal's Ctrl-C; its process id."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        with self.lock.open("w") as held, self.log.open("ab") as log, self.answers.open("wb") as answers:
+        with self.lock.open("a") as held, self.log.open("ab") as log, self.answers.open("wb") as answers:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held.truncate(0)  # only now: until it is locked it is another process's
             process = subprocess.Popen(  # noqa: S603 - our own programs
                 command,
                 cwd=ROOT,

@@ -89,10 +89,11 @@ def test_waiting_has_an_end(daemon: Daemon) -> None:
 
 def test_two_of_one_name_do_not_run_at_once(daemon: Daemon) -> None:
     """The lock lets one process of a name run."""
-    started(daemon, READY + WAIT)
+    process = started(daemon, READY + WAIT)
 
     with pytest.raises(BlockingIOError):
         daemon.start([sys.executable, "-c", WAIT], dict(os.environ))
+    assert process == daemon.pid()
 
 
 def _runs(process: int) -> bool:
