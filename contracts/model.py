@@ -150,6 +150,8 @@ class Policy:
     allow_empty: bool = False
     duplicates: Duplicates = Duplicates.REFUSE
     samples: bool = True
+    max_bytes: int | None = None
+    """A larger object is refused at the door, in every mode."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,13 +43,16 @@ def terms(plan: bytes) -> Terms:
 
 
 def door(plan: bytes, size: int, first: bytes) -> tuple[str, ...]:
-    """Why an object is refused before any job: it is empty, no CSV, or has a header that rejects it whatever rows follow.
+    """Why an object is refused before any job: too large, empty, no CSV, or a header that rejects it whatever rows follow.
 
     `first`: its first bytes. A header that does not end within them is left to the job.
     """
     from contracts.header import UnreadableError  # noqa: PLC0415 - intake starts in half the time without schemas
 
     document = json.loads(plan)
+    most = document["policy"]["max_bytes"]
+    if most is not None and size > most:
+        return (f"file/size: the object has {size:,} bytes, the contract allows {most:,}",)
     if size == 0:
         return () if document["policy"]["allow_empty"] else ("file/rows: the object is empty",)
     try:

@@ -57,6 +57,12 @@ def _share(place: Place) -> Decimal:
     return place.number
 
 
+def _count(place: Place) -> int:
+    if place.number is None or place.number < 1 or place.number % 1:
+        raise _WrongError("a whole number from 1")
+    return int(place.number)
+
+
 def _character(place: Place) -> str:
     if place.text is None or len(place.text) != 1 or place.text in "\r\n\0":
         raise _WrongError("one character, in quotes")
@@ -95,6 +101,7 @@ POLICY: dict[str, tuple[str, Parser]] = {
     "allowEmpty": ("allow_empty", _flag),
     "duplicates": ("duplicates", _one_of(Duplicates)),
     "samples": ("samples", _flag),
+    "maxBytes": ("max_bytes", _count),
 }
 OTHER: dict[str, tuple[str, Parser]] = {
     "critical": ("critical", _flag),

@@ -65,10 +65,15 @@ def test_an_odd_key_that_no_route_covers_is_quarantined_with_its_reason(stack: D
         ("shop/archive.csv", b"PK\x03\x04 and more", "file/readable: the file is a zip archive"),
         ("shop/other.csv", b"a,b\n1,2\n", "file/readable: the first line names none of the declared columns"),
         ("shop/lacking.csv", b"id\n1\n", "name:required:1/name: the file has no column name"),
+        (
+            "rows/large.csv",
+            b"id,name\n" + b"1,anna\n" * 200,
+            "file/size: the object has 1,408 bytes, the contract allows",
+        ),
     ],
 )
 def test_what_can_be_no_delivery_is_refused_at_the_door(stack: Deployed, key: str, body: bytes, reason: str) -> None:
-    """An empty file, a folder marker, another format and a wrong header cost no job run."""
+    """An empty file, a folder marker, another format, a wrong header and a file too large cost no job run."""
     landed = stack.upload(body, key)
     row = stack.rested(landed)
 

@@ -99,6 +99,16 @@ def test_a_forbidden_column_is_refused_at_the_door() -> None:
     )
 
 
+@pytest.mark.parametrize("mode", list(Mode))
+def test_an_object_larger_than_the_contract_allows_is_refused_in_every_mode(mode: Mode) -> None:
+    """What would cost more to read than anybody wants to pay is not read; the limit itself is allowed."""
+    limited = replace(COMPILED, policy=Policy(mode=mode, max_bytes=1_000))
+    refused = at_the_door(HEADER.encode() + b"\n", size=1_001, plan=limited)
+
+    assert refused == ("file/size: the object has 1,001 bytes, the contract allows 1,000",)
+    assert at_the_door(HEADER.encode() + b"\n", size=1_000, plan=limited) == ()
+
+
 def test_a_file_without_header_is_the_jobs_to_judge() -> None:
     """Where the contract promises no header, the first line is a record."""
     assert at_the_door(b"1;2\n", plan=replace(COMPILED, csv=Csv(header=False))) == ()

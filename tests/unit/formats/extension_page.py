@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 
 PAGE = Path(__file__).parents[3] / "docs/contracts.md"
 BEGIN, END = "<!-- contracts.md#extension -->", "<!-- end -->"
-WORDS = {"boolean": "`true`, `false`", "number": "0 to 1", "array": "a list of texts, each in quotes"}
+WORDS = {
+    "boolean": "`true`, `false`",
+    "number": "0 to 1",
+    "integer": "a whole number from 1",
+    "array": "a list of texts, each in quotes",
+}
 
 
 def mended(page: str) -> str:
