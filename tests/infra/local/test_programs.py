@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import json
 import socket
+import zipfile
 from typing import TYPE_CHECKING
 
 import pytest
 
 from contracts.errors import SetUpError
 from infra.local import stack_programs as programs
-from infra.local.aws.launcher import trusting
+from infra.local.aws.launcher import AT_ONCE, Bundle, bounded, trusting
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,3 +88,22 @@ def test_the_commands_hold_no_shell_text(tmp_path: Path) -> None:
     assert str(folder) in programs.emr_command("http://127.0.0.1:1", folder, "resident")
     assert programs.aws_command(7)[-1] == "7"
     assert json.dumps(programs.aws_command(7))
+
+
+def test_a_queue_runs_no_more_batches_than_the_machine_has_processors() -> None:
+    """The template's concurrency is AWS's: here each batch is a process."""
+    assert (bounded(lambda _esm: 20)("a mapping"), bounded(lambda _esm: 1)("a mapping")) == (AT_ONCE, 1)
+
+
+def test_a_bundle_is_unpacked_once_for_all_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every process of every function that has the same bundle sees the same files, of which there is one copy."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with zipfile.ZipFile(tmp_path / "code.zip", "w") as archive:
+        archive.writestr("functions/intake.py", "pass\n")
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        with Bundle(tmp_path / "code.zip") as bundle:
+            bundle.extractall(tmp_path / name)
+
+    assert [(tmp_path / name / "functions/intake.py").read_text() for name in ("first", "second")] == ["pass\n"] * 2
+    assert (tmp_path / "first").readlink() == (tmp_path / "second").readlink()
