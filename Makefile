@@ -49,7 +49,7 @@ format: .venv/ready ## Put the code into the one format
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --quiet --fix .
 
-nightly: setup ## The full numbers of every property
+nightly: tools stack-tools ## The full numbers of every property
 	LAKEGATE_FULL=1 $(BIN)/python -m pytest -q
 
 N ?= 100000
