@@ -22,7 +22,7 @@ setup: .venv/ready ## Make .venv/ (with .venv/bin/lakegate), .tools/ (jars, Java
 	@$(BIN)/python -m infra.setup.tools
 	@$(BIN)/python -m infra.setup.schemas
 
-QUICK := -m "not (spark or tools or service or e2e)" -n 2
+QUICK := -m "not (spark or tools or service or simulation or e2e)" -n 2
 
 quick: setup lint ## The inner loop: lint, types and all tests without a JVM or other programs, under a minute
 	$(BIN)/python -m pytest -q $(QUICK)
@@ -33,7 +33,7 @@ test: tools stack-tools lint ## The whole gate
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report --fail-under=100 --skip-covered
 	$(BIN)/python -m tests.simulation 20000 --pairs 1 --planted
-	$(BIN)/python -m pytest -q -m "(tools or service) and not spark" -n 2
+	$(BIN)/python -m pytest -q -m "(simulation or tools or service) and not spark" -n 2
 	$(BIN)/python -m pytest -q -m "spark and not e2e"
 	$(BIN)/python -m pytest -q -m e2e
 
@@ -49,7 +49,7 @@ format: .venv/ready ## Put the code into the one format
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --quiet --fix .
 
-nightly: setup ## The full numbers of every property
+nightly: tools stack-tools ## The full numbers of every property
 	LAKEGATE_FULL=1 $(BIN)/python -m pytest -q
 
 N ?= 100000
@@ -61,6 +61,7 @@ sample-data: setup ## Write weather and orders files to samples/: clean, in betw
 
 bench: setup ## lakegate check against a hand-written Spark program, in turn, as whole processes
 	$(BIN)/python -m tests.bench.judge
+	$(BIN)/python -m tests.golden.bench
 
 lock: ## Resolve the pins of infra/setup/*.in anew
 	$(PYTHON) -m venv .tools/lock

@@ -41,7 +41,7 @@ class Exit(IntEnum):
 
 def check(
     data: Annotated[list[Path], typer.Argument(help="The files of one delivery.", show_default=False)],
-    contract: Annotated[Path, typer.Option(help="The contract document (ODCS or DCM).", show_default=False)],
+    contract: Annotated[Path, typer.Option(help="The contract document (ODCS, DCS or DCM).", show_default=False)],
     dataset: Annotated[str | None, typer.Option(help="Which dataset, where the contract has several.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
     show_all: Annotated[bool, typer.Option("--all", help="Show every passed check on a line of its own.")] = False,

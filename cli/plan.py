@@ -22,7 +22,7 @@ REFUSED = 1
 
 
 def plan(
-    file: Annotated[Path, typer.Argument(help="The contract document (ODCS or DCM).", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="The contract document (ODCS, DCS or DCM).", show_default=False)],
     dataset: Annotated[str | None, typer.Option(help="Which dataset, where the contract has several.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Rule by rule, in words.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The plan as a document (the default).")] = False,

@@ -12,6 +12,7 @@ NEEDS = {
     HERE / "infra/emr": pytest.mark.service,
     HERE / "infra/packaging": pytest.mark.tools,
     HERE / "sam": pytest.mark.tools,
+    HERE / "simulation": pytest.mark.simulation,
 }
 
 

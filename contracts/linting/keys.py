@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from contracts.document import Document
     from contracts.linting.finding import Finding
     from contracts.model import Contract
-    from contracts.nodes import Place
+    from contracts.nodes import Place, Step
 
 POSITIONS = {"primaryKeyPosition": "primaryKey", "partitionKeyPosition": "partitioned"}
 """Each position with the flag it belongs to."""
@@ -71,11 +71,11 @@ def repeated_rule(contract: Contract, _document: Document) -> Iterator[Finding]:
 
 def repeated_id(contract: Contract, document: Document) -> Iterator[Finding]:
     """An id is unique among its neighbours: references by id must find one thing."""
-    ids: dict[str, list[Place]] = {}
+    ids: dict[tuple[Step, ...], list[Place]] = {}
     for place in document.named("id") if is_odcs(contract) else ():
-        around, _, item = place.path.removesuffix(".id").rpartition("[")
-        if item and not around.endswith(".quality"):
-            ids.setdefault(around, []).append(place)
+        *around, item = place.steps[:-1] or ("",)
+        if isinstance(item, int) and around[-1:] != ["quality"]:
+            ids.setdefault(tuple(around), []).append(place)
     for siblings in ids.values():
         for each in _repeated(siblings):
             yield each.path, f"The id {shown(each.written)} is taken by a neighbour: give each its own."

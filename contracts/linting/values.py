@@ -95,7 +95,8 @@ def repeated_value(contract: Contract, _document: Document) -> Iterator[Finding]
         for rule in dataset.rules:
             for key in LISTS:
                 values = rule.arguments.get(key)
-                counts = Counter(values if isinstance(values, tuple) else ())
+                listed = values if isinstance(values, tuple) else ()
+                counts = Counter(each for each in listed if not isinstance(each, tuple | dict))
                 for value in [each for each, count in counts.items() if count > 1]:
                     yield rule.origin.path, f"The value {shown(value)} is listed twice: once is enough."
 

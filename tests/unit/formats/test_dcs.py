@@ -11,7 +11,7 @@ from contracts.compile import compile_plan
 from contracts.errors import ContractError, Problem
 from contracts.formats import examine, read
 from contracts.formats.dcs import VERSIONS
-from contracts.formats.dcs_layers import MOST_FIELDS
+from contracts.formats.dcs_layers import MOST_FIELDS, MOST_HINTS
 from contracts.model import Additional, Comparison, Contract, Dataset, Rule, Severity
 from contracts.types import LogicalType
 
@@ -268,6 +268,14 @@ def test_a_reference_that_leads_nowhere_is_an_error(reference: str, code: str) -
         (problem.code, problem.path.replace('["$ref"]', ".$ref"))
         for problem in examine(document(f"n: {{type: long, $ref: '{reference}'}}", top=DEFINED)).errors
     }
+
+
+def test_a_hint_is_looked_for_a_bounded_number_of_times() -> None:
+    """Hundreds of dangling references are all told; the search for what was meant ends with the first of them."""
+    fields = ", ".join(f"n{number}: {{$ref: '#/definitions/cod'}}" for number in range(MOST_HINTS + 5))
+    found = examine(document(fields, top=DEFINED)).errors
+
+    assert [len(found), sum("Did you mean" in each.message for each in found)] == [MOST_HINTS + 5, MOST_HINTS]
 
 
 def test_references_in_a_circle_are_an_error() -> None:

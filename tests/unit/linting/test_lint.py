@@ -75,6 +75,13 @@ def test_a_mistake_is_told_once() -> None:
     assert [problem.code for problem in examine(text).errors] == ["unknown-column"]
 
 
+def test_a_list_of_what_cannot_be_compared_ends_in_problems() -> None:
+    """Mappings where values should stand are refused by the schema, and break no lint."""
+    text = document("dcm", {"rules": "{id: r, name: r, type: mean, columns: [n], parameter: [{a: 1}, {a: 1}, [1]]}"})
+
+    assert [problem.code for problem in examine(text).errors] == ["wrong-type"]
+
+
 def test_a_hint_names_the_word_that_was_meant() -> None:
     """Where a name is close to a known one, the sentence says so."""
     text = document(
