@@ -94,6 +94,8 @@ class Field:
     parts: tuple[Field, ...] = ()
     """The fields of a record, the items of an array, the keys and values of a map."""
     examples: tuple[Example, ...] = ()
+    physical: str | None = None
+    """What the column is called where the data lies, if the document says so: queries may use that name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,8 @@ class Dataset:
     origin: Origin
     policy: Policy = field(default_factory=Policy)
     csv: Csv = field(default_factory=Csv)
+    physical: str | None = None
+    """What the table is called where the data lies, if the document says so: queries may use that name."""
 
     def field(self, path: str) -> Field | None:
         """The field at a path, or None."""

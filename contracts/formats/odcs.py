@@ -102,6 +102,7 @@ def _dataset(place: Place, top: Place, notes: Notes) -> Dataset:
         origin=place.origin,
         policy=extension.policy,
         csv=extension.csv,
+        physical=place["physicalName"].text,
     )
 
 
