@@ -123,7 +123,7 @@ def test_a_process_of_its_own_ends_with_the_verdicts_code(
         (["--contract", "none.yaml", "x.csv"], "the contract none.yaml cannot be read: No such file or directory"),
         (["--contract", str(WEATHER), "none.csv"], "none.csv is not a file"),
         (["--contract", str(WEATHER), "--dataset", "nope", "x.csv"], "choose one with --dataset (weather_record)"),
-        (["--contract", str(ROOT / "README.md"), "x.csv"], "no contract"),
+        (["--contract", str(ROOT / "Makefile"), "x.csv"], "syntax: This is neither YAML nor JSON"),
     ],
 )
 def test_what_cannot_be_used_ends_in_one_sentence(arguments: list[str], words: str) -> None:
