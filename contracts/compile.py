@@ -26,9 +26,10 @@ def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
     """The plan of one dataset; ContractError carries every problem of its rules."""
     checks: list[Check] = []
     problems: list[Problem] = []
+    whole = contract.dataset(dataset.name) or dataset
     for rule in dataset.rules:
         try:
-            checks += compile_rule(rule, _fields(dataset, rule))
+            checks += compile_rule(contract, whole, rule, _fields(dataset, rule))
         except ContractError as error:
             problems += error.problems
     if problems:

@@ -41,7 +41,10 @@ MONTHS = {"month": 1, "quarter": 3, "year": 12}
 LONGEST_STRETCH = 10_000 * 366 * MICROS["day"]
 TRUNCATED = ("second", "minute", "hour", "day", "week", "month", "quarter", "year")
 PARTS: dict[str, str] = {
-    **{name: f"CAST({name}({{}}) AS BIGINT)" for name in ("year", "quarter", "month", "day", "hour", "minute", "second")},
+    **{
+        name: f"CAST({name}({{}}) AS BIGINT)"
+        for name in ("year", "quarter", "month", "day", "hour", "minute", "second")
+    },
     "week": "CAST(weekofyear({}) AS BIGINT)",
     "doy": "CAST(dayofyear({}) AS BIGINT)",
     "isodow": "CAST((weekday({}) + 1) AS BIGINT)",
@@ -49,8 +52,8 @@ PARTS: dict[str, str] = {
 }
 """What is read off a moment, as whole numbers."""
 SPAN = re.compile(r"\s*([-+]?[0-9]{1,9})\s*([A-Za-z]+)\s*")
-NOW = Said(":now", Kind.TIMESTAMP)
-TODAY = Said("CAST(:now AS DATE)", Kind.DATE)
+NOW = Said("CAST(:now AS TIMESTAMP)", Kind.TIMESTAMP)
+TODAY = Said("CAST(CAST(:now AS TIMESTAMP) AS DATE)", Kind.DATE)
 
 
 def typed_constant(said: Said, logical: LogicalType = LogicalType.TIMESTAMP) -> Said:
@@ -124,7 +127,7 @@ def _interval(_t: Translator, node: exp.Interval, _scope: Scope) -> Said:
     return stretch(int(spans[0][1]), spans[0][2])
 
 
-def _count(node: exp.Expression) -> int:
+def _count(node: exp.Expr) -> int:
     sign, node = (-1, node.this) if isinstance(node, exp.Neg) else (1, node)
     if not isinstance(node, exp.Literal) or not re.fullmatch(r"[-+]?[0-9]{1,9}", str(node.this)):
         raise UntranslatedError("its interval is no constant")
@@ -223,7 +226,9 @@ FORMS: dict[type, Form] = {
     exp.CurrentDate: form(lambda _t, _n, _s: TODAY),
     exp.Interval: form(_interval, "this", "unit"),
     exp.Extract: form(_extract, "this", "expression"),
-    **dict.fromkeys((exp.TimestampTrunc, exp.DateTrunc), form(_truncated, "this", "unit", "unabbreviate", "input_type_preserved")),
+    **dict.fromkeys(
+        (exp.TimestampTrunc, exp.DateTrunc), form(_truncated, "this", "unit", "unabbreviate", "input_type_preserved")
+    ),
     exp.DateDiff: form(_apart, *SHIFTING),
     exp.TimestampDiff: form(_elapsed, *SHIFTING),
     **dict.fromkeys((exp.DateAdd, exp.TimestampAdd, exp.DatetimeAdd), form(_shifted("+"), *SHIFTING)),

@@ -1,4 +1,4 @@
-"""From text to a tree: placeholders named, limits kept, one SELECT found. The parser is not ours, so that anything it does is caught."""
+"""From text to a tree: placeholders named, limits kept, one SELECT found. The parser is not ours: all it does is caught."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import pairwise
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from contracts.placeholders import PLACEHOLDERS
 from contracts.queries.refusal import RefusedError, place_of
@@ -19,7 +19,9 @@ LONGEST = 10_000
 MOST_TOKENS = 2_000
 DEEPEST = 16
 """Brackets within brackets: the parser's own stack holds a few more."""
-HELD = re.compile(r"(?P<held>--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`)|\$?\{(?P<name>[^{}]*)\}", re.DOTALL)
+HELD = re.compile(
+    r"(?P<held>--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`)|\$?\{(?P<name>[^{}]*)\}", re.DOTALL
+)
 """What no placeholder is looked for in, or a placeholder."""
 STANDS_FOR = "lakegate_placeholder_"
 OPENING = {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1, TokenType.CASE: 1, TokenType.END: -1}
@@ -89,14 +91,20 @@ def _judge_tokens(tokens: list[Token]) -> None:
     if deepest > DEEPEST or longest_row > MOST_IN_A_ROW:
         raise RefusedError("query-too-large", f"A query has at most {DEEPEST} levels: name its parts in a WITH.")
     for first, second in pairwise(tokens):
-        if first.token_type is TokenType.NUMBER and second.token_type is TokenType.VAR and first.end + 1 == second.start:
+        if (
+            first.token_type is TokenType.NUMBER
+            and second.token_type is TokenType.VAR
+            and first.end + 1 == second.start
+        ):
             raise RefusedError("query-syntax", "A number of the query is not written as one.", (first.line, first.col))
-    brackets = [OPENING[each.token_type] for each in tokens if each.token_type in {TokenType.L_PAREN, TokenType.R_PAREN}]
+    brackets = [
+        OPENING[each.token_type] for each in tokens if each.token_type in {TokenType.L_PAREN, TokenType.R_PAREN}
+    ]
     if sum(brackets):
         raise RefusedError("query-unbalanced", "A bracket of the query is not closed.")
 
 
-def _trees(text: str, dialect: str) -> list[exp.Expression | None]:
+def _trees(text: str, dialect: str) -> list[exp.Expr | None]:
     try:
         return sqlglot.parse(text, read=dialect)
     except ParseError as error:
@@ -116,7 +124,7 @@ def _code(text: str) -> str:
     return "query-syntax" if first in {"", "select", "with", "from"} else "query-not-a-select"
 
 
-def one_word(node: exp.Expression) -> str:
+def one_word(node: exp.Expr) -> str:
     """The name of an identifier."""
     if not isinstance(node, exp.Identifier):
         raise RefusedError("query-forbidden", "A query names its datasets and fields by words.", place_of(node))

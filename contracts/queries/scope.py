@@ -69,7 +69,9 @@ class Names:
         if stands_for in OF_DATASET:
             return self.dataset
         known = {each.name: each for each in self.contract.datasets}
-        known |= {each.physical: each for each in self.contract.datasets if each.physical and each.physical not in known}
+        known |= {
+            each.physical: each for each in self.contract.datasets if each.physical and each.physical not in known
+        }
         found = called(known, name)
         if found is None:
             hint = did_you_mean(name, known)
@@ -79,7 +81,12 @@ class Names:
     def may_qualify(self, name: str) -> bool:
         """Whether a word before a table's name says where the contract's own server is."""
         places = ("schema", "database", "catalog", "project", "dataset")
-        said = {str(server.settings[key]) for server in self.contract.about.servers for key in places if key in server.settings}
+        said = {
+            str(server.settings[key])
+            for server in self.contract.about.servers
+            for key in places
+            if key in server.settings
+        }
         return placeholder(name) in places or name.casefold() in {each.casefold() for each in said}
 
 
@@ -139,7 +146,9 @@ class Scope:
         found: list[tuple[str, Said]] = []
         for source in sources:
             if source.dataset is None:
-                found += [(name, _said(f"{source.alias}.k{at}", kind)) for at, (name, kind) in enumerate(source.columns)]
+                found += [
+                    (name, _said(f"{source.alias}.k{at}", kind)) for at, (name, kind) in enumerate(source.columns)
+                ]
             else:
                 names = [each.name for each in source.dataset.fields]
                 found += [(name, said) for name in names if (said := self._in(source, name, named=False))]
@@ -181,7 +190,9 @@ class Scope:
             return RefusedError("placeholder-without-field", "The rule stands at no field of this table.", place)
         known = [each.name for source in self.sources.values() if source.dataset for each in source.dataset.fields]
         hint = did_you_mean(name, known)
-        return RefusedError("query-unknown-column", f"{shown(name)} is no column of the tables that are read.{hint}", place)
+        return RefusedError(
+            "query-unknown-column", f"{shown(name)} is no column of the tables that are read.{hint}", place
+        )
 
 
 def called(known: Mapping[str, T], name: str) -> T | None:
