@@ -41,6 +41,7 @@ def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
         checks=tuple(_named_once(checks)),
         policy=dataset.policy,
         csv=dataset.csv,
+        storage=dataset.storage,
     )
 
 

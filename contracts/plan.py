@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from contracts.check import Check
 from contracts.codec import decode, digest, encode
-from contracts.model import Csv, Policy
+from contracts.model import Csv, Policy, Storage
 from contracts.schemas import validate
 from contracts.types import LogicalType
 
@@ -43,6 +43,7 @@ class Plan:
     checks: tuple[Check, ...]
     policy: Policy = field(default_factory=Policy)
     csv: Csv = field(default_factory=Csv)
+    storage: Storage = field(default_factory=Storage)
     version: str = VERSION
 
     @property

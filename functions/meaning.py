@@ -16,11 +16,10 @@ from functions.usecases.gate import Meaning, Terms
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from contracts.model import Storage
     from contracts.outcome import Outcome
     from contracts.result import Columns
 
-SUFFIX: Final = ".csv"
-"""A plan of version 1 reads CSV, whatever the producer called the object."""
 MAX_REASONS: Final = 50
 MAX_REASON: Final = 500
 """Characters: a row of DynamoDB holds 400 KB."""
@@ -39,7 +38,7 @@ def terms(plan: bytes) -> Terms:
     document = json.loads(plan)
     workflow = read(document["workflow"]) if "workflow" in document else PUSH
     policy = document["policy"]
-    return Terms(SUFFIX, policy["duplicates"] == "accept", policy["on_reject"] == "rows", workflow)
+    return Terms(_storage(document).suffix, policy["duplicates"] == "accept", policy["on_reject"] == "rows", workflow)
 
 
 def door(plan: bytes, size: int, first: bytes) -> tuple[str, ...]:
@@ -88,6 +87,14 @@ def _columns(plan: Mapping[str, Any], size: int, first: bytes) -> Columns | None
         return None
     line = first_line(first, csv)
     return columns_of(line, csv, tuple(field["name"] for field in plan["fields"])) if csv.header else None
+
+
+def _storage(plan: Mapping[str, Any]) -> Storage:
+    """What the object is, whatever its producer called it; a plan that does not say it reads plain CSV."""
+    from contracts.model import Compression, Format, Storage  # noqa: PLC0415 - with the other late imports
+
+    said = plan.get("storage", {})
+    return Storage(Format(said.get("format", "csv")), Compression(said.get("compression", "none")))
 
 
 def _foregone(plan: object, columns: Columns) -> tuple[str, ...]:

@@ -105,6 +105,7 @@ def _dataset(top: Place, notes: Notes) -> Dataset:
         origin=place.origin,
         policy=extension.policy,
         csv=extension.csv,
+        storage=extension.storage,
     )
 
 
