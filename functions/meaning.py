@@ -42,11 +42,12 @@ def terms(plan: bytes) -> Terms:
 
 
 def door(plan: bytes, size: int, first: bytes) -> tuple[str, ...]:
-    """Why an object is refused before any job: too large, empty, no CSV, or a header that rejects it whatever rows follow.
+    """Why an object is refused before any job: too large, empty, of another format, or with a header that
+    rejects it whatever rows follow.
 
     `first`: its first bytes. A header that does not end within them is left to the job.
     """
-    from contracts.header import UnreadableError  # noqa: PLC0415 - intake starts in half the time without schemas
+    from contracts.kinds import UnreadableError  # noqa: PLC0415 - intake starts in half the time without schemas
 
     document = json.loads(plan)
     most = document["policy"]["max_bytes"]
@@ -78,15 +79,16 @@ def judge(plan: bytes, result: bytes) -> Judged:
 def _columns(plan: Mapping[str, Any], size: int, first: bytes) -> Columns | None:
     """The header's columns; None where there is no header, or not all of it was read."""
     from contracts.codec import decode  # noqa: PLC0415 - with the door's other late imports
-    from contracts.header import columns_of, first_line, refuse_other_formats  # noqa: PLC0415 - likewise
-    from contracts.model import Csv  # noqa: PLC0415 - likewise
+    from contracts.header import columns_of, first_line, text_of  # noqa: PLC0415 - likewise
+    from contracts.model import Csv, Format  # noqa: PLC0415 - likewise
 
-    csv = decode(Csv, plan["csv"])
-    if b"\n" not in first and len(first) < size:
-        refuse_other_formats(first, csv)
+    csv, storage = decode(Csv, plan["csv"]), _storage(plan)
+    text = text_of(first, storage, csv)
+    if text is None or storage.format is not Format.CSV or (b"\n" not in text and len(first) < size):
         return None
-    line = first_line(first, csv)
-    return columns_of(line, csv, tuple(field["name"] for field in plan["fields"])) if csv.header else None
+    line = first_line(text, csv)
+    declared = tuple(field["name"] for field in plan["fields"])
+    return columns_of(line, csv, declared) if csv.header else None
 
 
 def _storage(plan: Mapping[str, Any]) -> Storage:
