@@ -210,8 +210,17 @@ class Dataset:
     storage: Storage = field(default_factory=Storage)
 
     def field(self, path: str) -> Field | None:
-        """The field at a path, or None."""
-        return next((each for each in self.fields if each.name == path), None)
+        """The field at a path, which may be a part of another, or None."""
+        return _found(self.fields, path)
+
+
+def _found(fields: tuple[Field, ...], path: str) -> Field | None:
+    for each in fields:
+        if each.name == path:
+            return each
+        if path.startswith(each.name) and (part := _found(each.parts, path)):
+            return part
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,15 @@ def format_left_open(_contract: Contract, document: Document) -> Iterator[Findin
     yield f"{named[0].path}.format", f"{words}: say `format` in the `lakegate` extension."
 
 
+def parts_in_csv(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """Fields of CSV have no inner parts: what is said of those is named, and not measured."""
+    for dataset in contract.datasets:
+        for rule in dataset.rules if dataset.storage.format is Format.CSV else ():
+            if rule.kind == "nested" and "option" not in rule.arguments:
+                words = f"CSV has no parts of values, so that those of {shown(rule.fields[0])} are only named"
+                yield rule.origin.path, f"{words}: say which `format` is delivered in the `lakegate` extension."
+
+
 def _is_packed(dataset: Dataset) -> bool:
     return dataset.storage.compression is not Compression.NONE
 

@@ -107,5 +107,6 @@ LINTS = {
     "csv-beside-format": Lint(ERROR, storage.csv_beside_format),
     "compression-inside": Lint(ERROR, storage.compressed_inside),
     "rows-not-parted": Lint(ERROR, storage.rows_not_parted),
+    "nested-fields": Lint(WARNING, storage.parts_in_csv),
     "server-format": Lint(WARNING, storage.format_left_open),
 }
