@@ -149,7 +149,13 @@ def _masks(predicates: int) -> list[str]:
     """Whole numbers with one bit for each predicate, set where it does not hold: a good row's are all zero."""
     bits = [f"IF(coalesce(p{at}, true), 0L, {1 << at % MASK_BITS}L)" for at in range(predicates)]
     groups = [bits[start : start + MASK_BITS] for start in range(0, predicates, MASK_BITS)]
-    return [f"{' | '.join(group)} AS m{number}" for number, group in enumerate(groups)]
+    return [f"{_union(group)} AS m{number}" for number, group in enumerate(groups)]
+
+
+def _union(bits: list[str]) -> str:
+    """All of them at once, as a balanced tree: Spark writes the code of every node anew for the one above it."""
+    half = len(bits) // 2
+    return f"({_union(bits[:half])} | {_union(bits[half:])})" if half else bits[0]
 
 
 def _columns(
