@@ -11,7 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from contracts.errors import ContractError, Problem
-from contracts.plan import Plan, PlanField
+from contracts.model import Format
+from contracts.parts import of_parts, planned
+from contracts.plan import Plan
 from contracts.rules.custom import arguments_of
 from contracts.rules.table import compile_rule
 
@@ -26,9 +28,12 @@ def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
     """The plan of one dataset; ContractError carries every problem of its rules."""
     checks: list[Check] = []
     problems: list[Problem] = []
+    planned_fields = planned(dataset.fields, with_inner=dataset.storage.format is not Format.CSV)
+    by_name = {field.name: field for field in planned_fields}
     for rule in dataset.rules:
         try:
-            checks += compile_rule(rule, _fields(dataset, rule))
+            fields = _fields(dataset, rule)
+            checks += of_parts(rule, fields, compile_rule(rule, fields), by_name)
         except ContractError as error:
             problems += error.problems
     if problems:
@@ -37,10 +42,11 @@ def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
         contract=contract.id,
         contract_version=contract.version,
         dataset=dataset.name,
-        fields=tuple(_aliased(dataset.fields)),
+        fields=planned_fields,
         checks=tuple(_named_once(checks)),
         policy=dataset.policy,
         csv=dataset.csv,
+        storage=dataset.storage,
     )
 
 
@@ -59,11 +65,6 @@ def _named_by_arguments(rule: Rule) -> tuple[str, ...]:
     listed = arguments.get("column_list")
     names = listed if isinstance(listed, list | tuple) else (arguments.get("column"),)
     return tuple(str(name) for name in names if name is not None)
-
-
-def _aliased(fields: Iterable[Field]) -> Iterable[PlanField]:
-    for ordinal, field in enumerate(fields):
-        yield PlanField(field.name, f"c{ordinal}", field.type, field.classification)
 
 
 def _named_once(checks: Iterable[Check]) -> Iterable[Check]:
