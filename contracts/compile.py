@@ -11,7 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from contracts.errors import ContractError, Problem
-from contracts.plan import Plan, PlanField
+from contracts.model import Format
+from contracts.parts import of_parts, planned
+from contracts.plan import Plan
 from contracts.rules.custom import arguments_of
 from contracts.rules.table import compile_rule
 
@@ -27,9 +29,12 @@ def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
     checks: list[Check] = []
     problems: list[Problem] = []
     whole = contract.dataset(dataset.name) or dataset
+    planned_fields = planned(dataset.fields, with_inner=dataset.storage.format is not Format.CSV)
+    by_name = {field.name: field for field in planned_fields}
     for rule in dataset.rules:
         try:
-            checks += compile_rule(contract, whole, rule, _fields(dataset, rule))
+            fields = _fields(dataset, rule)
+            checks += of_parts(rule, fields, compile_rule(contract, whole, rule, fields), by_name)
         except ContractError as error:
             problems += error.problems
     if problems:
@@ -38,10 +43,11 @@ def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
         contract=contract.id,
         contract_version=contract.version,
         dataset=dataset.name,
-        fields=tuple(_aliased(dataset.fields)),
+        fields=planned_fields,
         checks=tuple(_named_once(checks)),
         policy=dataset.policy,
         csv=dataset.csv,
+        storage=dataset.storage,
     )
 
 
@@ -60,11 +66,6 @@ def _named_by_arguments(rule: Rule) -> tuple[str, ...]:
     listed = arguments.get("column_list")
     names = listed if isinstance(listed, list | tuple) else (arguments.get("column"),)
     return tuple(str(name) for name in names if name is not None)
-
-
-def _aliased(fields: Iterable[Field]) -> Iterable[PlanField]:
-    for ordinal, field in enumerate(fields):
-        yield PlanField(field.name, f"c{ordinal}", field.type, field.classification)
 
 
 def _named_once(checks: Iterable[Check]) -> Iterable[Check]:

@@ -18,14 +18,16 @@ from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own docu
 
 from contracts.check import Metric
 from contracts.errors import InputError
+from contracts.matching.engine import Engine, parts_of
 from contracts.predicate import All, Matches, Not, Present
 from contracts.result import Malformed
+from spark_jobs.automaton import compile_re2
 from spark_jobs.conditions import condition
 from spark_jobs.read import POSITION_BITS
 from spark_jobs.typed import value_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from py4j.java_gateway import JVMView
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -207,17 +209,27 @@ def _predicates(checks: tuple[Check, ...]) -> Iterator[Predicate]:
 
 def _compile_patterns(jvm: JVMView, predicate: Predicate) -> None:
     match predicate:
-        case Matches():
-            pattern = jvm.java.util.regex.Pattern
-            try:
-                pattern.compile(predicate.pattern)
-            except Exception as error:  # py4j has one exception for all of Java's
-                raise ValueError(predicate.field) from error
+        case Matches(_, pattern):
+            for part in parts_of(pattern):
+                _COMPILERS[part.engine](jvm, part.pattern)
         case Not(inner):
             _compile_patterns(jvm, inner)
         case All(inner):
             for each in inner:
                 _compile_patterns(jvm, each)
+
+
+def _compile_java(jvm: JVMView, pattern: str) -> None:
+    try:
+        jvm.java.util.regex.Pattern.compile(pattern)
+    except Exception as error:  # py4j has one exception for all of Java's
+        raise ValueError("java.util.regex refuses the pattern") from error
+
+
+_COMPILERS: dict[Engine, Callable[[JVMView, str], None]] = {
+    Engine.JAVA: _compile_java,
+    Engine.RE2: lambda _, pattern: compile_re2(pattern),
+}
 
 
 def _account_for_bytes(pinned: tuple[int, ...], read: list[tuple[int, int]]) -> None:
