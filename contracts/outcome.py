@@ -80,6 +80,8 @@ def _status_of(check: Check, result: Result, answer: Measurement | None) -> tupl
         return Status.SKIP, "not measured: the delivery could not be read"
     if absent:
         return _absent_status(check), _absent_message(absent[0], result)
+    if answer is not None and answer.skip is not None:
+        return Status.SKIP, answer.skip
     if answer is None or answer.accept is None:
         return Status.ERROR, (answer.error if answer else None) or "the job gave no answer to this check"
     return _tiers_status(check, answer.accept, answer.tolerate)
@@ -148,7 +150,8 @@ def _words(check: Check, found: Measured) -> str:
         return "0 values measured"
     if check.metric is Metric.DISTINCT_SHARE:
         return f"{percent(number)} distinct"
-    return f"{found.failing or 0:,} of {found.of:,} rows fail ({percent(Fraction(found.failing or 0, found.of))})"
+    noun = "keys are found nowhere" if check.metric is Metric.UNMATCHED_ROWS else "rows fail"
+    return f"{found.failing or 0:,} of {found.of:,} {noun} ({percent(Fraction(found.failing or 0, found.of))})"
 
 
 def _briefly(check: Check, found: Measured) -> str:

@@ -3,7 +3,8 @@
 1. Read the request and the plan it names; the plan's digest must be the one requested.
 2. Open the delivery: what is no file of the promised shape is answered at once (`unreadable`), without a scan.
 3. Fill the narrow frame and count it (census), measure every check, find samples of the failed ones.
-4. Write `result.json`, last of all and only once.
+4. Ask the contract's own queries, each by itself: last, so that none of them keeps anything else waiting.
+5. Write `result.json`, last of all and only once.
 
 The exit code is 0 if and only if `result.json` was written; 2 where the request, the bytes or the machine cannot be used.
 """
@@ -32,6 +33,7 @@ from spark_jobs.checks import measure
 from spark_jobs.frame import census, narrow
 from spark_jobs.queries import Tables, ask, fields_read
 from spark_jobs.read import open_delivery
+from spark_jobs.references import Accepted
 from spark_jobs.rows import count_rejected, split
 from spark_jobs.samples import samples_of
 from spark_jobs.session import start
@@ -112,17 +114,12 @@ def _measured(spark: SparkSession, plan: Plan, request: Request, answer: Result,
         counted = census(narrowed, delivery)
     with stopwatch.step("measure"):
         answers = measure(spark, plan, narrowed, shared, counted)
-    if asked:
-        with stopwatch.step("ask"):
-            answers += ask(spark, asked, Tables(plan, request.judged_at, narrowed.judged, {}))
-    by_check = {each.check: each for each in answers}
-    measurements = tuple(by_check[check.id] for check in checks)
     answer = replace(
         answer,
         rows=counted.rows,
         columns=delivery.columns,
         malformed=counted.malformed,
-        measurements=measurements,
+        measurements=answers,
     )
     with stopwatch.step("explain"):
         blamed = row_rules(plan, answer)
@@ -131,12 +128,17 @@ def _measured(spark: SparkSession, plan: Plan, request: Request, answer: Result,
         bad = {each.id for each in judge(plan, answer).outcomes if each.status in {Status.FAIL, Status.WARN}}
         failed = tuple(check for check in checks if check.id in bad) if plan.policy.samples else ()
         samples = samples_of(plan, delivery, narrowed, counted, failed)
-        explained = tuple(replace(each, samples=samples.get(each.check, ())) for each in measurements)
+        explained = tuple(replace(each, samples=samples.get(each.check, ())) for each in answers)
     if plan.policy.on_reject is OnReject.ROWS and answer.rejected_rows:
         with stopwatch.step("split"):
             answer = replace(answer, shares=split(plan, delivery, narrowed, blamed, request.output_uri))
+    if asked:
+        with stopwatch.step("ask"):
+            tables = Tables(plan, request.judged_at, narrowed.judged, Accepted(spark, request))
+            explained += ask(spark, asked, tables)
     narrowed.packed.unpersist()
-    return replace(answer, measurements=explained)
+    by_check = {each.check: each for each in explained}
+    return replace(answer, measurements=tuple(by_check[check.id] for check in checks))
 
 
 def _document(uri: str) -> object:

@@ -30,6 +30,7 @@ OVER = {
     Metric.MEAN: "non-null values",
     Metric.DEVIATION: "non-null values",
     Metric.ANSWER: "what the query reads",
+    Metric.UNMATCHED_ROWS: "rows without a null in the key",
 }
 
 
