@@ -145,7 +145,8 @@ def test_what_the_guard_lists_is_used(spark: SparkSession) -> None:
     from spark_jobs import guard  # noqa: PLC0415 - Spark's settings must be made first
 
     used: set[str] = set()
-    for check in asking(*QUERIES).checks:
+    of_postgres = asking("SELECT sum(extract(second FROM placed)) FROM orders", dialect="postgres")
+    for check in (*asking(*QUERIES).checks, *of_postgres.checks):
         assert check.query is not None
         columns = [
             f"CAST(NULL AS {SPARK[each.type.value]}) AS c{at}"
