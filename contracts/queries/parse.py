@@ -13,7 +13,7 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from contracts.placeholders import PLACEHOLDERS
-from contracts.queries.refusal import RefusedError, place_of
+from contracts.queries.refusal import RefusedError, UntranslatedError
 
 LONGEST = 10_000
 MOST_TOKENS = 2_000
@@ -134,5 +134,5 @@ def _code(text: str) -> str:
 def one_word(node: exp.Expr) -> str:
     """The name of an identifier."""
     if not isinstance(node, exp.Identifier):
-        raise RefusedError("query-forbidden", "A query names its datasets and fields by words.", place_of(node))
+        raise UntranslatedError("it names a dataset or a field by something else than a word")
     return node.name
