@@ -80,7 +80,7 @@ def _one(contract: Contract, to: str, logical: LogicalType) -> tuple[str, str, C
         return elsewhere["dataset"], elsewhere["line"], Column(elsewhere["field"], logical)
     for dataset in contract.datasets:
         field = dataset.field(to.removeprefix(f"{dataset.name}.")) if to.startswith(f"{dataset.name}.") else None
-        if field is not None:
+        if field is not None and not field.parts:
             return dataset.name, _line(contract, dataset.name), Column(field.name, field.type)
     raise LookupError(f"{brief(to)} is no field of this contract, nor written lakegate://contract/dataset_v1/field")
 
