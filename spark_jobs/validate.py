@@ -103,12 +103,12 @@ def _measured(spark: SparkSession, plan: Plan, request: Request, answer: Result,
     with stopwatch.step("open"):
         delivery = open_delivery(spark, plan, request)
         absent = set(delivery.columns.absent)
-        checks = tuple(check for check in plan.checks if check.skip is None and not absent & set(check.fields))
+        checks = tuple(check for check in plan.checks if check.needs_rows and not absent & check.reads)
         narrowed = narrow(spark, plan, delivery, checks)
     with stopwatch.step("read"):
         counted = census(narrowed, delivery)
     with stopwatch.step("measure"):
-        measurements = measure(spark, plan, narrowed, checks, counted)
+        measurements = measure(plan, narrowed, checks, counted, request.judged_at)
     answer = replace(
         answer,
         rows=counted.rows,

@@ -41,6 +41,15 @@ def translate(rule: Rule, pattern: str) -> str:
         refuse(rule, "pattern", f"the pattern cannot be used: {error}")
 
 
+def like(rule: Rule, pattern: str) -> str:
+    """A pattern of SQL's LIKE: `%` is any run of characters, `_` is one, and the whole text must match."""
+    if len(pattern) > LONGEST:
+        refuse(rule, "pattern", f"a pattern has at most {LONGEST:,} characters")
+    any_one = f"[{spelled(((0, LAST),))}]"
+    parts = {"%": f"{any_one}*", "_": any_one}
+    return rf"\A{''.join(parts.get(char) or plain(ord(char)) for char in pattern)}\z"
+
+
 def spelled(ranges: tuple[tuple[int, int], ...]) -> str:
     """Ranges of code points as the inside of a class."""
     return "".join(_member(low) if low == high else f"{_member(low)}-{_member(high)}" for low, high in ranges)

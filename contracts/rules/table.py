@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from contracts.rules import constraints, dcm, odcs
 from contracts.rules.build import each, once, skipped
 from contracts.rules.custom import custom, unmeasured
+from contracts.rules.levels import service_level
 
 if TYPE_CHECKING:
     from contracts.check import Check
@@ -43,7 +44,7 @@ RULES: dict[str, Compile] = {
     "sql": unmeasured("SQL rules are not measured by this version"),
     "text": unmeasured("a rule in words has nothing to measure"),
     "foreignKey": unmeasured("references between datasets are not measured by this version"),
-    "serviceLevel": unmeasured("service levels are not measured by this version"),
+    "serviceLevel": service_level,
     "nested": unmeasured("parts of a value are not measured by this version"),
     "dateFormat": unmeasured("values in another format of dates than ISO 8601 are not measured by this version"),
 }
