@@ -149,9 +149,9 @@ def _fields(kind: str, place: Place, field: str | None) -> tuple[str, ...]:
 def _asked(kind: str, place: Place, notes: Notes) -> Iterator[tuple[dict[str, object], Comparison | None]]:
     """What a rule asks for: its arguments, and the comparison of each of its operators."""
     if kind == "custom":
-        engine, said = place["engine"].text or "", implementations(place["implementation"])
+        engine, parts = place["engine"].text or "", implementations(place["implementation"])
         unread: dict[str, object] = {"engine": engine, "call": "", "args": {}}
-        yield from ((each, None) for each in [implementation_of(engine, part) for part in said] or [unread])
+        yield from ((each, None) for each in [implementation_of(engine, part) for part in parts] or [unread])
     elif kind == "sql":
         said = {SPELLINGS[key]: exact(place[key]) for key in operators(place)}
         dialect = {"dialect": place["dialect"].text} if place["dialect"].text else {}
