@@ -11,7 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from contracts.errors import ContractError, Problem
-from contracts.plan import Plan, PlanField
+from contracts.model import Format
+from contracts.parts import of_parts, planned
+from contracts.plan import Plan
 from contracts.rules.custom import columns_of
 from contracts.rules.table import compile_rule
 
@@ -26,9 +28,12 @@ def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
     """The plan of one dataset; ContractError carries every problem of its rules."""
     checks: list[Check] = []
     problems: list[Problem] = []
+    planned_fields = planned(dataset.fields, with_inner=dataset.storage.format is not Format.CSV)
+    by_name = {field.name: field for field in planned_fields}
     for rule in dataset.rules:
         try:
-            checks += compile_rule(rule, _fields(dataset, rule))
+            fields = _fields(dataset, rule)
+            checks += of_parts(rule, fields, compile_rule(rule, fields), by_name)
         except ContractError as error:
             problems += error.problems
     if problems:
@@ -37,10 +42,11 @@ def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
         contract=contract.id,
         contract_version=contract.version,
         dataset=dataset.name,
-        fields=tuple(_aliased(dataset.fields)),
+        fields=planned_fields,
         checks=tuple(_named_once(checks)),
         policy=dataset.policy,
         csv=dataset.csv,
+        storage=dataset.storage,
     )
 
 
@@ -52,11 +58,6 @@ def _fields(dataset: Dataset, rule: Rule) -> tuple[Field, ...]:
         message = f"the rule names a column that {dataset.name} does not declare: {', '.join(unknown)}"
         raise ContractError((Problem("unknown-column", rule.origin.path, rule.origin.line, message),))
     return tuple(field for field in found.values() if field is not None)
-
-
-def _aliased(fields: Iterable[Field]) -> Iterable[PlanField]:
-    for ordinal, field in enumerate(fields):
-        yield PlanField(field.name, f"c{ordinal}", field.type, field.classification)
 
 
 def _named_once(checks: Iterable[Check]) -> Iterable[Check]:

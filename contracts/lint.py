@@ -15,6 +15,7 @@ from contracts.errors import ContractError, Problem
 from contracts.linting.finding import MOST_OF_ONE, Level
 from contracts.linting.table import LINTS
 from contracts.nodes import steps_of
+from contracts.parts import with_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -68,7 +69,7 @@ def _compiled(contract: Contract) -> tuple[list[Problem], list[Problem]]:
     refused: list[Problem] = []
     named: dict[Problem, None] = {}
     for dataset in contract.datasets:
-        fields = {field.name: field for field in dataset.fields}
+        fields = {field.name: replace(field, parts=()) for field in with_parts(dataset.fields)}
         for rule in dataset.rules:
             own = () if rule.kind == "custom" else rule.fields
             concerned = tuple(fields[name] for name in own if name in fields) or dataset.fields

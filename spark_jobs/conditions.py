@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
+from contracts.matching.engine import Engine, parts_of
 from contracts.predicate import (
     All,
     Compare,
@@ -26,6 +27,7 @@ from contracts.predicate import (
     Within,
 )
 from contracts.types import GRAMMARS, Cast
+from spark_jobs.automaton import found_by_re2
 from spark_jobs.plain import is_parsed
 from spark_jobs.typed import literal, odd_name, value_name
 
@@ -94,7 +96,9 @@ def _every(conditions: list[Column]) -> Column:
 
 
 def _matches(it: Matches, plan: Plan) -> Column:
-    return _text(it.field, plan).rlike(it.pattern)
+    text = _text(it.field, plan)
+    found = [(_SEARCHES[part.engine](text, part.pattern), part.wanted) for part in parts_of(it.pattern)]
+    return _every([column if wanted else ~column for column, wanted in found])
 
 
 def _multiple_of(it: MultipleOf, plan: Plan) -> Column:
@@ -124,6 +128,10 @@ _RELATIONS: dict[Relation, Callable[[Column, Column], Column]] = {
     Relation.EQUAL: eq,
     Relation.GREATER: gt,
     Relation.AT_LEAST: ge,
+}
+_SEARCHES: dict[Engine, Callable[[Column, str], Column]] = {
+    Engine.JAVA: lambda text, pattern: text.rlike(pattern),
+    Engine.RE2: found_by_re2,
 }
 _CONDITIONS: dict[type, Callable[[Any, Plan], Column]] = {
     Present: _present,

@@ -12,7 +12,6 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import pyspark
-from py4j.java_gateway import JavaClass, JavaPackage
 from pyspark.java_gateway import ensure_callback_server_started
 
 if TYPE_CHECKING:
@@ -69,44 +68,16 @@ def run(frame: DataFrame, constraints: Sequence[Constraint]) -> dict[str, Findin
     from pydeequ.verification import VerificationSuite  # noqa: PLC0415 - reads SPARK_VERSION when imported, and costs a second
 
     spark = frame.sparkSession
-    known = _Session(spark)
     ensure_callback_server_started(spark.sparkContext._gateway)  # type: ignore[no-untyped-call]  # noqa: SLF001 - PySpark's own way
     seen: dict[str, float] = {}
     suite = VerificationSuite(spark).onData(frame)
     for constraint in constraints:
-        suite.addCheck(_check(known, constraint, seen))
+        suite.addCheck(_check(spark, constraint, seen))
     answers = {each["check"]: each["constraint_status"] == "Success" for each in suite.run().checkResults}
     return {each.name: Finding(seen.get(each.name), answers[each.name]) for each in constraints}
 
 
-class _Session:
-    """All that a PyDeequ Check uses of a session, with a JVM whose names are asked for once."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        self.sparkContext = spark.sparkContext
-        self._jvm = _Names(spark._jvm)  # noqa: SLF001 - PyDeequ's own way
-
-
-class _Names:
-    """Packages, classes and methods of the JVM, each asked for at its first mention only.
-
-    Py4J asks at every mention, once for every dot: of a plan's eighty checks that is a third of the time.
-    """
-
-    def __init__(self, named: Any) -> None:  # noqa: ANN401 - whatever Py4J has there
-        self._named = named
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - likewise
-        found = getattr(self._named, name)
-        kept = _Names(found) if isinstance(found, JavaPackage | JavaClass) else found
-        setattr(self, name, kept)
-        return kept
-
-    def __call__(self, *arguments: object) -> Any:  # noqa: ANN401 - likewise
-        return self._named(*arguments)
-
-
-def _check(spark: _Session, constraint: Constraint, seen: dict[str, float]) -> object:
+def _check(spark: SparkSession, constraint: Constraint, seen: dict[str, float]) -> object:
     from pydeequ.checks import Check, CheckLevel  # noqa: PLC0415 - see above
 
     def asserted(metric: float) -> bool:

@@ -18,14 +18,16 @@ from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own docu
 
 from contracts.check import Metric
 from contracts.errors import InputError
+from contracts.matching.engine import Engine, parts_of
 from contracts.predicate import All, Matches, Not, Present, together
 from contracts.result import Malformed
+from spark_jobs.automaton import compile_re2
 from spark_jobs.conditions import condition
 from spark_jobs.read import POSITION_BITS
 from spark_jobs.typed import value_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from py4j.java_gateway import JVMView
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -159,7 +161,13 @@ def _masks(predicates: int) -> list[str]:
     """Whole numbers with one bit for each predicate, set where it does not hold: a good row's are all zero."""
     bits = [f"IF(coalesce(p{at}, true), 0L, {1 << at % MASK_BITS}L)" for at in range(predicates)]
     groups = [bits[start : start + MASK_BITS] for start in range(0, predicates, MASK_BITS)]
-    return [f"{' | '.join(group)} AS m{number}" for number, group in enumerate(groups)]
+    return [f"{_union(group)} AS m{number}" for number, group in enumerate(groups)]
+
+
+def _union(bits: list[str]) -> str:
+    """All of them at once, as a balanced tree: Spark writes the code of every node anew for the one above it."""
+    half = len(bits) // 2
+    return f"({_union(bits[:half])} | {_union(bits[half:])})" if half else bits[0]
 
 
 def _columns(
@@ -221,17 +229,27 @@ def _predicates(checks: tuple[Check, ...]) -> Iterator[Predicate]:
 
 def _compile_patterns(jvm: JVMView, predicate: Predicate) -> None:
     match predicate:
-        case Matches():
-            pattern = jvm.java.util.regex.Pattern
-            try:
-                pattern.compile(predicate.pattern)
-            except Exception as error:  # py4j has one exception for all of Java's
-                raise ValueError(predicate.field) from error
+        case Matches(_, pattern):
+            for part in parts_of(pattern):
+                _COMPILERS[part.engine](jvm, part.pattern)
         case Not(inner):
             _compile_patterns(jvm, inner)
         case All(inner):
             for each in inner:
                 _compile_patterns(jvm, each)
+
+
+def _compile_java(jvm: JVMView, pattern: str) -> None:
+    try:
+        jvm.java.util.regex.Pattern.compile(pattern)
+    except Exception as error:  # py4j has one exception for all of Java's
+        raise ValueError("java.util.regex refuses the pattern") from error
+
+
+_COMPILERS: dict[Engine, Callable[[JVMView, str], None]] = {
+    Engine.JAVA: _compile_java,
+    Engine.RE2: lambda _, pattern: compile_re2(pattern),
+}
 
 
 def _account_for_bytes(pinned: tuple[int, ...], read: list[tuple[int, int]]) -> None:

@@ -15,7 +15,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
 from contracts.errors import InputError
-from contracts.header import BOM, HEAD, UnreadableError, columns_of, first_line
+from contracts.header import HEAD, columns_of, first_line, text_of
+from contracts.kinds import BOM, UnreadableError
 from contracts.result import Columns
 from spark_jobs.plain import is_parsed, mark_plain, plain_text
 from spark_jobs.records import cell, fold_lines, split_records, texts_of
@@ -66,7 +67,7 @@ def open_delivery(spark: SparkSession, plan: Plan, request: Request) -> Delivery
 
 def _header(heads: list[bytes], plan: Plan) -> tuple[str | None, Columns]:
     """The header line that all parts share, if the contract has one, and the columns it names."""
-    lines = [first_line(head, plan.csv) for head in heads]
+    lines = [first_line(text_of(head, plan.storage, plan.csv) or b"", plan.csv) for head in heads]
     declared = tuple(field.name for field in plan.fields)
     if not plan.csv.header:
         return None, Columns(declared)

@@ -8,7 +8,10 @@ import threading
 from importlib import import_module
 
 import pyspark
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
+
+from spark_jobs.names import Names
 
 SETTINGS = {
     "spark.sql.ansi.enabled": "false",  # a bad cast must be a null of ours, never an exception that carries the value
@@ -33,5 +36,12 @@ def start() -> SparkSession:
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
+    _remember_names(spark)
     warming.join()
     return spark
+
+
+def _remember_names(spark: SparkSession) -> None:
+    """Where all of PySpark and PyDeequ look the JVM up, they find one that remembers."""
+    if not isinstance(spark._jvm, Names):  # noqa: SLF001 - there is no other place
+        SparkContext._jvm = spark._jvm = Names(spark._jvm)  # noqa: SLF001 - likewise

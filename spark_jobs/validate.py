@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import pyspark
 
 from contracts.errors import InputError, LakegateError
-from contracts.header import UnreadableError
+from contracts.kinds import UnreadableError
 from contracts.model import OnReject
 from contracts.outcome import Status
 from contracts.plan import Plan

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from contracts.formats.nesting import NESTED_KIND, at_column
+from contracts.formats.nesting import NESTED_KIND
 from contracts.formats.odcs_options import DATE_FORMATS, UNMEASURED_DATE, option_rules
 from contracts.formats.quality import Owner, quality_rules
 from contracts.formats.values import examples, rule_id, texts
@@ -85,6 +85,7 @@ def _field(place: Place, path: str) -> Field:
         declared=place["logicalType"].text or place["physicalType"].text,
         parts=tuple(_field(each, inner) for inner, each in _inner(place, path)),
         examples=examples(place["examples"]),
+        physical=place["physicalName"].text,
     )
 
 
@@ -148,12 +149,11 @@ def _readable(place: Place, logical: LogicalType | None) -> bool:
 
 
 def _nested(place: Place, path: str, ordinals: Counter[str], notes: Notes) -> Iterator[Rule]:
-    """What is said about inner parts: named at the field they belong to."""
+    """What is said about values with parts, and about each part."""
     if place["logicalType"].text in NESTED:
         yield Rule(rule_id(ordinals, path, NESTED_KIND), NESTED_KIND, place["logicalType"].origin, (path,))
     for inner, each in _inner(place, path):
-        for rule in _rules(each, inner, _logical(each), ordinals, notes):
-            yield at_column(rule, path, inner)
+        yield from _rules(each, inner, _logical(each), ordinals, notes)
 
 
 def _inner(place: Place, path: str) -> Iterator[tuple[str, Place]]:
@@ -172,10 +172,6 @@ def _warn(place: Place, logical: LogicalType | None, notes: Notes) -> None:
         notes.warning("date-format", said, message)
     elif logical is None and place["logicalType"].text not in NESTED:
         notes.warning("no-type", place, "The property has no type that is known: say its `logicalType`.")
-    elif place["logicalType"].text in NESTED:
-        notes.warning(
-            "nested-fields", place["logicalType"], "What is said of inner parts is named, and not measured yet."
-        )
     declared, physical = TYPES.get(place["logicalType"].text or ""), PHYSICAL.get(_physical(place))
     if declared and physical and physical is not LogicalType.STRING and _family(declared) != _family(physical):
         message = f"A {declared.value} does not fit into the physical type {shown(place['physicalType'].text)}."

@@ -69,7 +69,6 @@ READING = {
     "physical-type": (WARNING, "The logical and the physical type of a field hold the same values."),
     "date-format": (WARNING, "Dates and times are written as ISO 8601."),
     "timezone": (WARNING, "Timestamps without an offset are in UTC."),
-    "nested-fields": (WARNING, "Fields have no inner parts: those are named, and not measured yet."),
     "not-a-column": (WARNING, "A property is delivered: measures and dimensions are computed by those who read."),
     "unknown-unit": (ERROR, "A unit of a rule is rows or percent."),
     "operand": (ERROR, "An operator compares a number."),

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from contracts.linting.walk import fields_of, rules_of
+from contracts.parts import with_parts
 from contracts.rules.table import RULES
 from contracts.words import did_you_mean, listed, shown
 
@@ -83,7 +84,7 @@ def unnamed(contract: Contract, _document: Document) -> Iterator[Finding]:
 def unknown_column(contract: Contract, document: Document) -> Iterator[Finding]:
     """A rule names only fields that its dataset has."""
     for dataset in contract.datasets:
-        names = {each.name for each in dataset.fields}
+        names = {each.name: None for each in with_parts(dataset.fields)}
         for rule in dataset.rules:
             for index, name in enumerate(rule.fields):
                 if name not in names:

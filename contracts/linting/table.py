@@ -13,6 +13,7 @@ from contracts.linting import (
     queries,
     references,
     schedules,
+    storage,
     thresholds,
     values,
 )
@@ -103,4 +104,9 @@ LINTS = {
     "csv-conflict": Lint(ERROR, documents.csv_conflict),
     "idle-share": Lint(WARNING, documents.idle_share),
     "rewritten-rows": Lint(ERROR, documents.rewritten_rows),
+    "csv-beside-format": Lint(ERROR, storage.csv_beside_format),
+    "compression-inside": Lint(ERROR, storage.compressed_inside),
+    "rows-not-parted": Lint(ERROR, storage.rows_not_parted),
+    "nested-fields": Lint(WARNING, storage.parts_in_csv),
+    "server-format": Lint(WARNING, storage.format_left_open),
 }

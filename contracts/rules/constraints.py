@@ -36,6 +36,14 @@ def typed(rule: Rule, field: Field) -> Check:
     return rows(rule, field, Typed(field.name), GRAMMARS[field.type].words)
 
 
+def with_parts(rule: Rule, field: Field) -> Check:
+    """Every value has the parts that were declared; what is said of how many is only named."""
+    option = rule.arguments.get("option")
+    if option is not None:
+        return skipped(rule, (field,), f"the option {brief(str(option))} of values with parts is not measured")
+    return rows(rule, field, Typed(field.name), f"values of the type {brief(field.declared or 'declared')}")
+
+
 def required(rule: Rule, field: Field) -> Check:
     """Every row has a value."""
     return rows(rule, field, Present(field.name), "present")

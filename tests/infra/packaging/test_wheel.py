@@ -27,5 +27,7 @@ def test_a_build_of_a_fresh_clone_holds_the_official_schemas(tmp_path: Path) -> 
 
     (wheel,) = wheels.iterdir()
     with zipfile.ZipFile(wheel) as archive:
-        held = {name.rpartition("/")[2] for name in archive.namelist() if name.startswith("contracts/schemas/official/")}
+        held = {
+            name.rpartition("/")[2] for name in archive.namelist() if name.startswith("contracts/schemas/official/")
+        }
     assert {schema.file for schema in pinned_schemas()} == held

@@ -203,7 +203,7 @@ def test_every_key_of_a_field_is_a_rule(text: str) -> None:
 
 
 def test_inner_parts_are_read_to_the_last() -> None:
-    """Records in arrays in maps: each part is a field with its path, each of their rules is named at the column."""
+    """Records in arrays in maps: each part is a field with its path, and has its rules."""
     inner = "{type: record, fields: {a: {type: text, required: true}, b: {type: array, items: {type: date}}}}"
     found = dataset(f"n: {{type: map, keys: {{type: text}}, values: {inner}}}")
     value = found.fields[0].parts[1]
@@ -211,14 +211,14 @@ def test_inner_parts_are_read_to_the_last() -> None:
     assert [part.name for part in found.fields[0].parts] == ["n.key", "n.value"]
     assert [part.name for part in value.parts] == ["n.value.a", "n.value.b"]
     assert value.parts[1].parts[0].name == "n.value.b[]"
-    assert [(rule.fields, rule.name) for rule in found.rules] == [
-        (("n",), None),
-        (("n",), "type of n.key"),
-        (("n",), "nested of n.value"),
-        (("n",), "type of n.value.a"),
-        (("n",), "required of n.value.a"),
-        (("n",), "nested of n.value.b"),
-        (("n",), "type of n.value.b[]"),
+    assert [(rule.fields, rule.kind) for rule in found.rules] == [
+        (("n",), "nested"),
+        (("n.key",), "type"),
+        (("n.value",), "nested"),
+        (("n.value.a",), "type"),
+        (("n.value.a",), "required"),
+        (("n.value.b",), "nested"),
+        (("n.value.b[]",), "type"),
     ]
 
 
