@@ -17,11 +17,10 @@ from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own docu
 
 from contracts.check import Metric
 from contracts.result import Shares, Written
-from spark_jobs.checks import frequencies
 from spark_jobs.conditions import condition
+from spark_jobs.keys import frequencies, keys_of
 from spark_jobs.read import POSITION_BITS
 from spark_jobs.store import store_for
-from spark_jobs.typed import value_name
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -90,10 +89,11 @@ def _shared(number: int) -> str:
 def _with_shared_keys(plan: Plan, narrowed: Narrow, frame: DataFrame, checks: tuple[Check, ...]) -> DataFrame:
     """A boolean column for each keyed check: whether the row's key occurs more than once."""
     for number, check in enumerate(checks):
-        if _is_keyed(check):
-            names = [value_name(plan.field(name).alias) for name in check.fields]
-            keys = frequencies(plan, narrowed.judged, check.fields).where("n > 1")
-            marked = keys.select(*names, F.lit(True).alias("found"))
+        keys = keys_of(check)
+        if keys is not None:
+            names = keys.columns(plan)
+            shared = frequencies(plan, narrowed, keys).where("n > 1")
+            marked = shared.select(*names, F.lit(True).alias("found"))
             joined = frame.join(marked, names, "left").withColumn(_shared(number), F.coalesce("found", F.lit(False)))
             frame = joined.drop("found")
     return frame

@@ -104,14 +104,14 @@ def _measured(spark: SparkSession, plan: Plan, request: Request, answer: Result,
     with stopwatch.step("open"):
         delivery = open_delivery(spark, plan, request)
         absent = set(delivery.columns.absent)
-        checks = tuple(check for check in plan.checks if check.skip is None and not absent & set(check.fields))
+        checks = tuple(check for check in plan.checks if check.needs_rows and not absent & check.reads)
         shared = tuple(check for check in checks if not check.metric.asked)
         asked = tuple(check for check in checks if check.metric.asked)
         narrowed = narrow(spark, plan, delivery, shared, fields_read(asked))
     with stopwatch.step("read"):
         counted = census(narrowed, delivery)
     with stopwatch.step("measure"):
-        answers = measure(spark, plan, narrowed, shared, counted)
+        answers = measure(plan, narrowed, shared, counted, request.judged_at)
     if asked:
         with stopwatch.step("ask"):
             answers += ask(spark, asked, Tables(plan, request.judged_at, narrowed.judged, {}))

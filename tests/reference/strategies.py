@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from contracts.check import Check, Interval, Metric, Tier, Unit
+from contracts.check import Check, Header, Interval, Metric, Place, Quantile, Tier, Unit
 from contracts.model import Additional, Csv, Duplicates, Mode, OnReject, Policy, Severity
 from contracts.plan import Plan, PlanField
-from contracts.predicate import All, Length, Matches, MultipleOf, Not, OneOf, Predicate, Present, Typed, Within
+from contracts.predicate import (
+    All,
+    Compare,
+    Length,
+    Matches,
+    MultipleOf,
+    Not,
+    OneOf,
+    Predicate,
+    Present,
+    Relation,
+    Typed,
+    Within,
+)
 from contracts.request import Part, Request
 from contracts.result import Columns, Malformed, Measured, Measurement, Result, Sample, Shares, Unreadable, Written
 from contracts.types import LogicalType
@@ -48,6 +61,7 @@ leaves = st.one_of(
     st.builds(Length, names, maybe(counts), maybe(counts)),
     st.builds(Matches, names, texts),
     st.builds(MultipleOf, names, numbers),
+    st.builds(Compare, names, st.sampled_from(Relation), names),
 )
 predicates: st.SearchStrategy[Predicate] = st.recursive(
     leaves,
@@ -56,6 +70,7 @@ predicates: st.SearchStrategy[Predicate] = st.recursive(
 )
 intervals = st.builds(Interval, maybe(decimals), maybe(decimals), st.booleans(), st.booleans(), st.booleans())
 tiers = st.builds(Tier, intervals, maybe(predicates))
+headers = st.builds(Header, tuples(names), tuples(names), st.booleans(), st.booleans())
 checks = st.builds(
     Check,
     id=names,
@@ -69,7 +84,10 @@ checks = st.builds(
     worst=st.sampled_from(Severity),
     wanted=texts,
     skip=maybe(names),
-    of_present=st.booleans(),
+    given=maybe(predicates),
+    nulls_alike=st.booleans(),
+    quantile=maybe(st.builds(Quantile, shares, st.sampled_from(Place))),
+    header=maybe(headers),
 )
 policies = st.builds(
     Policy,
