@@ -116,3 +116,5 @@ class Check:
     """Why nothing can be measured; the check is then only named."""
     of_present: bool = False
     """Whether the number is taken over the rows where the check's fields are present, instead of over all rows."""
+    of_elements: bool = False
+    """Whether elements of a list or a map are counted, instead of rows."""

@@ -141,12 +141,16 @@ def _words(check: Check, found: Measured) -> str:
     if check.metric.floating:
         return f"{float(number):.6g}"
     if check.metric is Metric.ROW_COUNT:
-        return f"{found.of:,} rows"
+        return f"{found.of:,} {_counted(check)}"
     if found.of == 0:
         return "0 values measured"
     if check.metric is Metric.DISTINCT_SHARE:
         return f"{percent(number)} distinct"
-    return f"{found.failing or 0:,} of {found.of:,} rows fail ({percent(Fraction(found.failing or 0, found.of))})"
+    return f"{found.failing or 0:,} of {found.of:,} {_counted(check)} fail ({percent(Fraction(found.failing or 0, found.of))})"
+
+
+def _counted(check: Check) -> str:
+    return "elements" if check.of_elements else "rows"
 
 
 def _briefly(check: Check, found: Measured) -> str:

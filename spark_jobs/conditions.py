@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
+from contracts.model import Format
 from contracts.predicate import All, Length, Matches, MultipleOf, Not, OneOf, Present, Typed, Within
 from contracts.types import GRAMMARS, Cast
 from spark_jobs.plain import is_parsed
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column
 
-    from contracts.plan import Plan
+    from contracts.plan import Plan, PlanField
     from contracts.predicate import Predicate
 
 
@@ -39,16 +40,20 @@ def _value(name: str, plan: Plan) -> Column:
     return F.col(value_name(plan.field(name).alias))
 
 
+def _is_parsed(field: PlanField, plan: Plan) -> bool:
+    return plan.storage.format is Format.CSV and is_parsed(field, plan.csv)
+
+
 def _present(it: Present, plan: Plan) -> Column:
     field = plan.field(it.field)
-    if is_parsed(field, plan.csv):
+    if _is_parsed(field, plan):
         return F.expr(f"IF(plain, {value_name(field.alias)} IS NOT NULL, {odd_name(field.alias)} IS NOT NULL)")
     return F.expr(f"{field.alias} IS NOT NULL")
 
 
 def _typed(it: Typed, plan: Plan) -> Column:
     field = plan.field(it.field)
-    if is_parsed(field, plan.csv):
+    if _is_parsed(field, plan):
         return F.expr(f"plain OR {odd_name(field.alias)} IS NULL OR {value_name(field.alias)} IS NOT NULL")
     return F.expr(f"{field.alias} IS NULL OR {value_name(field.alias)} IS NOT NULL")
 
