@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from contracts.model import Severity
 from contracts.predicate import Predicate
+from contracts.query import Query
 
 EPSILON = Fraction(1, 10**9)
 
@@ -30,11 +31,20 @@ class Metric(Enum):
     MEAN = "mean"
     DEVIATION = "deviation"
     """Sample standard deviation (n - 1), as Great Expectations and DCM have it."""
+    ANSWER = "answer"
+    """The one number that the check's query answers with."""
+    UNMATCHED_ROWS = "unmatched_rows"
+    """Rows whose key is found nowhere in the data it refers to; rows with a null in the key are left out."""
 
     @property
     def floating(self) -> bool:
         """Whether the number is an aggregate of floating point."""
         return self in {Metric.MEAN, Metric.DEVIATION}
+
+    @property
+    def asked(self) -> bool:
+        """Whether it is measured by a query, apart from the shared scan."""
+        return self in {Metric.ANSWER, Metric.UNMATCHED_ROWS}
 
 
 class Unit(Enum):
@@ -118,3 +128,5 @@ class Check:
     """Whether the number is taken over the rows where the check's fields are present, instead of over all rows."""
     of_elements: bool = False
     """Whether elements of a list or a map are counted, instead of rows."""
+    query: Query | None = None
+    """What is asked, where the metric is one that is asked for."""

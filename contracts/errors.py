@@ -32,6 +32,8 @@ class Problem:
     """Line in the document, from 1; None where the document has no lines (JSON built in memory)."""
     message: str
     """One sentence: what is wrong and how to mend it."""
+    column: int | None = None
+    """Place in the line, in characters from 1, where it is known."""
 
 
 class ContractError(LakegateError):

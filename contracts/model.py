@@ -94,6 +94,8 @@ class Field:
     parts: tuple[Field, ...] = ()
     """The fields of a record, the items of an array, the keys and values of a map."""
     examples: tuple[Example, ...] = ()
+    physical: str | None = None
+    """What the column is called where the data lies, if the document says so: queries may use that name."""
 
 
 class Format(Enum):
@@ -208,6 +210,8 @@ class Dataset:
     policy: Policy = field(default_factory=Policy)
     csv: Csv = field(default_factory=Csv)
     storage: Storage = field(default_factory=Storage)
+    physical: str | None = None
+    """What the table is called where the data lies, if the document says so: queries may use that name."""
 
     def field(self, path: str) -> Field | None:
         """The field at a path, which may be a part of another, or None."""

@@ -120,6 +120,8 @@ def tier_holds(check: Check, tier: Tier, found: Measured) -> bool:
 
 def number_of(check: Check, found: Measured) -> Fraction | None:
     """The number that meets the interval; None where there was no value to take it of."""
+    if check.metric is Metric.ANSWER:
+        return None if found.exact is None else Fraction(found.exact)
     if check.metric.floating:
         return Fraction(found.number) if found.number is not None and math.isfinite(found.number) else None
     if check.metric is Metric.ROW_COUNT:
@@ -138,8 +140,8 @@ def _words(check: Check, found: Measured) -> str:
     number = number_of(check, found)
     if number is None:
         return "no values to take it of"
-    if check.metric.floating:
-        return f"{float(number):.6g}"
+    if check.metric is Metric.ANSWER or check.metric.floating:
+        return f"{found.exact:f}" if found.exact is not None else f"{float(number):.6g}"
     if check.metric is Metric.ROW_COUNT:
         return f"{found.of:,} {_counted(check)}"
     if found.of == 0:

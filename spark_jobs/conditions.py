@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
+from contracts.matching.engine import Engine, parts_of
 from contracts.model import Format
 from contracts.predicate import All, Length, Matches, MultipleOf, Not, OneOf, Present, Typed, Within
 from contracts.types import GRAMMARS, Cast
+from spark_jobs.automaton import found_by_re2
 from spark_jobs.plain import is_parsed
 from spark_jobs.typed import literal, odd_name, value_name
 
@@ -87,7 +89,9 @@ def _every(conditions: list[Column]) -> Column:
 
 
 def _matches(it: Matches, plan: Plan) -> Column:
-    return _text(it.field, plan).rlike(it.pattern)
+    text = _text(it.field, plan)
+    found = [(_SEARCHES[part.engine](text, part.pattern), part.wanted) for part in parts_of(it.pattern)]
+    return _every([column if wanted else ~column for column, wanted in found])
 
 
 def _multiple_of(it: MultipleOf, plan: Plan) -> Column:
@@ -106,6 +110,10 @@ def _all(it: All, plan: Plan) -> Column:
     return _every([F.coalesce(condition(each, plan), F.lit(True)) for each in it.inner])
 
 
+_SEARCHES: dict[Engine, Callable[[Column, str], Column]] = {
+    Engine.JAVA: lambda text, pattern: text.rlike(pattern),
+    Engine.RE2: found_by_re2,
+}
 _CONDITIONS: dict[type, Callable[[Any, Plan], Column]] = {
     Present: _present,
     Typed: _typed,

@@ -18,8 +18,10 @@ from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own docu
 
 from contracts.check import Metric
 from contracts.errors import InputError
+from contracts.matching.engine import Engine, parts_of
 from contracts.predicate import All, Matches, Not, Present
 from contracts.result import Malformed
+from spark_jobs.automaton import compile_re2
 from spark_jobs.conditions import condition
 from spark_jobs.delivery import POSITION_BITS
 from spark_jobs.limits import BROKEN, unreadable
@@ -27,7 +29,7 @@ from spark_jobs.lines import has_giant_line
 from spark_jobs.typed import value_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from py4j.java_gateway import JVMView
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -106,10 +108,13 @@ class Narrow:
         return next((self.errors[each] for each in _predicates((check,)) if each in self.errors), None)
 
 
-def narrow(spark: SparkSession, plan: Plan, delivery: Delivery, checks: tuple[Check, ...]) -> Narrow:
-    """The narrow frame of the given checks, marked to be kept when first read."""
+def narrow(
+    spark: SparkSession, plan: Plan, delivery: Delivery, checks: tuple[Check, ...], asked: Iterable[str] = ()
+) -> Narrow:
+    """The narrow frame of the given checks, marked to be kept when first read; `asked` are fields whose values it keeps too."""
     bases = [base for check in checks if (base := base_of(check))]
     values = {value_name(plan.field(name).alias) for base in bases if not base.as_text for name in base.fields}
+    values |= {value_name(plan.field(name).alias) for name in asked}
     kept = ["part", "id", "bytes", "no_record", "malformed", *delivery.kept, *sorted(values)]
     columns, errors = _columns(spark, plan, list(dict.fromkeys(_predicates(checks))))
     try:
@@ -209,17 +214,27 @@ def _predicates(checks: tuple[Check, ...]) -> Iterator[Predicate]:
 
 def _compile_patterns(jvm: JVMView, predicate: Predicate) -> None:
     match predicate:
-        case Matches():
-            pattern = jvm.java.util.regex.Pattern
-            try:
-                pattern.compile(predicate.pattern)
-            except Exception as error:  # py4j has one exception for all of Java's
-                raise ValueError(predicate.field) from error
+        case Matches(_, pattern):
+            for part in parts_of(pattern):
+                _COMPILERS[part.engine](jvm, part.pattern)
         case Not(inner):
             _compile_patterns(jvm, inner)
         case All(inner):
             for each in inner:
                 _compile_patterns(jvm, each)
+
+
+def _compile_java(jvm: JVMView, pattern: str) -> None:
+    try:
+        jvm.java.util.regex.Pattern.compile(pattern)
+    except Exception as error:  # py4j has one exception for all of Java's
+        raise ValueError("java.util.regex refuses the pattern") from error
+
+
+_COMPILERS: dict[Engine, Callable[[JVMView, str], None]] = {
+    Engine.JAVA: _compile_java,
+    Engine.RE2: lambda _, pattern: compile_re2(pattern),
+}
 
 
 def _account_for_bytes(delivery: Delivery, read: list[tuple[int, int]]) -> None:

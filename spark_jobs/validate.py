@@ -32,6 +32,7 @@ from spark_jobs.checks import measure
 from spark_jobs.extra import with_extra
 from spark_jobs.frame import census, narrow
 from spark_jobs.levels import by_level
+from spark_jobs.queries import Tables, ask, fields_read
 from spark_jobs.read import open_delivery
 from spark_jobs.rows import count_rejected, split
 from spark_jobs.samples import samples_of
@@ -108,20 +109,29 @@ def _measured(spark: SparkSession, plan: Plan, request: Request, answer: Result,
         delivery = open_delivery(spark, plan, request)
         absent = set(delivery.columns.absent)
         checks = tuple(check for check in plan.checks if check.skip is None and not absent & set(check.fields))
+        shared = tuple(check for check in checks if not check.metric.asked)
+        asked = tuple(check for check in checks if check.metric.asked)
         parted = {
-            level: (delivery.at(level) if level else delivery, own) for level, own in by_level(plan, checks).items()
+            level: (delivery.at(level) if level else delivery, own) for level, own in by_level(plan, shared).items()
         }
-        narrows = {level: narrow(spark, plan, of, own) for level, (of, own) in parted.items()}
+        narrows = {
+            level: narrow(spark, plan, of, own, () if level else fields_read(asked))
+            for level, (of, own) in parted.items()
+        }
     with stopwatch.step("read"):
         counts = {level: census(narrows[level], of) for level, (of, _) in parted.items()}
         counted, columns = counts[()], with_extra(delivery, narrows[()])
     with stopwatch.step("measure"):
-        found = {
-            each.check: each
+        answers = tuple(
+            each
             for level, (_, own) in parted.items()
             for each in measure(spark, plan, narrows[level], own, counts[level])
-        }
-        measurements = tuple(found[check.id] for check in checks)
+        )
+    if asked:
+        with stopwatch.step("ask"):
+            answers += ask(spark, asked, Tables(plan, request.judged_at, narrows[()].judged, {}))
+    by_check = {each.check: each for each in answers}
+    measurements = tuple(by_check[check.id] for check in checks)
     answer = replace(
         answer,
         rows=counted.rows,

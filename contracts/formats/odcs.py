@@ -104,6 +104,7 @@ def _dataset(place: Place, top: Place, notes: Notes) -> Dataset:
         policy=extension.policy,
         csv=extension.csv,
         storage=extension.storage,
+        physical=place["physicalName"].text,
     )
 
 

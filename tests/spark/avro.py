@@ -88,7 +88,7 @@ def _value(kind: pa.DataType, value: Any) -> bytes:
     return long(0) if value is None else long(1) + _encoded(kind, value)
 
 
-def _encoded(kind: pa.DataType, value: Any) -> bytes:  # noqa: PLR0911 - one way for each kind
+def _encoded(kind: pa.DataType, value: Any) -> bytes:
     if pa.types.is_decimal(kind):
         unscaled = int(Decimal(value).scaleb(kind.scale))
         content = unscaled.to_bytes(unscaled.bit_length() // 8 + 1, "big", signed=True)

@@ -42,6 +42,8 @@ def found(case: Case, result: Result) -> list[dict[str, str]]:
 def figures(check: Check, measured: Measured) -> str:
     if check.metric is Metric.ROW_COUNT:
         return str(measured.of)
+    if check.metric is Metric.ANSWER:
+        return f"{'none' if measured.exact is None else format(float(measured.exact), '.9g')}/{measured.of}"
     if check.metric.floating:
         return f"{'none' if measured.number is None else format(measured.number, '.9g')}/{measured.of}"
     return f"{measured.failing}/{measured.of}"

@@ -130,6 +130,9 @@ def test_a_pattern_is_translated_or_refused(pattern: str) -> None:
         r"\uD83D",
         "\\",
         "a{2,1}",
+        "(" * 51 + ")" * 51,
+        "a[ab]{0,200}b[ab]{0,200}c",
+        "x(?=.*y)z",
     ],
 )
 def test_what_has_no_honest_translation_is_refused(pattern: str) -> None:
@@ -140,6 +143,8 @@ def test_what_has_no_honest_translation_is_refused(pattern: str) -> None:
 
 def test_a_pattern_has_a_longest_length() -> None:
     """Patterns are bounded in length."""
-    assert translate(RULE, "a" * LONGEST)
+    longest = f"^{'a' * (LONGEST - 1)}"
+
+    assert translate(RULE, longest) == longest
     with pytest.raises(ContractError, match="at most 1,024 characters"):
-        translate(RULE, "a" * (LONGEST + 1))
+        translate(RULE, f"{longest}a")

@@ -1,0 +1,147 @@
+r"""What a search by java.util.regex may cost: an upper bound of its steps, as a polynomial of the text's length.
+
+That engine tries the ways to match one after the other and comes back to try the next. A **choice** costs little where the next
+character tells which way is right (`a*b`): the wrong one fails at once. Where it does not (`a*ab`), all that follows is tried
+again for each way, and costs multiply. The bound is computed from the end of the pattern to its start.
+
+Repeats of whole groups without an end are given no bound: the engine calls itself once for each repeat, and a long text ends
+its stack.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+from contracts.matching.characters import ANY, Ranges, overlap, union
+from contracts.matching.tree import Chars, Choice, Edge, End, Items, Look, Node, Repeat, Start
+
+BEYOND = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Steps for a text of n characters: `fixed` + `each` * n; endless where that is no bound."""
+
+    fixed: float
+    each: float = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.fixed + other.fixed, self.each + other.each)
+
+    def __mul__(self, other: Cost) -> Cost:
+        if (self.each and other.each) or BEYOND in {self.fixed, other.fixed}:
+            return ENDLESS
+        return Cost(self.fixed * other.fixed, self.fixed * other.each + self.each * other.fixed)
+
+    def worse(self, other: Cost) -> Cost:
+        """A bound of both."""
+        return Cost(max(self.fixed, other.fixed), max(self.each, other.each))
+
+
+ENDLESS = Cost(BEYOND, BEYOND)
+ONE = Cost(1)
+LENGTH = Cost(1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tail:
+    """The end of a pattern from some node on."""
+
+    cost: Cost
+    first: Ranges
+    """Characters that it may begin with."""
+    fan: int
+    """Steps until it fails where the next character is none of these."""
+
+
+_NOTHING = _Tail(ONE, (), 1)
+
+
+def search_cost(pattern: Items) -> Cost:
+    """Steps to find a match of a pattern anywhere in a text, or to know that there is none.
+
+    Counted repeats of groups are followed one by one: who asks keeps them few.
+    """
+    items = shortest(pattern)
+    tail = _tail(items, _NOTHING)
+    tries = Cost(tail.fan) if anchored(items) else tail.cost + Cost(tail.fan)
+    return tail.cost + LENGTH * tries
+
+
+def anchored(items: Items) -> bool:
+    """Whether a match can begin at the start of the text only."""
+    match items[:1]:
+        case (Start(),):
+            return True
+        case (Choice(alternatives),):
+            return all(map(anchored, alternatives))
+        case _:
+            return False
+
+
+def shortest(items: Items) -> Items:
+    """The same search with fewer ways: repeats at either end of a pattern need not take more than they must."""
+    return items if not items else _cut(_cut(items)[::-1])[::-1]
+
+
+def _cut(items: Items) -> Items:
+    """Without what the last repeats may take beyond their least number."""
+    while items and isinstance(last := items[-1], Repeat) and last.high != last.low:
+        items = items[:-1] + ((Repeat(last.body, last.low, last.low),) if last.low else ())
+    return items
+
+
+def _tail(items: Items, then: _Tail) -> _Tail:
+    return reduce(lambda tail, node: _before(node, tail), reversed(items), then)
+
+
+def _before(node: Node, then: _Tail) -> _Tail:
+    """The tail that begins one node earlier."""
+    match node:
+        case Chars(ranges):
+            return _Tail(ONE + then.cost, ranges, 1)
+        case Choice(alternatives):
+            return _either([_tail(each, then) for each in alternatives])
+        case Repeat((Chars() as one,), low, high):
+            return _run(one, low, high, then)
+        case Repeat(body, low, high):
+            return _groups(body, low, high, then)
+        case Look(body, _, ahead):
+            looked = _tail(_cut(body), _NOTHING).cost if ahead else ENDLESS
+            return _Tail(looked + then.cost, ANY, 1 + then.fan)
+        case Start() | End() | Edge():
+            return _Tail(Cost(4) + then.cost, then.first, 4 + then.fan)
+
+
+def _either(ways: list[_Tail]) -> _Tail:
+    """One of several tails: where the next character tells them apart, only one is gone to its end."""
+    fan = sum(way.fan for way in ways)
+    costs = [way.cost for way in ways]
+    whole = reduce(Cost.worse if _apart(ways) else Cost.__add__, costs) if costs else ONE
+    return _Tail(whole + Cost(fan), union(*(way.first for way in ways)), fan)
+
+
+def _apart(ways: list[_Tail]) -> bool:
+    return not any(overlap(one.first, other.first) for at, one in enumerate(ways) for other in ways[at + 1 :])
+
+
+def _run(one: Chars, low: int, high: int | None, then: _Tail) -> _Tail:
+    """A repeat of single characters, then the tail: at each end that the run may have, or where it must end."""
+    length = LENGTH if high is None else Cost(high)
+    if low == high:
+        return _Tail(length + then.cost, one.ranges if low else then.first, 1 + (0 if low else then.fan))
+    first = one.ranges if low else union(one.ranges, then.first)
+    ends = length * (then.cost if overlap(one.ranges, then.first) else Cost(then.fan))
+    return _Tail(length + ends + then.cost, first, 1 + then.fan)
+
+
+def _groups(body: Items, low: int, high: int | None, then: _Tail) -> _Tail:
+    """A repeat of a group written out, the last ones optional."""
+    if high is None:
+        return _Tail(ENDLESS, ANY, then.fan)
+    tail = then
+    for left in range(high):
+        longer = _tail(body, tail)
+        tail = _either([longer, then]) if left < high - low else longer
+    return tail

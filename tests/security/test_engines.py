@@ -1,0 +1,158 @@
+"""P11: whatever engine a pattern is given to, it says the same, and takes a time that no text can stretch."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from contracts.errors import ContractError
+from contracts.linting.linear import superlinear
+from contracts.matching.cost import search_cost, shortest
+from contracts.matching.engine import Engine, Part, parts_of
+from contracts.matching.spelling import JAVA, RE2, spell
+from contracts.matching.tree import Items, parse
+from contracts.model import Origin, Rule
+from contracts.rules.patterns import rewritten, translate
+from contracts.rules.strftime import compile_format
+from contracts.rules.textforms import TEXT_FORMS
+from tests.reference.sampling import sampled
+from tests.security.backtracking import Search
+from tests.security.patterns import patterns, texts
+
+RULE = Rule("r", "pattern", Origin("$"))
+
+
+def by_python(pattern: str, text: str) -> bool:
+    """What the reference evaluator says of a pattern of a plan."""
+    return re.search(pattern.replace(r"\z", r"\Z"), text, re.ASCII) is not None
+
+
+def by_re2(pattern: str, text: str) -> bool:
+    found: bool = pc.match_substring_regex(pa.array([text]), pattern)[0].as_py()
+    return found
+
+
+SEARCHES = {Engine.JAVA: by_python, Engine.RE2: by_re2}
+
+
+def by_parts(parts: tuple[Part, ...], text: str) -> bool:
+    return all(SEARCHES[part.engine](part.pattern, text) is part.wanted for part in parts)
+
+
+def tree_of(pattern: str) -> Items:
+    try:
+        return parse(rewritten(pattern))
+    except ValueError:
+        assume(False)
+        raise
+
+
+@sampled(1000, 50_000)
+@given(patterns, st.lists(texts, min_size=1, max_size=5))
+def test_what_a_pattern_is_divided_into_says_what_the_pattern_says(pattern: str, subjects: list[str]) -> None:
+    """The searches of a pattern, each by its own engine, together find just what the pattern finds."""
+    with suppress(ContractError):
+        translated = translate(RULE, pattern)
+        found = [by_parts(parts_of(translated), text) for text in subjects]
+
+        assert [by_python(translated, text) for text in subjects] == found
+
+
+@sampled(1000, 50_000)
+@example(r"\B", ["aéa"])
+@example(r"x|\B.", ["é", "aéa"])
+@example(r"[^a]", ["😀", "é"])
+@given(patterns, st.lists(texts, min_size=1, max_size=5))
+def test_each_engines_spelling_says_the_same(pattern: str, subjects: list[str]) -> None:
+    """Whatever RE2 can say, it says as the reference does, also where the other engine would be chosen; and so does the tree."""
+    items = tree_of(pattern)
+    expected = [by_python(rewritten(pattern), text) for text in subjects]
+
+    assert [by_python(spell(items, JAVA), text) for text in subjects] == expected
+    assert [by_python(spell(shortest(items), JAVA), text) for text in subjects] == expected
+    if not re.search(r"\(\?=|\(\?!(?!\))|\\B", pattern):
+        assert [by_re2(spell(items, RE2), text) for text in subjects] == expected
+
+
+@sampled(1000, 50_000)
+@given(patterns, st.text("ab1 -", min_size=1, max_size=3), st.integers(0, 60), texts)
+def test_the_bound_of_steps_holds(pattern: str, pump: str, times: int, tail: str) -> None:
+    """An engine that tries every way takes no more steps than the bound says, whatever the pattern and the text."""
+    items = shortest(tree_of(pattern))
+    cost = search_cost(items)
+    text = pump * times + tail
+    bound = cost.fixed + cost.each * len(text)
+    assume(bound < 100_000)
+
+    search = Search(text)
+
+    assert search.found(items) is by_python(rewritten(pattern), text)
+    assert search.steps <= bound
+
+
+@sampled(500, 20_000)
+@given(patterns)
+def test_what_people_are_warned_of_is_never_left_to_java(pattern: str) -> None:
+    """A pattern whose shape lint tells goes to RE2, is refused, or was cut to a shape without choices."""
+    with suppress(ContractError):
+        parts = parts_of(translate(RULE, pattern))
+        if any(part.engine is Engine.JAVA for part in parts) and superlinear(pattern) is not None:
+            assert all(search_cost(parse(part.pattern)).each <= 200 for part in parts if part.engine is Engine.JAVA)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "engines"),
+    [
+        ("^ORD-[0-9]{8}$", "J"),
+        (r"\d+", "J"),
+        ("a+b", "J"),
+        (r"^[^@\s]+@[^@\s]+\.[a-z]{2,}$", "R"),
+        ("(.*a){12}$", "R"),
+        ("^(a|bc)*$", "R"),
+        ("^(?:a|b)*$", "J"),
+        ("^(?=.*[A-Z])(?=.*[0-9]).{8,}$", "J"),
+        ("^(?=.*a.*b)(?!(c|dd)*$)x", "RRJ"),
+        ("^(?!)x.*y.*z", "R"),
+    ],
+)
+def test_a_pattern_is_given_to_the_engine_that_bounds_it(pattern: str, engines: str) -> None:
+    """Cheap patterns stay in Spark's scan, all others go to RE2, look-aheads at the start each on its own."""
+    assert engines == "".join(part.engine.name[0] for part in parts_of(translate(RULE, pattern)))
+
+
+AT_ONCE = "at more than 150 places at once"
+LOOKS = "a look-ahead or"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("x(?=[ab]*y)z[ab]*c[ab]*d", LOOKS),
+        (r"(?:\A(?=(?:a|bc)*\z)|b)c", LOOKS),
+        (r"\A(?:a|bc)*(?!d)e", LOOKS),
+        ("a[ab]{0,200}b[ab]{0,200}c", AT_ONCE),
+        ("a(?:ab?){200}c[^z]*d[^z]*e", AT_ONCE),
+        ("(?<=a)b", LOOKS),
+        ("(", "no pattern"),
+        ("(?i:a)", "no pattern"),
+        ("(a)\\1", "no pattern"),
+        ("a$", "no pattern"),
+    ],
+)
+def test_what_no_engine_bounds_is_refused(pattern: str, words: str) -> None:
+    """Neither engine gets a look-ahead in the middle of a slow pattern, nor one that is at too many places at once."""
+    with pytest.raises(ValueError, match=words):
+        parts_of(pattern)
+
+
+def test_our_own_patterns_stay_in_the_scan() -> None:
+    """Forms of text and formats of dates are written so that java.util.regex tries each text once."""
+    own = [form.pattern for form in TEXT_FORMS.values()] + [compile_format("%Y-%m-%d %H:%M:%S")]
+
+    assert [Engine.JAVA] * len(own) == [part.engine for pattern in own for part in parts_of(pattern)]
