@@ -37,6 +37,8 @@ class Sample:
     """The values of the check's fields: masked shapes (`aaa-99`), or raw where the field is public; `null` for none."""
     part: int = 0
     """Which object of the delivery, from 0."""
+    at: str = ""
+    """Where in the row, for an element of a list or a map: `items[2]`, counted from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ class Malformed:
     """Records that are no records of the promised shape."""
 
     reason: str
-    """`fields`, `quotes`, `encoding`, `nul` or `too_long`."""
+    """`fields`, `quotes`, `encoding`, `nul`, `too_long`; of JSON also `json`, `object` and `keys`."""
     rows: int
     first_row: int
 

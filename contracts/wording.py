@@ -61,8 +61,12 @@ def _failing(check: Check, found: Measured) -> str:
     failing = found.failing or 0
     low = check.accept.interval.low
     if check.unit is Unit.ROWS and low is not None and low > 0:
-        return f"{failing:,} of {found.of:,} rows"
-    return f"{failing:,} of {found.of:,} rows fail ({percent(Fraction(failing, found.of))})"
+        return f"{failing:,} of {found.of:,} {_counted(check)}"
+    return f"{failing:,} of {found.of:,} {_counted(check)} fail ({percent(Fraction(failing, found.of))})"
+
+
+def _counted(check: Check) -> str:
+    return "elements" if check.of_elements else "rows"
 
 
 _NOUNS: dict[Metric, Callable[[int], str]] = {
