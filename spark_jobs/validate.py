@@ -30,6 +30,7 @@ from contracts.result import Result
 from contracts.verdict import judge, row_rules
 from spark_jobs.checks import measure
 from spark_jobs.frame import census, narrow
+from spark_jobs.meter import Meter
 from spark_jobs.read import open_delivery
 from spark_jobs.rows import count_rejected, split
 from spark_jobs.samples import samples_of
@@ -62,7 +63,7 @@ class Stopwatch:
 
 def validate(request: Request, plan: Plan, watch: Callable[[str], None] = lambda _: None) -> Result:
     """Measure the delivery of a request against its plan."""
-    stopwatch = Stopwatch(watch)
+    stopwatch, before = Stopwatch(watch), Meter.read()
     with stopwatch.step("start"):
         spark = start()
     answer = Result(
@@ -72,7 +73,7 @@ def validate(request: Request, plan: Plan, watch: Callable[[str], None] = lambda
         found = _measured(spark, plan, request, answer, stopwatch)
     except UnreadableError as error:
         found = replace(answer, unreadable=error.finding)
-    return replace(found, timings=dict(stopwatch.seconds))
+    return replace(found, timings=dict(stopwatch.seconds), vcpu_seconds=Meter.read().since(before))
 
 
 def run(request_uri: str) -> Result:
