@@ -122,6 +122,8 @@ class Result:
     engines: dict[str, str] = field(default_factory=dict)
     timings: dict[str, float] = field(default_factory=dict)
     """Seconds by step."""
+    vcpu_seconds: float | None = None
+    """Processor seconds of the attempt: the driver's and the executors' (docs/performance.md); None where nobody counted."""
     version: str = VERSION
 
     def to_json(self) -> dict[str, object]:

@@ -6,6 +6,7 @@ A column is false where the predicate does not hold; true and null both mean tha
 
 from __future__ import annotations
 
+from decimal import Decimal
 from functools import reduce
 from operator import and_, eq, ge, gt
 from typing import TYPE_CHECKING, Any
@@ -111,7 +112,7 @@ def _multiple_of(it: MultipleOf, plan: Plan) -> Column:
     value = _value(it.field, plan)
     if GRAMMARS[field.type].cast is Cast.DOUBLE:
         value = value.cast("decimal(38,18)")
-    return value % F.lit(it.factor).cast("decimal(38,18)") == 0
+    return value % F.lit(format(Decimal(it.factor), "f")).cast("decimal(38,18)") == 0
 
 
 def _not(it: Not, plan: Plan) -> Column:

@@ -32,6 +32,7 @@ from spark_jobs.checks import measure
 from spark_jobs.extra import with_extra
 from spark_jobs.frame import census, narrow
 from spark_jobs.levels import by_level
+from spark_jobs.meter import Meter
 from spark_jobs.queries import Tables, ask, fields_read
 from spark_jobs.read import open_delivery
 from spark_jobs.rows import count_rejected, split
@@ -67,7 +68,7 @@ class Stopwatch:
 
 def validate(request: Request, plan: Plan, watch: Callable[[str], None] = lambda _: None) -> Result:
     """Measure the delivery of a request against its plan."""
-    stopwatch = Stopwatch(watch)
+    stopwatch, before = Stopwatch(watch), Meter.read()
     with stopwatch.step("start"):
         spark = start()
     answer = Result(
@@ -77,7 +78,7 @@ def validate(request: Request, plan: Plan, watch: Callable[[str], None] = lambda
         found = _measured(spark, plan, request, answer, stopwatch)
     except UnreadableError as error:
         found = replace(answer, unreadable=error.finding)
-    return replace(found, timings=dict(stopwatch.seconds))
+    return replace(found, timings=dict(stopwatch.seconds), vcpu_seconds=Meter.read().since(before))
 
 
 def run(request_uri: str) -> Result:
