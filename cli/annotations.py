@@ -47,7 +47,11 @@ def github(judged: Mapping[str, Examined]) -> Iterator[str]:
     """One workflow command for each problem: it shows up at its line of the pull request."""
     for name, level, problem in problems_of(judged):
         place = {"line": problem.line or 1} | ({"col": problem.column} if problem.column else {})
-        properties = {"file": name, **{key: str(each) for key, each in place.items()}, "title": f"lakegate {problem.code}"}
+        properties = {
+            "file": name,
+            **{key: str(each) for key, each in place.items()},
+            "title": f"lakegate {problem.code}",
+        }
         written = ",".join(f"{key}={_escaped(value, GITHUB_PROPERTY)}" for key, value in properties.items())
         yield f"::{LEVELS[level]} {written}::{_escaped(f'{problem.message} @ {problem.path}', GITHUB_MESSAGE)}"
 

@@ -26,6 +26,7 @@ STEPS = {
     "open": "reading the header",
     "read": "reading every record",
     "measure": "measuring the checks with Deequ",
+    "ask": "asking the contract's own queries",
     "explain": "looking up failing rows",
     "split": "splitting good rows from bad ones",
 }

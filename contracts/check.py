@@ -14,6 +14,7 @@ from fractions import Fraction
 
 from contracts.model import Severity
 from contracts.predicate import Predicate, fields_of
+from contracts.query import Query
 
 EPSILON = Fraction(1, 10**9)
 
@@ -38,6 +39,10 @@ class Metric(Enum):
     SUM = "sum"
     DEVIATION = "deviation"
     """Sample standard deviation (n - 1), as Great Expectations and DCM have it."""
+    ANSWER = "answer"
+    """The one number that the check's query answers with."""
+    UNMATCHED_ROWS = "unmatched_rows"
+    """Rows whose key is found nowhere in the data it refers to; rows with a null in the key are left out."""
     QUANTILE = "quantile"
     """The value below which that share of the values lies, between two values in proportion (0.5 is the median)."""
     MEAN_LENGTH = "mean_length"
@@ -64,6 +69,11 @@ class Metric(Enum):
         return self in {Metric.YOUNGEST, Metric.OLDEST, Metric.DELAY}
 
     @property
+    def asked(self) -> bool:
+        """Whether it is measured by a query, apart from the shared scan."""
+        return self in {Metric.ANSWER, Metric.UNMATCHED_ROWS}
+
+    @property
     def keyed(self) -> bool:
         """Whether keys are compared with each other."""
         return self in _KEYED
@@ -71,7 +81,7 @@ class Metric(Enum):
     @property
     def of_rows(self) -> bool:
         """Whether what breaks the check is a number of rows."""
-        return self in {Metric.FAILING_ROWS, Metric.DUPLICATE_ROWS, Metric.DISTINCT_SHARE}
+        return self in {Metric.FAILING_ROWS, Metric.DUPLICATE_ROWS, Metric.DISTINCT_SHARE, Metric.UNMATCHED_ROWS}
 
     @property
     def of_header(self) -> bool:
@@ -204,6 +214,8 @@ class Check:
     """What is wanted, in words, for tables and reasons."""
     skip: str | None = None
     """Why nothing can be measured; the check is then only named."""
+    query: Query | None = None
+    """What is asked, where the metric is one that is asked for."""
     given: Predicate | None = None
     """The number is taken over the rows for which this surely holds; None is all rows. Elsewhere the tiers' predicates hold."""
     nulls_alike: bool = False

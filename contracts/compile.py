@@ -28,12 +28,13 @@ def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
     """The plan of one dataset; ContractError carries every problem of its rules."""
     checks: list[Check] = []
     problems: list[Problem] = []
+    whole = contract.dataset(dataset.name) or dataset
     planned_fields = planned(dataset.fields, with_inner=dataset.storage.format is not Format.CSV)
     by_name = {field.name: field for field in planned_fields}
     for rule in dataset.rules:
         try:
             fields = _fields(dataset, rule)
-            checks += of_parts(rule, fields, compile_rule(rule, fields), by_name)
+            checks += of_parts(rule, fields, compile_rule(contract, whole, rule, fields), by_name)
         except ContractError as error:
             problems += error.problems
     if problems:

@@ -36,7 +36,7 @@ def lint(contract: Contract, document: Document, known: Iterable[Problem]) -> tu
     blamed = {problem.path for problem in known}
     errors = [each for code, each in found if LINTS[code].level is Level.ERROR and each.path not in blamed]
     warnings = [each for code, each in found if LINTS[code].level is Level.WARNING]
-    refused, named = _compiled(contract)
+    refused, named = _compiled(contract, document)
     errors += _unblamed([*known, *errors], refused)
     return errors, warnings + _unblamed([*known, *errors], named)
 
@@ -64,7 +64,7 @@ def _unblamed(known: Iterable[Problem], found: Iterable[Problem]) -> list[Proble
     return [problem for problem in found if steps_of(problem.path) not in blamed]
 
 
-def _compiled(contract: Contract) -> tuple[list[Problem], list[Problem]]:
+def _compiled(contract: Contract, document: Document) -> tuple[list[Problem], list[Problem]]:
     """Rules that mean nothing, and rules that are only named."""
     refused: list[Problem] = []
     named: dict[Problem, None] = {}
@@ -76,7 +76,9 @@ def _compiled(contract: Contract) -> tuple[list[Problem], list[Problem]]:
             try:
                 plan = compile_plan(contract, replace(dataset, rules=(rule,), fields=concerned))
             except ContractError as error:
-                refused += (replace(each, message=_sentence(each.message)) for each in error.problems)
+                refused += (
+                    _located(document, each.code, each.path, _sentence(each.message)) for each in error.problems
+                )
             else:
                 named |= dict.fromkeys(_named(rule, plan))
     return refused, list(named)

@@ -28,6 +28,8 @@ def tier_holds(check: Check, tier: Tier, found: Measured) -> bool:
 def number_of(check: Check, found: Measured) -> Fraction | None:
     """The number that meets the interval; None where there was no value to take it of."""
     metric = check.metric
+    if metric is Metric.ANSWER:
+        return None if found.exact is None else Fraction(found.exact)
     if metric.floating or metric.lasting:
         return Fraction(found.number) if found.number is not None and math.isfinite(found.number) else None
     if metric in COUNTED:

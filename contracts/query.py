@@ -1,7 +1,7 @@
 """A query of a contract as plans carry it: text of generated names alone, and everything else beside it.
 
-No text of a contract is part of `text`: relations are called `r0`, `r1`, …, their columns `c0`, `c1`, …; what the contract wrote in
-quotes is bound as `:t0`, `:t1`, …, and the judging time as `:now`. `contracts.queries` makes one from a contract's SQL.
+No text of a contract is part of `text`: relations are called `r0`, `r1`, …, their columns `c0`, `c1`, …; what the contract wrote
+in quotes is bound as `:t0`, `:t1`, …, and the judging time as `:now`. `contracts.queries` makes one from a contract's SQL.
 """
 
 from __future__ import annotations
@@ -21,10 +21,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A dataset of the contract that a query reads, and the fields that are its columns, in order."""
+    """A dataset that a query reads, and the fields that are its columns, in order."""
 
     dataset: str
     columns: tuple[Column, ...]
+    delivered: bool = True
+    """Whether the rows of the delivery are in it."""
+    line: str | None = None
+    """Whose accepted rows are in it: `<contract>/<dataset>_v<major>`; None for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +40,8 @@ class Query:
     """Constant texts, bound as `:t0`, `:t1`, …"""
     relations: tuple[Relation, ...]
     """`r0`, `r1`, …"""
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines whose accepted rows it reads."""
+        return tuple(dict.fromkeys(each.line for each in self.relations if each.line is not None))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 from contracts.codec import decode, encode
 from contracts.schemas import validate
@@ -20,6 +21,8 @@ class Measured:
     """Rows that break the tier, where rows are counted."""
     number: float | None = None
     """The aggregate, where one is measured; None when there was no value to take it of."""
+    exact: Decimal | None = None
+    """The answer of a query: to the last digit, or of a floating number its first twelve."""
     engine_passed: bool | None = None
     """Deequ's own status of the constraint; None where Deequ was not asked (nothing to measure)."""
 

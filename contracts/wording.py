@@ -22,6 +22,8 @@ def measured(check: Check, found: Measured) -> str:
     number = number_of(check, found)
     if number is None:
         return "no values to take it of"
+    if found.exact is not None:
+        return f"{found.exact:f}"
     if check.metric.floating:
         return f"{float(number):.6g}"
     if check.metric.lasting:
@@ -74,6 +76,7 @@ _NOUNS: dict[Metric, Callable[[int], str]] = {
 _COUNTS: dict[Metric, Callable[[Check, Measured], str]] = {
     Metric.FAILING_ROWS: _failing,
     Metric.DUPLICATE_ROWS: _failing,
+    Metric.UNMATCHED_ROWS: _failing,
     Metric.DUPLICATE_KEYS: lambda _, found: f"{found.failing or 0:,} values in more than one row",
     Metric.DISTINCT_SHARE: lambda _, found: f"{percent(1 - Fraction(found.failing or 0, found.of))} distinct",
 }

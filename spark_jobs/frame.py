@@ -27,7 +27,7 @@ from spark_jobs.read import POSITION_BITS
 from spark_jobs.typed import value_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from py4j.java_gateway import JVMView
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -117,10 +117,13 @@ class Narrow:
         return next((self.errors[each] for each in _predicates((check,)) if each in self.errors), None)
 
 
-def narrow(spark: SparkSession, plan: Plan, delivery: Delivery, checks: tuple[Check, ...]) -> Narrow:
-    """The narrow frame of the given checks, marked to be kept when first read."""
+def narrow(
+    spark: SparkSession, plan: Plan, delivery: Delivery, checks: tuple[Check, ...], asked: Iterable[str] = ()
+) -> Narrow:
+    """The narrow frame of the given checks, marked to be kept when first read; `asked` are fields whose values it keeps too."""
     bases = {base: None for check in checks if (base := base_of(check))}
-    kept = ["part", "id", "bytes", "no_record", "malformed", *sorted(_values(plan, checks))]
+    values = _values(plan, checks) | {value_name(plan.field(name).alias) for name in asked}
+    kept = ["part", "id", "bytes", "no_record", "malformed", *sorted(values)]
     columns, errors = _columns(spark, plan, list(dict.fromkeys(_predicates(checks))))
     frame = delivery.frame.withColumns(_lengths(plan, checks))
     try:

@@ -30,6 +30,7 @@ from contracts.result import Result
 from contracts.verdict import judge, row_rules
 from spark_jobs.checks import measure
 from spark_jobs.frame import census, narrow
+from spark_jobs.queries import Tables, ask, fields_read
 from spark_jobs.read import open_delivery
 from spark_jobs.rows import count_rejected, split
 from spark_jobs.samples import samples_of
@@ -104,11 +105,18 @@ def _measured(spark: SparkSession, plan: Plan, request: Request, answer: Result,
         delivery = open_delivery(spark, plan, request)
         absent = set(delivery.columns.absent)
         checks = tuple(check for check in plan.checks if check.needs_rows and not absent & check.reads)
-        narrowed = narrow(spark, plan, delivery, checks)
+        shared = tuple(check for check in checks if not check.metric.asked)
+        asked = tuple(check for check in checks if check.metric.asked)
+        narrowed = narrow(spark, plan, delivery, shared, fields_read(asked))
     with stopwatch.step("read"):
         counted = census(narrowed, delivery)
     with stopwatch.step("measure"):
-        measurements = measure(plan, narrowed, checks, counted, request.judged_at)
+        answers = measure(plan, narrowed, shared, counted, request.judged_at)
+    if asked:
+        with stopwatch.step("ask"):
+            answers += ask(spark, asked, Tables(plan, request.judged_at, narrowed.judged, {}))
+    by_check = {each.check: each for each in answers}
+    measurements = tuple(by_check[check.id] for check in checks)
     answer = replace(
         answer,
         rows=counted.rows,

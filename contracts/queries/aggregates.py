@@ -10,9 +10,9 @@ from sqlglot import exp
 
 from contracts.queries.dialects import SPREAD_OF_SAMPLE
 from contracts.queries.functions import whole
-from contracts.queries.refusal import RefusedError, UntranslatedError, place_of
+from contracts.queries.refusal import UntranslatedError
 from contracts.queries.said import Kind, Said, double, made, number, wanted
-from contracts.queries.translator import Form, Translator, form, only
+from contracts.queries.translator import Form, Translator, form, only, word_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,18 +23,15 @@ ORDERED = (*((Kind.INTEGER, Kind.SUM, Kind.DECIMAL, Kind.DOUBLE)), Kind.TEXT, Ki
 FARTHEST_ROW = 1_000
 
 
-def aggregate(node: exp.Expression, text: str, kind: Kind, inner: Said | None = None) -> Said:
+def aggregate(text: str, kind: Kind, inner: Said | None = None) -> Said:
     """An aggregate: no column in it is bare any more."""
-    if inner is not None and inner.windows:
-        message = "An aggregate cannot hold a window function: compute that in an inner query."
-        raise RefusedError("query-window-in-aggregate", message, place_of(node))
     if inner is not None and (inner.aggregates or inner.asks or inner.outer):
         raise UntranslatedError("an aggregate in it holds another, or a query")
     whole_said = made(text, kind, *([inner] if inner else []))
     return replace(whole_said, bare=frozenset(), aggregates=True)
 
 
-def _inner(t: Translator, node: exp.Expression, scope: Scope) -> tuple[str, Said]:
+def _inner(t: Translator, node: exp.Expr, scope: Scope) -> tuple[str, Said]:
     """The value of an aggregate, and the word before it."""
     if isinstance(node, exp.Distinct):
         only(node, frozenset({"expressions"}))
@@ -47,37 +44,37 @@ def _inner(t: Translator, node: exp.Expression, scope: Scope) -> tuple[str, Said
 def _count(t: Translator, node: exp.Count, scope: Scope) -> Said:
     if isinstance(node.this, exp.Star):
         only(node.this, frozenset())
-        return aggregate(node, "count(1)", Kind.INTEGER)
+        return aggregate("count(1)", Kind.INTEGER)
     word, inner = _inner(t, node.this, scope)
-    return aggregate(node, f"count({word}{inner.text})", Kind.INTEGER, inner)
+    return aggregate(f"count({word}{inner.text})", Kind.INTEGER, inner)
 
 
 def _count_if(t: Translator, node: exp.CountIf, scope: Scope) -> Said:
     inner = wanted(t.say(node.this, scope), Kind.BOOLEAN)
-    return aggregate(node, f"count_if({inner.text})", Kind.INTEGER, inner)
+    return aggregate(f"count_if({inner.text})", Kind.INTEGER, inner)
 
 
 def _sum(t: Translator, node: exp.Sum, scope: Scope) -> Said:
     """Whole numbers are added up beyond 64 bits."""
     word, inner = _inner(t, node.this, scope)
     if inner.kind is Kind.DURATION:
-        return aggregate(node, f"sum({word}{inner.text})", Kind.DURATION, inner)
+        return aggregate(f"sum({word}{inner.text})", Kind.DURATION, inner)
     if number(inner).kind in {Kind.INTEGER, Kind.SUM, Kind.NULL}:
-        return aggregate(node, f"sum({word}CAST({inner.text} AS DECIMAL(38,0)))", Kind.SUM, inner)
-    return aggregate(node, f"sum({word}{inner.text})", inner.kind, inner)
+        return aggregate(f"sum({word}CAST({inner.text} AS DECIMAL(38,0)))", Kind.SUM, inner)
+    return aggregate(f"sum({word}{inner.text})", inner.kind, inner)
 
 
 def _mean(t: Translator, node: exp.Avg, scope: Scope) -> Said:
     word, inner = _inner(t, node.this, scope)
     if inner.kind is Kind.DURATION:
-        return aggregate(node, f"CAST(avg({word}{inner.text}) AS BIGINT)", Kind.DURATION, inner)
-    return aggregate(node, f"avg({word}{double(inner).text})", Kind.DOUBLE, inner)
+        return aggregate(f"CAST(avg({word}{inner.text}) AS BIGINT)", Kind.DURATION, inner)
+    return aggregate(f"avg({word}{double(inner).text})", Kind.DOUBLE, inner)
 
 
 def _extreme(name: str) -> Callable[[Translator, exp.Func, Scope], Said]:
     def say(t: Translator, node: exp.Func, scope: Scope) -> Said:
         word, inner = _inner(t, node.this, scope)
-        return aggregate(node, f"{name}({word}{wanted(inner, *ORDERED).text})", inner.kind, inner)
+        return aggregate(f"{name}({word}{wanted(inner, *ORDERED).text})", inner.kind, inner)
 
     return say
 
@@ -87,14 +84,14 @@ def _spread(name: str, *, is_plain: bool = False) -> Callable[[Translator, exp.F
         if is_plain and t.dialect not in SPREAD_OF_SAMPLE:
             raise UntranslatedError(f"whether it speaks of a sample is not said: write {name}")
         inner = double(t.say(node.this, scope))
-        return aggregate(node, f"{name}({inner.text})", Kind.DOUBLE, inner)
+        return aggregate(f"{name}({inner.text})", Kind.DOUBLE, inner)
 
     return say
 
 
 def _median(t: Translator, node: exp.Median, scope: Scope) -> Said:
     inner = double(t.say(node.this, scope))
-    return aggregate(node, f"percentile({inner.text}, 0.5D)", Kind.DOUBLE, inner)
+    return aggregate(f"percentile({inner.text}, 0.5D)", Kind.DOUBLE, inner)
 
 
 def _quantile(t: Translator, node: exp.PercentileCont, scope: Scope) -> Said:
@@ -106,14 +103,14 @@ def _quantile(t: Translator, node: exp.PercentileCont, scope: Scope) -> Said:
 def _within(t: Translator, node: exp.WithinGroup, scope: Scope) -> Said:
     inner, order = node.this, node.expression
     if not isinstance(inner, exp.PercentileCont | exp.PercentileDisc) or inner.args.get("expression"):
-        raise UntranslatedError(f"{inner.key.upper()} within a group is not translated by this version")
+        raise UntranslatedError(f"{word_of(inner)} within a group is not translated by this version")
     only(inner, frozenset({"this"}))
     if len(order.expressions) != 1 or order.expressions[0].args.get("desc"):
         raise UntranslatedError("its percentile is taken of several columns, or from above")
     return _percentile(t, inner, order.expressions[0].this, inner.this, scope)
 
 
-def _percentile(t: Translator, node: exp.Expression, of: exp.Expression, share: exp.Expression, scope: Scope) -> Said:
+def _percentile(t: Translator, node: exp.Expr, of: exp.Expr, share: exp.Expr, scope: Scope) -> Said:
     at = t.say(share, scope)
     if (
         not isinstance(share, exp.Literal)
@@ -124,9 +121,9 @@ def _percentile(t: Translator, node: exp.Expression, of: exp.Expression, share: 
     inner = t.say(of, scope)
     number_at = f"{float(Decimal(str(share.this)))!r}D"
     if isinstance(node, exp.PercentileCont):
-        return aggregate(node, f"percentile({double(inner).text}, {number_at})", Kind.DOUBLE, inner)
+        return aggregate(f"percentile({double(inner).text}, {number_at})", Kind.DOUBLE, inner)
     value = double(inner)
-    return aggregate(node, f"percentile_disc({number_at}) WITHIN GROUP (ORDER BY {value.text})", Kind.DOUBLE, inner)
+    return aggregate(f"percentile_disc({number_at}) WITHIN GROUP (ORDER BY {value.text})", Kind.DOUBLE, inner)
 
 
 def _filtered(t: Translator, node: exp.Filter, scope: Scope) -> Said:
@@ -137,7 +134,7 @@ def _filtered(t: Translator, node: exp.Filter, scope: Scope) -> Said:
     text = f"{inner.text} FILTER (WHERE {condition.text})"
     if not inner.text.startswith(PLAIN):
         raise UntranslatedError("its FILTER stands at an aggregate that is computed in several steps")
-    return replace(aggregate(node, text, inner.kind, condition), growth=inner.growth)
+    return replace(aggregate(text, inner.kind, condition), growth=inner.growth)
 
 
 PLAIN = ("count(", "count_if(", "sum(", "avg(", "min(", "max(", "percentile(", "stddev_", "var_")
@@ -174,7 +171,7 @@ class _Windowed:
         self.text, self.kind, self.said, self.needs_order = text, kind, said, needs_order
 
 
-def _numbered(t: Translator, node: exp.Expression, scope: Scope) -> _Windowed:
+def _numbered(t: Translator, node: exp.Expr, scope: Scope) -> _Windowed:
     ranking = RANKING.get(type(node))
     if ranking:
         only(node, frozenset())
@@ -187,7 +184,7 @@ def _numbered(t: Translator, node: exp.Expression, scope: Scope) -> _Windowed:
             raise UntranslatedError(f"it looks farther than {FARTHEST_ROW} rows away")
         return _Windowed(f"{node.key}({inner.text}, {offset})", inner.kind, inner, needs_order=True)
     if not isinstance(node, OVER_WINDOWS):
-        raise UntranslatedError(f"{node.key.upper()} over a window is not translated by this version")
+        raise UntranslatedError(f"{word_of(node)} over a window is not translated by this version")
     said = t.say(node, scope)
     value = node.this if not isinstance(node.this, exp.Star) else None
     if isinstance(value, exp.Distinct):
@@ -199,7 +196,7 @@ RANKING: dict[type, str] = {exp.RowNumber: "row_number", exp.Rank: "rank", exp.D
 OVER_WINDOWS = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
 
 
-def _ordered(t: Translator, node: exp.Expression, scope: Scope) -> tuple[Said, str]:
+def _ordered(t: Translator, node: exp.Expr, scope: Scope) -> tuple[Said, str]:
     """A key of an order, and its words; where nulls stand is always said."""
     only(node, frozenset({"this", "desc", "nulls_first"}))
     said = wanted(t.say(node.this, scope), *ORDERED, Kind.BOOLEAN)

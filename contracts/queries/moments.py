@@ -52,8 +52,8 @@ PARTS: dict[str, str] = {
 }
 """What is read off a moment, as whole numbers."""
 SPAN = re.compile(r"\s*([-+]?[0-9]{1,9})\s*([A-Za-z]+)\s*")
-NOW = Said(":now", Kind.TIMESTAMP)
-TODAY = Said("CAST(:now AS DATE)", Kind.DATE)
+NOW = Said("CAST(:now AS TIMESTAMP)", Kind.TIMESTAMP)
+TODAY = Said("CAST(CAST(:now AS TIMESTAMP) AS DATE)", Kind.DATE)
 
 
 def typed_constant(said: Said, logical: LogicalType = LogicalType.TIMESTAMP) -> Said:
@@ -127,7 +127,7 @@ def _interval(_t: Translator, node: exp.Interval, _scope: Scope) -> Said:
     return stretch(int(spans[0][1]), spans[0][2])
 
 
-def _count(node: exp.Expression) -> int:
+def _count(node: exp.Expr) -> int:
     sign, node = (-1, node.this) if isinstance(node, exp.Neg) else (1, node)
     if not isinstance(node, exp.Literal) or not re.fullmatch(r"[-+]?[0-9]{1,9}", str(node.this)):
         raise UntranslatedError("its interval is no constant")

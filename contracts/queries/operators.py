@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from contracts.queries.dialects import LEAST_SKIPS_NULL, TEXTS_IGNORE_CASE
-from contracts.queries.moments import minus, plus, typed_constant
+from contracts.queries.dialects import TEXTS_IGNORE_CASE
+from contracts.queries.moments import typed_constant
 from contracts.queries.parse import one_word
 from contracts.queries.refusal import RefusedError, UntranslatedError, place_of
-from contracts.queries.said import Kind, Said, double, exact, made, number, of_one_kind, wanted
+from contracts.queries.said import Kind, Said, double, made, of_one_kind, wanted
 from contracts.queries.translator import Form, Translator, form
 
 if TYPE_CHECKING:
@@ -133,13 +133,17 @@ def _is(t: Translator, node: exp.Is, scope: Scope) -> Said:
 
 
 def _like(t: Translator, node: exp.Like, scope: Scope) -> Said:
-    return _matched(wanted(t.say(node.this, scope), Kind.TEXT), t, t.say(node.expression, scope))
+    return _turned(node, _matched(wanted(t.say(node.this, scope), Kind.TEXT), t, t.say(node.expression, scope)))
 
 
 def _ilike(t: Translator, node: exp.ILike, scope: Scope) -> Said:
     value, pattern = wanted(t.say(node.this, scope), Kind.TEXT), t.say(node.expression, scope)
     lowered = made(f"lower({value.text})", Kind.TEXT, value)
-    return _matched(lowered, t, replace(pattern, constant=pattern.constant and pattern.constant.lower()))
+    return _turned(node, _matched(lowered, t, replace(pattern, constant=pattern.constant and pattern.constant.lower())))
+
+
+def _turned(node: exp.Expr, said: Said) -> Said:
+    return replace(said, text=f"(NOT {said.text})") if node.args.get("negate") else said
 
 
 def _matched(value: Said, t: Translator, pattern: Said) -> Said:
@@ -167,127 +171,6 @@ def _ends(value: Said, t: Translator, first: str, middle: list[str], last: str) 
     if first and last:
         parts.append(f"(length({value.text}) >= {len(first) + len(last)})")
     return made(f"({' AND '.join(parts)})", Kind.BOOLEAN, value)
-
-
-def _added(t: Translator, node: exp.Add, scope: Scope) -> Said:
-    left, right = t.say(node.this, scope), t.say(node.expression, scope)
-    return plus(t.dialect, left, right) or _reckoned("+", left, right)
-
-
-def _subtracted(t: Translator, node: exp.Sub, scope: Scope) -> Said:
-    left, right = t.say(node.this, scope), t.say(node.expression, scope)
-    return minus(t.dialect, left, right) or _reckoned("-", left, right)
-
-
-def _multiplied(t: Translator, node: exp.Mul, scope: Scope) -> Said:
-    return _reckoned("*", t.say(node.this, scope), t.say(node.expression, scope))
-
-
-def _reckoned(sign: str, left: Said, right: Said) -> Said:
-    """Whole numbers stay whole (too large a one is an error), exact ones exact but when multiplied; the rest are floats."""
-    kinds = {number(left).kind, number(right).kind} - {Kind.NULL}
-    if kinds <= {Kind.INTEGER}:
-        return made(f"({left.text} {sign} {right.text})", Kind.INTEGER, left, right)
-    if Kind.DOUBLE in kinds or sign == "*":
-        left, right = double(left), double(right)
-        return made(f"({left.text} {sign} {right.text})", Kind.DOUBLE, left, right)
-    left, right = exact(left), exact(right)
-    return made(f"try_cast(({left.text} {sign} {right.text}) AS DECIMAL(38,18))", Kind.DECIMAL, left, right)
-
-
-def _divided(t: Translator, node: exp.Div, scope: Scope) -> Said:
-    """Whole by whole is whole where the dialect says so; by zero it is null where the dialect says so, else an error."""
-    left, right = number(t.say(node.this, scope)), number(t.say(node.expression, scope))
-    by = _divisor(right, forgiving=bool(node.args.get("safe")))
-    if node.args.get("typed") and {left.kind, right.kind} <= {Kind.INTEGER, Kind.SUM}:
-        if Kind.SUM in {left.kind, right.kind}:
-            raise UntranslatedError("it divides a sum of whole numbers by one: say the type of the sum by a cast")
-        return made(f"({left.text} div {by})", Kind.INTEGER, left, right)
-    right = replace(right, text=by)
-    return made(f"({double(left).text} / {double(right).text})", Kind.DOUBLE, left, right)
-
-
-def _whole_quotient(t: Translator, node: exp.IntDiv, scope: Scope) -> Said:
-    left, right = (wanted(t.say(each, scope), Kind.INTEGER) for each in (node.this, node.expression))
-    return made(f"({left.text} div {_forgiven(t, right)})", Kind.INTEGER, left, right)
-
-
-def _remainder(t: Translator, node: exp.Mod, scope: Scope) -> Said:
-    kind, (left, right) = of_one_kind(number(t.say(node.this, scope)), number(t.say(node.expression, scope)))
-    if kind is Kind.DECIMAL:
-        kind, left, right = Kind.DOUBLE, double(left), double(right)
-    return made(f"({left.text} % {_forgiven(t, right)})", kind, left, right)
-
-
-def _forgiven(t: Translator, right: Said) -> str:
-    return _divisor(right, forgiving=t.dialect in {"duckdb", "mysql"})
-
-
-def _divisor(right: Said, *, forgiving: bool) -> str:
-    return f"nullif({right.text}, 0)" if forgiving else right.text
-
-
-def _safely_divided(t: Translator, node: exp.SafeDivide, scope: Scope) -> Said:
-    left, right = double(t.say(node.this, scope)), double(t.say(node.expression, scope))
-    return made(f"({left.text} / {_divisor(right, forgiving=True)})", Kind.DOUBLE, left, right)
-
-
-def _negative(t: Translator, node: exp.Neg, scope: Scope) -> Said:
-    inner = number(t.say(node.this, scope))
-    return made(f"(- {inner.text})", inner.kind, inner)
-
-
-def _case(t: Translator, node: exp.Case, scope: Scope) -> Said:
-    subject = node.args.get("this")
-    conditions: list[Said] = []
-    for each in node.args["ifs"]:
-        if subject is None:
-            conditions.append(wanted(t.say(each.this, scope), Kind.BOOLEAN))
-        else:
-            left, right = comparable(t, t.say(subject, scope), t.say(each.this, scope))
-            conditions.append(made(f"({left.text} = {right.text})", Kind.BOOLEAN, left, right))
-    default = node.args.get("default")
-    other = t.say(default, scope) if default is not None else Said("NULL", Kind.NULL)
-    return _chosen(conditions, [t.say(each.args["true"], scope) for each in node.args["ifs"]], other)
-
-
-def _if(t: Translator, node: exp.If, scope: Scope) -> Said:
-    other = node.args.get("false")
-    condition = wanted(t.say(node.this, scope), Kind.BOOLEAN)
-    default = t.say(other, scope) if other is not None else Said("NULL", Kind.NULL)
-    return _chosen([condition], [t.say(node.args["true"], scope)], default)
-
-
-def _chosen(conditions: list[Said], values: list[Said], other: Said) -> Said:
-    kind, (*same, default) = of_one_kind(*values, other)
-    whens = " ".join(f"WHEN {one.text} THEN {two.text}" for one, two in zip(conditions, same, strict=True))
-    return made(f"(CASE {whens} ELSE {default.text} END)", kind, *conditions, *same, default)
-
-
-def _coalesce(t: Translator, node: exp.Coalesce, scope: Scope) -> Said:
-    return _same_kind("coalesce", t.say_all([node.this, *node.expressions], scope))
-
-
-def _nullif(t: Translator, node: exp.Nullif, scope: Scope) -> Said:
-    left, right = t.say(node.this, scope), t.say(node.expression, scope)
-    one, other = comparable(t, left, right)
-    return made(f"(CASE WHEN ({one.text} = {other.text}) THEN NULL ELSE {left.text} END)", left.kind, left, right)
-
-
-def _extreme(name: str) -> Callable[[Translator, exp.Func, Scope], Said]:
-    def say(t: Translator, node: exp.Func, scope: Scope) -> Said:
-        if t.dialect not in LEAST_SKIPS_NULL:
-            raise UntranslatedError(f"{name.upper()} of a null is null in {t.dialect}")
-        return _same_kind(name, t.say_all([node.this, *node.expressions], scope))
-
-    return say
-
-
-def _same_kind(name: str, parts: list[Said]) -> Said:
-    kind, same = of_one_kind(*parts)
-    if len(same) == 1:
-        return same[0]
-    return made(f"{name}({', '.join(each.text for each in same)})", kind, *same)
 
 
 def _star(_t: Translator, node: exp.Star, _scope: Scope) -> Said:
@@ -320,20 +203,6 @@ FORMS: dict[type, Form] = {
     exp.Exists: form(_exists, "this"),
     exp.Subquery: form(_scalar, "this"),
     exp.Is: form(_is, *BINARY),
-    exp.Like: form(_like, *BINARY),
-    exp.ILike: form(_ilike, *BINARY),
-    exp.Add: form(_added, *BINARY),
-    exp.Sub: form(_subtracted, *BINARY),
-    exp.Mul: form(_multiplied, *BINARY),
-    exp.Div: form(_divided, *BINARY),
-    exp.IntDiv: form(_whole_quotient, *BINARY),
-    exp.Mod: form(_remainder, *BINARY),
-    exp.SafeDivide: form(_safely_divided, *BINARY),
-    exp.Neg: form(_negative, "this"),
-    exp.Case: form(_case, "this", "ifs", "default"),
-    exp.If: form(_if, "this", "true", "false"),
-    exp.Coalesce: form(_coalesce, "this", "expressions"),
-    exp.Nullif: form(_nullif, *BINARY),
-    exp.Least: form(_extreme("least"), "this", "expressions"),
-    exp.Greatest: form(_extreme("greatest"), "this", "expressions"),
+    exp.Like: form(_like, *BINARY, "negate"),
+    exp.ILike: form(_ilike, *BINARY, "negate"),
 }

@@ -1,4 +1,4 @@
-"""From text to a tree: placeholders named, limits kept, one SELECT found. The parser is not ours, so that anything it does is caught."""
+"""From text to a tree: placeholders named, limits kept, one SELECT found. The parser is not ours: all it does is caught."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import pairwise
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from contracts.placeholders import PLACEHOLDERS
 from contracts.queries.refusal import RefusedError, place_of
@@ -104,7 +104,7 @@ def _judge_tokens(tokens: list[Token]) -> None:
         raise RefusedError("query-unbalanced", "A bracket of the query is not closed.")
 
 
-def _trees(text: str, dialect: str) -> list[exp.Expression | None]:
+def _trees(text: str, dialect: str) -> list[exp.Expr | None]:
     try:
         return sqlglot.parse(text, read=dialect)
     except ParseError as error:
@@ -124,7 +124,7 @@ def _code(text: str) -> str:
     return "query-syntax" if first in {"", "select", "with", "from"} else "query-not-a-select"
 
 
-def one_word(node: exp.Expression) -> str:
+def one_word(node: exp.Expr) -> str:
     """The name of an identifier."""
     if not isinstance(node, exp.Identifier):
         raise RefusedError("query-forbidden", "A query names its datasets and fields by words.", place_of(node))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sqlglot.expressions import Expression
+    from sqlglot.expressions import Expr
 
 
 class RefusedError(Exception):
@@ -26,7 +26,7 @@ class UntranslatedError(Exception):
         self.reason = reason
 
 
-def place_of(node: Expression) -> tuple[int, int] | None:
+def place_of(node: Expr) -> tuple[int, int] | None:
     """Line and column of a node in its query, from 1, as far as the parser remembers one of it or of what it holds."""
     for each in node.walk():
         if "line" in each.meta:

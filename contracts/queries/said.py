@@ -43,7 +43,6 @@ class Kind(Enum):
 NUMBERS = (Kind.INTEGER, Kind.SUM, Kind.DECIMAL, Kind.DOUBLE)
 KINDS = {
     LogicalType.STRING: Kind.TEXT,
-    LogicalType.TIME: Kind.TEXT,
     LogicalType.INTEGER: Kind.INTEGER,
     LogicalType.NUMBER: Kind.DOUBLE,
     LogicalType.DECIMAL: Kind.DECIMAL,

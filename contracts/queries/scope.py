@@ -177,6 +177,8 @@ class Scope:
             return None
         if found.parts or (found.declared or "").lower() in NESTED:
             raise UntranslatedError("it reads a field with parts of its own")
+        if found.type not in KINDS:
+            raise UntranslatedError("it reads times of day")
         if named and dataset is self.names.dataset:
             self.names.named.add(found.name)
         return _said(f"{source.alias}.{self.names.column(dataset.name, found)}", KINDS[found.type])

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 from sqlglot import exp
 
 from contracts.queries.parse import one_word
+from contracts.queries.reading import Outline, conjuncts, explodes, read_tables
 from contracts.queries.refusal import RefusedError, UntranslatedError, place_of
 from contracts.queries.said import Kind, Said, wanted
-from contracts.queries.scope import Scope, Source, called
+from contracts.queries.scope import Scope, called
 from contracts.queries.translator import Asked, Translator, only, without_form
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-MOST_TABLES = 6
 SELECT_PARTS = frozenset(
     (
         "with_",
@@ -33,11 +29,9 @@ SELECT_PARTS = frozenset(
         "operation_modifiers",
     )
 )
-JOINS = {"": "JOIN", "INNER": "JOIN", "LEFT": "LEFT JOIN", "RIGHT": "RIGHT JOIN", "FULL": "FULL JOIN"}
-CROSS = "CROSS JOIN"
 
 
-def ask(t: Translator, node: exp.Expression, scope: Scope) -> Asked:
+def ask(t: Translator, node: exp.Expr, scope: Scope) -> Asked:
     """A query of any form, in the scope around it."""
     if isinstance(node, exp.Subquery):
         only(node, frozenset({"this", "alias", "with_"}))
@@ -51,14 +45,14 @@ def ask(t: Translator, node: exp.Expression, scope: Scope) -> Asked:
     raise without_form(node)
 
 
-def _named_parts(t: Translator, owner: exp.Expression, node: exp.Expression, scope: Scope) -> Asked:
+def _named_parts(t: Translator, owner: exp.Expr, node: exp.Expr, scope: Scope) -> Asked:
     """A SELECT behind the queries that its WITH names."""
     words, inner = _with(t, owner, scope)
     asked = _select(t, node, inner) if isinstance(node, exp.Select) and node is owner else ask(t, node, inner)
     return replace(asked, text=f"{words}{asked.text}")
 
 
-def _with(t: Translator, node: exp.Expression, scope: Scope) -> tuple[str, Scope]:
+def _with(t: Translator, node: exp.Expr, scope: Scope) -> tuple[str, Scope]:
     """The words of a WITH, and the scope that knows its queries."""
     inner, said = Scope(t.names, {}, scope, is_bridge=True), list[str]()
     part = node.args.get("with_")
@@ -95,18 +89,9 @@ def _together(t: Translator, node: exp.SetOperation, scope: Scope) -> Asked:
     )
 
 
-@dataclass(slots=True)
-class _Outline:
-    """What is known of a SELECT while it is said."""
-
-    scope: Scope
-    tables: list[str]
-    outer: bool = False
-
-
 def _select(t: Translator, node: exp.Select, around: Scope) -> Asked:
-    outline = _Outline(Scope(t.names, {}, around), [])
-    _from(t, node, outline)
+    outline = Outline(Scope(t.names, {}, around), [])
+    read_tables(t, node, outline)
     where = _condition(t, node.args.get("where"), outline)
     columns = _columns(t, node, outline.scope)
     groups = _groups(t, node, columns, outline.scope)
@@ -119,13 +104,14 @@ def _select(t: Translator, node: exp.Select, around: Scope) -> Asked:
     if any(each.asks for _, each in columns):
         raise UntranslatedError("it asks in its columns whether something is in another query")
     one_row = (aggregated and not groups and having is None) or not outline.tables
+    said_columns = ", ".join(f"{said.text} AS k{at}" for at, (_, said) in enumerate(columns))
     parts = [
-        f"SELECT {'DISTINCT ' if _is_distinct(node) else ''}{', '.join(f'{said.text} AS k{at}' for at, (_, said) in enumerate(columns))}",
+        f"SELECT {'DISTINCT ' if _is_distinct(node) else ''}{said_columns}",
         *([f"FROM {' '.join(outline.tables)}"] if outline.tables else []),
         *([f"WHERE {where.text}"] if where else []),
         *([f"GROUP BY {', '.join(groups)}"] if groups else []),
         *([f"HAVING {having.text}"] if having else []),
-        *_cut(t, node, outline.scope, columns, one_row=one_row, aggregated=aggregated),
+        *_cut(t, node, outline.scope, columns, one_row=one_row),
     ]
     kinds = tuple((name, said.kind) for name, said in columns)
     growth = max((said.growth for _, said in columns), default=1)
@@ -133,158 +119,7 @@ def _select(t: Translator, node: exp.Select, around: Scope) -> Asked:
     return Asked(" ".join(parts), kinds, one_row, outer, growth)
 
 
-# --- what is read
-
-
-def _from(t: Translator, node: exp.Select, outline: _Outline) -> None:
-    part = node.args.get("from_")
-    if part is None:
-        return
-    only(part, frozenset({"this"}))
-    joins = node.args.get("joins") or []
-    if len(joins) >= MOST_TABLES:
-        raise RefusedError("query-too-large", f"A SELECT reads at most {MOST_TABLES} tables.", place_of(joins[-1]))
-    source, text = _table(t, part.this, outline.scope)
-    outline.tables.append(text)
-    many = [] if source.one_row else [source]
-    for join in joins:
-        joined, text = _table(t, join.this, outline.scope)
-        outline.tables.append(_joined(t, join, joined, text, outline.scope, many=bool(many)))
-        many += [] if joined.one_row else [joined]
-
-
-def _table(t: Translator, node: exp.Expression, scope: Scope) -> tuple[Source, str]:
-    if isinstance(node, exp.Subquery):
-        only(node, frozenset({"this", "alias", "with_"}))
-        asked = t.ask(node, _not_lateral(scope))
-        alias = t.names.fresh()
-        source = Source(alias, asked.columns, one_row=asked.one_row)
-        scope.add(_alias(node) or alias, source, place_of(node))
-        return source, f"({asked.text}) AS {alias}"
-    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
-        raise _no_table(node)
-    only(node, frozenset({"this", "alias", "db", "catalog"}))
-    return _named_table(t, node, scope)
-
-
-def _no_table(node: exp.Expression) -> Exception:
-    if isinstance(node, exp.Table) and isinstance(node.this, exp.Func):
-        return RefusedError(
-            "query-unknown-table", "A query reads the datasets of its contract, no function's rows.", place_of(node)
-        )
-    return without_form(node)
-
-
-def _named_table(t: Translator, node: exp.Table, scope: Scope) -> tuple[Source, str]:
-    name, alias, place = one_word(node.this), t.names.fresh(), place_of(node)
-    qualifiers = [one_word(node.args[key]) for key in ("db", "catalog") if node.args.get(key)]
-    query = scope.query_called(name) if not qualifiers else None
-    if query is not None:
-        text, columns, one_row = query
-        source = Source(alias, columns, one_row=one_row)
-    else:
-        if not all(t.names.may_qualify(each) for each in qualifiers):
-            message = "A query reads the datasets of its own contract, and names them without a place."
-            raise RefusedError("query-unknown-table", message, place)
-        dataset = t.names.dataset_called(name, place)
-        text = t.names.relation(dataset.name)
-        source = Source(alias, {}, dataset)
-    scope.add(_alias(node) or name, source, place)
-    return source, f"{text} AS {alias}"
-
-
-def _alias(node: exp.Expression) -> str | None:
-    alias = node.args.get("alias")
-    if alias is None:
-        return None
-    only(alias, frozenset({"this"}))
-    return one_word(alias.this) if alias.this is not None else None
-
-
-def _not_lateral(scope: Scope) -> Scope:
-    """A query in a FROM sees no other table of that FROM."""
-    return Scope(scope.names, scope.queries, scope.outer, is_bridge=True)
-
-
-def _joined(t: Translator, node: exp.Join, source: Source, text: str, scope: Scope, *, many: bool) -> str:
-    only(node, frozenset({"this", "side", "kind", "on", "using"}))
-    side, kind = (str(node.args.get(key) or "").upper() for key in ("side", "kind"))
-    condition = _on(t, node, source, scope)
-    if condition is None:
-        if kind not in {"", "CROSS", "INNER"} or side or (many and not source.one_row):
-            raise _explodes(node)
-        return f"{CROSS} {text}"
-    word = JOINS.get(side or kind) if kind in {"", "INNER", "OUTER"} else None
-    if word is None:
-        raise UntranslatedError(f"a join of the kind {kind or side} is not translated by this version")
-    if condition.asks or condition.aggregates or condition.windows:
-        raise UntranslatedError("a join in it asks more than whether two rows belong together")
-    if many and not source.one_row and not _binds(condition.equalities, source.alias):
-        raise _explodes(node)
-    return f"{word} {text} ON {condition.text}"
-
-
-def _explodes(node: exp.Expression) -> RefusedError:
-    message = "Every row would meet every row of another table: join them on a column that is equal."
-    return RefusedError("query-cross-join", message, place_of(node))
-
-
-@dataclass(frozen=True, slots=True)
-class _On:
-    """The condition of a join, and the columns of each equality in it."""
-
-    text: str
-    equalities: tuple[tuple[frozenset[str], frozenset[str]], ...]
-    asks: bool = False
-    aggregates: bool = False
-    windows: bool = False
-
-
-def _on(t: Translator, node: exp.Join, source: Source, scope: Scope) -> _On | None:
-    if node.args.get("using"):
-        raise UntranslatedError("a join in it names its columns by USING: say ON which columns are equal")
-    on = node.args.get("on")
-    if on is None:
-        return None
-    del source
-    said = wanted(t.say(on, scope), Kind.BOOLEAN)
-    pairs = tuple(
-        (t.say(each.this, scope).bare, t.say(each.expression, scope).bare)
-        for each in _conjuncts(on)
-        if isinstance(each, exp.EQ)
-    )
-    return _On(said.text, pairs, said.asks, said.aggregates, said.windows)
-
-
-def _conjuncts(node: exp.Expression) -> Iterator[exp.Expression]:
-    if isinstance(node, exp.And):
-        yield from _conjuncts(node.this)
-        yield from _conjuncts(node.expression)
-    elif isinstance(node, exp.Paren):
-        yield from _conjuncts(node.this)
-    else:
-        yield node
-
-
-def _binds(equalities: tuple[tuple[frozenset[str], frozenset[str]], ...], alias: str) -> bool:
-    """Whether an equality has columns of one table on one side, and of others on the other side."""
-    return any(
-        _is_of(one, alias) and _is_of_others(other, alias) for pair in equalities for one, other in (pair, pair[::-1])
-    )
-
-
-def _is_of(columns: frozenset[str], alias: str) -> bool:
-    return bool(columns) and all(each.startswith(f"{alias}.") for each in columns)
-
-
-def _is_of_others(columns: frozenset[str], alias: str) -> bool:
-    return bool(columns) and not any(each.startswith(f"{alias}.") for each in columns)
-
-
-# --- what is asked
-
-
-def _condition(t: Translator, node: exp.Expression | None, outline: _Outline) -> Said | None:
+def _condition(t: Translator, node: exp.Expr | None, outline: Outline) -> Said | None:
     if node is None:
         return None
     only(node, frozenset({"this"}))
@@ -292,7 +127,7 @@ def _condition(t: Translator, node: exp.Expression | None, outline: _Outline) ->
     if said.outer:
         sides = (
             (t.say(each.this, outline.scope), t.say(each.expression, outline.scope))
-            for each in _conjuncts(node.this)
+            for each in conjuncts(node.this)
             if isinstance(each, exp.EQ)
         )
         if not any(
@@ -300,7 +135,7 @@ def _condition(t: Translator, node: exp.Expression | None, outline: _Outline) ->
             for pair in sides
             for one, other in (pair, pair[::-1])
         ):
-            raise _explodes(node)
+            raise explodes(node)
         outline.outer = True
     return said
 
@@ -322,7 +157,7 @@ def _columns(t: Translator, node: exp.Select, scope: Scope) -> list[tuple[str, S
     return found
 
 
-def _is_star(node: exp.Expression) -> bool:
+def _is_star(node: exp.Expr) -> bool:
     return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
 
 
@@ -346,7 +181,7 @@ def _groups(t: Translator, node: exp.Select, columns: list[tuple[str, Said]], sc
     return [each.text for each in said]
 
 
-def _by_name(t: Translator, node: exp.Expression, named: dict[str, Said], scope: Scope) -> Said:
+def _by_name(t: Translator, node: exp.Expr, named: dict[str, Said], scope: Scope) -> Said:
     """A key of a GROUP BY or an ORDER BY: a column, or the name of an output where there is no such column."""
     try:
         return t.say(node, scope)
@@ -375,9 +210,7 @@ def _is_distinct(node: exp.Select) -> bool:
     return part is not None
 
 
-def _cut(  # noqa: PLR0913 - what a LIMIT may leave out depends on all of it
-    t: Translator, node: exp.Select, scope: Scope, columns: list[tuple[str, Said]], *, one_row: bool, aggregated: bool
-) -> list[str]:
+def _cut(t: Translator, node: exp.Select, scope: Scope, columns: list[tuple[str, Said]], *, one_row: bool) -> list[str]:
     """ORDER BY and LIMIT: the first says nothing without the second, the second is no answer without the first."""
     limit, order = node.args.get("limit"), node.args.get("order")
     if limit is None:
@@ -387,7 +220,8 @@ def _cut(  # noqa: PLR0913 - what a LIMIT may leave out depends on all of it
         raise UntranslatedError("its LIMIT is no constant")
     if one_row and int(limit.expression.this) > 0:
         return []
-    if order is None or aggregated or _is_distinct(node):
+    is_grouped = node.args.get("group") is not None or any(said.aggregates for _, said in columns)
+    if order is None or is_grouped or _is_distinct(node):
         raise UntranslatedError("its LIMIT takes rows that depend on the order in which they lie")
     named, keys = {name: said for name, said in columns if name}, []
     for each in order.expressions:

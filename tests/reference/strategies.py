@@ -127,8 +127,14 @@ requests = st.builds(
     judged_at=st.datetimes().map(lambda moment: f"{moment.isoformat()}Z"),
     output_uri=uris,
 )
+answers = st.decimals(allow_nan=False, allow_infinity=False, places=6)
 measured = st.builds(
-    Measured, counts, maybe(counts), maybe(st.floats(allow_nan=False, allow_infinity=False)), maybe(st.booleans())
+    Measured,
+    counts,
+    maybe(counts),
+    maybe(st.floats(allow_nan=False, allow_infinity=False)),
+    maybe(answers),
+    maybe(st.booleans()),
 )
 samples = st.builds(Sample, st.integers(1, 10**12), tuples(texts), st.integers(0, 9))
 measurements = st.builds(Measurement, names, maybe(measured), maybe(measured), maybe(names), tuples(samples))

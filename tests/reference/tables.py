@@ -29,6 +29,7 @@ OVER = {
     **dict.fromkeys((Metric.DUPLICATE_ROWS, Metric.DUPLICATE_KEYS), KEYS),
     **dict.fromkeys((Metric.COLUMN_COUNT, Metric.COLUMNS), "the header"),
     Metric.DELAY: "rows where both moments are there",
+    Metric.ANSWER: "what the query reads",
 }
 """What the numbers of a metric are taken over, where that is not every value."""
 

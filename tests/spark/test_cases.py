@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from contracts.check import Check, Tier
+    from contracts.query import Query, Relation
     from contracts.result import Result
     from tests.spark.delivery import Judged
 
@@ -61,8 +62,15 @@ def renamed(check: Check, prefix: str) -> Check:
             case _:
                 return replace(it, field=prefix + it.field)
 
+    def query(it: Query) -> Query:
+        return replace(it, relations=tuple(map(relation, it.relations)))
+
+    def relation(it: Relation) -> Relation:
+        return replace(it, columns=tuple(replace(each, field=prefix + each.field) for each in it.columns))
+
     return replace(
         check,
+        query=check.query and query(check.query),
         id=prefix + check.id,
         fields=tuple(prefix + name for name in check.fields),
         accept=tier(check.accept),
@@ -106,7 +114,7 @@ def comparable(measurement: Measurement) -> object:
     """What two engines must agree on: counts exactly, aggregates of floating point nearly."""
 
     def numbers(it: Measured | None) -> object:
-        return it and (it.of, it.failing or 0, it.number and pytest.approx(it.number, rel=1e-9))
+        return it and (it.of, it.failing or 0, it.number and pytest.approx(it.number, rel=1e-9), it.exact)
 
     return measurement.check, measurement.error, numbers(measurement.accept), numbers(measurement.tolerate)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contracts import rules
+from contracts.check import Metric
 from contracts.columns import of_header
 from contracts.errors import ContractError
 from contracts.numbers import COUNTED, OCCURRING
@@ -50,6 +51,8 @@ def figures(check: Check, measured: Measured) -> str:
         return str(measured.of)
     if check.metric in OCCURRING:
         return f"{measured.of - (measured.failing or 0)}/{measured.of}"
+    if check.metric is Metric.ANSWER:
+        return f"{'none' if measured.exact is None else format(float(measured.exact), '.9g')}/{measured.of}"
     if check.metric.floating or check.metric.lasting:
         return f"{'none' if measured.number is None else format(measured.number, '.9g')}/{measured.of}"
     return f"{measured.failing}/{measured.of}"
