@@ -106,7 +106,9 @@ class Unit(Enum):
     PERCENT = "percent"
     """Failing rows per hundred of the rows judged."""
     SHARE = "share"
-    """The share, 0 to 1, of rows judged that do *not* fail."""
+    """The share, 0 to 1, of rows judged that do *not* fail; of no rows 1."""
+    PART = "part"
+    """The same, but of no rows 0, as Great Expectations has it."""
 
 
 @dataclass(frozen=True, slots=True)

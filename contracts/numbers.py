@@ -38,4 +38,10 @@ def number_of(check: Check, found: Measured) -> Fraction | None:
     if metric in OCCURRING:
         return found.of - failing
     share = failing / found.of if found.of else Fraction(0)
-    return {Unit.ROWS: failing, Unit.VALUE: failing, Unit.PERCENT: share * 100, Unit.SHARE: 1 - share}[check.unit]
+    return {
+        Unit.ROWS: failing,
+        Unit.VALUE: failing,
+        Unit.PERCENT: share * 100,
+        Unit.SHARE: 1 - share,
+        Unit.PART: 1 - share if found.of else Fraction(0),
+    }[check.unit]

@@ -125,7 +125,7 @@ def _blames_rows(check: Check) -> bool:
     counts_rows = check.metric is Metric.FAILING_ROWS or (check.metric is Metric.DUPLICATE_ROWS and _is_plain(check))
     deciding = (check.tolerate or check.accept).interval
     fewer_is_better = deciding.low is None or deciding.low <= 0
-    bounded = fewer_is_better if check.unit is not Unit.SHARE else deciding.high is None
+    bounded = fewer_is_better if check.unit not in {Unit.SHARE, Unit.PART} else deciding.high is None
     return counts_rows and bounded and not deciding.outside
 
 

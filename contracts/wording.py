@@ -37,7 +37,7 @@ def briefly(check: Check, found: Measured) -> str:
     """The same for a table: failing rows as a share alone."""
     if check.metric is Metric.FAILING_ROWS and found.of:
         share = Fraction(found.failing or 0, found.of)
-        return f"{percent(1 - share)} hold" if check.unit is Unit.SHARE else f"{percent(share)} fail"
+        return f"{percent(1 - share)} hold" if check.unit in {Unit.SHARE, Unit.PART} else f"{percent(share)} fail"
     return measured(check, found)
 
 

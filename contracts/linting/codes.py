@@ -67,7 +67,10 @@ READING = {
     "unknown-type": (ERROR, "A data type is one that the format knows."),
     "no-type": (WARNING, "Every field has a type that is known."),
     "physical-type": (WARNING, "The logical and the physical type of a field hold the same values."),
-    "date-format": (WARNING, "Dates and times are written as ISO 8601."),
+    "date-format": (
+        WARNING,
+        "Dates and times are written as ISO 8601, or in a format that can be measured, without bounds.",
+    ),
     "timezone": (WARNING, "Timestamps without an offset are in UTC."),
     "not-a-column": (WARNING, "A property is delivered: measures and dimensions are computed by those who read."),
     "unknown-unit": (ERROR, "A unit of a rule is rows or percent."),

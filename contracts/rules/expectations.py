@@ -114,8 +114,7 @@ def _mostly(rule: Rule, expectation: Expectation, base: Check, arguments: Argume
         refuse(rule, "share", "mostly is a share from 0 to 1")
     if share == 1 or base.skip is not None or base.unit is not Unit.ROWS:
         return base
-    of_values = base.metric is not Metric.FAILING_ROWS or len(base.fields) == 1
-    present = together(*(Present(name) for name in base.fields)) if expectation.of_present and of_values else None
+    present = Present(base.fields[0]) if expectation.of_present and len(base.fields) == 1 else None
     return replace(
         base,
         unit=Unit.SHARE,

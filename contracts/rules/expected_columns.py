@@ -75,7 +75,7 @@ def unique_within_row(rule: Rule, fields: Fields, arguments: Arguments) -> Check
 def unique_together(rule: Rule, fields: Fields, arguments: Arguments) -> Check:
     """No two rows share their key, nulls compared like values unless rows with any null are left out."""
     if _ignored(rule, arguments) == "any":
-        return unique_rows(rule, fields)
+        return replace(unique_rows(rule, fields), given=_kept(rule, fields, arguments))
     typed = (where(Present(field.name), Typed(field.name)) for field in fields)
     given = together(_kept(rule, fields, arguments), *typed)
     return replace(unique_rows(rule, fields), given=given, nulls_alike=True)

@@ -153,7 +153,7 @@ def distinct_share(rule: Rule, fields: Fields, arguments: Arguments) -> Check:
         Metric.DISTINCT_SHARE,
         accept=Tier(good),
         wanted=f"a share of distinct values of {good}",
-        unit=Unit.SHARE,
+        unit=Unit.PART,
     )
 
 
@@ -169,7 +169,7 @@ def present_share(rule: Rule, fields: Fields, arguments: Arguments) -> Check:
     good = interval(rule, arguments)
     tier = Tier(good, Present(fields[0].name))
     words = f"a share of values present of {good}"
-    return check(rule, fields, Metric.FAILING_ROWS, accept=tier, wanted=words, unit=Unit.SHARE)
+    return check(rule, fields, Metric.FAILING_ROWS, accept=tier, wanted=words, unit=Unit.PART)
 
 
 def contain_set(rule: Rule, fields: Fields, arguments: Arguments) -> Check:

@@ -47,6 +47,7 @@ def service_level(rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
     level = _LEVELS.get(name)
     if level is None:
         return (skipped(rule, (), f"a delivery says nothing of {brief(name) or 'this level'}"),)
+    fields = tuple(field for field in fields if field.type in MOMENTS)
     if not fields:
         return (skipped(rule, (), f"the level {brief(name)} names no field that holds moments"),)
     if rule.arguments.get("value") is True:
@@ -81,9 +82,9 @@ def _freshness(rule: Rule, fields: tuple[Field, ...], good: Interval) -> Check:
 
 
 def _latency(rule: Rule, fields: tuple[Field, ...], good: Interval) -> Check:
-    """From the first moment of a row to its second; where it has one only, of the youngest row to the judging time."""
+    """From the first moment of a row to its second; of one moment alone nobody says from what to what."""
     if len(fields) == 1:
-        return age(rule, fields[0], good)
+        return skipped(rule, fields, "latency is from one moment to another, and the level names one field")
     return _lasting(rule, fields[:2], Metric.DELAY, good, "the longest way of a row")
 
 

@@ -47,7 +47,7 @@ RULES: dict[str, Compile | InContract] = {
     "foreignKey": unmeasured("references between datasets are not measured by this version"),
     "serviceLevel": service_level,
     "nested": each(constraints.with_parts),
-    "dateFormat": unmeasured("values in another format of dates than ISO 8601 are not measured by this version"),
+    "dateFormat": each(constraints.date_format),
 }
 
 
