@@ -82,6 +82,8 @@ def _status_of(check: Check, result: Result, answer: Measurement | None) -> tupl
         return Status.SKIP, "not measured: the delivery could not be read"
     if absent:
         return _absent_status(check), _absent_message(absent[0], result)
+    if answer is not None and answer.skip is not None:
+        return Status.SKIP, answer.skip
     if answer is None or answer.accept is None:
         return Status.ERROR, (answer.error if answer else None) or "the job gave no answer to this check"
     return _tiers_status(check, answer.accept, answer.tolerate)

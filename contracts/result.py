@@ -51,6 +51,8 @@ class Measurement:
     error: str | None = None
     """Why the check could not be measured: a closed set of sentences, never a value of the data."""
     samples: tuple[Sample, ...] = ()
+    skip: str | None = None
+    """Why there was nothing to measure it against: it is then only named."""
 
 
 @dataclass(frozen=True, slots=True)
