@@ -23,6 +23,12 @@ SETTINGS = {
     "spark.sql.optimizer.enableCsvExpressionOptimization": "false",  # a parser told to read fewer values notices fewer bad ones
     "spark.sql.codegen.hugeMethodLimit": "8000",  # Java compiles no longer method well, and a plan of many checks makes one
     "spark.sql.execution.arrow.pyspark.enabled": "false",
+    **{  # days and moments of any age are those of the proleptic Gregorian calendar, as written; the default is an exception
+        f"spark.sql.{name}RebaseModeIn{way}": "CORRECTED"
+        for name in ("parquet.datetime", "parquet.int96", "avro.datetime")
+        for way in ("Read", "Write")
+    },
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # INT96, the default, is deprecated
 }
 
 
