@@ -56,6 +56,15 @@ class Measurement:
 
 
 @dataclass(frozen=True, slots=True)
+class Foreign:
+    """A column, or a part of one, whose type in the file cannot hold values of the declared one."""
+
+    field: str
+    physical: str
+    """The file's own name for its type."""
+
+
+@dataclass(frozen=True, slots=True)
 class Columns:
     """The file's own header against the declared fields."""
 
@@ -63,6 +72,7 @@ class Columns:
     absent: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
     reordered: bool = False
+    foreign: tuple[Foreign, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,8 @@ BROKEN = {
     "array": "the JSON array breaks off, or holds what is no JSON, or an element beyond 1 MiB: write it anew, or as JSON lines",
     "array-depth": "the JSON array holds an element that is nested too deep: write it flatter",
     "array-encoding": "the JSON array is not valid UTF-8, which JSON is written in (RFC 8259): save it so",
+    "footer": "the end of the file, where its schema and its index stand, is missing or damaged: was the upload cut off?",
+    "inside": "the file holds values that cannot be read, or is damaged inside: write it anew",
     "too-long": f"the file has a line of more than {LONGEST_LINE >> 20} MiB: is this text of one record a line?",
 }
 """Why a file is not read to its end, by code."""

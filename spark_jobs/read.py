@@ -5,16 +5,20 @@ What the first bytes of each object are is asked before anything else: a file of
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from contracts.errors import InputError
 from contracts.header import HEAD, text_of
 from contracts.kinds import refuse_other_text
 from contracts.model import Compression, Format
+from spark_jobs.arrow_tables import ArrowTables
+from spark_jobs.avro_tables import AvroTables
 from spark_jobs.csv_read import open_csv
 from spark_jobs.json_read import open_json
 from spark_jobs.lines import beginning_of, stream_of
 from spark_jobs.store import store_for
+from spark_jobs.table_read import open_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     from contracts.plan import Plan
     from contracts.request import Part, Request
     from spark_jobs.delivery import Delivery
+    from spark_jobs.table_read import TableFormat
 
     Open = Callable[[SparkSession, Plan, Request, list[bytes]], Delivery]
 
@@ -60,8 +65,17 @@ def _head(part: Part) -> bytes:
     return store.read(part.uri, HEAD)
 
 
+def _open_table(
+    spark: SparkSession, plan: Plan, request: Request, _heads: list[bytes], reader: TableFormat
+) -> Delivery:
+    return open_table(spark, plan, request, reader)
+
+
 _OPEN: dict[Format, Open] = {
     Format.CSV: open_csv,
     Format.JSONL: open_json,
     Format.JSON: open_json,
+    Format.PARQUET: partial(_open_table, reader=ArrowTables(Format.PARQUET)),
+    Format.ORC: partial(_open_table, reader=ArrowTables(Format.ORC)),
+    Format.AVRO: partial(_open_table, reader=AvroTables()),
 }
