@@ -46,7 +46,12 @@ def sarif(judged: Mapping[str, Examined], version: str) -> dict[str, Any]:
 def github(judged: Mapping[str, Examined]) -> Iterator[str]:
     """One workflow command for each problem: it shows up at its line of the pull request."""
     for name, level, problem in problems_of(judged):
-        properties = {"file": name, "line": str(problem.line or 1), "title": f"lakegate {problem.code}"}
+        place = {"line": problem.line or 1} | ({"col": problem.column} if problem.column else {})
+        properties = {
+            "file": name,
+            **{key: str(each) for key, each in place.items()},
+            "title": f"lakegate {problem.code}",
+        }
         written = ",".join(f"{key}={_escaped(value, GITHUB_PROPERTY)}" for key, value in properties.items())
         yield f"::{LEVELS[level]} {written}::{_escaped(f'{problem.message} @ {problem.path}', GITHUB_MESSAGE)}"
 
@@ -61,7 +66,8 @@ def _rule(code: str) -> dict[str, Any]:
 
 
 def _result(name: str, level: Level, problem: Problem, codes: list[str]) -> dict[str, Any]:
-    physical = {"artifactLocation": {"uri": _uri(name)}, "region": {"startLine": problem.line or 1}}
+    region = {"startLine": problem.line or 1} | ({"startColumn": problem.column} if problem.column else {})
+    physical = {"artifactLocation": {"uri": _uri(name)}, "region": region}
     return {
         "ruleId": problem.code,
         "ruleIndex": codes.index(problem.code),

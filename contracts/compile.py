@@ -11,8 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from contracts.errors import ContractError, Problem
-from contracts.plan import Plan, PlanField
-from contracts.rules.custom import arguments_of
+from contracts.model import Format
+from contracts.parts import of_parts, planned
+from contracts.plan import Plan
+from contracts.rules.custom import columns_of
 from contracts.rules.table import compile_rule
 
 if TYPE_CHECKING:
@@ -26,9 +28,13 @@ def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
     """The plan of one dataset; ContractError carries every problem of its rules."""
     checks: list[Check] = []
     problems: list[Problem] = []
+    whole = contract.dataset(dataset.name) or dataset
+    planned_fields = planned(dataset.fields, with_inner=dataset.storage.format is not Format.CSV)
+    by_name = {field.name: field for field in planned_fields}
     for rule in dataset.rules:
         try:
-            checks += compile_rule(rule, _fields(dataset, rule))
+            fields = _fields(dataset, rule)
+            checks += of_parts(rule, fields, compile_rule(contract, whole, rule, fields), by_name)
         except ContractError as error:
             problems += error.problems
     if problems:
@@ -37,33 +43,22 @@ def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
         contract=contract.id,
         contract_version=contract.version,
         dataset=dataset.name,
-        fields=tuple(_aliased(dataset.fields)),
+        fields=planned_fields,
         checks=tuple(_named_once(checks)),
         policy=dataset.policy,
         csv=dataset.csv,
+        storage=dataset.storage,
     )
 
 
 def _fields(dataset: Dataset, rule: Rule) -> tuple[Field, ...]:
-    found = {name: dataset.field(name) for name in rule.fields or _named_by_arguments(rule)}
+    named = (*rule.fields, *(columns_of(rule) if rule.kind == "custom" else ()))
+    found = {name: dataset.field(name) for name in named}
     unknown = [name for name, field in found.items() if field is None]
     if unknown:
         message = f"the rule names a column that {dataset.name} does not declare: {', '.join(unknown)}"
         raise ContractError((Problem("unknown-column", rule.origin.path, rule.origin.line, message),))
     return tuple(field for field in found.values() if field is not None)
-
-
-def _named_by_arguments(rule: Rule) -> tuple[str, ...]:
-    """The columns that a foreign call names among its arguments."""
-    arguments = arguments_of(rule)
-    listed = arguments.get("column_list")
-    names = listed if isinstance(listed, list | tuple) else (arguments.get("column"),)
-    return tuple(str(name) for name in names if name is not None)
-
-
-def _aliased(fields: Iterable[Field]) -> Iterable[PlanField]:
-    for ordinal, field in enumerate(fields):
-        yield PlanField(field.name, f"c{ordinal}", field.type, field.classification)
 
 
 def _named_once(checks: Iterable[Check]) -> Iterable[Check]:

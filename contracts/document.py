@@ -199,7 +199,7 @@ class _Composer:
 
     def _note(self, code: str, message: str, mark: Mark, *steps: Step) -> None:
         path = address((*(each.step for each in self.stack), *steps))
-        self.problems.append(Problem(code, path, mark.line, message))
+        self.problems.append(Problem(code, path, mark.line, message, mark.column))
         if len(self.problems) == MOST_PROBLEMS:
             raise ContractError(tuple(self.problems))
 

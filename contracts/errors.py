@@ -5,7 +5,7 @@
     LakegateError
     ├── ContractError        the document cannot be used; carries all its problems at once
     ├── InputError           a request, an address or a file cannot be used
-    ├── UnreadableError      the bytes are no file of the promised kind (contracts/header.py); carries what to do
+    ├── UnreadableError      the bytes are no file of the promised kind (contracts/kinds.py); carries what to do
     └── SetUpError           Java, a jar or a service is missing
 
 An error carries fields, never a value of the data: producer text must not reach a log line by way of an exception.
@@ -32,6 +32,8 @@ class Problem:
     """Line in the document, from 1; None where the document has no lines (JSON built in memory)."""
     message: str
     """One sentence: what is wrong and how to mend it."""
+    column: int | None = None
+    """Place in the line, in characters from 1, where it is known."""
 
 
 class ContractError(LakegateError):

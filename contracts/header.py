@@ -9,61 +9,33 @@ from __future__ import annotations
 import csv as stdlib_csv
 from typing import TYPE_CHECKING
 
-from contracts.errors import LakegateError
-from contracts.result import Columns, Unreadable
+from contracts.kinds import BOM, UnreadableError, refuse_other_kinds, refuse_other_text
+from contracts.result import Columns
+from contracts.unpack import beginning
 
 if TYPE_CHECKING:
-    from contracts.model import Csv
+    from contracts.model import Csv, Storage
 
 HEAD = 1 << 18
 """Bytes read of each object; a header must end within them."""
 
-_MAGIC = {
-    b"\x1f\x8b": ("gzip", "gzip-compressed"),
-    b"BZh": ("bzip2", "bzip2-compressed"),
-    b"\x28\xb5\x2f\xfd": ("zstd", "zstd-compressed"),
-    b"\xfd7zXZ": ("xz", "xz-compressed"),
-    b"PK\x03\x04": ("zip", "a zip archive (an Excel workbook is one too)"),
-    b"PAR1": ("parquet", "a Parquet file"),
-    b"Obj\x01": ("avro", "an Avro file"),
-    b"ORC": ("orc", "an ORC file"),
-    b"%PDF": ("pdf", "a PDF document"),
-    b"\xd0\xcf\x11\xe0": ("office", "an old Office document"),
-}
-BOM = b"\xef\xbb\xbf"
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
 
 
-class UnreadableError(LakegateError):
-    """The delivery cannot be measured; the verdict will say why."""
+def text_of(first: bytes, storage: Storage, csv: Csv) -> bytes | None:
+    """The beginning of a file's text, unpacked; None where there is none to see: another format, or too few bytes.
 
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(code)
-        self.finding = Unreadable(code, message)
-
-
-def refuse_other_formats(head: bytes, csv: Csv) -> None:
-    """UnreadableError where the first bytes, be they few, are those of another kind of file."""
-    if not head:
-        raise UnreadableError("empty", "the file is empty: it has not even a header")
-    for magic, (code, words) in _MAGIC.items():
-        if head.startswith(magic):
-            raise UnreadableError(
-                code, f"the file is {words}, although the contract promises plain CSV: upload the CSV itself"
-            )
-    if head.startswith(_UTF_16):
-        raise UnreadableError("encoding", "the file is UTF-16: save it as UTF-8")
-    if head.startswith(BOM) and csv.encoding != "utf-8-sig":
-        raise UnreadableError(
-            "bom",
-            "the file begins with a byte order mark: save it as UTF-8 without one, or declare csv.encoding: utf-8-sig",
-        )
+    UnreadableError where the first bytes are those of another kind of file than the contract promises.
+    """
+    refuse_other_kinds(first, storage)
+    text = beginning(first, storage.compression, HEAD) if storage.format.is_text else None
+    if text is not None:
+        refuse_other_text(text, storage, csv)
+    return text
 
 
 def first_line(head: bytes, csv: Csv) -> str:
-    """The header line as text, without its line end; UnreadableError where the bytes are no text of the promised kind."""
-    refuse_other_formats(head, csv)
+    """The header line of a text as it begins, without its line end; UnreadableError where it is no line of the encoding."""
     line, end, _ = head.removeprefix(BOM).partition(b"\n")
     if not end and len(head) >= HEAD:
         raise UnreadableError("too-long", f"the first line does not end within {HEAD:,} bytes: is this a CSV file?")

@@ -15,6 +15,7 @@ from contracts.errors import ContractError, Problem
 from contracts.linting.finding import MOST_OF_ONE, Level
 from contracts.linting.table import LINTS
 from contracts.nodes import steps_of
+from contracts.parts import with_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,7 +36,7 @@ def lint(contract: Contract, document: Document, known: Iterable[Problem]) -> tu
     blamed = {problem.path for problem in known}
     errors = [each for code, each in found if LINTS[code].level is Level.ERROR and each.path not in blamed]
     warnings = [each for code, each in found if LINTS[code].level is Level.WARNING]
-    refused, named = _compiled(contract)
+    refused, named = _compiled(contract, document)
     errors += _unblamed([*known, *errors], refused)
     return errors, warnings + _unblamed([*known, *errors], named)
 
@@ -63,18 +64,21 @@ def _unblamed(known: Iterable[Problem], found: Iterable[Problem]) -> list[Proble
     return [problem for problem in found if steps_of(problem.path) not in blamed]
 
 
-def _compiled(contract: Contract) -> tuple[list[Problem], list[Problem]]:
+def _compiled(contract: Contract, document: Document) -> tuple[list[Problem], list[Problem]]:
     """Rules that mean nothing, and rules that are only named."""
     refused: list[Problem] = []
     named: dict[Problem, None] = {}
     for dataset in contract.datasets:
-        fields = {field.name: field for field in dataset.fields}
+        fields = {field.name: replace(field, parts=()) for field in with_parts(dataset.fields)}
         for rule in dataset.rules:
-            concerned = tuple(fields[name] for name in rule.fields if name in fields) or dataset.fields
+            own = () if rule.kind == "custom" else rule.fields
+            concerned = tuple(fields[name] for name in own if name in fields) or dataset.fields
             try:
                 plan = compile_plan(contract, replace(dataset, rules=(rule,), fields=concerned))
             except ContractError as error:
-                refused += (replace(each, message=_sentence(each.message)) for each in error.problems)
+                refused += (
+                    _located(document, each.code, each.path, _sentence(each.message)) for each in error.problems
+                )
             else:
                 named |= dict.fromkeys(_named(rule, plan))
     return refused, list(named)

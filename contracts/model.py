@@ -94,6 +94,51 @@ class Field:
     parts: tuple[Field, ...] = ()
     """The fields of a record, the items of an array, the keys and values of a map."""
     examples: tuple[Example, ...] = ()
+    physical: str | None = None
+    """What the column is called where the data lies, if the document says so: queries may use that name."""
+
+
+class Format(Enum):
+    """What a file of the dataset is; its name says nothing."""
+
+    CSV = "csv"
+    JSONL = "jsonl"
+    """One JSON object a line."""
+    JSON = "json"
+    """One JSON array of objects."""
+    PARQUET = "parquet"
+    ORC = "orc"
+    AVRO = "avro"
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the file is text; others bring a schema of their own, and compress inside."""
+        return self in {Format.CSV, Format.JSONL, Format.JSON}
+
+
+class Compression(Enum):
+    """What a whole file of text is packed with."""
+
+    NONE = "none"
+    GZIP = "gzip"
+    BZIP2 = "bzip2"
+    ZSTD = "zstd"
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """The form of a file: what the contract says, never what a name ends in."""
+
+    format: Format = Format.CSV
+    compression: Compression = Compression.NONE
+
+    @property
+    def suffix(self) -> str:
+        """How keys of ours end: `.csv`, `.jsonl.gz`, `.parquet`."""
+        return f".{self.format.value}{_ENDINGS[self.compression]}"
+
+
+_ENDINGS = {Compression.NONE: "", Compression.GZIP: ".gz", Compression.BZIP2: ".bz2", Compression.ZSTD: ".zst"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +209,22 @@ class Dataset:
     origin: Origin
     policy: Policy = field(default_factory=Policy)
     csv: Csv = field(default_factory=Csv)
+    storage: Storage = field(default_factory=Storage)
+    physical: str | None = None
+    """What the table is called where the data lies, if the document says so: queries may use that name."""
 
     def field(self, path: str) -> Field | None:
-        """The field at a path, or None."""
-        return next((each for each in self.fields if each.name == path), None)
+        """The field at a path, which may be a part of another, or None."""
+        return _found(self.fields, path)
+
+
+def _found(fields: tuple[Field, ...], path: str) -> Field | None:
+    for each in fields:
+        if each.name == path:
+            return each
+        if path.startswith(each.name) and (part := _found(each.parts, path)):
+            return part
+    return None
 
 
 @dataclass(frozen=True, slots=True)

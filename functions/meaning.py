@@ -16,11 +16,10 @@ from functions.usecases.gate import Meaning, Terms
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from contracts.model import Storage
     from contracts.outcome import Outcome
     from contracts.result import Columns
 
-SUFFIX: Final = ".csv"
-"""A plan of version 1 reads CSV, whatever the producer called the object."""
 MAX_REASONS: Final = 50
 MAX_REASON: Final = 500
 """Characters: a row of DynamoDB holds 400 KB."""
@@ -39,15 +38,28 @@ def terms(plan: bytes) -> Terms:
     document = json.loads(plan)
     workflow = read(document["workflow"]) if "workflow" in document else PUSH
     policy = document["policy"]
-    return Terms(SUFFIX, policy["duplicates"] == "accept", policy["on_reject"] == "rows", workflow)
+    return Terms(
+        suffix=_storage(document).suffix,
+        duplicates=policy["duplicates"] == "accept",
+        by_rows=policy["on_reject"] == "rows",
+        references=_lines(document),
+        workflow=workflow,
+    )
+
+
+def _lines(plan: Mapping[str, Any]) -> tuple[str, ...]:
+    """The lines that the queries of a plan read beside the delivery, in the order of their names."""
+    queries = (check.get("query") for check in plan.get("checks", ()))
+    return tuple(sorted({each["line"] for query in queries if query for each in query["relations"] if each["line"]}))
 
 
 def door(plan: bytes, size: int, first: bytes) -> tuple[str, ...]:
-    """Why an object is refused before any job: too large, empty, no CSV, or a header that rejects it whatever rows follow.
+    """Why an object is refused before any job: too large, empty, of another format, or with a header that
+    rejects it whatever rows follow.
 
     `first`: its first bytes. A header that does not end within them is left to the job.
     """
-    from contracts.header import UnreadableError  # noqa: PLC0415 - intake starts in half the time without schemas
+    from contracts.kinds import UnreadableError  # noqa: PLC0415 - intake starts in half the time without schemas
 
     document = json.loads(plan)
     most = document["policy"]["max_bytes"]
@@ -79,15 +91,24 @@ def judge(plan: bytes, result: bytes) -> Judged:
 def _columns(plan: Mapping[str, Any], size: int, first: bytes) -> Columns | None:
     """The header's columns; None where there is no header, or not all of it was read."""
     from contracts.codec import decode  # noqa: PLC0415 - with the door's other late imports
-    from contracts.header import columns_of, first_line, refuse_other_formats  # noqa: PLC0415 - likewise
-    from contracts.model import Csv  # noqa: PLC0415 - likewise
+    from contracts.header import columns_of, first_line, text_of  # noqa: PLC0415 - likewise
+    from contracts.model import Csv, Format  # noqa: PLC0415 - likewise
 
-    csv = decode(Csv, plan["csv"])
-    if b"\n" not in first and len(first) < size:
-        refuse_other_formats(first, csv)
+    csv, storage = decode(Csv, plan["csv"]), _storage(plan)
+    text = text_of(first, storage, csv)
+    if text is None or storage.format is not Format.CSV or (b"\n" not in text and len(first) < size):
         return None
-    line = first_line(first, csv)
-    return columns_of(line, csv, tuple(field["name"] for field in plan["fields"])) if csv.header else None
+    line = first_line(text, csv)
+    declared = tuple(field["name"] for field in plan["fields"])
+    return columns_of(line, csv, declared) if csv.header else None
+
+
+def _storage(plan: Mapping[str, Any]) -> Storage:
+    """What the object is, whatever its producer called it; a plan that does not say it reads plain CSV."""
+    from contracts.model import Compression, Format, Storage  # noqa: PLC0415 - with the other late imports
+
+    said = plan.get("storage", {})
+    return Storage(Format(said.get("format", "csv")), Compression(said.get("compression", "none")))
 
 
 def _foregone(plan: object, columns: Columns) -> tuple[str, ...]:

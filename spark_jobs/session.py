@@ -8,7 +8,10 @@ import threading
 from importlib import import_module
 
 import pyspark
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
+
+from spark_jobs.names import Names
 
 SETTINGS = {
     "spark.sql.ansi.enabled": "false",  # a bad cast must be a null of ours, never an exception that carries the value
@@ -19,7 +22,15 @@ SETTINGS = {
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
     "spark.sql.optimizer.enableCsvExpressionOptimization": "false",  # a parser told to read fewer values notices fewer bad ones
     "spark.sql.codegen.hugeMethodLimit": "8000",  # Java compiles no longer method well, and a plan of many checks makes one
+    "spark.task.reaper.enabled": "true",  # a cancelled query's task that does not end costs its executor, not the next query
+    "spark.task.reaper.killTimeout": "60s",
     "spark.sql.execution.arrow.pyspark.enabled": "false",
+    **{  # days and moments of any age are those of the proleptic Gregorian calendar, as written; the default is an exception
+        f"spark.sql.{name}RebaseModeIn{way}": "CORRECTED"
+        for name in ("parquet.datetime", "parquet.int96", "avro.datetime")
+        for way in ("Read", "Write")
+    },
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # INT96, the default, is deprecated
 }
 
 
@@ -33,5 +44,12 @@ def start() -> SparkSession:
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
+    _remember_names(spark)
     warming.join()
     return spark
+
+
+def _remember_names(spark: SparkSession) -> None:
+    """Where all of PySpark and PyDeequ look the JVM up, they find one that remembers."""
+    if not isinstance(spark._jvm, Names):  # noqa: SLF001 - there is no other place
+        SparkContext._jvm = spark._jvm = Names(spark._jvm)  # noqa: SLF001 - likewise

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from contracts.document import Document, parse
@@ -78,7 +78,7 @@ def examine(text: bytes, variables: Mapping[str, str] = NO_VARIABLES) -> Examine
         errors, warnings = lint(contract, document, notes.errors)
         notes.errors.extend(errors)
         notes.warnings.extend(warnings)
-    return Examined(_in_order(notes.errors), _in_order(notes.warnings), document.lines, contract)
+    return Examined(_in_order(document, notes.errors), _in_order(document, notes.warnings), document.lines, contract)
 
 
 def declares_format(text: bytes) -> bool:
@@ -118,8 +118,15 @@ def _read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Con
     return found.read(document, notes, variables)
 
 
-def _in_order(problems: list[Problem]) -> tuple[Problem, ...]:
-    return tuple(sorted(dict.fromkeys(problems), key=lambda problem: (problem.line or 0, problem.path)))
+def _in_order(document: Document, problems: list[Problem]) -> tuple[Problem, ...]:
+    placed = dict.fromkeys(_placed(document, problem) for problem in problems)
+    return tuple(sorted(placed, key=lambda problem: (problem.line or 0, problem.path)))
+
+
+def _placed(document: Document, problem: Problem) -> Problem:
+    """With its column, where the path leads to the line it speaks of."""
+    mark = document.at(problem.path).mark
+    return replace(problem, column=mark.column) if mark.line == problem.line else problem
 
 
 def _known() -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from contracts.errors import Problem
 from contracts.formats.about import about
 from contracts.formats.extension import Extension
-from contracts.formats.nesting import NESTED_KIND, at_column
+from contracts.formats.nesting import NESTED_KIND
 from contracts.formats.schemas import breaches
 from contracts.formats.service_levels import key_rules
 from contracts.formats.unnamed import note_unnamed
@@ -105,6 +105,7 @@ def _dataset(top: Place, notes: Notes) -> Dataset:
         origin=place.origin,
         policy=extension.policy,
         csv=extension.csv,
+        storage=extension.storage,
     )
 
 
@@ -114,13 +115,11 @@ def _field(column: Place, notes: Notes, around: str = "") -> Field:
     if said is not None and said.lower() not in {*TYPES, *NESTED}:
         message = f"{shown(said)} is no data type of DCM.{did_you_mean(said, (*TYPES, *NESTED))}"
         notes.error("unknown-type", column["dataType"], message)
-    if _declared(column) in NESTED:
-        message = "What is said of inner parts is named, and not measured yet."
-        notes.warning("nested-fields", column["dataType"], message)
     items = column["arrayDataType"]
     children = [_field(each, notes, f"{path}.") for each in column["children"].items]
     if items.text:
-        children.append(Field(f"{path}[]", TYPES.get(items.text.lower(), LogicalType.STRING), items.origin))
+        logical = TYPES.get(items.text.lower(), LogicalType.STRING)
+        children.append(Field(f"{path}[]", logical, items.origin, declared=items.text))
     return Field(
         name=path,
         type=TYPES.get(_declared(column), LogicalType.STRING),
@@ -149,16 +148,18 @@ def _column_rules(columns: list[Place]) -> Iterator[Rule]:
 
 
 def _type_rules(column: Place, path: str, ordinals: Counter[str]) -> Iterator[Rule]:
-    """The type of a column; of one with parts, what is said of each part, named at the column."""
-    is_nested = _declared(column) in NESTED
-    yield _rule(column["dataType"], path, NESTED_KIND if is_nested else "type", ordinals)
+    """The type of a column; of one with parts, what is said of each part."""
+    yield _rule(column["dataType"], path, _kind(column["dataType"]), ordinals)
     for child in column["children"].items:
         inner = f"{path}.{child['name'].text or ''}"
-        said = (*_type_rules(child, inner, ordinals), *_own_rules(child, inner, ordinals, INNER_CONSTRAINTS))
-        yield from (at_column(rule, path, inner) for rule in said)
+        yield from _type_rules(child, inner, ordinals)
+        yield from _own_rules(child, inner, ordinals, INNER_CONSTRAINTS)
     if column["arrayDataType"].present:
-        inner = f"{path}[]"
-        yield at_column(_rule(column["arrayDataType"], inner, "type", ordinals), path, inner)
+        yield _rule(column["arrayDataType"], f"{path}[]", _kind(column["arrayDataType"]), ordinals)
+
+
+def _kind(said: Place) -> str:
+    return NESTED_KIND if (said.text or "").lower() in NESTED else "type"
 
 
 def _own_rules(column: Place, path: str, ordinals: Counter[str], constraints: Mapping[str, str]) -> Iterator[Rule]:

@@ -17,6 +17,7 @@ from contracts.formats.service_levels import named_rules
 from contracts.formats.unnamed import note_unnamed
 from contracts.formats.values import rule_id, texts
 from contracts.model import Additional, Contract, Dataset, Policy, Rule, Severity
+from contracts.served import served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -89,7 +90,9 @@ def _is_untyped_rule(place: Place) -> bool:
 
 def _dataset(name: str, place: Place, definitions: Definitions, older: Mapping[str, list[Rule]]) -> Dataset:
     ordinals = Counter[str]()
-    extension = Extension([definitions.top["config"][EXTENSION], place["config"][EXTENSION]], definitions.notes)
+    top = definitions.top
+    places = [top["config"][EXTENSION], place["config"][EXTENSION]]
+    extension = Extension(places, definitions.notes, served(top["servers"]))
     layered = {path: definitions.layers(each) for path, each in place["fields"].entries.items()}
     found = {path: layers for path, layers in layered.items() if layers is not None}
     fields = [read_field(layers, path, definitions, ordinals) for path, layers in found.items()]
@@ -98,7 +101,7 @@ def _dataset(name: str, place: Place, definitions: Definitions, older: Mapping[s
         *_primary_key(place["primaryKey"], found, ordinals, definitions.notes),
         *quality_rules(Owner(place, name, graded=False), ordinals, definitions.notes),
         *older.get(name, ()),
-        *named_rules(definitions.top["servicelevels"], name),
+        *named_rules(top["servicelevels"], name),
     ]
     return Dataset(
         name=name,
@@ -107,6 +110,7 @@ def _dataset(name: str, place: Place, definitions: Definitions, older: Mapping[s
         origin=place.origin,
         policy=_policy(place["additionalFields"], extension),
         csv=extension.csv,
+        storage=extension.storage,
     )
 
 

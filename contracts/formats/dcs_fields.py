@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from contracts.formats.nesting import NESTED_KIND, at_column
+from contracts.formats.nesting import NESTED_KIND
 from contracts.formats.odcs_options import RANGES, UNMEASURED_DATE
 from contracts.formats.quality import Owner, quality_rules
 from contracts.formats.values import exact, examples, rule_id, texts
@@ -42,10 +42,10 @@ FORMATTED = (LogicalType.DATE, LogicalType.TIME, LogicalType.TIMESTAMP)
 
 
 def read_field(layers: Layers, path: str, definitions: Definitions, ordinals: Counter[str]) -> tuple[Field, list[Rule]]:
-    """A field and every rule it states; what is said about its inner parts is named at it."""
+    """A field and every rule it states, what is said about its inner parts included."""
     notes = definitions.notes
     inner = [read_field(each, name, definitions, ordinals) for name, each in _inner(layers, path, definitions)]
-    nested = [at_column(rule, path, field.name) for field, rules in inner for rule in rules]
+    nested = [rule for _, rules in inner for rule in rules]
     logical = _logical(layers)
     _warn(layers, logical, notes)
     field = Field(
@@ -161,8 +161,6 @@ def _warn(layers: Layers, logical: LogicalType | None, notes: Notes) -> None:
     declared = layers["type"].text
     if declared is None:
         notes.warning("no-type", layers.own, "The field has no type: say its `type`.")
-    elif declared in NESTED:
-        notes.warning("nested-fields", layers["type"], "What is said of inner parts is named, and not measured yet.")
     if logical in FORMATTED and layers["format"].present:
         message = "Dates and times are read as ISO 8601 alone: remove the `format`, or say the type is a text."
         notes.warning("date-format", layers["format"], message)

@@ -1,4 +1,4 @@
-"""Reads the `lakegate` extension of a document: how the gate treats deliveries, and how a CSV file is written.
+"""Reads the `lakegate` extension of a document: how the gate treats deliveries, what a file is, how CSV is written.
 
 Each key is one row in a table. An unknown key, or a wish this version cannot fulfil, is an error: nothing an owner asked
 for is left out in silence.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from contracts.model import Additional, Csv, Duplicates, Mode, OnReject, Policy
+from contracts.model import Additional, Compression, Csv, Duplicates, Format, Mode, OnReject, Policy, Storage
 from contracts.words import did_you_mean, listed, shown
 
 if TYPE_CHECKING:
@@ -103,6 +103,10 @@ POLICY: dict[str, tuple[str, Parser]] = {
     "samples": ("samples", _flag),
     "maxBytes": ("max_bytes", _count),
 }
+STORAGE: dict[str, tuple[str, Parser]] = {
+    "format": ("format", _one_of(Format)),
+    "compression": ("compression", _one_of(Compression)),
+}
 OTHER: dict[str, tuple[str, Parser]] = {
     "critical": ("critical", _flag),
     "publishAs": ("", _only("original")),
@@ -122,20 +126,25 @@ CSV: dict[str, tuple[str, Parser]] = {
 
 
 class Extension:
-    """The extension of a dataset: later places win over earlier ones (the dataset's over the contract's)."""
+    """The extension of a dataset: later places win over earlier ones (the dataset's over the contract's).
 
-    def __init__(self, places: list[Place], notes: Notes) -> None:
+    `served`: the format that the document's servers agree on, which the extension's own word wins over.
+    """
+
+    def __init__(self, places: list[Place], notes: Notes, served: Format | None = None) -> None:
         said: dict[str, Any] = {}
         csv: dict[str, Any] = {}
         for place in places:
-            said |= _read(place, POLICY | OTHER, notes, apart="csv")
+            said |= _read(place, POLICY | STORAGE | OTHER, notes, apart="csv")
             csv |= _read(place["csv"], CSV, notes)
+        storage = {name: said.pop(name) for name in tuple(STORAGE) if name in said}
         self.critical = bool(said.pop("critical", True))
         """Whether a broken rule may refuse a delivery."""
         self.said = frozenset(said)
         """What the document says of the policy, by the names of `Policy`."""
         self.policy = Policy(**said)
         self.csv = Csv(**csv)
+        self.storage = Storage(**({"format": served or Format.CSV} | storage))
 
 
 def _read(place: Place, table: dict[str, tuple[str, Parser]], notes: Notes, apart: str = "") -> dict[str, Any]:

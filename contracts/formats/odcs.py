@@ -17,6 +17,7 @@ from contracts.formats.unnamed import note_unnamed
 from contracts.formats.values import rule_id
 from contracts.formats.variables import resolved
 from contracts.model import About, Contract, Dataset, Rule, Severity
+from contracts.served import served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -85,7 +86,7 @@ def _about(top: Place, notes: Notes) -> About:
 
 def _dataset(place: Place, top: Place, notes: Notes) -> Dataset:
     name, ordinals = place["name"].text or "", Counter[str]()
-    extension = Extension([*_extensions(top), *_extensions(place)], notes)
+    extension = Extension([*_extensions(top), *_extensions(place)], notes, served(top["servers"]))
     columns = [each for each in place["properties"].items if is_column(each, notes)]
     properties = [read_property(each, ordinals, notes) for each in columns]
     rules = [
@@ -102,6 +103,8 @@ def _dataset(place: Place, top: Place, notes: Notes) -> Dataset:
         origin=place.origin,
         policy=extension.policy,
         csv=extension.csv,
+        storage=extension.storage,
+        physical=place["physicalName"].text,
     )
 
 

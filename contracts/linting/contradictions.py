@@ -48,7 +48,7 @@ NEEDS_NULLS = {"mustBeGreaterThan": 0, "mustBeGreaterOrEqualTo": 1, "mustBe": 1}
 def list_breaks_field(contract: Contract, _document: Document) -> Iterator[Finding]:
     """Every value of a closed list is one that the field's other rules let through."""
     for dataset in contract.datasets:
-        checks = _checks(dataset)
+        checks = _checks(contract, dataset)
         for rule, field in pairs(dataset):
             others = [
                 each
@@ -66,7 +66,7 @@ def list_breaks_field(contract: Contract, _document: Document) -> Iterator[Findi
 def example_breaks_field(contract: Contract, _document: Document) -> Iterator[Finding]:
     """Every example of a field is one that its rules let through."""
     for dataset in contract.datasets:
-        checks = _checks(dataset)
+        checks = _checks(contract, dataset)
         for field in dataset.fields:
             for example in field.examples[:MOST_JUDGED]:
                 for broken in _broken(checks.get(field.name, ()), field, example.written or ""):
@@ -144,13 +144,13 @@ def contradicting_thresholds(contract: Contract, _document: Document) -> Iterato
                 yield rule.origin.path, "Another rule asks for numbers that this one refuses: no delivery meets both."
 
 
-def _checks(dataset: Dataset) -> dict[str, list[Check]]:
+def _checks(contract: Contract, dataset: Dataset) -> dict[str, list[Check]]:
     """The checks of single values, by field; rules that do not compile, or whose patterns may take forever, are left out."""
     found: dict[str, list[Check]] = {}
     for rule, field in pairs(dataset):
         if rule.kind in JUDGED + tuple(LISTS) and superlinear(str(rule.arguments.get("pattern", ""))) is None:
             try:
-                found.setdefault(field.name, []).extend(compile_rule(rule, (field,)))
+                found.setdefault(field.name, []).extend(compile_rule(contract, dataset, rule, (field,)))
             except ContractError:
                 continue
     return found

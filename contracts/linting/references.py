@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contracts.linting.walk import is_odcs, with_parts
+from contracts.linting.walk import is_odcs
+from contracts.parts import with_parts
 from contracts.types import LogicalType
 from contracts.words import did_you_mean, shown
 
@@ -132,7 +133,7 @@ def _named(contract: Contract) -> dict[str, Field]:
         f"{dataset.name}.{part.name.replace('[]', '')}": part
         for dataset in contract.datasets
         for field in dataset.fields
-        for part in reversed(list(with_parts(field)))
+        for part in reversed(list(with_parts((field,))))
     }
 
 

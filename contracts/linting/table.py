@@ -13,6 +13,7 @@ from contracts.linting import (
     queries,
     references,
     schedules,
+    storage,
     thresholds,
     values,
 )
@@ -86,9 +87,6 @@ LINTS = {
     "deprecation-date": Lint(ERROR, lifecycle.not_a_day),
     "deprecation-order": Lint(ERROR, lifecycle.reversed_days),
     "deprecation-notice": Lint(WARNING, lifecycle.short_notice),
-    "query-window-in-aggregate": Lint(ERROR, queries.window_in_aggregate),
-    "query-not-a-select": Lint(ERROR, queries.not_a_query),
-    "query-unbalanced": Lint(ERROR, queries.unbalanced),
     "query-without-operator": Lint(ERROR, queries.without_operator),
     "unknown-placeholder": Lint(ERROR, queries.unknown_placeholder),
     "placeholder-without-field": Lint(ERROR, queries.placeholder_without_field),
@@ -103,4 +101,9 @@ LINTS = {
     "csv-conflict": Lint(ERROR, documents.csv_conflict),
     "idle-share": Lint(WARNING, documents.idle_share),
     "rewritten-rows": Lint(ERROR, documents.rewritten_rows),
+    "csv-beside-format": Lint(ERROR, storage.csv_beside_format),
+    "compression-inside": Lint(ERROR, storage.compressed_inside),
+    "rows-not-parted": Lint(ERROR, storage.rows_not_parted),
+    "nested-fields": Lint(WARNING, storage.parts_in_csv),
+    "server-format": Lint(WARNING, storage.format_left_open),
 }

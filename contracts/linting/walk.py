@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from contracts.parts import with_parts
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -17,15 +19,7 @@ EXTENSION = "lakegate"
 def fields_of(contract: Contract) -> Iterator[Field]:
     """All fields of all datasets, their inner parts included."""
     for dataset in contract.datasets:
-        for field in dataset.fields:
-            yield from with_parts(field)
-
-
-def with_parts(field: Field) -> Iterator[Field]:
-    """A field and all parts of it."""
-    yield field
-    for part in field.parts:
-        yield from with_parts(part)
+        yield from with_parts(dataset.fields)
 
 
 def rules_of(contract: Contract) -> Iterator[Rule]:
@@ -34,8 +28,8 @@ def rules_of(contract: Contract) -> Iterator[Rule]:
 
 
 def pairs(dataset: Dataset) -> Iterator[tuple[Rule, Field]]:
-    """Every rule with each column that it names."""
-    fields = {field.name: field for field in dataset.fields}
+    """Every rule with each field that it names."""
+    fields = {field.name: field for field in with_parts(dataset.fields)}
     return ((rule, fields[name]) for rule in dataset.rules for name in rule.fields if name in fields)
 
 

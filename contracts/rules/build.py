@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, NoReturn
 
 from contracts.check import NONE, Check, Interval, Metric, Tier, Unit
 from contracts.errors import ContractError, Problem
-from contracts.predicate import OneOf, Within
+from contracts.predicate import OneOf, Within, together, where
 from contracts.rules.values import literal, number_of
 from contracts.types import LogicalType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
-    from contracts.model import Field, Rule
+    from contracts.model import Contract, Dataset, Field, Rule
     from contracts.predicate import Predicate
 
     Compile = Callable[[Rule, tuple[Field, ...]], tuple[Check, ...]]
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
 _END = 2**63
 LONGEST_WORDS = 80
 """Characters of contract text that a sentence about a check repeats at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class InContract:
+    """A rule whose checks depend on the contract around it: on its other datasets, on the dialect of its server."""
+
+    compile: Callable[[Contract, Dataset, Rule, tuple[Field, ...]], tuple[Check, ...]]
 
 
 def each(compile_one: Callable[[Rule, Field], Check]) -> Compile:
@@ -54,7 +62,7 @@ def check(  # noqa: PLR0913 - a check has these parts, all named by the caller
     accept: Tier,
     wanted: str,
     unit: Unit = Unit.ROWS,
-    of_present: bool = False,
+    given: Predicate | None = None,
 ) -> Check:
     """A check of a rule over some fields, its id as documents of every kind repeat it."""
     names = tuple(field.name for field in fields)
@@ -68,7 +76,7 @@ def check(  # noqa: PLR0913 - a check has these parts, all named by the caller
         accept=accept,
         worst=rule.severity,
         wanted=wanted,
-        of_present=of_present,
+        given=given,
     )
 
 
@@ -96,6 +104,27 @@ def argument(rule: Rule, name: str) -> object:
     if rule.arguments.get(name) is None:
         refuse(rule, "no-argument", f"the rule {rule.kind} needs {name}")
     return rule.arguments[name]
+
+
+def argument_of(rule: Rule, arguments: Mapping[str, object], name: str) -> object:
+    """An argument that a foreign call cannot do without."""
+    if arguments.get(name) is None:
+        refuse(rule, "no-argument", f"the check needs {name}")
+    return arguments[name]
+
+
+def conditioned(base: Check, given: Predicate | None) -> Check:
+    """The check over those rows alone for which a condition surely holds."""
+    if given is None or base.skip is not None:
+        return base
+    tiers = [
+        tier and replace(tier, predicate=tier.predicate and where(given, tier.predicate))
+        for tier in (base.accept, base.tolerate)
+    ]
+    accept, tolerate = tiers
+    assert accept is not None
+    words = f"{base.wanted}, where the condition holds"
+    return replace(base, accept=accept, tolerate=tolerate, given=together(base.given, given), wanted=words)
 
 
 def number(rule: Rule, value: object) -> Decimal:

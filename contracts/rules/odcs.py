@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from contracts.predicate import Predicate
 
 _HUNDRED = Decimal(100)
-_INTERVALS: dict[str, Callable[..., Interval]] = {
+OPERATORS: dict[str, Callable[..., Interval]] = {
     "mustBe": lambda x: Interval(x, x),
     "mustNotBe": lambda x: Interval(x, x, outside=True),
     "mustBeGreaterThan": lambda x: Interval(low=x, low_open=True),
@@ -38,7 +38,7 @@ _BETWEEN = {"mustBeBetween", "mustNotBeBetween"}
 def row_count(rule: Rule, fields: tuple[Field, ...]) -> Check:
     """The number of rows of the dataset."""
     del fields
-    interval, percent = _wanted(rule)
+    interval, percent = interval_of(rule)
     if percent:
         refuse(rule, "unit", "rowCount counts rows: percent of what?")
     return check(rule, (), Metric.ROW_COUNT, accept=Tier(interval), wanted=f"{interval} rows", unit=Unit.VALUE)
@@ -76,29 +76,29 @@ def duplicate_values(rule: Rule, fields: tuple[Field, ...]) -> Check:
     """Rows that share their key, of one field or several, with another row."""
     if not fields:
         refuse(rule, "no-column", "duplicateValues must stand on a property or name its properties")
-    interval, percent = _wanted(rule)
+    interval, percent = interval_of(rule)
     words = _words(interval, "duplicates", percent=percent)
     return check(rule, fields, Metric.DUPLICATE_ROWS, accept=Tier(interval), wanted=words, unit=_unit(percent=percent))
 
 
 def _counted(rule: Rule, field: Field, predicate: Predicate, noun: str) -> Check:
-    interval, percent = _wanted(rule)
+    interval, percent = interval_of(rule)
     words = _words(interval, noun, percent=percent)
     tier = Tier(interval, predicate)
     return check(rule, (field,), Metric.FAILING_ROWS, accept=tier, wanted=words, unit=_unit(percent=percent))
 
 
-def _wanted(rule: Rule) -> tuple[Interval, bool]:
-    """The good numbers, and whether they are percentages."""
+def interval_of(rule: Rule) -> tuple[Interval, bool]:
+    """The good numbers that a rule's comparison names, and whether they are percentages."""
     comparison = rule.comparison
-    if comparison is None or comparison.operator not in _INTERVALS:
-        refuse(rule, "operator", f"the rule {rule.kind} needs one of the operators {', '.join(_INTERVALS)}")
+    if comparison is None or comparison.operator not in OPERATORS:
+        refuse(rule, "operator", f"the rule {rule.kind} needs one of the operators {', '.join(OPERATORS)}")
     operands = comparison.operands
     if len(operands) != (2 if comparison.operator in _BETWEEN else 1) or list(operands) != sorted(operands):
         refuse(rule, "operands", f"{comparison.operator} needs one number, or for between two with the smaller first")
     if comparison.percent and not all(0 <= each <= _HUNDRED for each in operands):
         refuse(rule, "percent", "a percentage lies between 0 and 100")
-    return _INTERVALS[comparison.operator](*operands), comparison.percent
+    return OPERATORS[comparison.operator](*operands), comparison.percent
 
 
 def _unit(*, percent: bool) -> Unit:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from contracts.rules import constraints, dcm, odcs
-from contracts.rules.build import each, once, skipped
+from contracts.rules.build import InContract, each, once, skipped
 from contracts.rules.custom import custom, unmeasured
+from contracts.rules.levels import service_level
+from contracts.rules.references import foreign_key
+from contracts.rules.sql import sql
 
 if TYPE_CHECKING:
     from contracts.check import Check
-    from contracts.model import Field, Rule
+    from contracts.model import Contract, Dataset, Field, Rule
     from contracts.rules.build import Compile
 
-RULES: dict[str, Compile] = {
+RULES: dict[str, Compile | InContract] = {
     "type": each(constraints.typed),
     "required": each(constraints.required),
     "unique": each(constraints.unique),
@@ -40,18 +43,20 @@ RULES: dict[str, Compile] = {
     "max": each(dcm.maximum),
     "allowedValues": each(dcm.allowed_values),
     "custom": custom,
-    "sql": unmeasured("SQL rules are not measured by this version"),
+    "sql": InContract(sql),
     "text": unmeasured("a rule in words has nothing to measure"),
-    "foreignKey": unmeasured("references between datasets are not measured by this version"),
-    "serviceLevel": unmeasured("service levels are not measured by this version"),
-    "nested": unmeasured("parts of a value are not measured by this version"),
-    "dateFormat": unmeasured("values in another format of dates than ISO 8601 are not measured by this version"),
+    "foreignKey": InContract(foreign_key),
+    "serviceLevel": service_level,
+    "nested": each(constraints.with_parts),
+    "dateFormat": each(constraints.date_format),
 }
 
 
-def compile_rule(rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
+def compile_rule(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
     """The checks of a rule over the fields it names, at least one; a kind that is not in the table is only named."""
     compile_one = RULES.get(rule.kind)
     if compile_one is None:
         return (skipped(rule, fields, f"rules of the kind {rule.kind} are not measured by this version"),)
+    if isinstance(compile_one, InContract):
+        return compile_one.compile(contract, dataset, rule, fields)
     return compile_one(rule, fields)

@@ -26,6 +26,7 @@ import yaml
 from contracts.compile import compile_plan
 from contracts.model import Comparison, Contract, Csv, Dataset, Field, Origin, Rule, Severity, Tolerance
 from contracts.types import LogicalType
+from tests.reference.asked import remember
 
 if TYPE_CHECKING:
     from contracts.plan import Plan
@@ -49,7 +50,9 @@ class Case:
     @property
     def plan(self) -> Plan:
         """The rule compiled; ContractError where it is one that is refused."""
-        return compile_plan(self.contract, self.contract.datasets[0])
+        compiled = compile_plan(self.contract, self.contract.datasets[0])
+        remember(self.contract, compiled.checks)
+        return compiled
 
     @property
     def header(self) -> tuple[str, ...]:

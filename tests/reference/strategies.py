@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from contracts.check import Check, Interval, Metric, Tier, Unit
+from contracts.check import Check, Header, Interval, Metric, Place, Quantile, Tier, Unit
 from contracts.model import Additional, Csv, Duplicates, Mode, OnReject, Policy, Severity
 from contracts.plan import Plan, PlanField
-from contracts.predicate import All, Length, Matches, MultipleOf, Not, OneOf, Predicate, Present, Typed, Within
+from contracts.predicate import (
+    All,
+    Compare,
+    Length,
+    Matches,
+    MultipleOf,
+    Not,
+    OneOf,
+    Predicate,
+    Present,
+    Relation,
+    Typed,
+    Within,
+)
 from contracts.request import Part, Request
 from contracts.result import Columns, Malformed, Measured, Measurement, Result, Sample, Shares, Unreadable, Written
 from contracts.types import LogicalType
@@ -48,6 +61,7 @@ leaves = st.one_of(
     st.builds(Length, names, maybe(counts), maybe(counts)),
     st.builds(Matches, names, texts),
     st.builds(MultipleOf, names, numbers),
+    st.builds(Compare, names, st.sampled_from(Relation), names),
 )
 predicates: st.SearchStrategy[Predicate] = st.recursive(
     leaves,
@@ -56,6 +70,7 @@ predicates: st.SearchStrategy[Predicate] = st.recursive(
 )
 intervals = st.builds(Interval, maybe(decimals), maybe(decimals), st.booleans(), st.booleans(), st.booleans())
 tiers = st.builds(Tier, intervals, maybe(predicates))
+headers = st.builds(Header, tuples(names), tuples(names), st.booleans(), st.booleans())
 checks = st.builds(
     Check,
     id=names,
@@ -69,7 +84,10 @@ checks = st.builds(
     worst=st.sampled_from(Severity),
     wanted=texts,
     skip=maybe(names),
-    of_present=st.booleans(),
+    given=maybe(predicates),
+    nulls_alike=st.booleans(),
+    quantile=maybe(st.builds(Quantile, shares, st.sampled_from(Place))),
+    header=maybe(headers),
 )
 policies = st.builds(
     Policy,
@@ -109,8 +127,14 @@ requests = st.builds(
     judged_at=st.datetimes().map(lambda moment: f"{moment.isoformat()}Z"),
     output_uri=uris,
 )
+answers = st.decimals(allow_nan=False, allow_infinity=False, places=6)
 measured = st.builds(
-    Measured, counts, maybe(counts), maybe(st.floats(allow_nan=False, allow_infinity=False)), maybe(st.booleans())
+    Measured,
+    counts,
+    maybe(counts),
+    maybe(st.floats(allow_nan=False, allow_infinity=False)),
+    maybe(answers),
+    maybe(st.booleans()),
 )
 samples = st.builds(Sample, st.integers(1, 10**12), tuples(texts), st.integers(0, 9))
 measurements = st.builds(Measurement, names, maybe(measured), maybe(measured), maybe(names), tuples(samples))

@@ -16,7 +16,7 @@ import pytest
 
 from contracts.model import Csv, Policy
 from contracts.plan import Plan
-from contracts.predicate import All, Not, Predicate
+from contracts.predicate import All, Compare, Not, Predicate
 from contracts.result import Columns, Measured, Measurement
 from tests.reference.cases import Case, good_cases
 from tests.reference.evaluator import measure
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from contracts.check import Check, Tier
+    from contracts.query import Query, Relation
     from contracts.result import Result
     from tests.spark.delivery import Judged
 
@@ -56,15 +57,25 @@ def renamed(check: Check, prefix: str) -> Check:
                 return Not(predicate(inner))
             case All(inner):
                 return All(tuple(map(predicate, inner)))
+            case Compare():
+                return replace(it, field=prefix + it.field, other=prefix + it.other)
             case _:
                 return replace(it, field=prefix + it.field)
 
+    def query(it: Query) -> Query:
+        return replace(it, relations=tuple(map(relation, it.relations)))
+
+    def relation(it: Relation) -> Relation:
+        return replace(it, columns=tuple(replace(each, field=prefix + each.field) for each in it.columns))
+
     return replace(
         check,
+        query=check.query and query(check.query),
         id=prefix + check.id,
         fields=tuple(prefix + name for name in check.fields),
         accept=tier(check.accept),
         tolerate=check.tolerate and tier(check.tolerate),
+        given=check.given and predicate(check.given),
     )
 
 
@@ -103,7 +114,7 @@ def comparable(measurement: Measurement) -> object:
     """What two engines must agree on: counts exactly, aggregates of floating point nearly."""
 
     def numbers(it: Measured | None) -> object:
-        return it and (it.of, it.failing or 0, it.number and pytest.approx(it.number, rel=1e-9))
+        return it and (it.of, it.failing or 0, it.number and pytest.approx(it.number, rel=1e-9), it.exact)
 
     return measurement.check, measurement.error, numbers(measurement.accept), numbers(measurement.tolerate)
 

@@ -18,7 +18,7 @@ ARROWS = {
     "infra": set(HOUSES),
 }
 THIRD_PARTY = {
-    "contracts": {"yaml", "jsonschema"},
+    "contracts": {"yaml", "jsonschema", "sqlglot"},
     "functions": {"aws_lambda_powertools", "boto3", "botocore"},
     "spark_jobs": {"boto3", "botocore", "py4j", "pyarrow", "pydeequ", "pyspark"},
 }

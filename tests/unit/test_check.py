@@ -81,5 +81,15 @@ def test_outside_is_the_other_half(interval: Interval, number: Fraction) -> None
 
 
 def test_only_aggregates_of_floating_point_are_floating() -> None:
-    """Counts decide exactly; mean and deviation alone get an epsilon."""
-    assert {Metric.MEAN, Metric.DEVIATION} == {metric for metric in Metric if metric.floating}
+    """Counts and times decide exactly; what is summed up in floats alone gets an epsilon."""
+    floating = {Metric.MEAN, Metric.SUM, Metric.DEVIATION, Metric.QUANTILE, Metric.MEAN_LENGTH}
+
+    assert floating == {metric for metric in Metric if metric.floating}
+
+
+def test_an_open_bound_is_not_met_by_what_counts_as_equal() -> None:
+    """A mean that is its strict bound but for the rounding does not lie beyond it."""
+    above = Interval(low=Decimal(2), low_open=True)
+
+    assert not above.holds(Fraction(2) * (1 + EPSILON / 2), EPSILON)
+    assert above.holds(Fraction(2) * (1 + 2 * EPSILON), EPSILON)

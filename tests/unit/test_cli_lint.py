@@ -63,7 +63,7 @@ def test_a_broken_contract_ends_in_one_with_its_lines(broken: Path) -> None:
 
 
 def test_machines_get_one_json_document(broken: Path) -> None:
-    """`--json` prints valid, errors and warnings, each problem with four keys, and nothing else."""
+    """`--json` prints valid, errors and warnings, each problem with five keys, and nothing else."""
     result = run("--json", str(broken))
     said = json.loads(result.stdout)
 
@@ -73,6 +73,7 @@ def test_machines_get_one_json_document(broken: Path) -> None:
         "code": "wrong-type",
         "path": "$.version",
         "line": 6,
+        "column": 1,
     }
 
 

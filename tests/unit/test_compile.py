@@ -65,7 +65,8 @@ def test_the_plans_of_our_examples_fit_their_schema(path: Path) -> None:
 
 def test_no_rule_vanishes() -> None:
     """Every rule of a dataset has at least one check, in the order of the document."""
-    rules = [rule(kind, identity=kind) for kind in ("type", "sql", "required", "text", "horoscope", "foreignKey")]
+    kinds = ("type", "sql", "required", "text", "horoscope", "foreignKey")
+    rules = [rule(kind, identity=kind, query="SELECT count(*) FROM {model}", mustBe=1) for kind in kinds]
     plan = plan_of({"a": "string"}, *rules)
 
     assert [each.id for each in rules] == [check.rule for check in plan.checks]

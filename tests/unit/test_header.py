@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from contracts.header import HEAD, UnreadableError, columns_of, first_line
-from contracts.model import Csv
+from contracts.header import HEAD, columns_of, first_line, text_of
+from contracts.kinds import UnreadableError
+from contracts.model import Csv, Storage
 from contracts.result import Columns
 
 PLAIN = Csv()
@@ -14,7 +15,7 @@ DECLARED = ("id", "name", "city")
 
 def refused(head: bytes, csv: Csv = PLAIN) -> tuple[str, str]:
     with pytest.raises(UnreadableError) as caught:
-        columns_of(first_line(head, csv), csv, DECLARED)
+        columns_of(first_line(text_of(head, Storage(), csv) or b"", csv), csv, DECLARED)
     return caught.value.finding.code, caught.value.finding.message
 
 

@@ -20,6 +20,7 @@ HEAVY = {
     "pyspark",
     "referencing",
     "s3transfer",
+    "sqlglot",
     "yaml",
 }
 LIST = """

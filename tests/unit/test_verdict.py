@@ -10,12 +10,13 @@ import pytest
 
 from contracts.check import NONE, Check, Interval, Metric, Tier, Unit
 from contracts.model import Additional, Mode, OnReject, Policy, Severity
-from contracts.outcome import Status, percent
+from contracts.outcome import Status
 from contracts.plan import Plan, PlanField
 from contracts.predicate import Present, Typed, Within
 from contracts.result import Columns, Malformed, Measured, Measurement, Result, Unreadable
 from contracts.types import LogicalType
 from contracts.verdict import Verdict, judge, row_rules
+from contracts.wording import percent
 
 CLEAN = Measured(of=10, failing=0, engine_passed=True)
 BAD = Measured(of=10, failing=3, engine_passed=False)

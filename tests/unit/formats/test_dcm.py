@@ -122,7 +122,7 @@ def test_column_constraints_are_rules() -> None:
 
 
 def test_children_and_items_are_read_to_the_last() -> None:
-    """Parts of a column are fields with their paths; what is said of them is named at the column."""
+    """Parts of a column are fields with their paths; what is said of them is a rule of the part."""
     inner = "{name: c, dataType: char, dataLength: 3, constraint: PRIMARY_KEY}"
     columns = (
         f"{{name: a, dataType: STRUCT, children: [{{name: b, dataType: map, children: [{inner}]}}]}},"
@@ -133,16 +133,16 @@ def test_children_and_items_are_read_to_the_last() -> None:
 
     assert [top.parts[0].name, top.parts[0].parts[0].name, listed.parts[0].name] == ["a.b", "a.b.c", "l[]"]
     assert (listed.parts[0].type, odd.parts[0].type) == (LogicalType.INTEGER, LogicalType.STRING)
-    assert [(rule.fields, rule.name) for rule in found.rules] == [
-        (("a",), None),
-        (("a",), "nested of a.b"),
-        (("a",), "type of a.b.c"),
-        (("a",), "primaryKey of a.b.c"),
-        (("a",), "maxLength of a.b.c"),
-        (("l",), None),
-        (("l",), "type of l[]"),
-        (("m",), None),
-        (("m",), "type of m[]"),
+    assert [(rule.fields, rule.kind) for rule in found.rules] == [
+        (("a",), "nested"),
+        (("a.b",), "nested"),
+        (("a.b.c",), "type"),
+        (("a.b.c",), "primaryKey"),
+        (("a.b.c",), "maxLength"),
+        (("l",), "nested"),
+        (("l[]",), "type"),
+        (("m",), "nested"),
+        (("m[]",), "nested"),
     ]
 
 

@@ -203,7 +203,7 @@ def test_every_key_of_a_field_is_a_rule(text: str) -> None:
 
 
 def test_inner_parts_are_read_to_the_last() -> None:
-    """Records in arrays in maps: each part is a field with its path, each of their rules is named at the column."""
+    """Records in arrays in maps: each part is a field with its path, and has its rules."""
     inner = "{type: record, fields: {a: {type: text, required: true}, b: {type: array, items: {type: date}}}}"
     found = dataset(f"n: {{type: map, keys: {{type: text}}, values: {inner}}}")
     value = found.fields[0].parts[1]
@@ -211,14 +211,14 @@ def test_inner_parts_are_read_to_the_last() -> None:
     assert [part.name for part in found.fields[0].parts] == ["n.key", "n.value"]
     assert [part.name for part in value.parts] == ["n.value.a", "n.value.b"]
     assert value.parts[1].parts[0].name == "n.value.b[]"
-    assert [(rule.fields, rule.name) for rule in found.rules] == [
-        (("n",), None),
-        (("n",), "type of n.key"),
-        (("n",), "nested of n.value"),
-        (("n",), "type of n.value.a"),
-        (("n",), "required of n.value.a"),
-        (("n",), "nested of n.value.b"),
-        (("n",), "type of n.value.b[]"),
+    assert [(rule.fields, rule.kind) for rule in found.rules] == [
+        (("n",), "nested"),
+        (("n.key",), "type"),
+        (("n.value",), "nested"),
+        (("n.value.a",), "type"),
+        (("n.value.a",), "required"),
+        (("n.value.b",), "nested"),
+        (("n.value.b[]",), "type"),
     ]
 
 
@@ -405,8 +405,8 @@ quality:
   specification:
     checks for m:
       - row_count > 5
-      - freshness(n) < 1d:
-          warn: when > 2d
+      - missing_count(n) < 5:
+          warn: when > 2
     checks for k:
       - duplicate_count(n) = 0
 """
@@ -438,7 +438,7 @@ def test_quality_at_the_root_is_sorted_by_model() -> None:
     ]
     assert older(SODA.partition("    checks for k")[0]) == [
         (f"{path}[0]", "row_count > 5", {}),
-        (f"{path}[1]", "freshness(n) < 1d", {"warn": "when > 2d"}),
+        (f"{path}[1]", "missing_count(n) < 5", {"warn": "when > 2"}),
     ]
     assert older(EXPECTATIONS) == [("$.quality.specification", "expect_column_values_to_not_be_null", {"column": "n"})]
 

@@ -13,7 +13,7 @@ from jsonschema.validators import Draft7Validator
 
 from contracts.document import parse
 from contracts.formats import examine
-from contracts.formats.extension import CSV, OTHER, POLICY, Extension
+from contracts.formats.extension import CSV, OTHER, POLICY, STORAGE, Extension
 from contracts.formats.notes import Notes
 from contracts.schemas import load
 from tests.unit.formats.extension_page import PAGE, mended
@@ -37,6 +37,9 @@ WORDS = [
     "original",
     "object",
     "push",
+    "parquet",
+    "jsonl",
+    "gzip",
 ]
 VALUES = (
     st.sampled_from([*WORDS, "append", '"', ",", ";;", "", "\n", "é", "utf-8", "LATIN_1", "utf-7", "ISO-8859-1"])
@@ -47,7 +50,7 @@ VALUES = (
     | st.lists(st.sampled_from(["", "NA", 1, None]), max_size=2)
 )
 CSVS = st.dictionaries(st.sampled_from([*CSV, "seperator"]), VALUES, max_size=3) | VALUES
-EXTENSIONS = st.dictionaries(st.sampled_from([*POLICY, *OTHER, "modes"]), VALUES, max_size=3)
+EXTENSIONS = st.dictionaries(st.sampled_from([*POLICY, *STORAGE, *OTHER, "modes"]), VALUES, max_size=3)
 
 
 def refused(extension: Any) -> bool:
@@ -63,7 +66,7 @@ def test_the_schema_is_a_schema() -> None:
 
 def test_the_schema_names_every_key_that_the_reader_reads() -> None:
     """No key is missing, none is there for nobody."""
-    assert {*POLICY, *OTHER, "csv"} == set(SCHEMA["definitions"]["extension"]["properties"])
+    assert {*POLICY, *STORAGE, *OTHER, "csv"} == set(SCHEMA["definitions"]["extension"]["properties"])
     assert set(CSV) == set(SCHEMA["definitions"]["csv"]["properties"])
 
 

@@ -53,7 +53,7 @@ def test_sarif_names_every_problem_at_its_line() -> None:
     assert (first["ruleId"], first["level"]) == ("wrong-type", "error")
     assert place["physicalLocation"] == {
         "artifactLocation": {"uri": "bad%20contract.yaml"},
-        "region": {"startLine": 4},
+        "region": {"startLine": 4, "startColumn": 1},
     }
     assert place["logicalLocations"] == [{"fullyQualifiedName": "$.version"}]
 
@@ -73,7 +73,7 @@ def test_github_gets_one_command_for_each_problem() -> None:
     _, text = run("--format", "github", "bad contract.yaml")
 
     assert text.splitlines()[0] == (
-        "::error file=bad contract.yaml,line=4,title=lakegate wrong-type::"
+        "::error file=bad contract.yaml,line=4,col=1,title=lakegate wrong-type::"
         "Write a text here, not a number: put it in quotes. @ $.version"
     )
     assert all(line.startswith(("::error file=", "::warning file=")) for line in text.splitlines())

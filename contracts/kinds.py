@@ -1,0 +1,112 @@
+"""What a file is, told by its first bytes, against what its contract promises: never by its name.
+
+Formats and codecs begin with bytes of their own (their *magic*); text has none, so that text is what begins like nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from contracts.errors import LakegateError
+from contracts.model import Compression, Format
+from contracts.result import Unreadable
+
+if TYPE_CHECKING:
+    from contracts.model import Csv, Storage
+
+BOM = b"\xef\xbb\xbf"
+_MAGIC = {
+    b"\x1f\x8b": ("gzip", "gzip-compressed"),
+    b"BZh": ("bzip2", "bzip2-compressed"),
+    b"\x28\xb5\x2f\xfd": ("zstd", "zstd-compressed"),
+    b"\xfd7zXZ": ("xz", "xz-compressed"),
+    b"PK\x03\x04": ("zip", "a zip archive (an Excel workbook is one too)"),
+    b"PAR1": ("parquet", "a Parquet file"),
+    b"PARE": ("encrypted-parquet", "an encrypted Parquet file"),
+    b"Obj\x01": ("avro", "an Avro file"),
+    b"ORC": ("orc", "an ORC file"),
+    b"%PDF": ("pdf", "a PDF document"),
+    b"\xd0\xcf\x11\xe0": ("office", "an old Office document"),
+}
+_BINARY = {Format.PARQUET: "a Parquet file", Format.ORC: "an ORC file", Format.AVRO: "an Avro file"}
+_TEXT = {Format.CSV: "CSV", Format.JSONL: "JSON lines", Format.JSON: "a JSON array"}
+_PACKED = {Compression.GZIP: "gzip", Compression.BZIP2: "bzip2", Compression.ZSTD: "zstd"}
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_JSON_SPACE = b" \t\r\n"
+
+
+class UnreadableError(LakegateError):
+    """The delivery cannot be measured; the verdict will say why."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(code)
+        self.finding = Unreadable(code, message)
+
+
+def promised(storage: Storage) -> str:
+    """What the contract promises, in words: `plain CSV`, `CSV packed with gzip`, `a Parquet file`."""
+    if storage.format in _BINARY:
+        return _BINARY[storage.format]
+    text = _TEXT[storage.format]
+    if storage.compression in _PACKED:
+        return f"{text} packed with {_PACKED[storage.compression]}"
+    return "plain CSV" if storage.format is Format.CSV else f"plain text, {text}"
+
+
+def refuse_other_kinds(head: bytes, storage: Storage) -> None:
+    """UnreadableError where the first bytes, be they few, are not those of the promised format or codec."""
+    if not head:
+        raise UnreadableError("empty", "the file is empty: it has not even a header")
+    wanted = storage.compression.value if storage.format.is_text else storage.format.value
+    found, words = next((said for magic, said in _MAGIC.items() if head.startswith(magic)), ("none", ""))
+    if found == wanted:
+        return
+    if found != "none":
+        raise UnreadableError(
+            found, f"the file is {words}, although the contract promises {promised(storage)}: {_mend(found, storage)}"
+        )
+    if storage.compression is not Compression.NONE and storage.format.is_text:
+        raise UnreadableError(
+            "not-packed",
+            f"the file is not packed with {wanted}, although the contract says so: pack it, or declare another compression",
+        )
+    raise UnreadableError(
+        "other-format", f"the file does not begin as {promised(storage)} does: deliver that, or declare what it is"
+    )
+
+
+def refuse_other_text(head: bytes, storage: Storage, csv: Csv) -> None:
+    """UnreadableError where text, unpacked by now, begins as no text of the promised format does."""
+    if head.startswith(_UTF_16) or b"\0" in head[:2]:
+        mend = "save it as UTF-8" if storage.format is Format.CSV else "JSON is written in UTF-8 (RFC 8259)"
+        raise UnreadableError("encoding", f"the file is UTF-16: {mend}")
+    if head.startswith(BOM) and not (storage.format is Format.CSV and csv.encoding == "utf-8-sig"):
+        declared = ", or declare csv.encoding: utf-8-sig" if storage.format is Format.CSV else ""
+        raise UnreadableError("bom", f"the file begins with a byte order mark: save it as UTF-8 without one{declared}")
+    if storage.format is not Format.CSV:
+        _refuse_other_json(head.lstrip(_JSON_SPACE)[:1], storage.format)
+
+
+def _refuse_other_json(first: bytes, form: Format) -> None:
+    """A JSON file tells by its first character whether it is an array; nothing but space is no rows at all."""
+    if form is Format.JSONL and first == b"[":
+        raise UnreadableError(
+            "json-array",
+            "the file is one JSON array, although the contract promises a JSON object on each line: declare format: json",
+        )
+    if form is Format.JSON and first == b"{":
+        raise UnreadableError(
+            "json-lines",
+            "the file begins with a JSON object, although the contract promises one JSON array: declare format: jsonl",
+        )
+    if first not in {b"", b"{" if form is Format.JSONL else b"["}:
+        raise UnreadableError("not-json", f"the file does not begin as {_TEXT[form]} does: is this JSON?")
+
+
+def _mend(found: str, storage: Storage) -> str:
+    if found in {each.value for each in Compression} and storage.format.is_text:
+        unpacked = "upload the CSV itself" if storage.format is Format.CSV else "unpack it"
+        return f"{unpacked}, or declare compression: {found}"
+    if found in {each.value for each in Format}:
+        return f"deliver {_BINARY.get(storage.format) or _TEXT[storage.format]}, or declare format: {found}"
+    return "upload the CSV itself" if storage.format is Format.CSV else "deliver what it promises"

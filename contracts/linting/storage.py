@@ -1,0 +1,71 @@
+"""What files are: words of the extension that do not go together, and servers that leave it open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from contracts.linting.walk import extensions_of
+from contracts.model import Compression, Format, OnReject
+from contracts.served import served
+from contracts.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from contracts.document import Document
+    from contracts.linting.finding import Finding
+    from contracts.model import Contract, Dataset
+
+
+def csv_beside_format(contract: Contract, document: Document) -> Iterator[Finding]:
+    """How CSV is written matters only where files are CSV."""
+    none_is_csv = all(dataset.storage.format is not Format.CSV for dataset in contract.datasets)
+    for place in extensions_of(document):
+        is_other = place["format"].text not in {None, Format.CSV.value}
+        if place["csv"].entries and (is_other or none_is_csv):
+            yield place["csv"].path, "No file of this contract is CSV: remove `csv`, or say `format: csv`."
+
+
+def compressed_inside(contract: Contract, document: Document) -> Iterator[Finding]:
+    """Files that compress inside (Parquet, ORC, Avro) are not packed once more."""
+    if any(not each.storage.format.is_text and _is_packed(each) for each in contract.datasets):
+        for place in extensions_of(document):
+            if place["compression"].text not in {None, Compression.NONE.value}:
+                message = "Parquet, ORC and Avro compress inside, by what the file says: remove `compression`."
+                yield place["compression"].path, message
+
+
+def rows_not_parted(contract: Contract, document: Document) -> Iterator[Finding]:
+    """Rows are refused one by one only in files whose rows can be written anew."""
+    if any(dataset.policy.on_reject is OnReject.ROWS and _is_one_piece(dataset) for dataset in contract.datasets):
+        for place in extensions_of(document):
+            if place["onReject"].text == OnReject.ROWS.value:
+                words = "Rows of a JSON array, or of a file packed with zstd, cannot be parted"
+                yield place["onReject"].path, f"{words}: deliver `jsonl`, pack with `gzip`, or refuse whole files."
+
+
+def format_left_open(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """Where servers name formats, they agree on one that is read, or the extension names it."""
+    servers = document.top["servers"]
+    named = [each for each in (*servers.items, *servers.entries.values()) if each["format"].present]
+    if not named or served(servers) or any(place["format"].present for place in extensions_of(document)):
+        return
+    words = f"{shown(named[0]['format'].text)} does not tell what is delivered, so files are read as CSV"
+    yield f"{named[0].path}.format", f"{words}: say `format` in the `lakegate` extension."
+
+
+def parts_in_csv(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """Fields of CSV have no inner parts: what is said of those is named, and not measured."""
+    for dataset in contract.datasets:
+        for rule in dataset.rules if dataset.storage.format is Format.CSV else ():
+            if rule.kind == "nested" and "option" not in rule.arguments:
+                words = f"CSV has no parts of values, so that those of {shown(rule.fields[0])} are only named"
+                yield rule.origin.path, f"{words}: say which `format` is delivered in the `lakegate` extension."
+
+
+def _is_packed(dataset: Dataset) -> bool:
+    return dataset.storage.compression is not Compression.NONE
+
+
+def _is_one_piece(dataset: Dataset) -> bool:
+    return dataset.storage.format is Format.JSON or dataset.storage.compression is Compression.ZSTD

@@ -1,0 +1,248 @@
+"""Forms of points in time, of stretches between them, and of what is read off them. The only clock is the judging time."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from contracts.queries.dialects import (
+    COUNTS_BOUNDARIES,
+    DAYS_BETWEEN_DATES,
+    MOMENTS_APART,
+    SECONDS_HAVE_FRACTIONS,
+    SUNDAY_IS_ZERO,
+)
+from contracts.queries.refusal import UntranslatedError
+from contracts.queries.said import Kind, Said, made, micros, moment, wanted
+from contracts.queries.translator import Form, Translator, form
+from contracts.rules.values import literal
+from contracts.types import LogicalType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from contracts.queries.scope import Scope
+
+SECOND = 1_000_000
+MICROS = {
+    "microsecond": 1,
+    "millisecond": 1_000,
+    "second": SECOND,
+    "minute": 60 * SECOND,
+    "hour": 3_600 * SECOND,
+    "day": 86_400 * SECOND,
+    "week": 7 * 86_400 * SECOND,
+}
+MONTHS = {"month": 1, "quarter": 3, "year": 12}
+LONGEST_STRETCH = 10_000 * 366 * MICROS["day"]
+TRUNCATED = ("second", "minute", "hour", "day", "week", "month", "quarter", "year")
+PARTS: dict[str, str] = {
+    **{
+        name: f"CAST({name}({{}}) AS BIGINT)"
+        for name in ("year", "quarter", "month", "day", "hour", "minute", "second")
+    },
+    "week": "CAST(weekofyear({}) AS BIGINT)",
+    "doy": "CAST(dayofyear({}) AS BIGINT)",
+    "isodow": "CAST((weekday({}) + 1) AS BIGINT)",
+    "dow": "CAST((dayofweek({}) - 1) AS BIGINT)",
+}
+"""What is read off a moment, as whole numbers."""
+SPAN = re.compile(r"\s*([-+]?[0-9]{1,9})\s*([A-Za-z]+)\s*")
+NOW = Said("CAST(:now AS TIMESTAMP)", Kind.TIMESTAMP)
+TODAY = Said("CAST(CAST(:now AS TIMESTAMP) AS DATE)", Kind.DATE)
+
+
+def typed_constant(said: Said, logical: LogicalType = LogicalType.TIMESTAMP) -> Said:
+    """A constant text as the day or the moment that it writes."""
+    written = literal(logical, (said.constant or "").strip())
+    if written is None:
+        raise UntranslatedError("a text in it is read as a point in time and writes none")
+    if logical is LogicalType.DATE:
+        return Said(f"DATE '{written}'", Kind.DATE)
+    found = datetime.fromisoformat(written)
+    in_utc = (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    return Said(f"TIMESTAMP '{in_utc.replace(tzinfo=None).isoformat(' ', 'microseconds')}'", Kind.TIMESTAMP)
+
+
+def plus(dialect: str, left: Said, right: Said) -> Said | None:
+    """What a point in time and something else make; None where neither is one."""
+    if right.kind.temporal and not left.kind.temporal:
+        left, right = right, left
+    if left.kind is Kind.DURATION and right.kind is Kind.DURATION:
+        return made(f"({left.text} + {right.text})", Kind.DURATION, left, right)
+    return _moved(dialect, left, right, "+") if left.kind.temporal else None
+
+
+def minus(dialect: str, left: Said, right: Said) -> Said | None:
+    """What is left of a point in time; None where nothing in it is one."""
+    if left.kind is Kind.DURATION and right.kind is Kind.DURATION:
+        return made(f"({left.text} - {right.text})", Kind.DURATION, left, right)
+    if not left.kind.temporal:
+        return None
+    if right.constant is not None:
+        right = typed_constant(right)
+    if not right.kind.temporal:
+        return _moved(dialect, left, right, "-")
+    if left.kind is right.kind is Kind.DATE:
+        if dialect not in DAYS_BETWEEN_DATES:
+            raise UntranslatedError(f"a date less a date is no number in {dialect}")
+        return made(f"CAST(datediff({left.text}, {right.text}) AS BIGINT)", Kind.INTEGER, left, right)
+    if dialect not in MOMENTS_APART:
+        raise UntranslatedError(f"a moment less a moment is no stretch of time in {dialect}")
+    return made(f"({micros(left)} - {micros(right)})", Kind.DURATION, left, right)
+
+
+def _moved(dialect: str, point: Said, by: Said, sign: str) -> Said:
+    if by.kind is Kind.DURATION:
+        return made(f"timestamp_micros(({micros(point)} {sign} {by.text}))", Kind.TIMESTAMP, point, by)
+    if by.kind is Kind.MONTHS:
+        return made(f"({moment(point).text} {sign} {by.text})", Kind.TIMESTAMP, point, by)
+    if point.kind is Kind.DATE and by.kind is Kind.INTEGER and dialect in DAYS_BETWEEN_DATES:
+        moved = "date_add" if sign == "+" else "date_sub"
+        return made(f"{moved}({point.text}, CAST({by.text} AS INT))", Kind.DATE, point, by)
+    raise UntranslatedError(f"it moves a point in time by {by.kind.value}")
+
+
+def stretch(count: int, unit: str) -> Said:
+    """So many of a unit."""
+    name = unit.lower().removesuffix("s")
+    if name in MONTHS and abs(count) <= LONGEST_STRETCH // MICROS["week"]:
+        return Said(f"make_ym_interval(0, {count * MONTHS[name]})", Kind.MONTHS)
+    if name not in MICROS or abs(count) * MICROS[name] > LONGEST_STRETCH:
+        raise UntranslatedError("it names a stretch of time that is not known")
+    return Said(f"{count * MICROS[name]}L" if count >= 0 else f"(- {-count * MICROS[name]}L)", Kind.DURATION)
+
+
+def _interval(_t: Translator, node: exp.Interval, _scope: Scope) -> Said:
+    written, unit = node.this, node.args.get("unit")
+    if unit is not None:
+        return stretch(_count(written), unit.name)
+    spans = list(SPAN.finditer(written.name)) if isinstance(written, exp.Literal) else []
+    if len(spans) != 1 or spans[0].end() != len(written.name):
+        raise UntranslatedError("its interval is not one number of one unit")
+    return stretch(int(spans[0][1]), spans[0][2])
+
+
+def _count(node: exp.Expr) -> int:
+    sign, node = (-1, node.this) if isinstance(node, exp.Neg) else (1, node)
+    if not isinstance(node, exp.Literal) or not re.fullmatch(r"[-+]?[0-9]{1,9}", str(node.this)):
+        raise UntranslatedError("its interval is no constant")
+    return sign * int(node.this)
+
+
+def _shifted(sign: str) -> Callable[[Translator, exp.Func, Scope], Said]:
+    def say(t: Translator, node: exp.Func, scope: Scope) -> Said:
+        written = node.args["expression"]
+        if isinstance(written, exp.Interval):
+            by = t.say(written, scope)
+        else:
+            by = stretch(_count(written), node.args["unit"].name if node.args.get("unit") else "day")
+        return _moved(t.dialect, _point(t.say(node.this, scope)), by, sign)
+
+    return say
+
+
+def _point(said: Said) -> Said:
+    return wanted(typed_constant(said) if said.constant is not None else said, Kind.TIMESTAMP, Kind.DATE)
+
+
+def _extract(t: Translator, node: exp.Extract, scope: Scope) -> Said:
+    return part(t, node.this.name.lower(), t.say(node.expression, scope))
+
+
+def part(t: Translator, name: str, of: Said) -> Said:
+    """What is read off a point in time, or off a stretch."""
+    if name == "epoch":
+        micro = of.text if of.kind is Kind.DURATION else micros(_point(of))
+        return made(f"({micro} / {SECOND}D)", Kind.DOUBLE, of)
+    of = _point(of)
+    if name == "second" and t.dialect in SECONDS_HAVE_FRACTIONS:
+        return made(f"CAST(extract(SECOND FROM {of.text}) AS DOUBLE)", Kind.DOUBLE, of)
+    if name not in PARTS or (name == "dow" and t.dialect not in SUNDAY_IS_ZERO):
+        raise UntranslatedError(f"{name.upper()[:20]} of a point in time is not translated by this version")
+    return made(PARTS[name].format(of.text), Kind.INTEGER, of)
+
+
+def _part(name: str) -> Callable[[Translator, exp.Func, Scope], Said]:
+    return lambda t, node, scope: part(t, name, t.say(node.this, scope))
+
+
+def _truncated(t: Translator, node: exp.Func, scope: Scope) -> Said:
+    unit = node.args["unit"].name.lower()
+    if unit not in TRUNCATED:
+        raise UntranslatedError("it cuts a moment at a unit that is not known")
+    of = moment(_point(t.say(node.this, scope)))
+    return made(f"date_trunc('{unit}', {of.text})", Kind.TIMESTAMP, of)
+
+
+def _apart(t: Translator, node: exp.DateDiff, scope: Scope) -> Said:
+    """The boundaries of a unit that lie between two points in time."""
+    unit = node.args["unit"].name.lower() if node.args.get("unit") else "day"
+    later, earlier = _point(t.say(node.this, scope)), _point(t.say(node.expression, scope))
+    if unit == "day" and (t.dialect in COUNTS_BOUNDARIES or not node.args.get("unit")):
+        days = f"datediff(CAST({later.text} AS DATE), CAST({earlier.text} AS DATE))"
+        return made(f"CAST({days} AS BIGINT)", Kind.INTEGER, later, earlier)
+    if t.dialect not in COUNTS_BOUNDARIES or unit == "week":
+        raise UntranslatedError(f"a difference in {unit.upper()[:20]} is not translated from {t.dialect}")
+    if unit in MONTHS:
+        months = [f"((year({each.text}) * 12) + (month({each.text}) - 1))" for each in (later, earlier)]
+        counted = [f"({each} div {MONTHS[unit]})" for each in months]
+    elif unit in MICROS:
+        counted = [_floored(micros(each), MICROS[unit]) for each in (later, earlier)]
+    else:
+        raise UntranslatedError("it counts a unit that is not known")
+    return made(f"CAST(({counted[0]} - {counted[1]}) AS BIGINT)", Kind.INTEGER, later, earlier)
+
+
+def _floored(micro: str, unit: int) -> str:
+    return f"(({micro} - pmod({micro}, {unit}L)) div {unit}L)"
+
+
+def _elapsed(t: Translator, node: exp.TimestampDiff, scope: Scope) -> Said:
+    """The whole units between two points in time."""
+    unit = node.args["unit"].name.lower() if node.args.get("unit") else "day"
+    later, earlier = _point(t.say(node.this, scope)), _point(t.say(node.expression, scope))
+    if unit not in MICROS:
+        raise UntranslatedError("it counts a unit that is not known")
+    return made(f"(({micros(later)} - {micros(earlier)}) div {MICROS[unit]}L)", Kind.INTEGER, later, earlier)
+
+
+def _wrapped(t: Translator, node: exp.Func, scope: Scope) -> Said:
+    return _point(t.say(node.this, scope))
+
+
+def as_date(said: Said) -> Said:
+    """A point in time as its day in UTC."""
+    return replace(said, text=f"CAST({said.text} AS DATE)", kind=Kind.DATE) if said.kind is Kind.TIMESTAMP else said
+
+
+SHIFTING = ("this", "expression", "unit")
+FORMS: dict[type, Form] = {
+    exp.CurrentTimestamp: form(lambda _t, _n, _s: NOW, "this", "sysdate"),
+    exp.CurrentDate: form(lambda _t, _n, _s: TODAY),
+    exp.Interval: form(_interval, "this", "unit"),
+    exp.Extract: form(_extract, "this", "expression"),
+    **dict.fromkeys(
+        (exp.TimestampTrunc, exp.DateTrunc), form(_truncated, "this", "unit", "unabbreviate", "input_type_preserved")
+    ),
+    exp.DateDiff: form(_apart, *SHIFTING),
+    exp.TimestampDiff: form(_elapsed, *SHIFTING),
+    **dict.fromkeys((exp.DateAdd, exp.TimestampAdd, exp.DatetimeAdd), form(_shifted("+"), *SHIFTING)),
+    **dict.fromkeys((exp.DateSub, exp.TimestampSub, exp.DatetimeSub), form(_shifted("-"), *SHIFTING)),
+    **dict.fromkeys((exp.TimeStrToTime, exp.TsOrDsToTimestamp), form(_wrapped, "this")),
+    exp.TsOrDsToDate: form(lambda t, node, scope: as_date(_wrapped(t, node, scope)), "this"),
+    exp.TimeToUnix: form(_part("epoch"), "this"),
+    exp.Year: form(_part("year"), "this"),
+    exp.Quarter: form(_part("quarter"), "this"),
+    exp.Month: form(_part("month"), "this"),
+    exp.Day: form(_part("day"), "this"),
+    exp.DayOfMonth: form(_part("day"), "this"),
+    exp.DayOfYear: form(_part("doy"), "this"),
+    exp.Hour: form(_part("hour"), "this"),
+    exp.Minute: form(_part("minute"), "this"),
+    exp.Second: form(_part("second"), "this"),
+}

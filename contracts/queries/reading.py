@@ -1,0 +1,187 @@
+"""What a SELECT reads: datasets, queries in brackets, and how they are joined."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from contracts.queries.parse import one_word
+from contracts.queries.refusal import RefusedError, UntranslatedError, place_of
+from contracts.queries.said import Kind, wanted
+from contracts.queries.scope import Scope, Source
+from contracts.queries.translator import Translator, only, without_form
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MOST_TABLES = 6
+JOINS = {"": "JOIN", "INNER": "JOIN", "LEFT": "LEFT JOIN", "RIGHT": "RIGHT JOIN", "FULL": "FULL JOIN"}
+CROSS = "CROSS JOIN"
+
+
+@dataclass(slots=True)
+class Outline:
+    """What is known of a SELECT while it is said."""
+
+    scope: Scope
+    tables: list[str]
+    outer: bool = False
+    joins: int = 0
+    """Joins that may give a row several times."""
+
+
+def read_tables(t: Translator, node: exp.Select, outline: Outline) -> None:
+    """Say what stands in the FROM of a SELECT, and know it by its names from then on."""
+    part = node.args.get("from_")
+    if part is None:
+        return
+    only(part, frozenset({"this"}))
+    joins = node.args.get("joins") or []
+    if len(joins) >= MOST_TABLES:
+        raise RefusedError("query-too-large", f"A SELECT reads at most {MOST_TABLES} tables.", place_of(joins[-1]))
+    source, text = _table(t, part.this, outline.scope)
+    outline.tables.append(text)
+    many = [] if source.one_row else [source]
+    for join in joins:
+        joined, text = _table(t, join.this, outline.scope)
+        outline.tables.append(_joined(t, join, joined, outline, many=bool(many)).format(text))
+        many += [] if joined.one_row else [joined]
+    outline.joins += sum(each.joins for each in outline.scope.sources.values())
+    if outline.joins > 1:
+        raise UntranslatedError(
+            "it joins several tables on columns that are no declared key: its rows could be past counting"
+        )
+
+
+def _table(t: Translator, node: exp.Expr, scope: Scope) -> tuple[Source, str]:
+    if isinstance(node, exp.Subquery):
+        only(node, frozenset({"this", "alias", "with_"}))
+        asked = t.ask(node, _not_lateral(scope))
+        alias = t.names.fresh()
+        source = Source(alias, asked.columns, None, asked.one_row, asked.joins, asked.key)
+        scope.add(_alias(node) or alias, source, place_of(node))
+        return source, f"({asked.text}) AS {alias}"
+    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
+        raise _no_table(node)
+    only(node, frozenset({"this", "alias", "db", "catalog"}))
+    return _named_table(t, node, scope)
+
+
+def _no_table(node: exp.Expr) -> Exception:
+    if isinstance(node, exp.Table) and isinstance(node.this, exp.Func):
+        return RefusedError(
+            "query-unknown-table", "A query reads the datasets of its contract, no function's rows.", place_of(node)
+        )
+    return without_form(node)
+
+
+def _named_table(t: Translator, node: exp.Table, scope: Scope) -> tuple[Source, str]:
+    name, alias, place = one_word(node.this), t.names.fresh(), place_of(node)
+    qualifiers = [one_word(node.args[key]) for key in ("db", "catalog") if node.args.get(key)]
+    query = scope.query_called(name) if not qualifiers else None
+    if query is not None:
+        text, asked = query
+        source = Source(alias, asked.columns, None, asked.one_row, asked.joins, asked.key)
+    else:
+        if not all(t.names.may_qualify(each) for each in qualifiers):
+            message = "A query reads the datasets of its own contract, and names them without a place."
+            raise RefusedError("query-unknown-table", message, place)
+        dataset = t.names.dataset_called(name, place)
+        text = t.names.relation(dataset.name)
+        source = Source(alias, (), dataset)
+    scope.add(_alias(node) or name, source, place)
+    return source, f"{text} AS {alias}"
+
+
+def _alias(node: exp.Expr) -> str | None:
+    alias = node.args.get("alias")
+    if alias is None:
+        return None
+    only(alias, frozenset({"this"}))
+    return one_word(alias.this) if alias.this is not None else None
+
+
+def _not_lateral(scope: Scope) -> Scope:
+    """A query in a FROM sees no other table of that FROM."""
+    return Scope(scope.names, scope.queries, scope.outer, is_bridge=True)
+
+
+def _joined(t: Translator, node: exp.Join, source: Source, outline: Outline, *, many: bool) -> str:
+    """The words around the table that is joined."""
+    only(node, frozenset({"this", "side", "kind", "on", "using"}))
+    side, kind = (str(node.args.get(key) or "").upper() for key in ("side", "kind"))
+    condition = _on(t, node, outline.scope)
+    if condition is None:
+        if kind not in {"", "CROSS", "INNER"} or side or (many and not source.one_row):
+            raise explodes(node)
+        return f"{CROSS} {{}}"
+    word = JOINS.get(side or kind) if kind in {"", "INNER", "OUTER"} else None
+    if word is None:
+        raise UntranslatedError(f"a join of the kind {kind or side} is not translated by this version")
+    if condition.asks or condition.aggregates or condition.windows:
+        raise UntranslatedError("a join in it asks more than whether two rows belong together")
+    if many and not source.one_row:
+        bound = _bound(condition.equalities, source.alias)
+        if not bound:
+            raise explodes(node)
+        outline.joins += not any(key <= bound for key in source.keys(t.names))
+    return f"{word} {{}} ON {condition.text}"
+
+
+def explodes(node: exp.Expr) -> RefusedError:
+    """Why two tables are not put beside each other."""
+    message = "Every row would meet every row of another table: join them on a column that is equal."
+    return RefusedError("query-cross-join", message, place_of(node))
+
+
+@dataclass(frozen=True, slots=True)
+class _On:
+    """The condition of a join, and the columns of each equality in it."""
+
+    text: str
+    equalities: tuple[tuple[frozenset[str], frozenset[str]], ...]
+    asks: bool = False
+    aggregates: bool = False
+    windows: bool = False
+
+
+def _on(t: Translator, node: exp.Join, scope: Scope) -> _On | None:
+    if node.args.get("using"):
+        raise UntranslatedError("a join in it names its columns by USING: say ON which columns are equal")
+    on = node.args.get("on")
+    if on is None:
+        return None
+    said = wanted(t.say(on, scope), Kind.BOOLEAN)
+    pairs = tuple(
+        (t.say(each.this, scope).bare, t.say(each.expression, scope).bare)
+        for each in conjuncts(on)
+        if isinstance(each, exp.EQ)
+    )
+    return _On(said.text, pairs, said.asks, said.aggregates, said.windows)
+
+
+def conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The conditions that all must hold."""
+    if isinstance(node, exp.And):
+        yield from conjuncts(node.this)
+        yield from conjuncts(node.expression)
+    elif isinstance(node, exp.Paren):
+        yield from conjuncts(node.this)
+    else:
+        yield node
+
+
+def _bound(equalities: tuple[tuple[frozenset[str], frozenset[str]], ...], alias: str) -> frozenset[str]:
+    """The columns of one table that equal something of the others."""
+    sides = (side for pair in equalities for side in (pair, pair[::-1]))
+    return frozenset().union(*(one for one, other in sides if _is_of(one, alias) and _is_of_others(other, alias)))
+
+
+def _is_of(columns: frozenset[str], alias: str) -> bool:
+    return bool(columns) and all(each.startswith(f"{alias}.") for each in columns)
+
+
+def _is_of_others(columns: frozenset[str], alias: str) -> bool:
+    return bool(columns) and not any(each.startswith(f"{alias}.") for each in columns)

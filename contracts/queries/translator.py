@@ -1,0 +1,131 @@
+"""The translator: one tree, one dialect, and the tables in which every node is looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from contracts.queries.refusal import RefusedError, UntranslatedError, place_of
+from contracts.queries.said import Said
+from contracts.queries.scope import Asked, Names, Scope
+from contracts.words import shown
+
+SILENT = frozenset(
+    {"big_int", "typed", "safe", "nested", "quoted", "coalesce", "is_null", "date_part_boundary", "zone"}
+)
+"""Notes of the parser about the dialect: those that change an answer are read where they do."""
+MOST_SAID = 5_000
+"""Expressions of one query: what a name stands for counts as often as it is used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How one kind of node is said. A node with any other part than these has no form."""
+
+    say: Callable[[Translator, Any, Scope], Said]
+    parts: frozenset[str]
+
+
+def form(say: Callable[[Translator, Any, Scope], Said], *parts: str) -> Form:
+    """A form of nodes with these parts."""
+    return Form(say, frozenset(parts))
+
+
+class Translator:
+    """Says the expressions of one query."""
+
+    def __init__(self, dialect: str, names: Names, forms: Mapping[type, Form], query: QueryForm) -> None:
+        self.dialect = dialect
+        self.names = names
+        self._forms = forms
+        self._query = query
+        self._said = 0
+
+    def say(self, node: exp.Expr | None, scope: Scope) -> Said:
+        """An expression; RefusedError or UntranslatedError where it has no form."""
+        self._said += 1
+        if self._said > MOST_SAID:
+            raise RefusedError("query-too-large", "The query has too many parts.")
+        found = self._forms.get(type(node))
+        if node is None or found is None:
+            raise without_form(node)
+        only(node, found.parts)
+        return found.say(self, node, scope)
+
+    def say_all(self, nodes: list[exp.Expr], scope: Scope) -> list[Said]:
+        """Several expressions."""
+        return [self.say(each, scope) for each in nodes]
+
+    def ask(self, node: exp.Expr, scope: Scope) -> Asked:
+        """A query inside the query."""
+        return self._query(self, node, scope)
+
+
+QueryForm = Callable[[Translator, exp.Expr, Scope], Asked]
+REACHING = (
+    exp.Command,
+    exp.CurrentCatalog,
+    exp.CurrentDatabase,
+    exp.CurrentSchema,
+    exp.CurrentUser,
+    exp.Hint,
+    exp.Into,
+    exp.Lock,
+    exp.Parameter,
+    exp.Placeholder,
+    exp.Rand,
+    exp.Randn,
+    exp.ReadCSV,
+    exp.SessionParameter,
+    exp.SessionUser,
+    exp.Uuid,
+    exp.WithTableHint,
+)
+"""What reads or asks something else than the data."""
+BUILDING = (
+    exp.Explode,
+    exp.GenerateDateArray,
+    exp.GenerateSeries,
+    exp.Pad,
+    exp.Repeat,
+    exp.Space,
+    exp.Unnest,
+    exp.Lateral,
+)
+"""What makes much out of little."""
+
+
+def only(node: exp.Expr, parts: frozenset[str]) -> None:
+    """Refuse a node that says more than its form knows: left out, it would change the answer."""
+    for name, said in node.args.items():
+        if said and name not in parts and name not in SILENT:
+            parted = said[0] if isinstance(said, list) else said
+            if isinstance(parted, REACHING):
+                raise without_form(parted)
+            raise UntranslatedError(f"{word_of(node)} with {name.strip('_')} is not translated by this version")
+
+
+def without_form(node: exp.Expr | None) -> Exception:
+    """Why a node has no form."""
+    if node is None:
+        return UntranslatedError("a part of it is empty")
+    place = place_of(node)
+    if isinstance(node, (exp.Anonymous, exp.AnonymousAggFunc, exp.Dot, exp.Columns)):
+        message = f"{shown(node.name or node.key)} is no function that is known: a query calls listed functions alone."
+        return RefusedError("query-unknown-function", message, place)
+    if isinstance(node, REACHING):
+        return RefusedError("query-forbidden", f"{word_of(node)} reaches beyond the data: remove it.", place)
+    if isinstance(node, BUILDING):
+        message = f"{word_of(node)} builds values that grow: a query reads what was delivered."
+        return RefusedError("query-too-large", message, place)
+    if isinstance(node, (exp.DML, exp.DDL)) and not isinstance(node, exp.Query):
+        return RefusedError("query-not-a-select", "A rule asks and changes nothing: write one SELECT.", place)
+    return UntranslatedError(f"{word_of(node)} is not translated by this version")
+
+
+def word_of(node: exp.Expr) -> str:
+    """What a person calls a node."""
+    return str(node.sql_name()) if isinstance(node, exp.Func) else node.key.upper()

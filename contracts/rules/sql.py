@@ -1,0 +1,60 @@
+"""SQL of a contract: one query, one number, one operator. The parser is only loaded where a contract holds SQL."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from contracts.check import Check, Metric, Tier, Unit
+from contracts.errors import ContractError, Problem
+from contracts.model import Comparison
+from contracts.rules.build import skipped
+from contracts.rules.odcs import OPERATORS, interval_of
+from contracts.rules.values import number_of
+
+if TYPE_CHECKING:
+    from contracts.model import Contract, Dataset, Field, Rule
+
+
+def sql(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
+    """The check of a query: one for each operator; a harmless query that cannot be translated is only named."""
+    from contracts.queries.refusal import RefusedError, UntranslatedError  # noqa: PLC0415 - a tenth of a second, for SQL alone
+    from contracts.queries.translate import translate  # noqa: PLC0415 - likewise
+
+    try:
+        query, named = translate(contract, dataset, rule)
+    except RefusedError as error:
+        raise ContractError(
+            (Problem(error.code, f"{rule.origin.path}.query", rule.origin.line, error.message),)
+        ) from None
+    except UntranslatedError as error:
+        return (skipped(rule, fields, f"this SQL is not measured by this version: {error.reason}"),)
+    own = "/".join((rule.id, *(field.name for field in fields)))
+    return tuple(
+        Check(
+            id=own,
+            rule=rule.id,
+            kind=rule.kind,
+            fields=named,
+            metric=Metric.ANSWER,
+            unit=Unit.VALUE,
+            accept=Tier(interval),
+            worst=rule.severity,
+            wanted=f"an answer of {interval}",
+            query=query,
+        )
+        for interval in [interval_of(replace(rule, comparison=each))[0] for each in _comparisons(rule)]
+    )
+
+
+def _comparisons(rule: Rule) -> list[Comparison | None]:
+    """What the answer is compared with: the operators stand beside the query."""
+    said = {name: rule.arguments[name] for name in OPERATORS if name in rule.arguments}
+    if rule.comparison is not None or not said:
+        return [rule.comparison]
+    return [_comparison(name, operand) for name, operand in said.items()]
+
+
+def _comparison(name: str, operand: object) -> Comparison | None:
+    numbers = [number_of(each) for each in (operand if isinstance(operand, list | tuple) else [operand])]
+    return Comparison(name, tuple(each for each in numbers if each is not None)) if None not in numbers else None

@@ -1,0 +1,80 @@
+"""What a file is, as the extension and the servers of a document tell it."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts.compile import compile_plan
+from contracts.formats import examine
+from contracts.model import Compression, Format, Storage
+from contracts.plan import Plan
+
+ODCS = """
+apiVersion: v3.1.0
+kind: DataContract
+id: x
+version: 1.0.0
+status: active
+schema: [{{name: d, properties: [{{name: n, logicalType: number}}]}}]
+{more}
+"""
+DCS = """
+dataContractSpecification: 1.2.1
+id: x
+info: {{title: t, version: 1.0.0}}
+models: {{m: {{fields: {{n: {{type: long}}}}}}}}
+{more}
+"""
+PARQUET = "{server: a, type: local, path: x, format: parquet}"
+ARRAY = "{type: s3, location: s3://b/p, format: JSON, delimiter: array}"
+SAID = "customProperties: [{property: lakegate, value: {format: jsonl, compression: gzip}}]"
+
+
+def storage_of(text: str, more: str) -> Storage:
+    contract = examine(text.format(more=more).encode()).contract
+    assert contract is not None
+    return contract.datasets[0].storage
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "storage"),
+    [
+        (ODCS, "", Storage()),
+        (ODCS, SAID, Storage(Format.JSONL, Compression.GZIP)),
+        (ODCS, f"servers: [{PARQUET}]", Storage(Format.PARQUET)),
+        (ODCS, f"servers: [{PARQUET}, {{server: b, type: local, path: y, format: avro}}]", Storage()),
+        (ODCS, f"servers: [{PARQUET}]\n{SAID}", Storage(Format.JSONL, Compression.GZIP)),
+        (DCS, f"servers: {{a: {ARRAY}}}", Storage(Format.JSON)),
+        (DCS, "servers: {a: {type: s3, location: s3://b/p, format: json}}", Storage()),
+        (DCS, "servers: {a: {type: s3, location: s3://b/p, format: delta}}", Storage()),
+    ],
+)
+def test_the_extension_wins_over_servers_that_agree(text: str, more: str, storage: Storage) -> None:
+    """What servers agree on is a default; what they leave open is CSV; the extension's own word wins."""
+    assert storage == storage_of(text, more)
+
+
+def test_a_plan_says_what_its_files_are() -> None:
+    """The form of files reaches the job, and a plan from before there were several reads CSV."""
+    contract = examine(ODCS.format(more=SAID).encode()).contract
+    assert contract is not None
+    plan = compile_plan(contract, contract.datasets[0])
+    document = plan.to_json()
+    older = {key: value for key, value in document.items() if key != "storage"}
+
+    assert Plan.from_json(document) == plan
+    assert Plan.from_json(older).storage == Storage()
+
+
+@pytest.mark.parametrize(
+    ("storage", "suffix"),
+    [
+        (Storage(), ".csv"),
+        (Storage(Format.JSONL, Compression.GZIP), ".jsonl.gz"),
+        (Storage(Format.JSON, Compression.ZSTD), ".json.zst"),
+        (Storage(Format.PARQUET), ".parquet"),
+    ],
+)
+def test_keys_of_ours_end_in_what_a_file_is(storage: Storage, suffix: str) -> None:
+    """Consumers see from a key what they read."""
+    assert suffix == storage.suffix
