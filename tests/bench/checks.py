@@ -61,11 +61,10 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _line(run: Run, first: Run, size: int) -> str:
-    steps = "  ".join(f"{run.timings[step]:.1f}" for step in ("open", "read", "measure", "explain"))
-    return (
-        f"{run.checks:8}{run.seconds:9.1f}{run.seconds / first.seconds:7.2f}{run.vcpu_seconds:14.1f}"
-        f"{run.vcpu_seconds / first.vcpu_seconds:7.2f}{run.vcpu_seconds / size * GIBIBYTE:11.0f}{run.peak / MEBIBYTE:10.0f}  {steps}"
-    )
+    time_ratio, cpu_ratio = run.seconds / first.seconds, run.vcpu_seconds / first.vcpu_seconds
+    cost = f"{run.seconds:9.1f}{time_ratio:7.2f}{run.vcpu_seconds:14.1f}{cpu_ratio:7.2f}"
+    steps = "  ".join(f"{run.timings[step]:4.1f}" for step in ("open", "read", "measure", "explain"))
+    return f"{run.checks:8}{cost}{run.vcpu_seconds / size * GIBIBYTE:11.0f}{run.peak / MEBIBYTE:10.0f}  {steps}"
 
 
 def timed(checks: int, file: Path) -> Run:
