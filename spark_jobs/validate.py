@@ -30,6 +30,7 @@ from contracts.result import Result
 from contracts.verdict import judge, row_rules
 from spark_jobs.checks import measure
 from spark_jobs.frame import census, narrow
+from spark_jobs.quantities import event_time
 from spark_jobs.queries import Tables, ask, fields_read
 from spark_jobs.read import open_delivery
 from spark_jobs.rows import count_rejected, split
@@ -115,6 +116,7 @@ def _measured(spark: SparkSession, plan: Plan, request: Request, answer: Result,
     if asked:
         with stopwatch.step("ask"):
             answers += ask(spark, asked, Tables(plan, request.judged_at, narrowed.judged, {}))
+    moments = event_time(plan, narrowed, shared) if counted.judged else None
     by_check = {each.check: each for each in answers}
     measurements = tuple(by_check[check.id] for check in checks)
     answer = replace(
@@ -123,6 +125,7 @@ def _measured(spark: SparkSession, plan: Plan, request: Request, answer: Result,
         columns=delivery.columns,
         malformed=counted.malformed,
         measurements=measurements,
+        event_time=moments,
     )
     with stopwatch.step("explain"):
         blamed = row_rules(plan, answer)
