@@ -214,6 +214,8 @@ class Check:
     """What is wanted, in words, for tables and reasons."""
     skip: str | None = None
     """Why nothing can be measured; the check is then only named."""
+    of_elements: bool = False
+    """Whether elements of a list or a map are counted, instead of rows."""
     query: Query | None = None
     """What is asked, where the metric is one that is asked for."""
     given: Predicate | None = None

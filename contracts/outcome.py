@@ -51,6 +51,8 @@ class Outcome:
     samples: tuple[Sample, ...] = ()
 
 
+OF_TYPES = ("type", "nested")
+"""Kinds of rules that say what a field is, if it is there."""
 _WORST = {Severity.FAIL: Status.FAIL, Severity.WARN: Status.WARN}
 
 
@@ -82,14 +84,25 @@ def _status_of(check: Check, result: Result, answer: Measurement | None) -> tupl
         return Status.SKIP, "not measured: the delivery could not be read"
     if absent:
         return _absent_status(check), _absent_message(absent[0], result)
+    if answer is not None and answer.skip is not None:
+        return Status.SKIP, answer.skip
     if answer is None or answer.accept is None:
         return Status.ERROR, (answer.error if answer else None) or "the job gave no answer to this check"
-    return _tiers_status(check, answer.accept, answer.tolerate)
+    status, message = _tiers_status(check, answer.accept, answer.tolerate)
+    return status, message + _foreign(check, result)
+
+
+def _foreign(check: Check, result: Result) -> str:
+    """What the file has instead of the declared type."""
+    if check.kind not in OF_TYPES or result.columns is None:
+        return ""
+    found = [each.physical for each in result.columns.foreign if each.field in check.fields]
+    return f"; the file has it as {found[0]}" if found else ""
 
 
 def _absent_status(check: Check) -> Status:
     """A type says what a column is if it is there; every other rule says that it must be."""
-    return Status.WARN if check.kind == "type" else _WORST[check.worst]
+    return Status.WARN if check.kind in OF_TYPES else _WORST[check.worst]
 
 
 def _absent_message(name: str, result: Result) -> str:

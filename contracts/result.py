@@ -37,6 +37,8 @@ class Sample:
     """The values of the check's fields: masked shapes (`aaa-99`), or raw where the field is public; `null` for none."""
     part: int = 0
     """Which object of the delivery, from 0."""
+    at: str = ""
+    """Where in the row, for an element of a list or a map: `items[2]`, counted from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,17 @@ class Measurement:
     error: str | None = None
     """Why the check could not be measured: a closed set of sentences, never a value of the data."""
     samples: tuple[Sample, ...] = ()
+    skip: str | None = None
+    """Why there was nothing to measure it against: it is then only named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """A column, or a part of one, whose type in the file cannot hold values of the declared one."""
+
+    field: str
+    physical: str
+    """The file's own name for its type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +72,7 @@ class Columns:
     absent: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
     reordered: bool = False
+    foreign: tuple[Foreign, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +80,7 @@ class Malformed:
     """Records that are no records of the promised shape."""
 
     reason: str
-    """`fields`, `quotes`, `encoding`, `nul` or `too_long`."""
+    """`fields`, `quotes`, `encoding`, `nul`, `too_long`; of JSON also `json`, `object` and `keys`."""
     rows: int
     first_row: int
 
@@ -123,6 +137,8 @@ class Result:
     engines: dict[str, str] = field(default_factory=dict)
     timings: dict[str, float] = field(default_factory=dict)
     """Seconds by step."""
+    vcpu_seconds: float | None = None
+    """Processor seconds of the attempt: the driver's and the executors' (docs/performance.md); None where nobody counted."""
     version: str = VERSION
 
     def to_json(self) -> dict[str, object]:

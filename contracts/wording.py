@@ -61,8 +61,17 @@ def _failing(check: Check, found: Measured) -> str:
     failing = found.failing or 0
     low = check.accept.interval.low
     if check.unit is Unit.ROWS and low is not None and low > 0:
-        return f"{failing:,} of {found.of:,} rows"
-    return f"{failing:,} of {found.of:,} rows fail ({percent(Fraction(failing, found.of))})"
+        return f"{failing:,} of {found.of:,} {_counted(check)}"
+    return _share_of(found, f"{_counted(check)} fail")
+
+
+def _share_of(found: Measured, words: str) -> str:
+    failing = found.failing or 0
+    return f"{failing:,} of {found.of:,} {words} ({percent(Fraction(failing, found.of))})"
+
+
+def _counted(check: Check) -> str:
+    return "elements" if check.of_elements else "rows"
 
 
 _NOUNS: dict[Metric, Callable[[int], str]] = {
@@ -76,7 +85,7 @@ _NOUNS: dict[Metric, Callable[[int], str]] = {
 _COUNTS: dict[Metric, Callable[[Check, Measured], str]] = {
     Metric.FAILING_ROWS: _failing,
     Metric.DUPLICATE_ROWS: _failing,
-    Metric.UNMATCHED_ROWS: _failing,
+    Metric.UNMATCHED_ROWS: lambda _, found: _share_of(found, "keys are found nowhere"),
     Metric.DUPLICATE_KEYS: lambda _, found: f"{found.failing or 0:,} values in more than one row",
     Metric.DISTINCT_SHARE: lambda _, found: f"{percent(1 - Fraction(found.failing or 0, found.of))} distinct",
 }

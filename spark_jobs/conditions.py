@@ -6,6 +6,7 @@ A column is false where the predicate does not hold; true and null both mean tha
 
 from __future__ import annotations
 
+from decimal import Decimal
 from functools import reduce
 from operator import and_, eq, ge, gt
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
 from contracts.matching.engine import Engine, parts_of
+from contracts.model import Format
 from contracts.predicate import (
     All,
     Compare,
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column
 
-    from contracts.plan import Plan
+    from contracts.plan import Plan, PlanField
     from contracts.predicate import Predicate
 
 
@@ -53,16 +55,20 @@ def _value(name: str, plan: Plan) -> Column:
     return F.col(value_name(plan.field(name).alias))
 
 
+def _is_parsed(field: PlanField, plan: Plan) -> bool:
+    return plan.storage.format is Format.CSV and is_parsed(field, plan.csv)
+
+
 def _present(it: Present, plan: Plan) -> Column:
     field = plan.field(it.field)
-    if is_parsed(field, plan.csv):
+    if _is_parsed(field, plan):
         return F.expr(f"IF(plain, {value_name(field.alias)} IS NOT NULL, {odd_name(field.alias)} IS NOT NULL)")
     return F.expr(f"{field.alias} IS NOT NULL")
 
 
 def _typed(it: Typed, plan: Plan) -> Column:
     field = plan.field(it.field)
-    if is_parsed(field, plan.csv):
+    if _is_parsed(field, plan):
         return F.expr(f"plain OR {odd_name(field.alias)} IS NULL OR {value_name(field.alias)} IS NOT NULL")
     return F.expr(f"{field.alias} IS NULL OR {value_name(field.alias)} IS NOT NULL")
 
@@ -106,7 +112,7 @@ def _multiple_of(it: MultipleOf, plan: Plan) -> Column:
     value = _value(it.field, plan)
     if GRAMMARS[field.type].cast is Cast.DOUBLE:
         value = value.cast("decimal(38,18)")
-    return value % F.lit(it.factor).cast("decimal(38,18)") == 0
+    return value % F.lit(format(Decimal(it.factor), "f")).cast("decimal(38,18)") == 0
 
 
 def _not(it: Not, plan: Plan) -> Column:

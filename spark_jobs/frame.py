@@ -23,7 +23,9 @@ from contracts.predicate import All, Matches, Not, Present, together
 from contracts.result import Malformed
 from spark_jobs.automaton import compile_re2
 from spark_jobs.conditions import condition
-from spark_jobs.read import POSITION_BITS
+from spark_jobs.delivery import POSITION_BITS
+from spark_jobs.limits import BROKEN, unreadable
+from spark_jobs.lines import has_giant_line
 from spark_jobs.typed import value_name
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from contracts.check import Check
     from contracts.plan import Plan
     from contracts.predicate import Predicate
-    from spark_jobs.read import Delivery
+    from spark_jobs.delivery import Delivery
 
 UNUSABLE = "the rule's own values cannot be used by the engine (a pattern, a bound or a list entry)"
 MASK_BITS = 62
@@ -123,7 +125,7 @@ def narrow(
     """The narrow frame of the given checks, marked to be kept when first read; `asked` are fields whose values it keeps too."""
     bases = {base: None for check in checks if (base := base_of(check))}
     values = _values(plan, checks) | {value_name(plan.field(name).alias) for name in asked}
-    kept = ["part", "id", "bytes", "no_record", "malformed", *sorted(values)]
+    kept = ["part", "id", "bytes", "no_record", "malformed", *delivery.kept, *sorted(values)]
     columns, errors = _columns(spark, plan, list(dict.fromkeys(_predicates(checks))))
     frame = delivery.frame.withColumns(_lengths(plan, checks))
     try:
@@ -141,7 +143,7 @@ def narrow(
 
 
 def census(narrowed: Narrow, delivery: Delivery) -> Census:
-    """Count the delivery; InputError where the bytes read are not the bytes pinned."""
+    """Count the delivery; InputError where not the pinned bytes were read, UnreadableError where they have no good end."""
     task = F.shiftright("id", POSITION_BITS).alias("task")
     reason = F.when(~F.col("no_record"), F.coalesce("malformed", F.lit(""))).alias("reason")
     whole = [
@@ -149,7 +151,10 @@ def census(narrowed: Narrow, delivery: Delivery) -> Census:
     ]
     counts = [F.count(F.lit(1)).alias("lines"), F.sum("bytes").alias("bytes"), F.min("id").alias("first")]
     counted = narrowed.frame.groupBy("part", task, reason).agg(*counts, *whole).collect()
-    _account_for_bytes(delivery.sizes, [(row["part"], row["bytes"]) for row in counted])
+    for row in counted:
+        if row["reason"] in BROKEN:
+            raise unreadable(row["reason"])
+    _account_for_bytes(delivery, [(row["part"], row["bytes"]) for row in counted])
     before = _lines_before([(row["part"], row["task"], row["lines"]) for row in counted])
     present = {
         base: sum(row[f"present{number}"] for row in counted if row["reason"] == "")
@@ -255,14 +260,17 @@ _COMPILERS: dict[Engine, Callable[[JVMView, str], None]] = {
 }
 
 
-def _account_for_bytes(pinned: tuple[int, ...], read: list[tuple[int, int]]) -> None:
-    """Every line accounts for its bytes and a line feed; only the last line of an object may lack that."""
-    for part, size in enumerate(pinned):
+def _account_for_bytes(delivery: Delivery, read: list[tuple[int, int]]) -> None:
+    """Every record accounts for its bytes; of a file that counts its rows itself, for one row."""
+    for part, size in enumerate(delivery.sizes):
         total = sum(count for number, count in read if number == part)
-        if total not in {size, size + 1}:
-            raise InputError(
-                f"Spark read {total:,} bytes of an object of {size:,}: the staged name must not be interpreted"
-            )
+        if size <= total <= size + delivery.slack:
+            continue
+        if delivery.slack and total < size and has_giant_line(delivery.addresses[part]):
+            raise unreadable("too-long")
+        raise InputError(
+            f"Spark read {total:,} {delivery.unit} of an object of {size:,}: the staged name must not be interpreted"
+        )
 
 
 def _lines_before(counted: list[tuple[int, int, int]]) -> dict[tuple[int, int], int]:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
 from contracts.types import GRAMMARS, Cast
-from spark_jobs.records import LONGEST_RECORD, literal_pattern
+from spark_jobs.limits import LONGEST_RECORD
+from spark_jobs.records import literal_pattern
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from contracts.check import Check
     from contracts.plan import Plan, PlanField
+    from spark_jobs.delivery import Delivery
     from spark_jobs.frame import Census, Narrow
-    from spark_jobs.read import Delivery
 
 LONGEST_SHAPE = 40
 Place = tuple[int, int]
@@ -96,15 +96,18 @@ def _records(delivery: Delivery, plan: Plan, places: Iterable[Place]) -> dict[Pl
     if not wanted:
         return {}
     at = F.struct("part", "id").isin([F.struct(F.lit(part), F.lit(identity).cast("long")) for part, identity in wanted])
-    aliases = [field.alias for field in plan.fields]
-    return {(row["part"], row["id"]): row for row in delivery.frame.where(at).select("part", "id", *aliases).collect()}
+    aliases = [field.alias for field in plan.fields if field.level == delivery.level]
+    names = ["part", "id", *(("row", "at") if delivery.level else ()), *aliases]
+    return {(row["part"], row["id"]): row for row in delivery.frame.where(at).select(*names).collect()}
 
 
 def _sample(record: Row, fields: list[PlanField], census: Census) -> Sample:
     shapes = tuple(
         record[field.alias] or "" if _shown(field, record) else mask(record[field.alias]) for field in fields
     )
-    return Sample(census.line(record["part"], record["id"]), shapes, record["part"])
+    is_element = "at" in record
+    line = census.line(record["part"], record["row" if is_element else "id"])
+    return Sample(line, shapes, record["part"], record["at"] if is_element else "")
 
 
 def _shown(field: PlanField, record: Row) -> bool:

@@ -34,6 +34,8 @@ SPREAD_OF_SAMPLE = frozenset(DIALECTS.values()) - {"mysql"}
 CASTS_TRUNCATE = frozenset({"databricks", "spark"})
 CASTS_ROUND_HALF_EVEN = frozenset({"duckdb", "postgres", "redshift"})
 """Of floats; exact numbers are rounded half away from zero."""
+ZERO_DIVIDES = frozenset({"mysql"})
+"""A division by zero is null. In all others it is an error (in DuckDB since its version 2), and here too."""
 SECONDS_HAVE_FRACTIONS = frozenset({"postgres"})
 TEXTS_IGNORE_CASE = frozenset({"mysql", "tsql"})
 """Texts that differ in case are equal there, unless a column says otherwise; here they never are."""

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from contracts.queries.refusal import RefusedError, UntranslatedError, place_of
 from contracts.queries.said import Said
-from contracts.queries.scope import Columns, Names, Scope
+from contracts.queries.scope import Asked, Names, Scope
 from contracts.words import shown
 
 SILENT = frozenset(
@@ -62,18 +62,6 @@ class Translator:
     def ask(self, node: exp.Expr, scope: Scope) -> Asked:
         """A query inside the query."""
         return self._query(self, node, scope)
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A query as it is said, without brackets."""
-
-    text: str
-    columns: Columns
-    one_row: bool
-    outer: bool
-    """Whether it reads columns of the query around it."""
-    growth: int = 1
 
 
 QueryForm = Callable[[Translator, exp.Expr, Scope], Asked]

@@ -165,4 +165,5 @@ results = st.builds(
         names.filter(lambda name: len(name) <= 64), texts.filter(lambda text: len(text) <= 128), max_size=2
     ),
     timings=st.dictionaries(names.filter(lambda name: len(name) <= 64), st.floats(0, 1e6, allow_nan=False), max_size=2),
+    vcpu_seconds=maybe(st.floats(0, 1e9, allow_nan=False)),
 )

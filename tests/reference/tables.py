@@ -30,6 +30,7 @@ OVER = {
     **dict.fromkeys((Metric.COLUMN_COUNT, Metric.COLUMNS), "the header"),
     Metric.DELAY: "rows where both moments are there",
     Metric.ANSWER: "what the query reads",
+    Metric.UNMATCHED_ROWS: "rows without a null in the key",
 }
 """What the numbers of a metric are taken over, where that is not every value."""
 
