@@ -129,6 +129,9 @@ class Result:
     columns: Columns | None = None
     malformed: tuple[Malformed, ...] = ()
     measurements: tuple[Measurement, ...] = ()
+    event_time: tuple[str, ...] | None = None
+    """Earliest and latest moment (RFC 3339, UTC, six decimals) of the field by which a service level tells the age of rows; None
+    where there is none, and of a classified field."""
     shares: Shares | None = None
     """Only where the contract refuses single rows, and some were."""
     engines: dict[str, str] = field(default_factory=dict)

@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
     from contracts.check import Check
-    from contracts.plan import Plan
+    from contracts.plan import Plan, PlanField
     from spark_jobs.frame import Narrow
 
 MICROSECONDS = 10**6
 _START = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST_TOLD = (datetime.min.replace(tzinfo=UTC) - _START) // timedelta(microseconds=1)
+"""The first moment that Python can tell: the year 0 has none."""
+_AGES = {Metric.YOUNGEST, Metric.OLDEST}
 _EXACT = {Metric.MEAN, Metric.SUM}
 """Sums of whole numbers are kept exact: 64 bits would overflow, floats would depend on the order of the rows."""
 
@@ -57,6 +60,29 @@ def numbers_of(plan: Plan, narrowed: Narrow, checks: Iterable[Check], judged: in
         columns[name] = F.when(narrowed.bases[base], _QUANTITIES[check.metric](check, plan, judged))
         of_checks[check.id] = name
     return Numbers(columns, of_checks)
+
+
+def event_time(plan: Plan, narrowed: Narrow, checks: Iterable[Check]) -> tuple[str, str] | None:
+    """The earliest and the latest moment of the field by which the first of the checks tells the age of rows.
+
+    None where no check does, where no row has one, or where the field is classified and not public: they are values of the data.
+    """
+    aged = next((check for check in checks if check.metric in _AGES), None)
+    base = base_of(aged) if aged else None
+    if aged is None or base is None or not _may_show(plan.field(aged.fields[0])):
+        return None
+    micros = _micros(plan, aged.fields[0])
+    row = narrowed.judged.where(narrowed.bases[base]).agg(F.min(micros).alias("first"), F.max(micros).alias("last"))
+    first, last = row.collect()[0]
+    return None if first is None or first < _FIRST_TOLD else (_told(first), _told(last))
+
+
+def _may_show(field: PlanField) -> bool:
+    return field.classification is None or field.public
+
+
+def _told(micros: int) -> str:
+    return f"{(_START + timedelta(microseconds=micros)).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 
 
 def _value(check: Check, plan: Plan, _: int) -> Column:

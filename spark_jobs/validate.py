@@ -34,6 +34,7 @@ from spark_jobs.extra import with_extra
 from spark_jobs.frame import census, narrow
 from spark_jobs.levels import by_level
 from spark_jobs.meter import Meter
+from spark_jobs.quantities import event_time
 from spark_jobs.queries import Tables, ask, fields_read
 from spark_jobs.read import open_delivery
 from spark_jobs.references import Accepted
@@ -130,12 +131,14 @@ def _measured(spark: SparkSession, plan: Plan, request: Request, answer: Result,
             for level, (_, own) in parted.items()
             for each in measure(plan, narrows[level], own, counts[level], request.judged_at)
         )
+        moments = event_time(plan, narrows[()], parted[()][1]) if counted.judged else None
     answer = replace(
         answer,
         rows=counted.rows,
         columns=columns,
         malformed=counted.malformed,
         measurements=answers,
+        event_time=moments,
     )
     with stopwatch.step("explain"):
         blamed = row_rules(plan, answer)

@@ -8,6 +8,7 @@ from contracts.predicate import All, Length, Matches, Not, Predicate, Present, t
 from contracts.rules.build import brief, items, one_of, refuse, whole, within
 from contracts.rules.patterns import translate
 from contracts.rules.textforms import TEXT_FORMS
+from contracts.rules.written import one_as_written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -64,7 +65,10 @@ def _format(rule: Rule, field: Field, said: object) -> Predicate:
     return Matches(field.name, pattern)
 
 
-MISSING: dict[str, Callable[[Rule, Field, object], Predicate]] = {"missing values": _values, "missing regex": _regex}
+MISSING: dict[str, Callable[[Rule, Field, object], Predicate]] = {
+    "missing values": lambda rule, field, said: one_as_written(rule, field, items(rule, said)),
+    "missing regex": _regex,
+}
 VALIDITY: dict[str, Callable[[Rule, Field, object], Predicate]] = {
     "valid values": _values,
     "valid regex": _regex,

@@ -139,6 +139,7 @@ measured = st.builds(
 samples = st.builds(Sample, st.integers(1, 10**12), tuples(texts), st.integers(0, 9))
 measurements = st.builds(Measurement, names, maybe(measured), maybe(measured), maybe(names), tuples(samples))
 written = st.builds(Written, st.sampled_from(["file:///a/b", "s3://bucket/key"]), counts, digests)
+moments = st.datetimes().map(lambda moment: f"{moment.isoformat(timespec='microseconds')}Z")
 results = st.builds(
     Result,
     workload=workloads,
@@ -158,6 +159,7 @@ results = st.builds(
         )
     ),
     measurements=tuples(measurements, 2),
+    event_time=maybe(st.tuples(moments, moments)),
     shares=maybe(st.builds(Shares, tuples(written), tuples(written))),
     engines=st.dictionaries(
         names.filter(lambda name: len(name) <= 64), texts.filter(lambda text: len(text) <= 128), max_size=2

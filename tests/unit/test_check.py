@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.check import EPSILON, NONE, Interval, Metric
+from contracts.check import EPSILON, NONE, Interval, Metric, Place, Quantile
 from tests.reference.sampling import sampled
 from tests.reference.strategies import intervals
 
@@ -93,3 +93,20 @@ def test_an_open_bound_is_not_met_by_what_counts_as_equal() -> None:
 
     assert not above.holds(Fraction(2) * (1 + EPSILON / 2), EPSILON)
     assert above.holds(Fraction(2) * (1 + 2 * EPSILON), EPSILON)
+
+
+@pytest.mark.parametrize(
+    ("share", "place", "count", "expected"),
+    [
+        ("0.5", Place.BETWEEN, 4, Fraction(1, 2)),
+        ("0.5", Place.NEAREST, 4, Fraction(2, 3)),
+        ("0.5", Place.NEAREST, 2, Fraction(0)),
+        ("0.5", Place.REACHED, 4, Fraction(1, 3)),
+        ("0", Place.REACHED, 4, Fraction(0)),
+        ("1", Place.REACHED, 4, Fraction(1)),
+        ("0.7", Place.NEAREST, 1, Fraction(7, 10)),
+    ],
+)
+def test_a_quantile_finds_its_place(share: str, place: Place, count: int, expected: Fraction) -> None:
+    """Where a value itself is asked for, the place is one at which a value stands."""
+    assert expected == Quantile(Decimal(share), place).of(count)
