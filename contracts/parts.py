@@ -86,10 +86,11 @@ def of_parts(
 
 
 def _placed(check: Check, plan: dict[str, PlanField]) -> Check:
-    levels = {plan[name].level for name in check.fields}
+    levels = {plan[name].level for name in check.reads}
     if check.skip is None and len(levels) > 1:
         return replace(check, skip=SEVERAL_LEVELS)
-    return replace(check, accept=_of_parent(check.accept, plan)) if check.metric is Metric.FAILING_ROWS else check
+    accept = _of_parent(check.accept, plan) if check.metric is Metric.FAILING_ROWS else check.accept
+    return replace(check, accept=accept, of_elements=levels - {()} != set())
 
 
 def _of_parent(tier: Tier, plan: dict[str, PlanField]) -> Tier:

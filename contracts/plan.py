@@ -16,9 +16,9 @@ from contracts.schemas import validate
 from contracts.types import LogicalType
 
 VERSION = "lakegate/plan/1"
-_OF_MAPS = ("{key}", "{value}")
-_ENTRIES = "{}"
-_ELEMENTS = ("[]", _ENTRIES)
+OF_MAPS = ("{key}", "{value}")
+ENTRIES = "{}"
+_ELEMENTS = ("[]", ENTRIES)
 
 
 class Shape(Enum):
@@ -52,7 +52,7 @@ class PlanField:
     @property
     def level(self) -> tuple[str, ...]:
         """The steps to the list or map whose elements the field belongs to; none where it belongs to the row itself."""
-        steps = tuple(_ENTRIES if step in _OF_MAPS else step for step in self.place)
+        steps = tuple(ENTRIES if step in OF_MAPS else step for step in self.place)
         last = max((at for at, step in enumerate(steps) if step in _ELEMENTS), default=-1)
         return steps[: last + 1]
 

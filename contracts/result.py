@@ -37,6 +37,8 @@ class Sample:
     """The values of the check's fields: masked shapes (`aaa-99`), or raw where the field is public; `null` for none."""
     part: int = 0
     """Which object of the delivery, from 0."""
+    at: str = ""
+    """Where in the row, for an element of a list or a map: `items[2]`, counted from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,15 @@ class Measurement:
 
 
 @dataclass(frozen=True, slots=True)
+class Foreign:
+    """A column, or a part of one, whose type in the file cannot hold values of the declared one."""
+
+    field: str
+    physical: str
+    """The file's own name for its type."""
+
+
+@dataclass(frozen=True, slots=True)
 class Columns:
     """The file's own header against the declared fields."""
 
@@ -61,6 +72,7 @@ class Columns:
     absent: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
     reordered: bool = False
+    foreign: tuple[Foreign, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +80,7 @@ class Malformed:
     """Records that are no records of the promised shape."""
 
     reason: str
-    """`fields`, `quotes`, `encoding`, `nul` or `too_long`."""
+    """`fields`, `quotes`, `encoding`, `nul`, `too_long`; of JSON also `json`, `object` and `keys`."""
     rows: int
     first_row: int
 
@@ -117,11 +129,16 @@ class Result:
     columns: Columns | None = None
     malformed: tuple[Malformed, ...] = ()
     measurements: tuple[Measurement, ...] = ()
+    event_time: tuple[str, ...] | None = None
+    """Earliest and latest moment (RFC 3339, UTC, six decimals) of the field by which a service level tells the age of rows; None
+    where there is none, and of a classified field."""
     shares: Shares | None = None
     """Only where the contract refuses single rows, and some were."""
     engines: dict[str, str] = field(default_factory=dict)
     timings: dict[str, float] = field(default_factory=dict)
     """Seconds by step."""
+    vcpu_seconds: float | None = None
+    """Processor seconds of the attempt: the driver's and the executors' (docs/performance.md); None where nobody counted."""
     version: str = VERSION
 
     def to_json(self) -> dict[str, object]:

@@ -23,6 +23,9 @@ _MALFORMED = {
     "encoding": "are not valid in the declared encoding (csv.encoding)",
     "nul": "hold NUL characters",
     "too_long": "are longer than 1 MiB",
+    "json": "are no JSON (RFC 8259; `NaN` is none, nor is a line that breaks off)",
+    "object": "are JSON, but no objects",
+    "keys": "name a key twice",
 }
 
 

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
+from spark_jobs.limits import LONGEST_RECORD
+
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from contracts.model import Csv
-
-LONGEST_RECORD = 1 << 20
-"""Bytes of one record; a longer one is malformed, for it would sit in memory as one value."""
 
 CHARSETS = {
     "utf-8": "UTF-8",

@@ -14,8 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own docu
 
 from contracts.check import Metric
 from contracts.result import Sample
-from spark_jobs.checks import frequencies
-from spark_jobs.frame import Base
+from spark_jobs.keys import frequencies, keyed_rows, keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
 
     from contracts.check import Check
     from contracts.plan import Plan, PlanField
+    from spark_jobs.delivery import Delivery
     from spark_jobs.frame import Census, Narrow
-    from spark_jobs.read import Delivery
 
 LONGEST_SHAPE = 40
 Place = tuple[int, int]
@@ -77,10 +76,12 @@ def _failing_places(narrowed: Narrow, checks: list[Check]) -> dict[str, list[Pla
 
 def _duplicate_places(plan: Plan, narrowed: Narrow, check: Check) -> list[Place]:
     """Two rows that share the smallest key that occurs more than once."""
-    names = narrowed.bases[Base(check.fields)]
-    shared = frequencies(plan, narrowed.judged, check.fields).where("n > 1").select(*names).orderBy(*names).limit(1)
-    same_key = reduce(and_, (F.col(f"one.{name}") == F.col(f"other.{name}") for name in names))
-    sharing = narrowed.judged.alias("one").join(F.broadcast(shared).alias("other"), same_key)
+    keys = keys_of(check)
+    assert keys is not None
+    names = keys.columns(plan)
+    shared = frequencies(plan, narrowed, keys).where("n > 1").select(*names).orderBy(*names).limit(1)
+    same_key = reduce(and_, (F.col(f"one.{name}").eqNullSafe(F.col(f"other.{name}")) for name in names))
+    sharing = keyed_rows(narrowed, keys).alias("one").join(F.broadcast(shared).alias("other"), same_key)
     place = F.struct("part", "id")
     return _places(sharing.agg(F.min(place).alias("first"), F.max(place).alias("last")).collect()[0], "")
 
@@ -95,15 +96,18 @@ def _records(delivery: Delivery, plan: Plan, places: Iterable[Place]) -> dict[Pl
     if not wanted:
         return {}
     at = F.struct("part", "id").isin([F.struct(F.lit(part), F.lit(identity).cast("long")) for part, identity in wanted])
-    aliases = [field.alias for field in plan.fields]
-    return {(row["part"], row["id"]): row for row in delivery.frame.where(at).select("part", "id", *aliases).collect()}
+    aliases = [field.alias for field in plan.fields if field.level == delivery.level]
+    names = ["part", "id", *(("row", "at") if delivery.level else ()), *aliases]
+    return {(row["part"], row["id"]): row for row in delivery.frame.where(at).select(*names).collect()}
 
 
 def _sample(record: Row, fields: list[PlanField], census: Census) -> Sample:
     shapes = tuple(
         record[field.alias] or "" if _shown(field, record) else mask(record[field.alias]) for field in fields
     )
-    return Sample(census.line(record["part"], record["id"]), shapes, record["part"])
+    is_element = "at" in record
+    line = census.line(record["part"], record["row" if is_element else "id"])
+    return Sample(line, shapes, record["part"], record["at"] if is_element else "")
 
 
 def _shown(field: PlanField, record: Row) -> bool:

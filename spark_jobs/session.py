@@ -25,6 +25,12 @@ SETTINGS = {
     "spark.task.reaper.enabled": "true",  # a cancelled query's task that does not end costs its executor, not the next query
     "spark.task.reaper.killTimeout": "60s",
     "spark.sql.execution.arrow.pyspark.enabled": "false",
+    **{  # days and moments of any age are those of the proleptic Gregorian calendar, as written; the default is an exception
+        f"spark.sql.{name}RebaseModeIn{way}": "CORRECTED"
+        for name in ("parquet.datetime", "parquet.int96", "avro.datetime")
+        for way in ("Read", "Write")
+    },
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # INT96, the default, is deprecated
 }
 
 

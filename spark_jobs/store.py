@@ -8,7 +8,7 @@ from errno import EIO, ENOENT
 from functools import cache
 from hashlib import file_digest
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -16,6 +16,7 @@ from contracts.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import BinaryIO
 
     from mypy_boto3_s3.client import S3Client
 
@@ -30,6 +31,14 @@ class Store(Protocol):
 
     def read(self, uri: str, limit: int | None = None) -> bytes:
         """The object's bytes, or its first `limit` bytes."""
+        ...
+
+    def stream(self, uri: str) -> BinaryIO:
+        """The object's bytes one after the other, for whoever closes it."""
+        ...
+
+    def part(self, uri: str, start: int, size: int) -> bytes:
+        """So many bytes of the object from a place on, fewer at its end."""
         ...
 
     def size(self, uri: str) -> int:
@@ -56,6 +65,16 @@ class Files:
         """See `Store`."""
         with _path(uri).open("rb") as file:
             return file.read(-1 if limit is None else limit)
+
+    def stream(self, uri: str) -> BinaryIO:
+        """See `Store`."""
+        return _path(uri).open("rb")
+
+    def part(self, uri: str, start: int, size: int) -> bytes:
+        """See `Store`."""
+        with _path(uri).open("rb") as file:
+            file.seek(start)
+            return file.read(size)
 
     def size(self, uri: str) -> int:
         """See `Store`."""
@@ -99,6 +118,19 @@ class Buckets:
         span = {} if limit is None else {"Range": f"bytes=0-{limit - 1}"}
         with _as_os_error():
             return self._client.get_object(Bucket=bucket, Key=key, **span)["Body"].read()  # type: ignore[arg-type]  # one optional argument
+
+    def stream(self, uri: str) -> BinaryIO:
+        """See `Store`."""
+        bucket, key = _place(uri)
+        with _as_os_error():
+            return cast("BinaryIO", self._client.get_object(Bucket=bucket, Key=key)["Body"])
+
+    def part(self, uri: str, start: int, size: int) -> bytes:
+        """See `Store`; nobody asks beyond the end, which S3 would refuse."""
+        bucket, key = _place(uri)
+        with _as_os_error():
+            span = f"bytes={start}-{start + size - 1}"
+            return self._client.get_object(Bucket=bucket, Key=key, Range=span)["Body"].read()
 
     def size(self, uri: str) -> int:
         """See `Store`."""

@@ -30,7 +30,11 @@ from contracts.request import Request
 from contracts.result import Result
 from contracts.verdict import judge, row_rules
 from spark_jobs.checks import measure
+from spark_jobs.extra import with_extra
 from spark_jobs.frame import census, narrow
+from spark_jobs.levels import by_level
+from spark_jobs.meter import Meter
+from spark_jobs.quantities import event_time
 from spark_jobs.queries import Tables, ask, fields_read
 from spark_jobs.read import open_delivery
 from spark_jobs.references import Accepted
@@ -43,6 +47,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
+
+    from contracts.result import Sample
 
 UNUSABLE = 2
 
@@ -65,7 +71,7 @@ class Stopwatch:
 
 def validate(request: Request, plan: Plan, watch: Callable[[str], None] = lambda _: None) -> Result:
     """Measure the delivery of a request against its plan."""
-    stopwatch = Stopwatch(watch)
+    stopwatch, before = Stopwatch(watch), Meter.read()
     with stopwatch.step("start"):
         spark = start()
     answer = Result(
@@ -75,7 +81,7 @@ def validate(request: Request, plan: Plan, watch: Callable[[str], None] = lambda
         found = _measured(spark, plan, request, answer, stopwatch)
     except UnreadableError as error:
         found = replace(answer, unreadable=error.finding)
-    return replace(found, timings=dict(stopwatch.seconds))
+    return replace(found, timings=dict(stopwatch.seconds), vcpu_seconds=Meter.read().since(before))
 
 
 def run(request_uri: str) -> Result:
@@ -106,37 +112,53 @@ def _measured(spark: SparkSession, plan: Plan, request: Request, answer: Result,
     with stopwatch.step("open"):
         delivery = open_delivery(spark, plan, request)
         absent = set(delivery.columns.absent)
-        checks = tuple(check for check in plan.checks if check.skip is None and not absent & set(check.fields))
+        checks = tuple(check for check in plan.checks if check.needs_rows and not absent & check.reads)
         shared = tuple(check for check in checks if not check.metric.asked)
         asked = tuple(check for check in checks if check.metric.asked)
-        narrowed = narrow(spark, plan, delivery, shared, fields_read(asked))
+        parted = {
+            level: (delivery.at(level) if level else delivery, own) for level, own in by_level(plan, shared).items()
+        }
+        narrows = {
+            level: narrow(spark, plan, of, own, () if level else fields_read(asked))
+            for level, (of, own) in parted.items()
+        }
     with stopwatch.step("read"):
-        counted = census(narrowed, delivery)
+        counts = {level: census(narrows[level], of) for level, (of, _) in parted.items()}
+        counted, columns = counts[()], with_extra(delivery, narrows[()])
     with stopwatch.step("measure"):
-        answers = measure(spark, plan, narrowed, shared, counted)
+        answers = tuple(
+            each
+            for level, (_, own) in parted.items()
+            for each in measure(plan, narrows[level], own, counts[level], request.judged_at)
+        )
+        moments = event_time(plan, narrows[()], parted[()][1]) if counted.judged else None
     answer = replace(
         answer,
         rows=counted.rows,
-        columns=delivery.columns,
+        columns=columns,
         malformed=counted.malformed,
         measurements=answers,
+        event_time=moments,
     )
     with stopwatch.step("explain"):
         blamed = row_rules(plan, answer)
-        rejected = count_rejected(plan, narrowed, blamed) if counted.judged else 0
+        rejected = count_rejected(plan, narrows, blamed) if counted.judged else 0
         answer = replace(answer, rejected_rows=counted.rows - counted.judged + rejected)
         bad = {each.id for each in judge(plan, answer).outcomes if each.status in {Status.FAIL, Status.WARN}}
-        failed = tuple(check for check in checks if check.id in bad) if plan.policy.samples else ()
-        samples = samples_of(plan, delivery, narrowed, counted, failed)
+        samples: dict[str, tuple[Sample, ...]] = {}
+        for level, (of, own) in parted.items() if plan.policy.samples else ():
+            failed = tuple(check for check in own if check.id in bad)
+            samples |= samples_of(plan, of, narrows[level], counted, failed)
         explained = tuple(replace(each, samples=samples.get(each.check, ())) for each in answers)
     if plan.policy.on_reject is OnReject.ROWS and answer.rejected_rows:
         with stopwatch.step("split"):
-            answer = replace(answer, shares=split(plan, delivery, narrowed, blamed, request.output_uri))
+            answer = replace(answer, shares=split(plan, delivery, narrows, blamed, request.output_uri))
     if asked:
         with stopwatch.step("ask"):
-            tables = Tables(plan, request.judged_at, narrowed.judged, Accepted(spark, request))
+            tables = Tables(plan, request.judged_at, narrows[()].judged, Accepted(spark, request))
             explained += ask(spark, asked, tables)
-    narrowed.packed.unpersist()
+    for narrowed in narrows.values():
+        narrowed.packed.unpersist()
     by_check = {each.check: each for each in explained}
     return replace(answer, measurements=tuple(by_check[check.id] for check in checks))
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from contracts.rules import constraints, dcm, odcs
 from contracts.rules.build import InContract, each, once, skipped
 from contracts.rules.custom import custom, unmeasured
+from contracts.rules.levels import service_level
 from contracts.rules.references import foreign_key
 from contracts.rules.sql import sql
 
@@ -45,9 +46,9 @@ RULES: dict[str, Compile | InContract] = {
     "sql": InContract(sql),
     "text": unmeasured("a rule in words has nothing to measure"),
     "foreignKey": InContract(foreign_key),
-    "serviceLevel": unmeasured("service levels are not measured by this version"),
+    "serviceLevel": service_level,
     "nested": each(constraints.with_parts),
-    "dateFormat": unmeasured("values in another format of dates than ISO 8601 are not measured by this version"),
+    "dateFormat": each(constraints.date_format),
 }
 
 

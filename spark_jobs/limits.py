@@ -1,0 +1,41 @@
+"""What reading a file may cost at most (docs/data.md): a bomb ends in a verdict, within seconds and in bounded memory."""
+
+from __future__ import annotations
+
+from contracts.kinds import UnreadableError
+
+LONGEST_RECORD = 1 << 20
+"""Bytes of one record; a longer one is malformed, for it would sit in memory as one value."""
+LONGEST_LINE = 16 << 20
+"""Bytes of one line of plain text that Spark reads at all; a longer one makes the file unreadable."""
+PIECE = 1 << 20
+"""Bytes of a stream that are in memory at a time."""
+RATIO = 200
+"""Times its packed size that a file may unpack to."""
+GRACE = 64 << 20
+"""Bytes that any file may unpack to, whatever the ratio."""
+MOST_UNPACKED = 64 << 30
+"""Bytes that no file may unpack to, whatever the ratio."""
+MOST_COLUMNS = 10_000
+"""Columns of a file, the parts of nested ones counted."""
+LONGEST_FOOTER = 32 << 20
+"""Bytes of the schema and the statistics of a file that brings its own."""
+GRACE_VALUES = 1 << 30
+"""Bytes that the values of a column store may take in memory, whatever the ratio."""
+
+BROKEN = {
+    "damaged": "the file is damaged: it cannot be unpacked to its end; pack it again",
+    "bomb": f"the file unpacks to more than {RATIO} times its size, beyond {GRACE >> 20} MiB: deliver it in parts, or unpacked",
+    "array": "the JSON array breaks off, or holds what is no JSON, or an element beyond 1 MiB: write it anew, or as JSON lines",
+    "array-depth": "the JSON array holds an element that is nested too deep: write it flatter",
+    "array-encoding": "the JSON array is not valid UTF-8, which JSON is written in (RFC 8259): save it so",
+    "footer": "the end of the file, where its schema and its index stand, is missing or damaged: was the upload cut off?",
+    "inside": "the file holds values that cannot be read, or is damaged inside: write it anew",
+    "too-long": f"the file has a line of more than {LONGEST_LINE >> 20} MiB: is this text of one record a line?",
+}
+"""Why a file is not read to its end, by code."""
+
+
+def unreadable(code: str) -> UnreadableError:
+    """The verdict on a file that is not read to its end."""
+    return UnreadableError(code, BROKEN[code])

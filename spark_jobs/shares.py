@@ -1,0 +1,93 @@
+"""The two shares of a delivery as files: in the format that the contract promises, rejected rows with their reasons.
+
+======================  ===========================  ==============================================================
+format                  accepted rows                rejected rows
+======================  ===========================  ==============================================================
+csv                     lines as they came           the same, behind a first column `_reasons`
+jsonl                   lines as they came           `{"_reasons": …, "_record": …}`, the record as it came
+parquet, orc, avro      the columns as they came     the same, behind a first column `_reasons`
+======================  ===========================  ==============================================================
+
+What was packed as a whole is packed again, with the same codec.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
+
+from contracts.model import Compression, Format
+from contracts.result import Shares, Written
+from spark_jobs.delivery import POSITION_BITS
+from spark_jobs.store import store_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame, DataFrameWriter
+
+    from contracts.plan import Plan
+    from spark_jobs.delivery import Delivery
+
+    Write = Callable[[Plan, Delivery, DataFrame, DataFrame, str], None]
+
+REASONS = "_reasons"
+RECORD = "_record"
+
+
+def write_shares(plan: Plan, delivery: Delivery, judged: DataFrame, folder: str) -> Shares:
+    """Write both shares of records with `line`, `malformed` and `reasons` below a folder, and list what was written."""
+    good, bad = judged.where(F.col("reasons") == ""), judged.where(F.col("reasons") != "")
+    _WRITE[plan.storage.format](plan, delivery, good, bad, folder)
+    return Shares(accepted=_written(f"{folder}/accepted"), rejected=_written(f"{folder}/rejected"))
+
+
+def _csv(plan: Plan, delivery: Delivery, good: DataFrame, bad: DataFrame, folder: str) -> None:
+    quote, delimiter, header = plan.csv.quote, plan.csv.delimiter, delivery.header
+    reasons = F.concat(F.lit(quote), F.replace("reasons", F.lit(quote), F.lit(quote * 2)), F.lit(quote + delimiter))
+    _write_lines(plan, good.select(F.col("line").alias("value")), header, f"{folder}/accepted")
+    above = header and f"{REASONS}{delimiter}{header}"
+    _write_lines(plan, bad.select(F.concat(reasons, "line").alias("value")), above, f"{folder}/rejected")
+
+
+def _jsonl(plan: Plan, _delivery: Delivery, good: DataFrame, bad: DataFrame, folder: str) -> None:
+    reasons, broken = F.col("reasons").alias(REASONS), F.col("line").alias(RECORD)
+    begun = F.regexp_replace(F.to_json(F.struct(reasons)), r"\}\z", f',"{RECORD}":')
+    whole = F.concat(begun, "line", F.lit("}"))
+    rejected = F.when(F.col("malformed").isNull(), whole).otherwise(F.to_json(F.struct(reasons, broken)))
+    _write_lines(plan, good.select(F.col("line").alias("value")), None, f"{folder}/accepted")
+    _write_lines(plan, bad.select(rejected.alias("value")), None, f"{folder}/rejected")
+
+
+def _table(plan: Plan, _delivery: Delivery, good: DataFrame, bad: DataFrame, folder: str) -> None:
+    good.select("line.*").write.format(plan.storage.format.value).save(f"{folder}/accepted")
+    rejected = bad.select(F.col("reasons").alias(REASONS), "line.*")
+    rejected.write.format(plan.storage.format.value).save(f"{folder}/rejected")
+
+
+def _write_lines(plan: Plan, lines: DataFrame, header: str | None, uri: str) -> None:
+    """Text objects, each under the header; the first row of each task carries it."""
+    first = F.monotonically_increasing_id().bitwiseAND(F.lit((1 << POSITION_BITS) - 1)) == 0
+    headed = F.when(first, F.concat(F.lit(f"{header}\n"), F.col("value"))).otherwise(F.col("value"))
+    found = lines.select((headed if header is not None else F.col("value")).alias("value"))
+    _packed(plan, found.write).text(uri)
+
+
+def _packed(plan: Plan, writer: DataFrameWriter) -> DataFrameWriter:
+    codec = plan.storage.compression
+    return writer if codec is Compression.NONE else writer.option("compression", codec.value)
+
+
+def _written(uri: str) -> tuple[Written, ...]:
+    store = store_for(uri)
+    return tuple(Written(each, store.size(each), store.etag(each)) for each in store.list_parts(uri))
+
+
+_WRITE: dict[Format, Write] = {
+    Format.CSV: _csv,
+    Format.JSONL: _jsonl,
+    Format.PARQUET: _table,
+    Format.ORC: _table,
+    Format.AVRO: _table,
+}
