@@ -49,9 +49,10 @@ def test_a_reference_leads_to_the_accepted_data_of_its_line() -> None:
     )
 
 
-def test_a_reference_may_lead_to_another_contract() -> None:
+@pytest.mark.parametrize("to", [ELSEWHERE, "https://x.org/a/people_v2.yaml#/schema/customers/properties/id"])
+def test_a_reference_may_lead_to_another_contract(to: str) -> None:
     """Accepted data of another contract is named by its line and its field, and is of the type of the field that refers to it."""
-    whole = contract(ELSEWHERE)
+    whole = contract(to)
     (check,) = compile_plan(whole, whole.datasets[0]).checks
     assert check.query is not None
     target = check.query.relations[1]
