@@ -84,11 +84,7 @@ def _map(array: pa.Array, kind: Physical) -> pa.Array:
     key, value = (part for _, part in kind.parts)
     whole = pa.concat_arrays([array.slice(0, 0), array])
     keys, values = canonical(whole.keys, key), canonical(whole.items, value)
-    entries = pa.StructArray.from_arrays(
-        [keys, values], fields=[pa.field("key", keys.type, nullable=False), pa.field("value", values.type)]
-    )
-    listed = pa.ListArray.from_arrays(whole.offsets, entries, mask=whole.is_null())
-    return listed.cast(pa.map_(keys.type, values.type))
+    return pa.MapArray.from_arrays(whole.offsets, keys, values, mask=whole.is_null())
 
 
 _WITH_PARTS: dict[Callable[[pa.DataType], bool], tuple[Kind, str, Callable[[pa.DataType], Parts]]] = {

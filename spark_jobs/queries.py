@@ -2,7 +2,8 @@
 
 1. Every relation of a query becomes a view of typed columns: `r0`, `r1`, … with columns `c0`, `c1`, …. Records that are none are
    not in it, and a value that is not of its type is null there (its type check answers for it).
-2. The text is analysed, and `spark_jobs.guard` looks at what Spark made of it: only these views, only listed expressions.
+2. The text is parsed (a command would run when it is asked) and analysed, and `spark_jobs.guard` looks at what Spark made of it:
+   only these views, only listed expressions.
 3. It is run in a job group of its own, which a timer cancels. Whatever happens is that check's error, in words without values.
 
 While a query is analysed and run, Spark's ANSI mode is on: a whole number that does not fit into 64 bits, a division by zero that
@@ -26,7 +27,7 @@ from contracts.check import Metric
 from contracts.errors import InputError
 from contracts.kinds import UnreadableError
 from contracts.result import Measured, Measurement
-from spark_jobs.guard import unsafe
+from spark_jobs.guard import is_query, unsafe
 from spark_jobs.typed import value_name
 
 if TYPE_CHECKING:
@@ -102,6 +103,8 @@ def _asked(spark: SparkSession, check: Check, tables: Tables, seconds: float) ->
 
 
 def _answer(spark: SparkSession, check: Check, query: Query, now: str) -> Measurement:
+    if not is_query(spark, query.text):
+        return Measurement(check.id, error=REFUSED)
     bound = {f"t{number}": text for number, text in enumerate(query.texts)}
     frame = spark.sql(query.text, args={**bound, "now": now})
     if unsafe(frame, {f"r{number}" for number in range(len(query.relations))}):

@@ -207,6 +207,8 @@ def _zstd(source: BinaryIO) -> Iterator[Piece]:
             raise BrokenError("damaged") from None
         yield piece, counted.size - taken
         taken = counted.size
+    if not taken:
+        raise BrokenError("damaged")
 
 
 class _Counted:

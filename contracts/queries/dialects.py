@@ -29,8 +29,6 @@ MOMENTS_APART = frozenset({"databricks", "duckdb", "postgres", "redshift", "spar
 COUNTS_BOUNDARIES = frozenset({"bigquery", "duckdb", "redshift", "snowflake", "tsql"})
 """The difference in a unit counts the boundaries between two moments, not the whole units."""
 SUNDAY_IS_ZERO = frozenset({"duckdb", "postgres", "redshift", "snowflake"})
-SPREAD_OF_SAMPLE = frozenset(DIALECTS.values()) - {"mysql"}
-"""`stddev` and `variance` speak of a sample."""
 CASTS_TRUNCATE = frozenset({"databricks", "spark"})
 CASTS_ROUND_HALF_EVEN = frozenset({"duckdb", "postgres", "redshift"})
 """Of floats; exact numbers are rounded half away from zero."""

@@ -63,18 +63,11 @@ def _table(t: Translator, node: exp.Expr, scope: Scope) -> tuple[Source, str]:
         source = Source(alias, asked.columns, None, asked.one_row, asked.joins, asked.key)
         scope.add(_alias(node) or alias, source, place_of(node))
         return source, f"({asked.text}) AS {alias}"
-    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
-        raise _no_table(node)
+    if not isinstance(node, exp.Table):
+        raise without_form(node)
+    named = _named_table(t, node, scope)
     only(node, frozenset({"this", "alias", "db", "catalog"}))
-    return _named_table(t, node, scope)
-
-
-def _no_table(node: exp.Expr) -> Exception:
-    if isinstance(node, exp.Table) and isinstance(node.this, exp.Func):
-        return RefusedError(
-            "query-unknown-table", "A query reads the datasets of its contract, no function's rows.", place_of(node)
-        )
-    return without_form(node)
+    return named
 
 
 def _named_table(t: Translator, node: exp.Table, scope: Scope) -> tuple[Source, str]:

@@ -26,7 +26,6 @@ SELECT_PARTS = frozenset(
         "limit",
         "distinct",
         "kind",
-        "operation_modifiers",
     )
 )
 

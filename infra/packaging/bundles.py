@@ -6,7 +6,7 @@
     build/code/<release>/           for the lake bucket; the release is named after the contents of
       validate.py                     the entry point
       environment.tar.gz              a virtual environment: contracts/, spark_jobs/ and their packages
-      deequ.jar                       as `make setup` checked it
+      deequ.jar, avro.jar             as `make setup` checked them
     build/release                   the release's name: the parameter JobCode of template.yaml
 
 A release never changes once it has its name, so that a deployment cannot change a run under way.
@@ -32,6 +32,8 @@ INTERPRETER = Path("/usr/bin/python3.11")
 """Where the images of EMR 7 have the Python that the job runs on."""
 SITE = Path("lib/python3.11/site-packages")
 NAME_LENGTH = 16
+JARS = ("deequ.jar", "avro.jar")
+"""What the release carries of the pinned jars, in their order; the others stand for what EMR has."""
 
 
 def bundle_functions(root: Path, tools: Path, build: Path) -> Path:
@@ -60,7 +62,8 @@ def bundle_job(root: Path, tools: Path, build: Path, interpreter: Path = INTERPR
         _make_virtual(environment, interpreter)
         tarred(environment, release / "environment.tar.gz")
         shutil.copyfile(root / "spark_jobs/validate.py", release / "validate.py")
-        shutil.copyfile(jars(tools)[0], release / "deequ.jar")
+        for name, jar in zip(JARS, jars(tools), strict=False):
+            shutil.copyfile(jar, release / name)
         return release
 
     def place(made: Path) -> Path:

@@ -41,11 +41,17 @@ FIELDS = {
 ROWS = 200
 
 
-def plan_of(*queries: str, **fields: str) -> Plan:
+def plan_of(*queries: str, dialect: str = "duckdb", **fields: str) -> Plan:
     """A plan that asks these queries, as the rules `q0`, `q1`, …"""
     columns = tuple(Field(name, LogicalType(logical), Origin("$")) for name, logical in (fields or FIELDS).items())
     rules = tuple(
-        Rule(f"q{number}", "sql", Origin("$"), (), {"query": query, "mustNotBe": Decimal("0.123456789")})
+        Rule(
+            f"q{number}",
+            "sql",
+            Origin("$"),
+            (),
+            {"query": query, "dialect": dialect, "mustNotBe": Decimal("0.123456789")},
+        )
         for number, query in enumerate(queries)
     )
     dataset = Dataset("orders", columns, rules, Origin("$"))

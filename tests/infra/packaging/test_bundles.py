@@ -66,7 +66,12 @@ def test_the_jobs_release_is_the_same_bytes_every_time(release: Path, tmp_path: 
 
     assert release.name == again.name
     assert release.name == (tmp_path / "release").read_text()
-    assert sorted(path.name for path in again.iterdir()) == ["deequ.jar", "environment.tar.gz", "validate.py"]
+    assert sorted(path.name for path in again.iterdir()) == [
+        "avro.jar",
+        "deequ.jar",
+        "environment.tar.gz",
+        "validate.py",
+    ]
 
 
 def test_the_bundle_holds_all_that_its_handlers_need(task: Path) -> None:
