@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from dataclasses import replace
 from datetime import UTC, datetime
 from enum import IntEnum
 from hashlib import sha256
@@ -14,7 +15,8 @@ import typer
 
 from cli import report, terminal
 from cli.contracts import load, plan_of
-from contracts.errors import InputError, SetUpError
+from cli.referring import accepted, linked, referred
+from contracts.errors import SetUpError
 
 if TYPE_CHECKING:
     from contracts.plan import Plan
@@ -26,9 +28,9 @@ STEPS = {
     "open": "reading the header",
     "read": "reading every record",
     "measure": "measuring the checks with Deequ",
-    "ask": "asking the contract's own queries",
     "explain": "looking up failing rows",
     "split": "splitting good rows from bad ones",
+    "ask": "asking the contract's own queries",
 }
 
 
@@ -40,9 +42,13 @@ class Exit(IntEnum):
     UNDECIDED = 3
 
 
-def check(
+def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     data: Annotated[list[Path], typer.Argument(help="The files of one delivery.", show_default=False)],
     contract: Annotated[Path, typer.Option(help="The contract document (ODCS, DCS or DCM).", show_default=False)],
+    reference: Annotated[
+        list[str] | None,
+        typer.Option(help="What was accepted of a dataset that rules refer to: DATASET=FILE, once for each file."),
+    ] = None,
     dataset: Annotated[str | None, typer.Option(help="Which dataset, where the contract has several.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
     show_all: Annotated[bool, typer.Option("--all", help="Show every passed check on a line of its own.")] = False,
@@ -51,8 +57,9 @@ def check(
 
     Example: lakegate check --contract contracts/examples/weather.dcm.yaml samples/weather-clean.csv
     """
-    plan = plan_of(load(contract), dataset)
-    result = _measured(plan, data)
+    document = load(contract)
+    plan = plan_of(document, dataset)
+    result = _measured(plan, data, accepted(document, reference or []))
     from contracts.verdict import Verdict, judge  # noqa: PLC0415 - start-up is paid by every command
 
     judgement = judge(plan, result)
@@ -64,12 +71,12 @@ def check(
     raise typer.Exit(codes.get(judgement.verdict, Exit.ACCEPTED))
 
 
-def _measured(plan: Plan, data: list[Path]) -> Result:
+def _measured(plan: Plan, data: list[Path], references: dict[str, tuple[Plan, list[Path]]]) -> Result:
     from infra.local.spark import LOG, use_local_spark  # noqa: PLC0415 - start-up is paid by every command
 
     folder = Path(tempfile.mkdtemp(prefix="lakegate-"))
     try:
-        request = _request(plan, _staged(data, folder), folder)
+        request = replace(_request(plan, _staged(data, folder), folder), references=referred(references, folder))
         use_local_spark(folder, sum(part.size for part in request.parts))
         return _with_progress(request, plan)
     except _spark_failures() as error:
@@ -94,16 +101,7 @@ def _spark_failures() -> tuple[type[Exception], ...]:
 
 
 def _staged(data: list[Path], folder: Path) -> list[Path]:
-    """Links with names that mean nothing to Spark: a file's own name must not choose a codec, or another file."""
-    staged = []
-    for number, path in enumerate(data):
-        if not path.is_file():
-            raise InputError(f"{path} is not a file: name the files of the delivery one by one")
-        link = folder / "staging" / f"part-{number:05d}"
-        link.parent.mkdir(exist_ok=True)
-        link.symlink_to(path.resolve())
-        staged.append(link)
-    return staged
+    return [linked(path, folder / "staging", number) for number, path in enumerate(data)]
 
 
 def _request(plan: Plan, staged: list[Path], folder: Path) -> Request:

@@ -14,7 +14,7 @@ from contracts.errors import ContractError, Problem
 from contracts.model import Format
 from contracts.parts import of_parts, planned
 from contracts.plan import Plan
-from contracts.rules.custom import arguments_of
+from contracts.rules.custom import columns_of
 from contracts.rules.table import compile_rule
 
 if TYPE_CHECKING:
@@ -52,20 +52,13 @@ def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
 
 
 def _fields(dataset: Dataset, rule: Rule) -> tuple[Field, ...]:
-    found = {name: dataset.field(name) for name in rule.fields or _named_by_arguments(rule)}
+    named = (*rule.fields, *(columns_of(rule) if rule.kind == "custom" else ()))
+    found = {name: dataset.field(name) for name in named}
     unknown = [name for name, field in found.items() if field is None]
     if unknown:
         message = f"the rule names a column that {dataset.name} does not declare: {', '.join(unknown)}"
         raise ContractError((Problem("unknown-column", rule.origin.path, rule.origin.line, message),))
     return tuple(field for field in found.values() if field is not None)
-
-
-def _named_by_arguments(rule: Rule) -> tuple[str, ...]:
-    """The columns that a foreign call names among its arguments."""
-    arguments = arguments_of(rule)
-    listed = arguments.get("column_list")
-    names = listed if isinstance(listed, list | tuple) else (arguments.get("column"),)
-    return tuple(str(name) for name in names if name is not None)
 
 
 def _named_once(checks: Iterable[Check]) -> Iterable[Check]:

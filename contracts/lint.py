@@ -71,7 +71,8 @@ def _compiled(contract: Contract, document: Document) -> tuple[list[Problem], li
     for dataset in contract.datasets:
         fields = {field.name: replace(field, parts=()) for field in with_parts(dataset.fields)}
         for rule in dataset.rules:
-            concerned = tuple(fields[name] for name in rule.fields if name in fields) or dataset.fields
+            own = () if rule.kind == "custom" else rule.fields
+            concerned = tuple(fields[name] for name in own if name in fields) or dataset.fields
             try:
                 plan = compile_plan(contract, replace(dataset, rules=(rule,), fields=concerned))
             except ContractError as error:

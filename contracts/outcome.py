@@ -5,20 +5,20 @@ The job reports numbers only: no status crosses from engine to verdict but Deequ
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from contracts.check import EPSILON, Metric, Unit
+from contracts.columns import of_header
 from contracts.model import Severity
-from contracts.result import Sample
+from contracts.numbers import tier_holds
+from contracts.result import Measurement, Sample
+from contracts.wording import briefly, measured
 
 if TYPE_CHECKING:
     from contracts.check import Check, Tier
-    from contracts.result import Measured, Measurement, Result
+    from contracts.result import Measured, Result
 
 
 class Status(Enum):
@@ -58,6 +58,8 @@ _WORST = {Severity.FAIL: Status.FAIL, Severity.WARN: Status.WARN}
 
 def check_outcome(check: Check, result: Result, answer: Measurement | None) -> Outcome:
     """What became of a check, given the delivery's result and the job's answer to this check."""
+    if check.metric.of_header and check.skip is None and result.columns:
+        answer = Measurement(check.id, of_header(check, result.columns))
     status, message = _status_of(check, result, answer)
     accept = answer.accept if answer else None
     return Outcome(
@@ -67,21 +69,23 @@ def check_outcome(check: Check, result: Result, answer: Measurement | None) -> O
         fields=check.fields,
         status=status,
         wanted=check.wanted,
-        measured=_briefly(check, accept) if accept and status is not Status.ERROR else "",
-        failing_rows=accept.failing if accept else None,
+        measured=briefly(check, accept) if accept and status is not Status.ERROR else "",
+        failing_rows=accept.failing if accept and check.metric.of_rows else None,
         message=message,
         samples=answer.samples if answer else (),
     )
 
 
 def _status_of(check: Check, result: Result, answer: Measurement | None) -> tuple[Status, str]:
-    absent = sorted(set(check.fields) & set(result.columns.absent)) if result.columns else []
+    absent = sorted(check.reads & set(result.columns.absent)) if result.columns else []
     if check.skip is not None:
         return Status.SKIP, check.skip
     if result.unreadable is not None:
         return Status.SKIP, "not measured: the delivery could not be read"
     if absent:
         return _absent_status(check), _absent_message(absent[0], result)
+    if answer is not None and answer.skip is not None:
+        return Status.SKIP, answer.skip
     if answer is None or answer.accept is None:
         return Status.ERROR, (answer.error if answer else None) or "the job gave no answer to this check"
     status, message = _tiers_status(check, answer.accept, answer.tolerate)
@@ -107,14 +111,14 @@ def _absent_message(name: str, result: Result) -> str:
 
 
 def _tiers_status(check: Check, accept: Measured, tolerate: Measured | None) -> tuple[Status, str]:
-    measured = [(check.accept, accept, Status.PASS)]
+    tiers = [(check.accept, accept, Status.PASS)]
     if check.tolerate is not None:
         if tolerate is None:
             return Status.ERROR, "the job gave no answer to the tolerance of this check"
-        measured.append((check.tolerate, tolerate, Status.WARN))
-    if any(_disagrees(check, tier, found) for tier, found, _ in measured):
+        tiers.append((check.tolerate, tolerate, Status.WARN))
+    if any(_disagrees(check, tier, found) for tier, found, _ in tiers):
         return Status.ERROR, "Deequ's own status of this check differs from ours: the measurement cannot be trusted"
-    holding = (status for tier, found, status in measured if tier_holds(check, tier, found))
+    holding = (status for tier, found, status in tiers if tier_holds(check, tier, found))
     status = next(holding, _WORST[check.worst])
     return status, _message(check, accept)
 
@@ -123,59 +127,6 @@ def _disagrees(check: Check, tier: Tier, found: Measured) -> bool:
     return found.engine_passed is not None and found.engine_passed is not tier_holds(check, tier, found)
 
 
-def tier_holds(check: Check, tier: Tier, found: Measured) -> bool:
-    """Whether what was found is good for a tier; never so where there was no value to take the number of."""
-    number = number_of(check, found)
-    return number is not None and tier.interval.holds(number, EPSILON if check.metric.floating else Fraction(0))
-
-
-def number_of(check: Check, found: Measured) -> Fraction | None:
-    """The number that meets the interval; None where there was no value to take it of."""
-    if check.metric is Metric.ANSWER:
-        return None if found.exact is None else Fraction(found.exact)
-    if check.metric.floating:
-        return Fraction(found.number) if found.number is not None and math.isfinite(found.number) else None
-    if check.metric is Metric.ROW_COUNT:
-        return Fraction(found.of)
-    failing = Fraction(found.failing or 0)
-    share = failing / found.of if found.of else Fraction(0)
-    return {Unit.ROWS: failing, Unit.VALUE: failing, Unit.PERCENT: share * 100, Unit.SHARE: 1 - share}[check.unit]
-
-
 def _message(check: Check, accept: Measured) -> str:
     subject = ", ".join(check.fields) or "the dataset"
-    return f"{subject}: wanted {check.wanted}; measured {_words(check, accept)}"
-
-
-def _words(check: Check, found: Measured) -> str:
-    number = number_of(check, found)
-    if number is None:
-        return "no values to take it of"
-    if check.metric is Metric.ANSWER or check.metric.floating:
-        return f"{found.exact:f}" if found.exact is not None else f"{float(number):.6g}"
-    if check.metric is Metric.ROW_COUNT:
-        return f"{found.of:,} {_counted(check)}"
-    if found.of == 0:
-        return "0 values measured"
-    if check.metric is Metric.DISTINCT_SHARE:
-        return f"{percent(number)} distinct"
-    return f"{found.failing or 0:,} of {found.of:,} {_counted(check)} fail ({percent(Fraction(found.failing or 0, found.of))})"
-
-
-def _counted(check: Check) -> str:
-    return "elements" if check.of_elements else "rows"
-
-
-def _briefly(check: Check, found: Measured) -> str:
-    if check.metric is Metric.FAILING_ROWS and found.of:
-        share = Fraction(found.failing or 0, found.of)
-        return f"{percent(1 - share)} hold" if check.unit is Unit.SHARE else f"{percent(share)} fail"
-    return _words(check, found)
-
-
-def percent(share: Fraction) -> str:
-    """A share as text, never rounded into `0 %` or `100 %` when it is neither."""
-    text = f"{float(share) * 100:.2f}".rstrip("0").rstrip(".")
-    if text == "0" and share:
-        return "< 0.01 %"
-    return "> 99.99 %" if text == "100" and share < 1 else f"{text} %"
+    return f"{subject}: wanted {check.wanted}; measured {measured(check, accept)}"

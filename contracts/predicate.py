@@ -2,11 +2,14 @@
 
 **Null policy**: every predicate but `Present` holds for a null. Those that compare values (`OneOf`, `Within`, `MultipleOf`)
 hold for a text that is not of its field's type (the type check answers for it); `Length` and `Matches` judge it as written.
+Behind `Not` and `All` stands three-valued logic: what a row gives nothing to judge is neither true nor false, and holds.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import Enum
 from typing import ClassVar
 
 
@@ -75,6 +78,24 @@ class MultipleOf:
     factor: str
 
 
+class Relation(Enum):
+    """How the first of two values stands to the second."""
+
+    EQUAL = "equal"
+    GREATER = "greater"
+    AT_LEAST = "at_least"
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """The value of one field stands in a relation to that of another, of the same row."""
+
+    kind: ClassVar = "compare"
+    field: str
+    relation: Relation
+    other: str
+
+
 @dataclass(frozen=True, slots=True)
 class Not:
     """The inner predicate does not hold (a null still passes)."""
@@ -91,7 +112,7 @@ class All:
     inner: tuple[Predicate, ...]
 
 
-Predicate = Present | Typed | OneOf | Within | Length | Matches | MultipleOf | Not | All
+Predicate = Present | Typed | OneOf | Within | Length | Matches | MultipleOf | Compare | Not | All
 
 
 def fields_of(predicate: Predicate) -> frozenset[str]:
@@ -101,5 +122,23 @@ def fields_of(predicate: Predicate) -> frozenset[str]:
             return fields_of(inner)
         case All(inner):
             return frozenset().union(*map(fields_of, inner))
+        case Compare(field, _, other):
+            return frozenset({field, other})
         case _:
             return frozenset({predicate.field})
+
+
+def where(given: Predicate | None, predicate: Predicate) -> Predicate:
+    """The predicate, asked of those rows alone for which `given` surely holds."""
+    return predicate if given is None else Not(All((given, Not(predicate))))
+
+
+def together(*parts: Predicate | None) -> Predicate | None:
+    """All of the given parts at once; None where there are none."""
+    said = tuple(part for part in parts if part is not None)
+    return None if not said else said[0] if len(said) == 1 else All(said)
+
+
+def any_present(fields: Iterable[str]) -> Predicate:
+    """At least one of the fields has a value."""
+    return Not(All(tuple(Not(Present(name)) for name in fields)))

@@ -40,8 +40,3 @@ class Query:
     """Constant texts, bound as `:t0`, `:t1`, …"""
     relations: tuple[Relation, ...]
     """`r0`, `r1`, …"""
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """The lines whose accepted rows it reads."""
-        return tuple(dict.fromkeys(each.line for each in self.relations if each.line is not None))

@@ -21,6 +21,26 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class AcceptedPart:
+    """One accepted object of a line that rules refer to, and the plan by which it was accepted and is read."""
+
+    uri: str
+    size: int
+    plan_uri: str
+    plan_digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What was accepted of a line up to a height of its ledger."""
+
+    line: str
+    height: int
+    """-1 where nothing has come to rest there yet."""
+    parts: tuple[AcceptedPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """One attempt: which plan, which bytes, where the answer goes."""
 
@@ -35,6 +55,8 @@ class Request:
     """The judging time, ISO 8601 in UTC: the only clock a rule may see."""
     output_uri: str
     """Prefix of the attempt; the result is written to `<output_uri>/result.json`."""
+    references: tuple[Reference, ...] = ()
+    """The accepted data that rules refer to, as it was when the delivery was pinned."""
     version: str = VERSION
 
     def to_json(self) -> dict[str, object]:

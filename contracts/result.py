@@ -51,6 +51,8 @@ class Measurement:
     error: str | None = None
     """Why the check could not be measured: a closed set of sentences, never a value of the data."""
     samples: tuple[Sample, ...] = ()
+    skip: str | None = None
+    """Why there was nothing to measure it against: it is then only named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +129,16 @@ class Result:
     columns: Columns | None = None
     malformed: tuple[Malformed, ...] = ()
     measurements: tuple[Measurement, ...] = ()
+    event_time: tuple[str, ...] | None = None
+    """Earliest and latest moment (RFC 3339, UTC, six decimals) of the field by which a service level tells the age of rows; None
+    where there is none, and of a classified field."""
     shares: Shares | None = None
     """Only where the contract refuses single rows, and some were."""
     engines: dict[str, str] = field(default_factory=dict)
     timings: dict[str, float] = field(default_factory=dict)
     """Seconds by step."""
+    vcpu_seconds: float | None = None
+    """Processor seconds of the attempt: the driver's and the executors' (docs/performance.md); None where nobody counted."""
     version: str = VERSION
 
     def to_json(self) -> dict[str, object]:

@@ -27,7 +27,12 @@ class Route:
     @property
     def line(self) -> str:
         """Folder and chain of the dataset line."""
-        return f"{self.contract}/{self.dataset}_v{self.major}"
+        return line_of(self.contract, self.dataset, self.major)
+
+
+def line_of(contract: str, dataset: str, major: int) -> str:
+    """Folder and chain of a dataset line."""
+    return f"{contract}/{dataset}_v{major}"
 
 
 def candidates(key: str) -> tuple[str, ...]:

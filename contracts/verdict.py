@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from contracts.check import Metric, Unit
 from contracts.model import Mode, OnReject
 from contracts.outcome import Outcome, Status, check_outcome
+from contracts.predicate import Present, together
 from contracts.result import Result
 from contracts.shape import RECORDS, column_outcomes, file_outcomes
 
@@ -70,7 +71,8 @@ def foregone(plan: Plan, columns: Columns) -> tuple[Outcome, ...]:
     if plan.policy.mode is Mode.OBSERVE or plan.policy.on_reject is OnReject.ROWS:
         return ()
     answer = Result("", 0, "", "", rows=0, columns=columns)
-    lacking = (check for check in plan.checks if set(check.fields) & set(columns.absent))
+    absent = set(columns.absent)
+    lacking = (check for check in plan.checks if check.reads & absent or check.metric.of_header)
     outcomes = (*column_outcomes(plan, columns), *(check_outcome(check, answer, None) for check in lacking))
     return tuple(each for each in outcomes if each.status is Status.FAIL)
 
@@ -80,7 +82,7 @@ def row_rules(plan: Plan, result: Result) -> tuple[Check, ...]:
     outcomes = zip(plan.checks, _check_outcomes(plan, result), strict=True)
     failed = (check for check, outcome in outcomes if outcome.status is Status.FAIL)
     absent = set(result.columns.absent) if result.columns else set()
-    return tuple(check for check in failed if _blames_rows(check) and not absent & set(check.fields))
+    return tuple(check for check in failed if _blames_rows(check) and not absent & check.reads)
 
 
 def _verdict(plan: Plan, result: Result, of_file: tuple[Outcome, ...], of_checks: tuple[Outcome, ...]) -> Verdict:
@@ -120,8 +122,13 @@ def _check_outcomes(plan: Plan, result: Result) -> tuple[Outcome, ...]:
 
 
 def _blames_rows(check: Check) -> bool:
-    counts_rows = check.metric in {Metric.FAILING_ROWS, Metric.DUPLICATE_ROWS}
+    counts_rows = check.metric is Metric.FAILING_ROWS or (check.metric is Metric.DUPLICATE_ROWS and _is_plain(check))
     deciding = (check.tolerate or check.accept).interval
     fewer_is_better = deciding.low is None or deciding.low <= 0
-    bounded = fewer_is_better if check.unit is not Unit.SHARE else deciding.high is None
+    bounded = fewer_is_better if check.unit not in {Unit.SHARE, Unit.PART} else deciding.high is None
     return counts_rows and bounded and not deciding.outside
+
+
+def _is_plain(check: Check) -> bool:
+    """Whether keys are compared over all rows: single rows answer for no other."""
+    return not check.nulls_alike and check.given in {None, together(*map(Present, check.fields))}

@@ -38,7 +38,19 @@ def terms(plan: bytes) -> Terms:
     document = json.loads(plan)
     workflow = read(document["workflow"]) if "workflow" in document else PUSH
     policy = document["policy"]
-    return Terms(_storage(document).suffix, policy["duplicates"] == "accept", policy["on_reject"] == "rows", workflow)
+    return Terms(
+        suffix=_storage(document).suffix,
+        duplicates=policy["duplicates"] == "accept",
+        by_rows=policy["on_reject"] == "rows",
+        references=_lines(document),
+        workflow=workflow,
+    )
+
+
+def _lines(plan: Mapping[str, Any]) -> tuple[str, ...]:
+    """The lines that the queries of a plan read beside the delivery, in the order of their names."""
+    queries = (check.get("query") for check in plan.get("checks", ()))
+    return tuple(sorted({each["line"] for query in queries if query for each in query["relations"] if each["line"]}))
 
 
 def door(plan: bytes, size: int, first: bytes) -> tuple[str, ...]:

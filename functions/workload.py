@@ -17,6 +17,7 @@ __all__ = [
     "Decision",
     "Message",
     "Pin",
+    "Referred",
     "Source",
     "State",
     "Workload",
@@ -43,6 +44,15 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class Referred:
+    """A line that the rules of a plan refer to, as high as it was at intake: what is accepted later changes no verdict."""
+
+    line: str
+    height: int
+    """Of its topmost block; -1 where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Pin:
     """What was fixed at intake and never changes while this round of attempts lasts."""
 
@@ -59,6 +69,7 @@ class Pin:
     """UTC date of the version's LastModified."""
     judging_time: str = ""
     """RFC 3339, UTC; what "now" means to rules."""
+    references: tuple[Referred, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 1. Rows are judged in one shared scan of the narrow frame: one PyDeequ Check for each check and tier, at level Error for the tier
    that decides about failing, at level Warning for the stricter one above it.
-2. Keys are grouped once for each set of fields, and Deequ measures the frequencies.
+2. Keys are grouped once for each set of fields and rows, and Deequ measures the frequencies.
 3. Where nothing is left to take a number of, Deequ (which has no metric of an empty frame) is not asked: the counts are zero.
 """
 
@@ -12,27 +12,25 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
-
 from contracts.check import Metric
-from contracts.outcome import tier_holds
+from contracts.numbers import tier_holds
 from contracts.result import Measured, Measurement
 from spark_jobs.deequ import Analyzer, Constraint, run
 from spark_jobs.frame import base_of
-from spark_jobs.typed import value_name
+from spark_jobs.keys import frequencies, keys_of, most_common
+from spark_jobs.quantities import MICROSECONDS, moment, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from pyspark.sql import DataFrame, SparkSession
 
     from contracts.check import Check, Tier
     from contracts.plan import Plan
     from spark_jobs.deequ import Finding
     from spark_jobs.frame import Census, Narrow
+    from spark_jobs.keys import Keys
 
+Scan = tuple["Keys | None", bool]
 UNMEASURED = "Deequ could not measure this check"
-KEYED = {Metric.DUPLICATE_ROWS, Metric.DISTINCT_SHARE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +55,11 @@ class Probe:
     is_warning: bool
 
     @property
+    def scan(self) -> Scan:
+        """Which frame answers: that of all rows, or of the keys it compares (or the most common of them)."""
+        return keys_of(self.check, self.tier), self.check.metric is Metric.MOST_COMMON
+
+    @property
     def constraint(self) -> Constraint:
         """What Deequ is asked."""
         gauge = self.gauge
@@ -66,6 +69,7 @@ class Probe:
             gauge.column,
             lambda metric: tier_holds(self.check, self.tier, gauge.read(metric)),
             self.is_warning,
+            float(self.check.quantile.of(self.base)) if self.check.quantile else 0,
         )
 
     def measured(self, finding: Finding | None) -> Measured | None:
@@ -78,40 +82,32 @@ class Probe:
 
 
 def measure(
-    spark: SparkSession, plan: Plan, narrowed: Narrow, checks: tuple[Check, ...], census: Census
+    plan: Plan, narrowed: Narrow, checks: tuple[Check, ...], census: Census, judged_at: str
 ) -> tuple[Measurement, ...]:
     """The measurement of each check, in order."""
     errors = {check.id: reason for check in checks if (reason := narrowed.error_of(check))}
-    probes = [probe for check in checks if check.id not in errors for probe in _probes(check, plan, narrowed, census)]
-    frames: dict[tuple[str, ...], DataFrame] = {(): narrowed.judged}
+    measurable = [check for check in checks if check.id not in errors]
+    numbers = numbers_of(plan, narrowed, measurable, moment(judged_at))
+    shared = narrowed.judged.withColumns(numbers.columns)
+    probes = [probe for check in measurable for probe in _probes(check, narrowed, census, numbers.names)]
+    asked: dict[Scan, list[Constraint]] = {}
     for probe in probes:
-        if probe.check.metric in KEYED and probe.check.fields not in frames:
-            frames[probe.check.fields] = frequencies(plan, narrowed.judged, probe.check.fields)
+        if probe.base:
+            asked.setdefault(probe.scan, []).append(probe.constraint)
     found: dict[str, Finding] = {}
-    for fields, frame in frames.items():
-        asked = [probe.constraint for probe in probes if probe.base and _frame_of(probe.check) == fields]
-        found |= run(spark, frame, asked)
+    for (keys, of_most), constraints in asked.items():
+        frame = shared if keys is None else frequencies(plan, narrowed, keys)
+        found |= run(most_common(frame) if of_most else frame, constraints)
     answers = {probe.name: probe.measured(found.get(probe.name)) for probe in probes}
     return tuple(_measurement(check, errors.get(check.id), answers) for check in checks)
 
 
-def frequencies(plan: Plan, frame: DataFrame, fields: tuple[str, ...]) -> DataFrame:
-    """How often (`n`) each whole key occurs, and `shared`: the same number where it is more than one, else zero."""
-    names = [value_name(plan.field(name).alias) for name in fields]
-    counted = frame.select(*names).na.drop().groupBy(*names).agg(F.count(F.lit(1)).alias("n"))
-    return counted.withColumn("shared", F.when(F.col("n") > 1, F.col("n")).otherwise(0))
-
-
-def _frame_of(check: Check) -> tuple[str, ...]:
-    return check.fields if check.metric in KEYED else ()
-
-
-def _probes(check: Check, plan: Plan, narrowed: Narrow, census: Census) -> list[Probe]:
+def _probes(check: Check, narrowed: Narrow, census: Census, numbers: dict[str, str]) -> list[Probe]:
     taken_of = base_of(check)
     base = census.judged if taken_of is None else census.present[taken_of]
 
     def probe(name: str, tier: Tier, *, is_warning: bool) -> Probe:
-        gauge = _GAUGES[check.metric](_Site(check, tier, plan, narrowed, census.judged, base))
+        gauge = _GAUGES[check.metric](_Site(check, tier, narrowed, census.judged, base, numbers.get(check.id, "")))
         return Probe(name, check, tier, gauge, base, is_warning)
 
     strict = probe(check.id, check.accept, is_warning=check.tolerate is not None)
@@ -140,19 +136,19 @@ class _Site:
 
     check: Check
     tier: Tier
-    plan: Plan
     narrowed: Narrow
     rows: int
     base: int
-
-    @property
-    def value(self) -> str:
-        """The column of the first field's typed values."""
-        return value_name(self.plan.field(self.check.fields[0]).alias)
+    number: str
+    """The column of the numbers that an aggregate is taken of."""
 
 
-def _row_count(_: _Site) -> Gauge:
-    return Gauge(Analyzer.SIZE, "", lambda size: Measured(of=round(size)))
+def _row_count(site: _Site) -> Gauge:
+    base = base_of(site.check)
+    if base is None or base.otherwise is None:
+        return Gauge(Analyzer.SIZE, "", lambda size: Measured(of=round(size)))
+    name = site.narrowed.predicates[base.otherwise]
+    return Gauge(Analyzer.COMPLIANCE, name, lambda others: Measured(of=round((1 - others) * site.rows)))
 
 
 def _failing_rows(site: _Site) -> Gauge:
@@ -161,31 +157,48 @@ def _failing_rows(site: _Site) -> Gauge:
     return Gauge(Analyzer.COMPLIANCE, name, lambda share: Measured(site.base, failing=round((1 - share) * site.rows)))
 
 
-def _duplicate_rows(site: _Site) -> Gauge:
-    of = site.base if site.check.of_present else site.rows
-    return Gauge(Analyzer.SUM, "shared", lambda shared: Measured(of, failing=round(shared)))
+def _duplicates(column: str) -> Callable[[_Site], Gauge]:
+    def gauge(site: _Site) -> Gauge:
+        of = site.rows if site.check.given is None else site.base
+        return Gauge(Analyzer.SUM, column, lambda found: Measured(of, failing=round(found)))
+
+    return gauge
 
 
-def _distinct_share(site: _Site) -> Gauge:
+def _distinct(site: _Site) -> Gauge:
     return Gauge(Analyzer.SIZE, "", lambda distinct: Measured(site.base, failing=site.base - round(distinct)))
 
 
-def _mean(site: _Site) -> Gauge:
-    return Gauge(Analyzer.MEAN, site.value, lambda mean: Measured(site.base, number=mean))
+def _most_common(site: _Site) -> Gauge:
+    return Gauge(Analyzer.SUM, "meant", lambda found: Measured(site.base, failing=site.base - round(found)))
+
+
+def _number(analyzer: Analyzer, unit: int = 1) -> Callable[[_Site], Gauge]:
+    """The analyzer's own number, in units of which one holds so many of the column's."""
+    return lambda site: Gauge(analyzer, site.number, lambda found: Measured(site.base, number=found / unit))
 
 
 def _deviation(site: _Site) -> Gauge:
     """Deequ's is the population's; a single value has no sample deviation."""
     count = site.base
     factor = math.sqrt(count / (count - 1)) if count > 1 else None
-    return Gauge(Analyzer.DEVIATION, site.value, lambda found: Measured(count, number=factor and found * factor))
+    return Gauge(Analyzer.DEVIATION, site.number, lambda found: Measured(count, number=factor and found * factor))
 
 
 _GAUGES: dict[Metric, Callable[[_Site], Gauge]] = {
     Metric.ROW_COUNT: _row_count,
     Metric.FAILING_ROWS: _failing_rows,
-    Metric.DUPLICATE_ROWS: _duplicate_rows,
-    Metric.DISTINCT_SHARE: _distinct_share,
-    Metric.MEAN: _mean,
+    Metric.DUPLICATE_ROWS: _duplicates("shared"),
+    Metric.DUPLICATE_KEYS: _duplicates("repeated"),
+    Metric.DISTINCT_COUNT: _distinct,
+    Metric.DISTINCT_SHARE: _distinct,
+    Metric.MOST_COMMON: _most_common,
+    Metric.MEAN: _number(Analyzer.MEAN),
+    Metric.SUM: _number(Analyzer.SUM),
     Metric.DEVIATION: _deviation,
+    Metric.QUANTILE: _number(Analyzer.QUANTILE),
+    Metric.MEAN_LENGTH: _number(Analyzer.MEAN),
+    Metric.YOUNGEST: _number(Analyzer.MINIMUM, MICROSECONDS),
+    Metric.OLDEST: _number(Analyzer.MAXIMUM, MICROSECONDS),
+    Metric.DELAY: _number(Analyzer.MAXIMUM, MICROSECONDS),
 }

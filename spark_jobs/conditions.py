@@ -6,15 +6,28 @@ A column is false where the predicate does not hold; true and null both mean tha
 
 from __future__ import annotations
 
+from decimal import Decimal
 from functools import reduce
-from operator import and_
+from operator import and_, eq, ge, gt
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
 from contracts.matching.engine import Engine, parts_of
 from contracts.model import Format
-from contracts.predicate import All, Length, Matches, MultipleOf, Not, OneOf, Present, Typed, Within
+from contracts.predicate import (
+    All,
+    Compare,
+    Length,
+    Matches,
+    MultipleOf,
+    Not,
+    OneOf,
+    Present,
+    Relation,
+    Typed,
+    Within,
+)
 from contracts.types import GRAMMARS, Cast
 from spark_jobs.automaton import found_by_re2
 from spark_jobs.plain import is_parsed
@@ -99,7 +112,7 @@ def _multiple_of(it: MultipleOf, plan: Plan) -> Column:
     value = _value(it.field, plan)
     if GRAMMARS[field.type].cast is Cast.DOUBLE:
         value = value.cast("decimal(38,18)")
-    return value % F.lit(it.factor).cast("decimal(38,18)") == 0
+    return value % F.lit(format(Decimal(it.factor), "f")).cast("decimal(38,18)") == 0
 
 
 def _not(it: Not, plan: Plan) -> Column:
@@ -107,9 +120,21 @@ def _not(it: Not, plan: Plan) -> Column:
 
 
 def _all(it: All, plan: Plan) -> Column:
-    return _every([F.coalesce(condition(each, plan), F.lit(True)) for each in it.inner])
+    return _every([condition(each, plan) for each in it.inner])
 
 
+def _compare(it: Compare, plan: Plan) -> Column:
+    casts = {GRAMMARS[plan.field(name).type].cast for name in (it.field, it.other)}
+    common = "double" if Cast.DOUBLE in casts else "decimal(38,18)" if len(casts) > 1 else None
+    first, second = (_value(name, plan).cast(common) if common else _value(name, plan) for name in (it.field, it.other))
+    return _RELATIONS[it.relation](first, second)
+
+
+_RELATIONS: dict[Relation, Callable[[Column, Column], Column]] = {
+    Relation.EQUAL: eq,
+    Relation.GREATER: gt,
+    Relation.AT_LEAST: ge,
+}
 _SEARCHES: dict[Engine, Callable[[Column, str], Column]] = {
     Engine.JAVA: lambda text, pattern: text.rlike(pattern),
     Engine.RE2: found_by_re2,
@@ -122,6 +147,7 @@ _CONDITIONS: dict[type, Callable[[Any, Plan], Column]] = {
     Length: _length,
     Matches: _matches,
     MultipleOf: _multiple_of,
+    Compare: _compare,
     Not: _not,
     All: _all,
 }

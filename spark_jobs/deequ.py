@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyspark
 from pyspark.java_gateway import ensure_callback_server_started
@@ -28,8 +28,12 @@ class Analyzer(Enum):
     """The share of rows for which a boolean column is true."""
     SUM = "sum"
     MEAN = "mean"
+    MINIMUM = "minimum"
+    MAXIMUM = "maximum"
     DEVIATION = "deviation"
     """Deequ's is the deviation of the population."""
+    QUANTILE = "quantile"
+    """Exact, by interpolation; PyDeequ does not know it, Deequ does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,8 @@ class Constraint:
     """A generated name; empty for the size."""
     holds: Callable[[float], bool]
     is_warning: bool = False
+    quantile: float = 0.0
+    """Which share of the values lies below a quantile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +60,14 @@ class Finding:
     passed: bool
 
 
-def run(spark: SparkSession, frame: DataFrame, constraints: Sequence[Constraint]) -> dict[str, Finding]:
+def run(frame: DataFrame, constraints: Sequence[Constraint]) -> dict[str, Finding]:
     """Measure all constraints in one scan of the frame; findings by the constraints' names."""
     if not constraints:
         return {}
     os.environ.setdefault("SPARK_VERSION", ".".join(pyspark.__version__.split(".")[:2]))
     from pydeequ.verification import VerificationSuite  # noqa: PLC0415 - reads SPARK_VERSION when imported, and costs a second
 
+    spark = frame.sparkSession
     ensure_callback_server_started(spark.sparkContext._gateway)  # type: ignore[no-untyped-call]  # noqa: SLF001 - PySpark's own way
     seen: dict[str, float] = {}
     suite = VerificationSuite(spark).onData(frame)
@@ -84,6 +91,19 @@ def _check(spark: SparkSession, constraint: Constraint, seen: dict[str, float]) 
         Analyzer.COMPLIANCE: lambda: check.satisfies(column, column, assertion=asserted),
         Analyzer.SUM: lambda: check.hasSum(column, asserted),
         Analyzer.MEAN: lambda: check.hasMean(column, asserted),
+        Analyzer.MINIMUM: lambda: check.hasMin(column, asserted),
+        Analyzer.MAXIMUM: lambda: check.hasMax(column, asserted),
         Analyzer.DEVIATION: lambda: check.hasStandardDeviation(column, asserted),
+        Analyzer.QUANTILE: lambda: _exact_quantile(check, constraint, asserted),
     }
     return add[constraint.analyzer]()
+
+
+def _exact_quantile(check: Any, constraint: Constraint, asserted: Callable[[float], bool]) -> object:  # noqa: ANN401 - PyDeequ has no types
+    from pydeequ.scala_utils import ScalaFunction1  # noqa: PLC0415 - see above
+
+    session = check._spark_session  # noqa: SLF001 - as PyDeequ's own methods do
+    holds = ScalaFunction1(session.sparkContext._gateway, asserted)  # noqa: SLF001 - likewise
+    hint = session._jvm.scala.Option.apply(None)  # noqa: SLF001 - likewise
+    check._Check = check._Check.hasExactQuantile(constraint.column, constraint.quantile, holds, hint)  # noqa: SLF001 - likewise
+    return check

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own docu
 from contracts.check import Metric
 from contracts.errors import InputError
 from contracts.matching.engine import Engine, parts_of
-from contracts.predicate import All, Matches, Not, Present
+from contracts.predicate import All, Matches, Not, Present, together
 from contracts.result import Malformed
 from spark_jobs.automaton import compile_re2
 from spark_jobs.conditions import condition
@@ -42,23 +42,34 @@ if TYPE_CHECKING:
 UNUSABLE = "the rule's own values cannot be used by the engine (a pattern, a bound or a list entry)"
 MASK_BITS = 62
 """Predicates in one whole number of 64 bits."""
-OVER_VALUES = {Metric.DUPLICATE_ROWS, Metric.DISTINCT_SHARE, Metric.MEAN, Metric.DEVIATION}
-"""Metrics of the values present, not of rows."""
+OVER_ROWS = {Metric.FAILING_ROWS, Metric.ROW_COUNT}
+"""Metrics of rows, not of the values present."""
+
+
+def length_name(alias: str) -> str:
+    """The column that holds the length of a field's text, in code points."""
+    return f"l{alias}"
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """Records in which all of these fields hold a value of their type, or (`as_text`) any text."""
+    """Records in which all of these fields hold a value of their type, and for which the condition surely holds."""
 
-    fields: tuple[str, ...]
-    as_text: bool = False
+    fields: tuple[str, ...] = ()
+    given: Predicate | None = None
+
+    @property
+    def otherwise(self) -> Predicate | None:
+        """What fails exactly where the condition surely holds."""
+        return None if self.given is None else Not(self.given)
 
 
 def base_of(check: Check) -> Base | None:
     """What a check's number is taken of; None where that is every judged record."""
-    if check.metric in OVER_VALUES:
-        return Base(check.fields)
-    return Base(check.fields, as_text=True) if check.of_present else None
+    if check.metric is Metric.MEAN_LENGTH:
+        return Base(given=together(check.given, *map(Present, check.fields)))
+    fields = () if check.metric in OVER_ROWS or check.nulls_alike else check.fields
+    return Base(fields, check.given) if fields or check.given is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +106,8 @@ class Narrow:
     predicates: dict[Predicate, str]
     errors: dict[Predicate, str]
     """Predicates that cannot be evaluated, with the reason: their checks are errors, all others are answered."""
-    bases: dict[Base, list[str]]
-    """For each base, the columns that are all there in its records: typed values, or bits of `Present`."""
+    bases: dict[Base, Column]
+    """For each base, whether a record of the frame is one of its own."""
 
     @property
     def judged(self) -> DataFrame:
@@ -112,23 +123,23 @@ def narrow(
     spark: SparkSession, plan: Plan, delivery: Delivery, checks: tuple[Check, ...], asked: Iterable[str] = ()
 ) -> Narrow:
     """The narrow frame of the given checks, marked to be kept when first read; `asked` are fields whose values it keeps too."""
-    bases = [base for check in checks if (base := base_of(check))]
-    values = {value_name(plan.field(name).alias) for base in bases if not base.as_text for name in base.fields}
-    values |= {value_name(plan.field(name).alias) for name in asked}
+    bases = {base: None for check in checks if (base := base_of(check))}
+    values = _values(plan, checks) | {value_name(plan.field(name).alias) for name in asked}
     kept = ["part", "id", "bytes", "no_record", "malformed", *delivery.kept, *sorted(values)]
     columns, errors = _columns(spark, plan, list(dict.fromkeys(_predicates(checks))))
+    frame = delivery.frame.withColumns(_lengths(plan, checks))
     try:
-        judged = _judged(delivery.frame, kept, columns)
+        judged = _judged(frame, kept, columns)
     except PySparkException:
-        refused = [predicate for predicate, column in columns.items() if not _analyses(delivery.frame, column)]
+        refused = [predicate for predicate, column in columns.items() if not _analyses(frame, column)]
         errors |= dict.fromkeys(refused, UNUSABLE)
         columns = {predicate: column for predicate, column in columns.items() if predicate not in errors}
-        judged = _judged(delivery.frame, kept, columns)
+        judged = _judged(frame, kept, columns)
     names = {predicate: f"p{number}" for number, predicate in enumerate(columns)}
     packed = judged.selectExpr(*kept, *_masks(len(columns))).persist(StorageLevel.MEMORY_AND_DISK)
     unpacked = [f"m{at // MASK_BITS} & {1 << at % MASK_BITS}L = 0 AS p{at}" for at in range(len(columns))]
-    columns_of = {base: _columns_of(base, plan, names) for base in bases}
-    return Narrow(packed, packed.selectExpr("*", *unpacked), names, errors, columns_of)
+    known = {base: _is_of(base, plan, names) for base in bases if base.otherwise not in errors}
+    return Narrow(packed, packed.selectExpr("*", *unpacked), names, errors, known)
 
 
 def census(narrowed: Narrow, delivery: Delivery) -> Census:
@@ -136,8 +147,7 @@ def census(narrowed: Narrow, delivery: Delivery) -> Census:
     task = F.shiftright("id", POSITION_BITS).alias("task")
     reason = F.when(~F.col("no_record"), F.coalesce("malformed", F.lit(""))).alias("reason")
     whole = [
-        F.count(F.when(_all_there(base, columns), 1)).alias(f"present{number}")
-        for number, (base, columns) in enumerate(narrowed.bases.items())
+        F.count(F.when(is_of, 1)).alias(f"present{number}") for number, is_of in enumerate(narrowed.bases.values())
     ]
     counts = [F.count(F.lit(1)).alias("lines"), F.sum("bytes").alias("bytes"), F.min("id").alias("first")]
     counted = narrowed.frame.groupBy("part", task, reason).agg(*counts, *whole).collect()
@@ -196,20 +206,33 @@ def _analyses(frame: DataFrame, column: Column) -> bool:
     return True
 
 
-def _columns_of(base: Base, plan: Plan, names: dict[Predicate, str]) -> list[str]:
-    if base.as_text:
-        return [names[Present(name)] for name in base.fields]
-    return [value_name(plan.field(name).alias) for name in base.fields]
+def _values(plan: Plan, checks: tuple[Check, ...]) -> set[str]:
+    """The columns of values that are kept: of keys and of numbers; texts as their lengths."""
+    over_values = [
+        check for check in checks if check.metric not in OVER_ROWS and check.metric is not Metric.MEAN_LENGTH
+    ]
+    values = {value_name(plan.field(name).alias) for check in over_values for name in check.fields}
+    return values | set(_lengths(plan, checks))
 
 
-def _all_there(base: Base, columns: list[str]) -> Column:
-    return reduce(and_, (F.col(name) if base.as_text else F.col(name).isNotNull() for name in columns))
+def _lengths(plan: Plan, checks: tuple[Check, ...]) -> dict[str, Column]:
+    names = {name for check in checks if check.metric is Metric.MEAN_LENGTH for name in check.fields}
+    aliases = [plan.field(name).alias for name in sorted(names)]
+    return {length_name(alias): F.length(alias) for alias in aliases}
+
+
+def _is_of(base: Base, plan: Plan, names: dict[Predicate, str]) -> Column:
+    there = [F.col(value_name(plan.field(name).alias)).isNotNull() for name in base.fields]
+    given = [~F.col(names[base.otherwise])] if base.otherwise is not None else []
+    return reduce(and_, [*there, *given])
 
 
 def _predicates(checks: tuple[Check, ...]) -> Iterator[Predicate]:
     for check in checks:
         yield from (tier.predicate for tier in (check.accept, check.tolerate) if tier and tier.predicate)
-        yield from map(Present, check.fields if check.of_present else ())
+        base = base_of(check)
+        if base is not None and base.otherwise is not None:
+            yield base.otherwise
 
 
 def _compile_patterns(jvm: JVMView, predicate: Predicate) -> None:

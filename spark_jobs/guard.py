@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 VIEW = "View"
 LEAVES = frozenset({"OneRowRelation", "CTERelationRef"})
@@ -46,7 +46,7 @@ EXPRESSIONS = frozenset(
             "ScalarSubquery",
         ),
         *("SortOrder", "WindowExpression", "WindowSpecDefinition", "SpecifiedWindowFrame"),
-        *("UnboundedPreceding$", "UnboundedFollowing$", "CurrentRow$", "RowFrame$", "RangeFrame$", "UnspecifiedFrame$"),
+        *("UnboundedPreceding$", "UnboundedFollowing$", "CurrentRow$"),
         # truths and choices
         *(
             "And",
@@ -65,12 +65,9 @@ EXPRESSIONS = frozenset(
             "IsNotNull",
             "CaseWhen",
             "Coalesce",
-            "NullIf",
-            "If",
             "Least",
             "Greatest",
             "RaiseError",
-            "Between",
         ),
         # numbers
         *(
@@ -86,16 +83,16 @@ EXPRESSIONS = frozenset(
             "Rint",
             "Pmod",
         ),
-        *("Ceil", "Floor", "Sqrt", "Pow", "Cast", "TryCast", "TryEval", "CheckOverflow"),
+        *("Ceil", "Floor", "Sqrt", "Pow", "Cast"),
         # texts
         *("Lower", "Upper", "StringTrim", "Length", "Substring", "Left", "Right", "Concat", "StringReplace", "Like"),
-        *("StartsWith", "EndsWith", "Contains", "StringPredicate"),
-        *("ContainsExpressionBuilder", "StartsWithExpressionBuilder", "EndsWithExpressionBuilder"),
+        *("StartsWith", "EndsWith", "Contains"),
+        *(),
         # points in time
         *("UnixMicros", "MicrosToTimestamp", "DateDiff", "DateAdd", "DateSub", "TruncTimestamp", "MakeYMInterval"),
         *(
+            "DatetimeSub",
             "TimestampAddYMInterval",
-            "DateAddYMInterval",
             "Year",
             "Quarter",
             "Month",
@@ -109,13 +106,41 @@ EXPRESSIONS = frozenset(
         *("StddevSamp", "StddevPop", "VarianceSamp", "VariancePop", "Lag", "Lead", "RowNumber", "Rank", "DenseRank"),
     )
 )
+PARSED = frozenset(
+    (
+        *(
+            "Aggregate",
+            "Distinct",
+            "Except",
+            "Filter",
+            "GlobalLimit",
+            "Intersect",
+            "Join",
+            "LocalLimit",
+            "OneRowRelation",
+        ),
+        *("Project", "Sort", "SubqueryAlias", "Union", "UnresolvedHaving", "UnresolvedRelation", "UnresolvedWith"),
+    )
+)
+"""What a query may be before Spark looks up anything: a command would be run by the mere asking."""
 ASKING = frozenset({"Exists", "ListQuery", "ScalarSubquery"})
 MOST_NODES = 20_000
 
 
+def is_query(spark: SparkSession, text: str) -> bool:
+    """Whether a text is a query to Spark's parser, which looks nothing up: no command, no statement, no table function."""
+    todo = [spark._jsparkSession.sessionState().sqlParser().parsePlan(text)]  # noqa: SLF001 - Spark's own parser
+    while todo:
+        node = todo.pop()
+        if node.getClass().getSimpleName() not in PARSED:
+            return False
+        todo += _items(node.children())
+    return True
+
+
 def unsafe(frame: DataFrame, views: set[str]) -> str | None:
     """The first class that stands in no list, or the leaf that is none of the views; None where the query may run."""
-    for number, (kind, node) in enumerate(_walk(frame._jdf.queryExecution().analyzed(), views)):  # noqa: SLF001 - Spark's own plan
+    for number, (kind, node) in enumerate(nodes_of(frame._jdf.queryExecution().analyzed(), views)):  # noqa: SLF001 - Spark's own plan
         if number > MOST_NODES:
             return "too large"
         name = node.getClass().getSimpleName()
@@ -138,7 +163,7 @@ def _view(node: Any) -> str:  # noqa: ANN401 - likewise
     return "" if identifier.database().isDefined() or not node.isTempView() else str(identifier.table())
 
 
-def _walk(plan: Any, views: set[str]) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - likewise
+def nodes_of(plan: Any, views: set[str]) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - likewise
     """Every node of a plan and every expression in them, those of inner queries too; nothing below a view of ours."""
     todo = [("plan", plan)]
     while todo:

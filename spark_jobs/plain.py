@@ -32,17 +32,19 @@ _BAD = "bad"
 
 
 def mark_plain(texts: DataFrame, csv: Csv, fields: list[PlanField | None]) -> DataFrame:
-    """Add `plain` and `parsed` (the values of a plain record by alias) to records in `text`.
+    """Add `plain`, `parsed` (the values of a plain record by alias) and `cells` (its texts by position) to records in `text`.
 
     `fields` are those the records should hold, in order; None stands for a value that no field declares.
     """
     if csv.delimiter not in _DELIMITERS or csv.quote not in _QUOTES:
         nothing = F.struct(*[F.lit(None).cast(_kind(each, csv)).alias(each.alias) for each in fields if each])
-        return texts.withColumns({"plain": F.lit(False), "parsed": nothing})
+        cells = F.lit(None).cast("array<string>")
+        return texts.withColumns({"plain": F.lit(False), "parsed": nothing, "cells": cells})
     options = {"sep": csv.delimiter, "quote": "", "columnNameOfCorruptRecord": _BAD}
     parsed = F.when(_is_spelt(csv, fields), F.from_csv("text", _schema(fields, csv), options))
     plain = F.col("parsed").isNotNull() & F.col(f"parsed.{_BAD}").isNull()
-    return texts.withColumn("parsed", parsed).withColumn("plain", plain)
+    cells = F.when(F.col("plain"), F.split("text", literal_pattern(csv.delimiter), -1))
+    return texts.withColumn("parsed", parsed).withColumn("plain", plain).withColumn("cells", cells)
 
 
 def is_parsed(field: PlanField, csv: Csv) -> bool:
@@ -54,7 +56,7 @@ def plain_text(field: PlanField, csv: Csv, position: int) -> str:
     """The text of a field in a plain record, in SQL; null where it is empty."""
     if not is_parsed(field, csv):
         return f"parsed.{field.alias}"
-    return f"nullif(split_part(text, '{csv.delimiter}', {position + 1}), '')"
+    return f"nullif(cells[{position}], '')"
 
 
 def _is_spelt(csv: Csv, fields: list[PlanField | None]) -> Column:

@@ -2,7 +2,8 @@
 
 1. Every relation of a query becomes a view of typed columns: `r0`, `r1`, … with columns `c0`, `c1`, …. Records that are none are
    not in it, and a value that is not of its type is null there (its type check answers for it).
-2. The text is analysed, and `spark_jobs.guard` looks at what Spark made of it: only these views, only listed expressions.
+2. The text is parsed (a command would run when it is asked) and analysed, and `spark_jobs.guard` looks at what Spark made of it:
+   only these views, only listed expressions.
 3. It is run in a job group of its own, which a timer cancels. Whatever happens is that check's error, in words without values.
 
 While a query is analysed and run, Spark's ANSI mode is on: a whole number that does not fit into 64 bits, a division by zero that
@@ -23,18 +24,21 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
 from contracts.check import Metric
+from contracts.errors import InputError
+from contracts.kinds import UnreadableError
 from contracts.result import Measured, Measurement
-from spark_jobs.guard import unsafe
+from spark_jobs.guard import is_query, unsafe
 from spark_jobs.typed import value_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from pyspark.sql import DataFrame, Row, SparkSession
 
     from contracts.check import Check
     from contracts.plan import Plan
     from contracts.query import Query, Relation
+    from spark_jobs.references import Accepted
 
 TIME_LIMIT = 600.0
 """Seconds that one query may take: what the Data Contract Specification allows."""
@@ -43,6 +47,7 @@ ALL_QUERIES = 1_800.0
 REFUSED = "the guard of the engine refused what became of this query"
 TOO_SLOW = "the query took longer than the time it is given"
 FAILED = "the engine could not answer this query: a number too large, a division by zero, or a text that cannot be cast"
+UNREAD = "the accepted data that this check refers to could not be read"
 SEVERAL_ROWS = "the query answers with several rows: let it answer with one number"
 ANSI = "spark.sql.ansi.enabled"
 FLOAT_DIGITS = 12
@@ -57,8 +62,7 @@ class Tables:
     """The judging time."""
     delivered: DataFrame
     """The judged records of the delivery, with their typed values."""
-    accepted: Mapping[str, Mapping[tuple[str, ...], DataFrame]]
-    """Of each line its accepted records, with one column for each field asked for, in order."""
+    accepted: Accepted
 
 
 def ask(
@@ -79,12 +83,17 @@ def fields_read(checks: tuple[Check, ...]) -> set[str]:
 def _asked(spark: SparkSession, check: Check, tables: Tables, seconds: float) -> Measurement:
     query = check.query
     assert query is not None
+    lacking = tables.accepted.lacking(each.line for each in query.relations if each.line and not each.delivered)
+    if lacking is not None:
+        return Measurement(check.id, skip=lacking)
     views = [f"r{number}" for number in range(len(query.relations))]
     with _ansi(spark), _within(spark, seconds, check.id) as is_over:
         try:
             for view, relation in zip(views, query.relations, strict=True):
                 _relation(relation, tables).createOrReplaceTempView(view)
             return _answer(spark, check, query, tables.now)
+        except (InputError, UnreadableError, OSError):
+            return Measurement(check.id, error=UNREAD)
         except (PySparkException, Py4JError, ArithmeticError):
             # Spark's words may hold values of the data: none of them is repeated.
             return Measurement(check.id, error=TOO_SLOW if is_over.is_set() else FAILED)
@@ -94,6 +103,8 @@ def _asked(spark: SparkSession, check: Check, tables: Tables, seconds: float) ->
 
 
 def _answer(spark: SparkSession, check: Check, query: Query, now: str) -> Measurement:
+    if not is_query(spark, query.text):
+        return Measurement(check.id, error=REFUSED)
     bound = {f"t{number}": text for number, text in enumerate(query.texts)}
     frame = spark.sql(query.text, args={**bound, "now": now})
     if unsafe(frame, {f"r{number}" for number in range(len(query.relations))}):
@@ -125,10 +136,8 @@ def _relation(relation: Relation, tables: Tables) -> DataFrame:
             for at, column in enumerate(relation.columns)
         ]
         frames.append(tables.delivered.select(*columns, F.lit(1).alias("row")))
-    if relation.line is not None:
-        accepted = tables.accepted[relation.line][tuple(column.field for column in relation.columns)]
-        names = [f"c{at}" for at in range(len(relation.columns))]
-        frames.append(accepted.toDF(*names).withColumn("row", F.lit(1)))
+    if relation.line is not None and tables.accepted.lacking([relation.line]) is None:
+        frames.append(tables.accepted.rows(relation.line, relation.columns))
     return frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
 
 

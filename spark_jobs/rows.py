@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
 from contracts.check import Metric
-from spark_jobs.checks import frequencies
 from spark_jobs.conditions import condition
+from spark_jobs.keys import frequencies, keys_of
 from spark_jobs.shares import write_shares
-from spark_jobs.typed import value_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from contracts.result import Shares
     from spark_jobs.delivery import Delivery
     from spark_jobs.frame import Narrow
+    from spark_jobs.keys import Keys
 
     Narrows = Mapping[tuple[str, ...], Narrow]
     """The narrow frame of each level; that of the records has none."""
@@ -94,23 +94,20 @@ def _with_marks(plan: Plan, narrows: Narrows, frame: DataFrame, checks: tuple[Ch
             level = plan.field(check.fields[0]).level
             found = _bad_elements(plan, narrows[level], check).select("part", F.col("row").alias("id")).distinct()
             frame = _marked(frame, found, ["part", "id"], number)
-        elif _is_keyed(check):
-            frame = _marked(frame, _shared_keys(plan, narrows[()], check), _keys(plan, check), number)
+        elif (keys := keys_of(check)) is not None:
+            frame = _marked(frame, _shared_keys(plan, narrows[()], keys), keys.columns(plan), number)
     return frame
 
 
 def _bad_elements(plan: Plan, narrowed: Narrow, check: Check) -> DataFrame:
-    if _is_keyed(check):
-        return narrowed.judged.join(_shared_keys(plan, narrowed, check), _keys(plan, check), "leftsemi")
+    keys = keys_of(check)
+    if keys is not None:
+        return narrowed.judged.join(_shared_keys(plan, narrowed, keys), keys.columns(plan), "leftsemi")
     return narrowed.judged.where(~F.col(narrowed.predicates[_deciding(check)]))
 
 
-def _shared_keys(plan: Plan, narrowed: Narrow, check: Check) -> DataFrame:
-    return frequencies(plan, narrowed.judged, check.fields).where("n > 1").select(*_keys(plan, check))
-
-
-def _keys(plan: Plan, check: Check) -> list[str]:
-    return [value_name(plan.field(name).alias) for name in check.fields]
+def _shared_keys(plan: Plan, narrowed: Narrow, keys: Keys) -> DataFrame:
+    return frequencies(plan, narrowed, keys).where("n > 1").select(*keys.columns(plan))
 
 
 def _marked(frame: DataFrame, found: DataFrame, on: list[str], number: int) -> DataFrame:

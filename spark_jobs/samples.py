@@ -14,8 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own docu
 
 from contracts.check import Metric
 from contracts.result import Sample
-from spark_jobs.checks import frequencies
-from spark_jobs.frame import Base
+from spark_jobs.keys import frequencies, keyed_rows, keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -77,10 +76,12 @@ def _failing_places(narrowed: Narrow, checks: list[Check]) -> dict[str, list[Pla
 
 def _duplicate_places(plan: Plan, narrowed: Narrow, check: Check) -> list[Place]:
     """Two rows that share the smallest key that occurs more than once."""
-    names = narrowed.bases[Base(check.fields)]
-    shared = frequencies(plan, narrowed.judged, check.fields).where("n > 1").select(*names).orderBy(*names).limit(1)
-    same_key = reduce(and_, (F.col(f"one.{name}") == F.col(f"other.{name}") for name in names))
-    sharing = narrowed.judged.alias("one").join(F.broadcast(shared).alias("other"), same_key)
+    keys = keys_of(check)
+    assert keys is not None
+    names = keys.columns(plan)
+    shared = frequencies(plan, narrowed, keys).where("n > 1").select(*names).orderBy(*names).limit(1)
+    same_key = reduce(and_, (F.col(f"one.{name}").eqNullSafe(F.col(f"other.{name}")) for name in names))
+    sharing = keyed_rows(narrowed, keys).alias("one").join(F.broadcast(shared).alias("other"), same_key)
     place = F.struct("part", "id")
     return _places(sharing.agg(F.min(place).alias("first"), F.max(place).alias("last")).collect()[0], "")
 

@@ -22,6 +22,8 @@ SETTINGS = {
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
     "spark.sql.optimizer.enableCsvExpressionOptimization": "false",  # a parser told to read fewer values notices fewer bad ones
     "spark.sql.codegen.hugeMethodLimit": "8000",  # Java compiles no longer method well, and a plan of many checks makes one
+    "spark.task.reaper.enabled": "true",  # a cancelled query's task that does not end costs its executor, not the next query
+    "spark.task.reaper.killTimeout": "60s",
     "spark.sql.execution.arrow.pyspark.enabled": "false",
     **{  # days and moments of any age are those of the proleptic Gregorian calendar, as written; the default is an exception
         f"spark.sql.{name}RebaseModeIn{way}": "CORRECTED"

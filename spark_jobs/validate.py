@@ -3,7 +3,8 @@
 1. Read the request and the plan it names; the plan's digest must be the one requested.
 2. Open the delivery: what is no file of the promised shape is answered at once (`unreadable`), without a scan.
 3. Fill the narrow frame and count it (census), measure every check, find samples of the failed ones.
-4. Write `result.json`, last of all and only once.
+4. Ask the contract's own queries, each by itself: last, so that none of them keeps anything else waiting.
+5. Write `result.json`, last of all and only once.
 
 The exit code is 0 if and only if `result.json` was written; 2 where the request, the bytes or the machine cannot be used.
 """
@@ -32,8 +33,11 @@ from spark_jobs.checks import measure
 from spark_jobs.extra import with_extra
 from spark_jobs.frame import census, narrow
 from spark_jobs.levels import by_level
+from spark_jobs.meter import Meter
+from spark_jobs.quantities import event_time
 from spark_jobs.queries import Tables, ask, fields_read
 from spark_jobs.read import open_delivery
+from spark_jobs.references import Accepted
 from spark_jobs.rows import count_rejected, split
 from spark_jobs.samples import samples_of
 from spark_jobs.session import start
@@ -67,7 +71,7 @@ class Stopwatch:
 
 def validate(request: Request, plan: Plan, watch: Callable[[str], None] = lambda _: None) -> Result:
     """Measure the delivery of a request against its plan."""
-    stopwatch = Stopwatch(watch)
+    stopwatch, before = Stopwatch(watch), Meter.read()
     with stopwatch.step("start"):
         spark = start()
     answer = Result(
@@ -77,7 +81,7 @@ def validate(request: Request, plan: Plan, watch: Callable[[str], None] = lambda
         found = _measured(spark, plan, request, answer, stopwatch)
     except UnreadableError as error:
         found = replace(answer, unreadable=error.finding)
-    return replace(found, timings=dict(stopwatch.seconds))
+    return replace(found, timings=dict(stopwatch.seconds), vcpu_seconds=Meter.read().since(before))
 
 
 def run(request_uri: str) -> Result:
@@ -108,7 +112,7 @@ def _measured(spark: SparkSession, plan: Plan, request: Request, answer: Result,
     with stopwatch.step("open"):
         delivery = open_delivery(spark, plan, request)
         absent = set(delivery.columns.absent)
-        checks = tuple(check for check in plan.checks if check.skip is None and not absent & set(check.fields))
+        checks = tuple(check for check in plan.checks if check.needs_rows and not absent & check.reads)
         shared = tuple(check for check in checks if not check.metric.asked)
         asked = tuple(check for check in checks if check.metric.asked)
         parted = {
@@ -125,19 +129,16 @@ def _measured(spark: SparkSession, plan: Plan, request: Request, answer: Result,
         answers = tuple(
             each
             for level, (_, own) in parted.items()
-            for each in measure(spark, plan, narrows[level], own, counts[level])
+            for each in measure(plan, narrows[level], own, counts[level], request.judged_at)
         )
-    if asked:
-        with stopwatch.step("ask"):
-            answers += ask(spark, asked, Tables(plan, request.judged_at, narrows[()].judged, {}))
-    by_check = {each.check: each for each in answers}
-    measurements = tuple(by_check[check.id] for check in checks)
+        moments = event_time(plan, narrows[()], parted[()][1]) if counted.judged else None
     answer = replace(
         answer,
         rows=counted.rows,
         columns=columns,
         malformed=counted.malformed,
-        measurements=measurements,
+        measurements=answers,
+        event_time=moments,
     )
     with stopwatch.step("explain"):
         blamed = row_rules(plan, answer)
@@ -148,13 +149,18 @@ def _measured(spark: SparkSession, plan: Plan, request: Request, answer: Result,
         for level, (of, own) in parted.items() if plan.policy.samples else ():
             failed = tuple(check for check in own if check.id in bad)
             samples |= samples_of(plan, of, narrows[level], counted, failed)
-        explained = tuple(replace(each, samples=samples.get(each.check, ())) for each in measurements)
+        explained = tuple(replace(each, samples=samples.get(each.check, ())) for each in answers)
     if plan.policy.on_reject is OnReject.ROWS and answer.rejected_rows:
         with stopwatch.step("split"):
             answer = replace(answer, shares=split(plan, delivery, narrows, blamed, request.output_uri))
+    if asked:
+        with stopwatch.step("ask"):
+            tables = Tables(plan, request.judged_at, narrows[()].judged, Accepted(spark, request))
+            explained += ask(spark, asked, tables)
     for narrowed in narrows.values():
         narrowed.packed.unpersist()
-    return replace(answer, measurements=explained)
+    by_check = {each.check: each for each in explained}
+    return replace(answer, measurements=tuple(by_check[check.id] for check in checks))
 
 
 def _document(uri: str) -> object:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from contracts.document import parse
 from contracts.errors import ContractError
-from contracts.formats.quality import implementation_of
-from contracts.formats.values import exact, rule_id
+from contracts.formats.quality import CHECKS_FOR, implementation_of
+from contracts.formats.values import rule_id
 from contracts.model import Rule
 from contracts.words import did_you_mean, shown
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from contracts.nodes import Place
 
 ENGINES = {"sodacl": "soda", "soda": "soda", "great-expectations": "great-expectations"}
-CHECKS_FOR = "checks for "
 EVERY_MODEL = ""
 
 
@@ -58,18 +57,7 @@ def _checks(specification: Place, engine: str, notes: Notes) -> Iterator[tuple[s
         checks = _read(place, notes)
         for each in checks.items or [checks]:
             at = each if specification.text is None and place.text is None else specification
-            yield name.removeprefix(CHECKS_FOR), at, _called(engine, each)
-
-
-def _called(engine: str, check: Place) -> dict[str, object]:
-    """Soda writes a check as a text, or as a key with what it needs; others as a call with arguments."""
-    if check.text is not None:
-        return {"engine": engine, "call": check.text, "args": {}}
-    entries = list(check.entries.items())
-    if engine == "soda" and len(entries) == 1:
-        name, arguments = entries[0]
-        return {"engine": engine, "call": name, "args": {key: exact(each) for key, each in arguments.entries.items()}}
-    return implementation_of(engine, check)
+            yield name.removeprefix(CHECKS_FOR), at, implementation_of(engine, each)
 
 
 def _read(place: Place, notes: Notes) -> Place:

@@ -11,6 +11,7 @@ from contracts.formats.odcs_options import DATE_FORMATS, UNMEASURED_DATE, option
 from contracts.formats.quality import Owner, quality_rules
 from contracts.formats.values import examples, rule_id, texts
 from contracts.model import Field, Origin, Rule
+from contracts.rules.javadates import compile_java_format
 from contracts.types import LogicalType
 from contracts.words import shown
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 TYPES = {each.value: each for each in LogicalType if each is not LogicalType.DECIMAL}
 NESTED = ("object", "array", "map", "vector")
+BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 FORMATTED = (LogicalType.DATE, LogicalType.TIME, LogicalType.TIMESTAMP)
 EXACT = ("decimal", "numeric", "number")
 PHYSICAL = {
@@ -166,10 +168,9 @@ def _inner(place: Place, path: str) -> Iterator[tuple[str, Place]]:
 
 
 def _warn(place: Place, logical: LogicalType | None, notes: Notes) -> None:
-    zone, said = place["logicalTypeOptions"]["defaultTimezone"], place["logicalTypeOptions"]["format"]
+    zone = place["logicalTypeOptions"]["defaultTimezone"]
     if not _readable(place, logical):
-        message = f"Dates written as {shown(said.written)} are not measured yet: write them as ISO 8601 (`yyyy-MM-dd`)."
-        notes.warning("date-format", said, message)
+        _warn_of_format(place, notes)
     elif logical is None and place["logicalType"].text not in NESTED:
         notes.warning("no-type", place, "The property has no type that is known: say its `logicalType`.")
     declared, physical = TYPES.get(place["logicalType"].text or ""), PHYSICAL.get(_physical(place))
@@ -178,6 +179,20 @@ def _warn(place: Place, logical: LogicalType | None, notes: Notes) -> None:
         notes.warning("physical-type", place["physicalType"], message)
     if zone.text is not None and zone.text not in UTC:
         notes.warning("timezone", zone, "Timestamps without an offset are read as UTC: write offsets in the data.")
+
+
+def _warn_of_format(place: Place, notes: Notes) -> None:
+    """Dates in a format of their own are texts to us: judged by the format, if it can be told, and by nothing else."""
+    options = place["logicalTypeOptions"]
+    said = options["format"]
+    try:
+        compile_java_format(said.text or "")
+    except ValueError:
+        message = f"Dates written as {shown(said.written)} are not measured: write them as ISO 8601 (`yyyy-MM-dd`)."
+        notes.warning("date-format", said, message)
+    for bound in (options[name] for name in BOUNDS if options[name].present):
+        message = f"Dates written as {shown(said.written)} are not compared: write them as ISO 8601 (`yyyy-MM-dd`)."
+        notes.warning("date-format", bound, message)
 
 
 def _family(logical: LogicalType) -> str:

@@ -53,6 +53,8 @@ LISTS = ("validValues", "missingValues")
 UNMEASURED = ("sql", "custom", "text")
 """Kinds that compare nothing themselves."""
 NO_ROW = Comparison("mustBe", (Decimal(0),))
+CHECKS_FOR = "checks for "
+"""Begins the key of a list of checks."""
 NOT_ARGUMENTS = ("type", "expectation_type", "expectation", "meta", "notes", "name")
 """Keys of an implementation that are no arguments of its check."""
 
@@ -94,14 +96,26 @@ def operators(place: Place) -> list[str]:
     return [key for key in SPELLINGS if place[key].present]
 
 
-def implementation_of(engine: str, place: Place) -> dict[str, object]:
-    """A foreign check: what is called, with which arguments; an implementation in text is read as YAML."""
+def implementations(place: Place) -> list[Place]:
+    """The foreign checks of an implementation: one, or those of a list; a text is read as the YAML it holds."""
     if place.text is not None:
         try:
             place = parse(place.text.encode()).top
         except ContractError:
-            return {"engine": engine, "call": "", "args": {}}
+            return []
+    checks = next((each for name, each in place.entries.items() if name.startswith(CHECKS_FOR)), place)
+    return checks.items or [checks]
+
+
+def implementation_of(engine: str, place: Place) -> dict[str, object]:
+    """A foreign check: what is called, with which arguments. Soda writes one as a text, or as a key with what it needs."""
+    if place.text is not None:
+        return {"engine": engine, "call": place.text, "args": {}}
     call = place["type"].text or place["expectation_type"].text or place["expectation"].text or ""
+    entries = list(place.entries.items())
+    if not call and len(entries) == 1:
+        name, arguments = entries[0]
+        return {"engine": engine, "call": name, "args": {key: exact(each) for key, each in arguments.entries.items()}}
     return {"engine": engine, "call": call, "args": _foreign_arguments(place)}
 
 
@@ -135,8 +149,9 @@ def _fields(kind: str, place: Place, field: str | None) -> tuple[str, ...]:
 def _asked(kind: str, place: Place, notes: Notes) -> Iterator[tuple[dict[str, object], Comparison | None]]:
     """What a rule asks for: its arguments, and the comparison of each of its operators."""
     if kind == "custom":
-        parts = place["implementation"].items or [place["implementation"]]
-        yield from ((implementation_of(place["engine"].text or "", each), None) for each in parts)
+        engine, parts = place["engine"].text or "", implementations(place["implementation"])
+        unread: dict[str, object] = {"engine": engine, "call": "", "args": {}}
+        yield from ((each, None) for each in [implementation_of(engine, part) for part in parts] or [unread])
     elif kind == "sql":
         said = {SPELLINGS[key]: exact(place[key]) for key in operators(place)}
         dialect = {"dialect": place["dialect"].text} if place["dialect"].text else {}

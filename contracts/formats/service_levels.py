@@ -1,4 +1,4 @@
-"""Reads service levels, which speak of deliveries and not of rows: rules that are named and not measured yet."""
+"""Reads service levels: those that name a field of moments can be measured on a delivery, all others are named."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contracts.formats.values import exact
 from contracts.model import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from contracts.nodes import Place
 
@@ -18,11 +18,19 @@ KIND = "serviceLevel"
 def element_rules(levels: Place, dataset: str) -> Iterator[Rule]:
     """The levels of a list that speak of a dataset (`element: orders.placed_at`), or of none in particular."""
     for ordinal, place in enumerate(levels.items, start=1):
-        tables = {each.strip().partition(".")[0] for each in (place["element"].text or "").split(",")}
+        elements = [each.strip() for each in (place["element"].text or "").split(",")]
+        tables = {each.partition(".")[0] for each in elements}
         if dataset in tables or tables == {""}:
             name = place["property"].text or ""
             arguments = {"property": name, "value": exact(place["value"]), "unit": place["unit"].text}
-            yield Rule(f"{name}:{KIND}:{ordinal}", KIND, place.origin, (), arguments, name=name)
+            fields = _fields(elements, dataset)
+            yield Rule(f"{name}:{KIND}:{ordinal}", KIND, place.origin, fields, arguments, name=name)
+
+
+def _fields(elements: Iterable[str], dataset: str) -> tuple[str, ...]:
+    """The fields among elements of a dataset, in order: `placed_at` of `orders.placed_at`."""
+    parts = (each.partition(".") for each in elements)
+    return tuple(dict.fromkeys(field for table, _, field in parts if table == dataset and field))
 
 
 MAIN = {
@@ -41,12 +49,13 @@ TIMESTAMPS = ("timestampField", "sourceTimestampField", "processedTimestampField
 def named_rules(levels: Place, dataset: str) -> Iterator[Rule]:
     """The levels of DCS that speak of a dataset (by `timestampField: orders.placed_at`), or of none in particular."""
     for name, place in levels.entries.items():
-        fields = {key: said for key in TIMESTAMPS if (said := place[key].text)}
-        tables = {each.partition(".")[0] for each in fields.values()}
+        said = {key: text for key in TIMESTAMPS if (text := place[key].text)}
+        tables = {each.partition(".")[0] for each in said.values()}
         if not tables or dataset in tables:
             main = next((place[key] for key in MAIN.get(name, ()) if place[key].present), place)
             arguments = {"property": name, "value": exact(main), "unit": None}
-            yield Rule(f"{name}:{KIND}:1", KIND, place.origin, (), arguments | fields, name=name)
+            fields = _fields(said.values(), dataset)
+            yield Rule(f"{name}:{KIND}:1", KIND, place.origin, fields, arguments | said, name=name)
 
 
 def key_rules(levels: Place) -> Iterator[Rule]:

@@ -22,6 +22,8 @@ SEMANTIC = re.compile(
     r"(?:0|[1-9][0-9]{0,8})(?:\.(?:0|[1-9][0-9]{0,8})){2}(?:-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?(?:\+[0-9A-Za-z.-]+)?"
 )
 PUBLIC = "public"
+LEVEL = "serviceLevel"
+"""A kind whose fields are told by a code of their own (`unknown-element`)."""
 METRICS = ("nullValues", "missingValues", "invalidValues", "duplicateValues", "rowCount")
 PERSONAL = re.compile(
     r"e_?mail|(?:first|last|full|sur|maiden)_?name|phone|mobile|ssn|cpf|passport|birth|iban|credit_?card|ip_?address",
@@ -87,7 +89,7 @@ def unknown_column(contract: Contract, document: Document) -> Iterator[Finding]:
         names = {each.name: None for each in with_parts(dataset.fields)}
         for rule in dataset.rules:
             for index, name in enumerate(rule.fields):
-                if name not in names:
+                if name not in names and rule.kind != LEVEL:
                     path = _named_at(rule.origin.path, index, document)
                     yield path, f"The dataset has no field {shown(name)}.{did_you_mean(name, names)}"
 

@@ -81,8 +81,22 @@ def anchored(items: Items) -> bool:
 
 
 def shortest(items: Items) -> Items:
-    """The same search with fewer ways: repeats at either end of a pattern need not take more than they must."""
-    return items if not items else _cut(_cut(items)[::-1])[::-1]
+    """The same search with fewer ways: repeats at either end of a pattern, or at the end of a look-ahead, need take no more
+    than they must.
+    """
+    return _cut(_cut(tuple(map(_lean, items)))[::-1])[::-1]
+
+
+def _lean(node: Node) -> Node:
+    match node:
+        case Look(body, wanted, ahead):
+            return Look(_cut(tuple(map(_lean, body))), wanted, ahead)
+        case Repeat(body, low, high):
+            return Repeat(tuple(map(_lean, body)), low, high)
+        case Choice(alternatives):
+            return Choice(tuple(tuple(map(_lean, each)) for each in alternatives))
+        case _:
+            return node
 
 
 def _cut(items: Items) -> Items:
@@ -108,7 +122,7 @@ def _before(node: Node, then: _Tail) -> _Tail:
         case Repeat(body, low, high):
             return _groups(body, low, high, then)
         case Look(body, _, ahead):
-            looked = _tail(_cut(body), _NOTHING).cost if ahead else ENDLESS
+            looked = _tail(body, _NOTHING).cost if ahead else ENDLESS
             return _Tail(looked + then.cost, ANY, 1 + then.fan)
         case Start() | End() | Edge():
             return _Tail(Cost(4) + then.cost, then.first, 4 + then.fan)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from contracts.queries.dialects import SPREAD_OF_SAMPLE
 from contracts.queries.functions import whole
 from contracts.queries.refusal import UntranslatedError
 from contracts.queries.said import Kind, Said, double, made, number, wanted
@@ -79,10 +78,8 @@ def _extreme(name: str) -> Callable[[Translator, exp.Func, Scope], Said]:
     return say
 
 
-def _spread(name: str, *, is_plain: bool = False) -> Callable[[Translator, exp.Func, Scope], Said]:
+def _spread(name: str) -> Callable[[Translator, exp.Func, Scope], Said]:
     def say(t: Translator, node: exp.Func, scope: Scope) -> Said:
-        if is_plain and t.dialect not in SPREAD_OF_SAMPLE:
-            raise UntranslatedError(f"whether it speaks of a sample is not said: write {name}")
         inner = double(t.say(node.this, scope))
         return aggregate(f"{name}({inner.text})", Kind.DOUBLE, inner)
 
@@ -232,10 +229,10 @@ FORMS: dict[type, Form] = {
     exp.Avg: form(_mean, "this"),
     exp.Min: form(_extreme("min"), "this"),
     exp.Max: form(_extreme("max"), "this"),
-    exp.Stddev: form(_spread("stddev_samp", is_plain=True), "this"),
+    exp.Stddev: form(_spread("stddev_samp"), "this"),
     exp.StddevSamp: form(_spread("stddev_samp"), "this"),
     exp.StddevPop: form(_spread("stddev_pop"), "this"),
-    exp.Variance: form(_spread("var_samp", is_plain=True), "this"),
+    exp.Variance: form(_spread("var_samp"), "this"),
     exp.VariancePop: form(_spread("var_pop"), "this"),
     exp.Median: form(_median, "this"),
     **dict.fromkeys((exp.PercentileCont, exp.PercentileDisc), form(_quantile, "this", "expression")),

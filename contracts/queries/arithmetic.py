@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from contracts.queries.dialects import ZERO_DIVIDES
 from contracts.queries.moments import minus, plus
 from contracts.queries.refusal import UntranslatedError
 from contracts.queries.said import Kind, Said, double, exact, made, number, of_one_kind, wanted
@@ -45,7 +46,7 @@ def _reckoned(sign: str, left: Said, right: Said) -> Said:
 def _divided(t: Translator, node: exp.Div, scope: Scope) -> Said:
     """Whole by whole is whole where the dialect says so; by zero it is null where the dialect says so, else an error."""
     left, right = number(t.say(node.this, scope)), number(t.say(node.expression, scope))
-    by = _divisor(right, forgiving=bool(node.args.get("safe")))
+    by = _divisor(right, forgiving=t.dialect in ZERO_DIVIDES)
     if node.args.get("typed") and {left.kind, right.kind} <= {Kind.INTEGER, Kind.SUM}:
         if Kind.SUM in {left.kind, right.kind}:
             raise UntranslatedError("it divides a sum of whole numbers by one: say the type of the sum by a cast")
@@ -56,18 +57,14 @@ def _divided(t: Translator, node: exp.Div, scope: Scope) -> Said:
 
 def _whole_quotient(t: Translator, node: exp.IntDiv, scope: Scope) -> Said:
     left, right = (wanted(t.say(each, scope), Kind.INTEGER) for each in (node.this, node.expression))
-    return made(f"({left.text} div {_forgiven(t, right)})", Kind.INTEGER, left, right)
+    return made(f"({left.text} div {_divisor(right, forgiving=t.dialect in ZERO_DIVIDES)})", Kind.INTEGER, left, right)
 
 
 def _remainder(t: Translator, node: exp.Mod, scope: Scope) -> Said:
     kind, (left, right) = of_one_kind(number(t.say(node.this, scope)), number(t.say(node.expression, scope)))
     if kind is Kind.DECIMAL:
         kind, left, right = Kind.DOUBLE, double(left), double(right)
-    return made(f"({left.text} % {_forgiven(t, right)})", kind, left, right)
-
-
-def _forgiven(t: Translator, right: Said) -> str:
-    return _divisor(right, forgiving=t.dialect in {"duckdb", "mysql"})
+    return made(f"({left.text} % {_divisor(right, forgiving=t.dialect in ZERO_DIVIDES)})", kind, left, right)
 
 
 def _divisor(right: Said, *, forgiving: bool) -> str:

@@ -29,11 +29,11 @@ MOMENTS_APART = frozenset({"databricks", "duckdb", "postgres", "redshift", "spar
 COUNTS_BOUNDARIES = frozenset({"bigquery", "duckdb", "redshift", "snowflake", "tsql"})
 """The difference in a unit counts the boundaries between two moments, not the whole units."""
 SUNDAY_IS_ZERO = frozenset({"duckdb", "postgres", "redshift", "snowflake"})
-SPREAD_OF_SAMPLE = frozenset(DIALECTS.values()) - {"mysql"}
-"""`stddev` and `variance` speak of a sample."""
 CASTS_TRUNCATE = frozenset({"databricks", "spark"})
 CASTS_ROUND_HALF_EVEN = frozenset({"duckdb", "postgres", "redshift"})
 """Of floats; exact numbers are rounded half away from zero."""
+ZERO_DIVIDES = frozenset({"mysql"})
+"""A division by zero is null. In all others it is an error (in DuckDB since its version 2), and here too."""
 SECONDS_HAVE_FRACTIONS = frozenset({"postgres"})
 TEXTS_IGNORE_CASE = frozenset({"mysql", "tsql"})
 """Texts that differ in case are equal there, unless a column says otherwise; here they never are."""

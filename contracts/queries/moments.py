@@ -220,8 +220,21 @@ def as_date(said: Said) -> Said:
     return replace(said, text=f"CAST({said.text} AS DATE)", kind=Kind.DATE) if said.kind is Kind.TIMESTAMP else said
 
 
+def _by_name(t: Translator, node: exp.Anonymous, scope: Scope) -> Said:
+    """Functions that the parser has no class for."""
+    name, given = node.name.lower(), node.expressions
+    if name in {"now", "getdate"} and not given:
+        return NOW
+    if name == "today" and not given:
+        return TODAY
+    if name == "date_part" and len(given) == 2 and isinstance(given[0], exp.Literal):  # noqa: PLR2004 - a part, and of what
+        return part(t, given[0].name.lower(), t.say(given[1], scope))
+    raise UntranslatedError(f"{name.upper()} is not translated by this version")
+
+
 SHIFTING = ("this", "expression", "unit")
 FORMS: dict[type, Form] = {
+    exp.Anonymous: form(_by_name, "this", "expressions"),
     exp.CurrentTimestamp: form(lambda _t, _n, _s: NOW, "this", "sysdate"),
     exp.CurrentDate: form(lambda _t, _n, _s: TODAY),
     exp.Interval: form(_interval, "this", "unit"),

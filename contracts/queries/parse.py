@@ -13,7 +13,7 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from contracts.placeholders import PLACEHOLDERS
-from contracts.queries.refusal import RefusedError, place_of
+from contracts.queries.refusal import RefusedError, UntranslatedError
 
 LONGEST = 10_000
 MOST_TOKENS = 2_000
@@ -23,6 +23,8 @@ HELD = re.compile(
     r"(?P<held>--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`)|\$?\{(?P<name>[^{}]*)\}", re.DOTALL
 )
 """What no placeholder is looked for in, or a placeholder."""
+OBEYED = ("/*+", "/*!", "--+")
+"""How comments begin that are hints, or code, to some engine."""
 STANDS_FOR = "lakegate_placeholder_"
 OPENING = {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1, TokenType.CASE: 1, TokenType.END: -1}
 NESTING = (TokenType.NOT, TokenType.DASH, TokenType.TILDE)
@@ -37,6 +39,7 @@ def parse(text: str, dialect: str) -> exp.Query:
     if len(text) > LONGEST:
         raise RefusedError("query-too-large", f"A query has at most {LONGEST:,} characters.")
     _judge_characters(text)
+    _judge_comments(text)
     named = HELD.sub(_named, text)
     _judge_tokens(_tokens(named, dialect))
     statements = [each for each in _trees(named, dialect) if each is not None and not isinstance(each, exp.Semicolon)]
@@ -67,6 +70,13 @@ def _judge_characters(text: str) -> None:
             raise RefusedError("query-forbidden", "A query holds no character that editors do not show.", place)
 
 
+def _judge_comments(text: str) -> None:
+    for match in HELD.finditer(text):
+        if match[0].startswith(OBEYED):
+            place = text.count("\n", 0, match.start()) + 1, match.start() - text.rfind("\n", 0, match.start())
+            raise RefusedError("query-forbidden", "A comment that engines obey is no comment: remove it.", place)
+
+
 def _tokens(text: str, dialect: str) -> list[Token]:
     try:
         return sqlglot.tokenize(text, read=dialect)
@@ -85,9 +95,6 @@ def _judge_tokens(tokens: list[Token]) -> None:
         deepest = max(deepest, depth)
         row = row + 1 if token.token_type in NESTING else 0
         longest_row = max(longest_row, row)
-        if token.token_type is TokenType.HINT or any(each.startswith(("+", "!")) for each in token.comments):
-            place = token.line, token.col
-            raise RefusedError("query-forbidden", "A comment that engines obey is no comment: remove it.", place)
     if deepest > DEEPEST or longest_row > MOST_IN_A_ROW:
         raise RefusedError("query-too-large", f"A query has at most {DEEPEST} levels: name its parts in a WITH.")
     for first, second in pairwise(tokens):
@@ -127,5 +134,5 @@ def _code(text: str) -> str:
 def one_word(node: exp.Expr) -> str:
     """The name of an identifier."""
     if not isinstance(node, exp.Identifier):
-        raise RefusedError("query-forbidden", "A query names its datasets and fields by words.", place_of(node))
+        raise UntranslatedError("it names a dataset or a field by something else than a word")
     return node.name

@@ -28,6 +28,8 @@ class Outline:
     scope: Scope
     tables: list[str]
     outer: bool = False
+    joins: int = 0
+    """Joins that may give a row several times."""
 
 
 def read_tables(t: Translator, node: exp.Select, outline: Outline) -> None:
@@ -44,9 +46,13 @@ def read_tables(t: Translator, node: exp.Select, outline: Outline) -> None:
     many = [] if source.one_row else [source]
     for join in joins:
         joined, text = _table(t, join.this, outline.scope)
-        word, condition = _joined(t, join, joined, outline.scope, many=bool(many))
-        outline.tables.append(f"{word} {text}{condition}")
+        outline.tables.append(_joined(t, join, joined, outline, many=bool(many)).format(text))
         many += [] if joined.one_row else [joined]
+    outline.joins += sum(each.joins for each in outline.scope.sources.values())
+    if outline.joins > 1:
+        raise UntranslatedError(
+            "it joins several tables on columns that are no declared key: its rows could be past counting"
+        )
 
 
 def _table(t: Translator, node: exp.Expr, scope: Scope) -> tuple[Source, str]:
@@ -54,21 +60,14 @@ def _table(t: Translator, node: exp.Expr, scope: Scope) -> tuple[Source, str]:
         only(node, frozenset({"this", "alias", "with_"}))
         asked = t.ask(node, _not_lateral(scope))
         alias = t.names.fresh()
-        source = Source(alias, asked.columns, one_row=asked.one_row)
+        source = Source(alias, asked.columns, None, asked.one_row, asked.joins, asked.key)
         scope.add(_alias(node) or alias, source, place_of(node))
         return source, f"({asked.text}) AS {alias}"
-    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
-        raise _no_table(node)
+    if not isinstance(node, exp.Table):
+        raise without_form(node)
+    named = _named_table(t, node, scope)
     only(node, frozenset({"this", "alias", "db", "catalog"}))
-    return _named_table(t, node, scope)
-
-
-def _no_table(node: exp.Expr) -> Exception:
-    if isinstance(node, exp.Table) and isinstance(node.this, exp.Func):
-        return RefusedError(
-            "query-unknown-table", "A query reads the datasets of its contract, no function's rows.", place_of(node)
-        )
-    return without_form(node)
+    return named
 
 
 def _named_table(t: Translator, node: exp.Table, scope: Scope) -> tuple[Source, str]:
@@ -76,8 +75,8 @@ def _named_table(t: Translator, node: exp.Table, scope: Scope) -> tuple[Source, 
     qualifiers = [one_word(node.args[key]) for key in ("db", "catalog") if node.args.get(key)]
     query = scope.query_called(name) if not qualifiers else None
     if query is not None:
-        text, columns, one_row = query
-        source = Source(alias, columns, one_row=one_row)
+        text, asked = query
+        source = Source(alias, asked.columns, None, asked.one_row, asked.joins, asked.key)
     else:
         if not all(t.names.may_qualify(each) for each in qualifiers):
             message = "A query reads the datasets of its own contract, and names them without a place."
@@ -102,23 +101,26 @@ def _not_lateral(scope: Scope) -> Scope:
     return Scope(scope.names, scope.queries, scope.outer, is_bridge=True)
 
 
-def _joined(t: Translator, node: exp.Join, source: Source, scope: Scope, *, many: bool) -> tuple[str, str]:
-    """The words before and behind the table that is joined."""
+def _joined(t: Translator, node: exp.Join, source: Source, outline: Outline, *, many: bool) -> str:
+    """The words around the table that is joined."""
     only(node, frozenset({"this", "side", "kind", "on", "using"}))
     side, kind = (str(node.args.get(key) or "").upper() for key in ("side", "kind"))
-    condition = _on(t, node, scope)
+    condition = _on(t, node, outline.scope)
     if condition is None:
         if kind not in {"", "CROSS", "INNER"} or side or (many and not source.one_row):
             raise explodes(node)
-        return CROSS, ""
+        return f"{CROSS} {{}}"
     word = JOINS.get(side or kind) if kind in {"", "INNER", "OUTER"} else None
     if word is None:
         raise UntranslatedError(f"a join of the kind {kind or side} is not translated by this version")
     if condition.asks or condition.aggregates or condition.windows:
         raise UntranslatedError("a join in it asks more than whether two rows belong together")
-    if many and not source.one_row and not _binds(condition.equalities, source.alias):
-        raise explodes(node)
-    return word, f" ON {condition.text}"
+    if many and not source.one_row:
+        bound = _bound(condition.equalities, source.alias)
+        if not bound:
+            raise explodes(node)
+        outline.joins += not any(key <= bound for key in source.keys(t.names))
+    return f"{word} {{}} ON {condition.text}"
 
 
 def explodes(node: exp.Expr) -> RefusedError:
@@ -164,11 +166,10 @@ def conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
         yield node
 
 
-def _binds(equalities: tuple[tuple[frozenset[str], frozenset[str]], ...], alias: str) -> bool:
-    """Whether an equality has columns of one table on one side, and of others on the other side."""
-    return any(
-        _is_of(one, alias) and _is_of_others(other, alias) for pair in equalities for one, other in (pair, pair[::-1])
-    )
+def _bound(equalities: tuple[tuple[frozenset[str], frozenset[str]], ...], alias: str) -> frozenset[str]:
+    """The columns of one table that equal something of the others."""
+    sides = (side for pair in equalities for side in (pair, pair[::-1]))
+    return frozenset().union(*(one for one, other in sides if _is_of(one, alias) and _is_of_others(other, alias)))
 
 
 def _is_of(columns: frozenset[str], alias: str) -> bool:

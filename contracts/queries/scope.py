@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from contracts.errors import InputError
 from contracts.queries.parse import placeholder
 from contracts.queries.refusal import RefusedError, UntranslatedError
 from contracts.queries.said import KINDS, Kind, Said
 from contracts.query import Column, Relation
+from contracts.routes import line_of
+from contracts.versions import major
 from contracts.words import did_you_mean, shown
 
 if TYPE_CHECKING:
@@ -59,9 +62,24 @@ class Names:
         columns.setdefault(said.name, Column(said.name, said.type))
         return f"c{list(columns).index(said.name)}"
 
+    def column_if_read(self, dataset: str, name: str) -> str | None:
+        """The name of a field in the query, if the query reads it."""
+        columns = self._read.get(dataset, {})
+        return f"c{list(columns).index(name)}" if name in columns else None
+
     def relations(self) -> tuple[Relation, ...]:
         """What the query reads, in the order of the names."""
-        return tuple(Relation(name, tuple(columns.values())) for name, columns in self._read.items())
+        return tuple(self._relation(name, tuple(columns.values())) for name, columns in self._read.items())
+
+    def _relation(self, name: str, columns: tuple[Column, ...]) -> Relation:
+        """The own dataset is the delivery; of another, what was accepted of it."""
+        if name == self.dataset.name:
+            return Relation(name, columns)
+        try:
+            line = line_of(self.contract.id, name, major(self.contract.version))
+        except InputError:
+            raise UntranslatedError("it reads another dataset, and its contract has no semantic version") from None
+        return Relation(name, columns, delivered=False, line=line)
 
     def dataset_called(self, name: str, place: Place) -> Dataset:
         """The dataset of the contract that a word of the query means."""
@@ -98,6 +116,34 @@ class Source:
     columns: Columns
     dataset: Dataset | None = None
     one_row: bool = False
+    joins: int = 0
+    """Joins in it that may give a row several times."""
+    key: tuple[int, ...] = ()
+    """Of a query that groups: the columns that no two of its rows share."""
+
+    def keys(self, names: Names) -> list[set[str]]:
+        """The sets of columns, as they are called in the query, that no two rows share."""
+        if self.dataset is None:
+            return [{f"{self.alias}.k{at}" for at in self.key}] if self.key else []
+        declared = [rule.fields for rule in self.dataset.rules if rule.kind in {"primaryKey", "unique"} and rule.fields]
+        called = [[names.column_if_read(self.dataset.name, field) for field in fields] for fields in declared]
+        return [{f"{self.alias}.{each}" for each in key} for key in called if None not in key]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query as it is said, without brackets."""
+
+    text: str
+    columns: Columns
+    one_row: bool
+    outer: bool
+    """Whether it reads columns of the query around it."""
+    growth: int = 1
+    joins: int = 0
+    """Joins in it that may give a row several times."""
+    key: tuple[int, ...] = ()
+    """Where it groups: the columns that no two of its rows share."""
 
 
 @dataclass(slots=True)
@@ -105,8 +151,8 @@ class Scope:
     """The tables that one SELECT reads, under the names it calls them by, and the SELECT around it."""
 
     names: Names
-    queries: dict[str, tuple[str, Columns, bool]]
-    """Queries named in a WITH: the name they got, their columns, and whether they give one row."""
+    queries: dict[str, tuple[str, Asked]]
+    """Queries named in a WITH, and the name they got."""
     outer: Scope | None = None
     sources: dict[str, Source] = field(default_factory=dict)
     is_bridge: bool = False
@@ -118,7 +164,7 @@ class Scope:
             raise RefusedError("query-unknown-table", f"{shown(name)} names two tables of one SELECT.", place)
         self.sources[name] = source
 
-    def query_called(self, name: str) -> tuple[str, Columns, bool] | None:
+    def query_called(self, name: str) -> tuple[str, Asked] | None:
         """The query of a WITH that a word means."""
         found = called(self.queries, name)
         return found if found is not None or self.outer is None else self.outer.query_called(name)

@@ -10,8 +10,8 @@ from contracts.queries.parse import one_word
 from contracts.queries.reading import Outline, conjuncts, explodes, read_tables
 from contracts.queries.refusal import RefusedError, UntranslatedError, place_of
 from contracts.queries.said import Kind, Said, wanted
-from contracts.queries.scope import Scope, called
-from contracts.queries.translator import Asked, Translator, only, without_form
+from contracts.queries.scope import Asked, Scope, called
+from contracts.queries.translator import Translator, only, without_form
 
 SELECT_PARTS = frozenset(
     (
@@ -26,7 +26,6 @@ SELECT_PARTS = frozenset(
         "limit",
         "distinct",
         "kind",
-        "operation_modifiers",
     )
 )
 
@@ -70,7 +69,7 @@ def _with(t: Translator, node: exp.Expr, scope: Scope) -> tuple[str, Scope]:
         asked = t.ask(each.this, inner)
         name = t.names.fresh()
         said.append(f"{name} AS ({asked.text})")
-        inner.queries[one_word(each.args["alias"].this)] = (name, asked.columns, asked.one_row)
+        inner.queries[one_word(each.args["alias"].this)] = (name, asked)
     return f"WITH {', '.join(said)} ", inner
 
 
@@ -83,9 +82,14 @@ def _together(t: Translator, node: exp.SetOperation, scope: Scope) -> Asked:
         raise UntranslatedError("the queries it puts together have columns of other kinds")
     word = {"union": "UNION", "intersect": "INTERSECT", "except": "EXCEPT"}[node.key]
     how = "" if node.args.get("distinct") else " ALL"
-    growth = max(left.growth, right.growth)
+    growth, joins = max(left.growth, right.growth), max(left.joins, right.joins)
     return Asked(
-        f"{words}({left.text}) {word}{how} ({right.text})", left.columns, one_row=False, outer=False, growth=growth
+        f"{words}({left.text}) {word}{how} ({right.text})",
+        left.columns,
+        one_row=False,
+        outer=False,
+        growth=growth,
+        joins=joins,
     )
 
 
@@ -116,7 +120,9 @@ def _select(t: Translator, node: exp.Select, around: Scope) -> Asked:
     kinds = tuple((name, said.kind) for name, said in columns)
     growth = max((said.growth for _, said in columns), default=1)
     outer = outline.outer or any(said.outer for _, said in columns)
-    return Asked(" ".join(parts), kinds, one_row, outer, growth)
+    texts = [said.text for _, said in columns]
+    key = tuple(texts.index(each) for each in groups) if set(groups) <= set(texts) else ()
+    return Asked(" ".join(parts), kinds, one_row, outer, growth, outline.joins, key)
 
 
 def _condition(t: Translator, node: exp.Expr | None, outline: Outline) -> Said | None:

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from contracts.queries import aggregates, arithmetic, casts, choices, functions, moments, operators
 from contracts.queries.dialects import dialect_of
+from contracts.queries.hazards import refuse_hazards
 from contracts.queries.parse import parse
 from contracts.queries.refusal import RefusedError, UntranslatedError, place_of
 from contracts.queries.said import LONGEST_TEXT, Kind
@@ -34,6 +35,7 @@ def translate(contract: Contract, dataset: Dataset, rule: Rule) -> tuple[Query, 
     """
     dialect = dialect_of(contract, rule)
     tree = parse(str(rule.arguments.get("query", "")), dialect)
+    refuse_hazards(tree)
     _judge_windows(tree)
     names = Names(contract, dataset, rule.fields[0] if len(rule.fields) == 1 else None)
     translator = Translator(dialect, names, FORMS, ask)

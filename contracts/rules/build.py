@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, NoReturn
 
 from contracts.check import NONE, Check, Interval, Metric, Tier, Unit
 from contracts.errors import ContractError, Problem
-from contracts.predicate import OneOf, Within
+from contracts.predicate import OneOf, Within, together, where
 from contracts.rules.values import literal, number_of
 from contracts.types import LogicalType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from contracts.model import Contract, Dataset, Field, Rule
     from contracts.predicate import Predicate
@@ -62,7 +62,7 @@ def check(  # noqa: PLR0913 - a check has these parts, all named by the caller
     accept: Tier,
     wanted: str,
     unit: Unit = Unit.ROWS,
-    of_present: bool = False,
+    given: Predicate | None = None,
 ) -> Check:
     """A check of a rule over some fields, its id as documents of every kind repeat it."""
     names = tuple(field.name for field in fields)
@@ -76,7 +76,7 @@ def check(  # noqa: PLR0913 - a check has these parts, all named by the caller
         accept=accept,
         worst=rule.severity,
         wanted=wanted,
-        of_present=of_present,
+        given=given,
     )
 
 
@@ -104,6 +104,27 @@ def argument(rule: Rule, name: str) -> object:
     if rule.arguments.get(name) is None:
         refuse(rule, "no-argument", f"the rule {rule.kind} needs {name}")
     return rule.arguments[name]
+
+
+def argument_of(rule: Rule, arguments: Mapping[str, object], name: str) -> object:
+    """An argument that a foreign call cannot do without."""
+    if arguments.get(name) is None:
+        refuse(rule, "no-argument", f"the check needs {name}")
+    return arguments[name]
+
+
+def conditioned(base: Check, given: Predicate | None) -> Check:
+    """The check over those rows alone for which a condition surely holds."""
+    if given is None or base.skip is not None:
+        return base
+    tiers = [
+        tier and replace(tier, predicate=tier.predicate and where(given, tier.predicate))
+        for tier in (base.accept, base.tolerate)
+    ]
+    accept, tolerate = tiers
+    assert accept is not None
+    words = f"{base.wanted}, where the condition holds"
+    return replace(base, accept=accept, tolerate=tolerate, given=together(base.given, given), wanted=words)
 
 
 def number(rule: Rule, value: object) -> Decimal:

@@ -22,9 +22,10 @@ from contracts.rules.build import (
     whole,
     within,
 )
+from contracts.rules.javadates import compile_java_format
 from contracts.rules.patterns import translate
 from contracts.rules.textforms import TEXT_FORMS
-from contracts.types import GRAMMARS
+from contracts.types import GRAMMARS, LogicalType
 
 if TYPE_CHECKING:
     from contracts.check import Check
@@ -109,6 +110,20 @@ def multiple_of(rule: Rule, field: Field) -> Check:
         refuse(rule, "no-multiple", f"{field.name} must be a number, and its multipleOf above 0")
     written = value_of(rule, field, factor)
     return rows(rule, field, MultipleOf(field.name, written), f"a multiple of {written}")
+
+
+def date_format(rule: Rule, field: Field) -> Check:
+    """Every text is a date in a format of its own; what else is said of such dates is only named."""
+    if rule.arguments.get("option") != "format":
+        return skipped(rule, (field,), "bounds of dates in a format of their own are not measured by this version")
+    if field.type is not LogicalType.STRING:
+        return skipped(rule, (field,), f"a {field.type.value} is read as ISO 8601, in no other format")
+    written = str(argument(rule, "value"))
+    try:
+        pattern = compile_java_format(written)
+    except ValueError as error:
+        return skipped(rule, (field,), str(error))
+    return rows(rule, field, Matches(field.name, pattern), f"written as {brief(written)}")
 
 
 def text_form(rule: Rule, field: Field) -> Check:

@@ -9,10 +9,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from contracts.check import Interval, Metric, Tier, Unit
-from contracts.predicate import All, Length, Matches, Not, OneOf, Present
-from contracts.rules.build import argument, check, items, one_of, refuse, skipped, whole, within
+from contracts.predicate import All, Length, Matches, Not, Present
+from contracts.rules.build import argument, check, items, one_of, refuse, whole, within
 from contracts.rules.patterns import translate
-from contracts.rules.values import literal
+from contracts.rules.written import one_as_written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,14 +53,10 @@ def missing_values(rule: Rule, field: Field) -> Check:
     """Rows whose value counts as missing: one of a list; null too where the list holds null or the empty text."""
     written = rule.arguments.get("missingValues")
     values = (None,) if written is None else items(rule, written)
-    texts = tuple(text for each in values if each is not None and (text := literal(field.type, each)) is not None)
-    parts: tuple[Predicate, ...] = (Not(OneOf(field.name, texts)),) if texts else ()
+    listed = [each for each in values if each is not None]
+    parts: tuple[Predicate, ...] = (Not(one_as_written(rule, field, listed)),) if listed else ()
     if None in values or "" in values:
         parts = (Present(field.name), *parts)
-    if not parts:
-        return skipped(
-            rule, (field,), f"no listed value is a {field.type.value}: the type check answers for such values"
-        )
     return _counted(rule, field, _all(parts), "missing")
 
 

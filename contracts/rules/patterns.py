@@ -44,6 +44,15 @@ def translate(rule: Rule, pattern: str) -> str:
     return translated
 
 
+def like(rule: Rule, pattern: str) -> str:
+    """A pattern of SQL's LIKE: `%` is any run of characters, `_` is one, and the whole text must match."""
+    if len(pattern) > LONGEST:
+        refuse(rule, "pattern", f"a pattern has at most {LONGEST:,} characters")
+    any_one = f"[{spelled(((0, LAST),))}]"
+    parts = {"%": f"{any_one}*", "_": any_one}
+    return rf"\A{''.join(parts.get(char) or plain(ord(char)) for char in pattern)}\z"
+
+
 def rewritten(pattern: str) -> str:
     """The pattern in the dialect of plans; ValueError says what cannot be translated."""
     return _Reader(pattern).read()

@@ -18,15 +18,17 @@ from contracts.rules.patterns import plain
 LONGEST = 100
 _SPACE_CODES = ((9, 13), (28, 32), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A), (0x2028, 0x2029))
 _SPACE = f"[{spelled((*_SPACE_CODES, (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000)))}]+"
-_LEAPS = "(?:[02468][048]|[13579][26])"
+LEAPS = "(?:[02468][048]|[13579][26])"
 _LEAPS_OF_CENTURY = "(?:0[48]|[2468][048]|[13579][26])"
 _SHORT = "apr|jun|sep|nov"
 _LONG = "jan|mar|may|jul|aug|oct|dec"
 
+YEARS = f"0000{{zero}}|(?:[0-9]{{2}}{_LEAPS_OF_CENTURY}|{LEAPS}00){{leap}}|[0-9]{{4}}"
+"""Years of four digits."""
 # A name in braces is a flag: an empty group that says what was read.
 _DIRECTIVES = {
-    "Y": f"0000{{zero}}|(?:[0-9]{{2}}{_LEAPS_OF_CENTURY}|{_LEAPS}00){{leap}}|[0-9]{{4}}",
-    "y": f"{_LEAPS}{{leap}}|[0-9]{{2}}",
+    "Y": YEARS,
+    "y": f"{LEAPS}{{leap}}|[0-9]{{2}}",
     "m": "11{short}|1[02]|02{february}|0[469]{short}|0[1-9]|2{february}|[469]{short}|[1-9]",
     "b": f"feb{{february}}|(?:{_SHORT}){{short}}|{_LONG}",
     "B": "september{short}|february{february}|november{short}|december|january|october|august|"
@@ -57,8 +59,8 @@ def compile_format(text: str) -> str:
     at = 0
     while at < len(text):
         part, at = _part(text, at)
-        parts.append(_numbered(part, flags))
-    return rf"\A(?i:(?>{''.join(parts)}))\z{_refusals(flags)}"
+        parts.append(numbered(part, flags))
+    return rf"\A(?i:(?>{''.join(parts)}))\z{refusals(flags)}"
 
 
 def _directives(text: str) -> list[str]:
@@ -81,7 +83,7 @@ def _part(text: str, at: int) -> tuple[str, int]:
     return plain(ord(char)), at + 1
 
 
-def _numbered(part: str, flags: list[str]) -> str:
+def numbered(part: str, flags: list[str]) -> str:
     """The pattern with its flags as empty groups, noted in the order of their numbers."""
 
     def note(found: re.Match[str]) -> str:
@@ -91,7 +93,9 @@ def _numbered(part: str, flags: list[str]) -> str:
     return _FLAG.sub(note, part)
 
 
-def _refusals(flags: list[str]) -> str:
+def refusals(flags: list[str]) -> str:
+    """What follows the end of a format: no text is read whose flags no calendar has together."""
+
     def any_of(name: str) -> str:
         return "(?:" + "|".join(f"\\{at}" for at, each in enumerate(flags, start=1) if each == name) + ")"
 

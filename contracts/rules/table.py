@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from contracts.rules import constraints, dcm, odcs
 from contracts.rules.build import InContract, each, once, skipped
 from contracts.rules.custom import custom, unmeasured
+from contracts.rules.levels import service_level
+from contracts.rules.references import foreign_key
 from contracts.rules.sql import sql
 
 if TYPE_CHECKING:
@@ -43,10 +45,10 @@ RULES: dict[str, Compile | InContract] = {
     "custom": custom,
     "sql": InContract(sql),
     "text": unmeasured("a rule in words has nothing to measure"),
-    "foreignKey": unmeasured("references between datasets are not measured by this version"),
-    "serviceLevel": unmeasured("service levels are not measured by this version"),
+    "foreignKey": InContract(foreign_key),
+    "serviceLevel": service_level,
     "nested": each(constraints.with_parts),
-    "dateFormat": unmeasured("values in another format of dates than ISO 8601 are not measured by this version"),
+    "dateFormat": each(constraints.date_format),
 }
 
 

@@ -12,16 +12,16 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from functions.adapters.tables import instant, number, shard, text
-from functions.workload import Decision, Message, Pin, Source, State, Workload
+from functions.workload import Decision, Message, Pin, Referred, Source, State, Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 _PARTS: Final[Mapping[str, Any]] = {
     "source": lambda part: Source(**part),
     "staged": lambda part: Source(**part),
     "landed": lambda part: Source(**part),
-    "pin": lambda part: Pin(**part),
+    "pin": lambda part: _pin(**part),
     "decision": lambda part: Decision(**{**part, "reasons": tuple(part["reasons"])}),
     "state": State,
     "not_before": datetime.fromisoformat,
@@ -29,6 +29,11 @@ _PARTS: Final[Mapping[str, Any]] = {
 }
 REMEMBERED: Final = timedelta(days=90)
 """How long a message stays after it was written; by then it was sent, or an alarm has rung for months."""
+
+
+def _pin(references: Iterable[Mapping[str, Any]] = (), **part: str) -> Pin:
+    """A pin, of rows too that were written before any plan referred to another line."""
+    return Pin(**part, references=tuple(Referred(**each) for each in references))
 
 
 def workload_key(workload: str) -> dict[str, dict[str, str]]:

@@ -39,6 +39,8 @@ class Terms:
     """Whether the same content is accepted again."""
     by_rows: bool = False
     """Whether bad rows are kept apart from good ones."""
+    references: tuple[str, ...] = ()
+    """The lines whose accepted data its rules refer to."""
     workflow: Workflow = PUSH
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from contracts.errors import LakegateError
@@ -13,7 +13,7 @@ from functions.ports import Address, JobState, NotFound, Verdict
 from functions.usecases import layout
 from functions.usecases.answer import Answer, repeats
 from functions.usecases.gate import FIRST_BYTES
-from functions.workload import Decision, Pin, Source
+from functions.workload import Decision, Pin, Referred, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,7 +82,7 @@ def _received(gate: Gate, workload: Workload) -> Found | None:
         return VANISHED
     landed = workload.landed or workload.source
     route = covering(landed.key, gate.registry.routes(landed.bucket, candidates(landed.key)))
-    pin = _pin(route, data.modified.date().isoformat(), gate.clock.now().isoformat())
+    pin = _with_references(gate, workload, _pin(route, data.modified.date().isoformat(), gate.clock.now().isoformat()))
     source = workload.source if workload.staged else described(data)
     return Found(Outcome.ROUTED, source=source, pin=pin)
 
@@ -91,6 +91,16 @@ def _pin(route: Route | None, ingest_date: str, judging_time: str) -> Pin:
     if route is None:
         return Pin(f"{layout.UNROUTED}/{ingest_date}", ingest_date=ingest_date, judging_time=judging_time)
     return Pin(route.line, route.contract, route.version, route.plan, route.status, ingest_date, judging_time)
+
+
+def _with_references(gate: Gate, workload: Workload, pin: Pin) -> Pin:
+    """The pin with the heights of the lines that its plan refers to: strongly consistent, and the same for every attempt."""
+    lines = gate.terms(replace(workload, pin=pin)).references
+    return (
+        replace(pin, references=tuple(Referred(line, gate.ledger.head(line).height) for line in lines))
+        if lines
+        else pin
+    )
 
 
 def _pinned(gate: Gate, workload: Workload) -> Found | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from contracts.ledger import BlockKind
 from functions.usecases import layout
 from functions.workload import job_token
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from functions.usecases.gate import Gate, Timing
-    from functions.workload import Workload
+    from functions.workload import Referred, Workload
 
 VERSION = "lakegate/request/1"
 
@@ -32,8 +33,28 @@ def request_document(gate: Gate, workload: Workload, attempt: int) -> bytes:
         "parts": [{"uri": f"s3://{lake}/{staged.key}", "size": staged.size, "name": ""}],
         "judged_at": pin.judging_time,
         "output_uri": f"s3://{lake}/{layout.attempt_prefix(workload.id, attempt)}",
+        "references": [_accepted(gate, each) for each in pin.references],
     }
     return json.dumps(document, sort_keys=True).encode()
+
+
+def _accepted(gate: Gate, referred: Referred) -> dict[str, object]:
+    """What was accepted of a line up to the pinned height: blocks never change, so neither does this."""
+    lake = gate.places.lake
+    blocks = gate.ledger.blocks(referred.line) if referred.height >= 0 else ()
+    published = [each for each in blocks if each.kind is BlockKind.PUBLISHED and each.height <= referred.height]
+    parts = [
+        {
+            "uri": f"s3://{lake}/{found.key}",
+            "size": found.size,
+            "plan_uri": f"s3://{lake}/plans/{block.plan}.json",
+            "plan_digest": block.plan,
+        }
+        for block in published
+        for found in block.objects
+        if found.key.startswith("accepted/")
+    ]
+    return {"line": referred.line, "height": referred.height, "parts": parts}
 
 
 def start_request(gate: Gate, workload: str, attempt: int) -> dict[str, object]:

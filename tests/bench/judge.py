@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--rows", type=int, default=1_350_000)
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args(arguments)
-    data = _data(options.rows)
+    data = sample_file(options.rows)
     lakegate, baseline = _race(data, options.runs)
     say(_heading(data, options.rows))
     say(_table(lakegate, baseline))
@@ -67,7 +67,8 @@ def differences(checks: list[dict[str, Any]], expected: dict[str, int]) -> list[
     ]
 
 
-def _data(rows: int) -> Path:
+def sample_file(rows: int) -> Path:
+    """The sample of that many rows, written once and read once."""
     path = CACHE / f"weather-{rows}-{SEED}.csv"
     if not path.exists():
         CACHE.mkdir(parents=True, exist_ok=True)

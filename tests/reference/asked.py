@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
+from contracts.check import Metric
 from contracts.types import LogicalType
 
 if TYPE_CHECKING:
@@ -36,7 +37,9 @@ _WRITTEN: dict[Query, str] = {}
 def remember(contract: Contract, checks: Sequence[Check]) -> None:
     """Which SQL each query was made from."""
     by_id = {rule.id: str(rule.arguments.get("query")) for each in contract.datasets for rule in each.rules}
-    _WRITTEN.update({check.query: by_id[check.rule] for check in checks if check.query is not None})
+    _WRITTEN.update(
+        {check.query: by_id[check.rule] for check in checks if check.metric is Metric.ANSWER and check.query}
+    )
 
 
 def answer(plan: Plan, check: Check, rows: Sequence[dict[str, str | None]]) -> float | Decimal | int | None:

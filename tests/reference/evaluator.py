@@ -6,16 +6,31 @@ It knows nothing of Spark and shares no code with the job: where the two differ 
 from __future__ import annotations
 
 import math
+import operator
 import re
 from calendar import monthrange
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from contracts.check import Check, Metric, Tier
-from contracts.predicate import All, Length, Matches, MultipleOf, Not, OneOf, Predicate, Present, Typed, Within
+from contracts.check import Check, Metric, Place, Tier
+from contracts.predicate import (
+    All,
+    Compare,
+    Length,
+    Matches,
+    MultipleOf,
+    Not,
+    OneOf,
+    Predicate,
+    Present,
+    Relation,
+    Typed,
+    Within,
+)
 from contracts.result import Columns, Measured, Measurement, Result
 from contracts.types import LogicalType
 from tests.reference.asked import answer
@@ -24,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from contracts.plan import Plan
+    from contracts.query import Relation as Asked
 
 Record = dict[str, str | None]
 _NUMBER = re.compile(r"(?=[^eE]{1,200}(?:[eE]|\Z))[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,2})?")
@@ -31,6 +47,8 @@ _DECIMAL = re.compile(r"[-+]?([0-9]{1,20}(\.[0-9]{0,18})?|\.[0-9]{1,18})")
 _CLOCK = re.compile(r"(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?", re.ASCII)
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[T ]([0-9:.]+)(Z|([-+])(\d\d):(\d\d))?", re.ASCII)
 _DAY_SECONDS = 86400
+JUDGED_AT = "2026-01-02T03:04:05+00:00"
+"""The judging time of every case, here and before the real job."""
 
 
 def measure(plan: Plan, header: Sequence[str], rows: Sequence[Sequence[str | None]]) -> Result:
@@ -38,7 +56,7 @@ def measure(plan: Plan, header: Sequence[str], rows: Sequence[Sequence[str | Non
     records = [dict(zip(header, row, strict=True)) for row in rows]
     declared = [field.name for field in plan.fields]
     absent = tuple(name for name in declared if name not in header)
-    measurable = [check for check in plan.checks if check.skip is None and not set(check.fields) & set(absent)]
+    measurable = [check for check in plan.checks if check.needs_rows and not check.reads & set(absent)]
     return Result(
         workload="reference",
         attempt=1,
@@ -68,32 +86,55 @@ def _measurement(plan: Plan, check: Check, records: list[Record]) -> Measurement
 # --- metrics
 
 
-def _row_count(_plan: Plan, _check: Check, _tier: Tier, records: list[Record]) -> Measured:
-    return Measured(of=len(records))
+def _row_count(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> Measured:
+    return Measured(of=len(_given(plan, check, records)))
 
 
 def _failing_rows(plan: Plan, check: Check, tier: Tier, records: list[Record]) -> Measured:
     assert tier.predicate is not None
-    if check.of_present:
-        records = [each for each in records if all(each[name] is not None for name in check.fields)]
-    return Measured(len(records), failing=sum(not holds(plan, tier.predicate, each) for each in records))
+    given = _given(plan, check, records)
+    return Measured(len(given), failing=sum(not holds(plan, tier.predicate, each) for each in records))
 
 
 def _duplicate_rows(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> Measured:
+    return _of_keys(plan, check, records, lambda counts: sum(count for count in counts if count > 1))
+
+
+def _duplicate_keys(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> Measured:
+    return _of_keys(plan, check, records, lambda counts: sum(count > 1 for count in counts))
+
+
+def _of_keys(plan: Plan, check: Check, records: list[Record], failing: Callable[[list[int]], int]) -> Measured:
     keys = _keys(plan, check, records)
-    of = len(keys) if check.of_present or not keys else len(records)
-    return Measured(of, failing=sum(count for count in Counter(keys).values() if count > 1))
+    of = len(keys) if check.given is not None or not keys else len(records)
+    return Measured(of, failing=failing(list(Counter(keys).values())))
 
 
-def _distinct_share(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> Measured:
+def _distinct(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> Measured:
     keys = _keys(plan, check, records)
     return Measured(len(keys), failing=len(keys) - len(set(keys)))
 
 
+def _most_common(plan: Plan, check: Check, tier: Tier, records: list[Record]) -> Measured:
+    keys = _keys(plan, check, records)
+    meant = {
+        key: tier.predicate is None or holds(plan, tier.predicate, each)
+        for each in records
+        for key in _keys(plan, check, [each])
+    }
+    counts = Counter(keys)
+    most = [key for key, count in counts.items() if count == max(counts.values())]
+    return Measured(len(keys), failing=len(keys) - sum(meant[key] for key in most))
+
+
+def _given(plan: Plan, check: Check, records: list[Record]) -> list[Record]:
+    return [each for each in records if check.given is None or _truth(plan, check.given, each) is True]
+
+
 def _keys(plan: Plan, check: Check, records: list[Record]) -> list[tuple[Any, ...]]:
     types = [(name, plan.field(name).type) for name in check.fields]
-    keys = [tuple(parse(logical, each[name]) for name, logical in types) for each in records]
-    return [key for key in keys if None not in key]
+    keys = [tuple(parse(logical, each[name]) for name, logical in types) for each in _given(plan, check, records)]
+    return keys if check.nulls_alike else [key for key in keys if None not in key]
 
 
 def _numbers(plan: Plan, check: Check, records: list[Record]) -> list[Fraction]:
@@ -101,8 +142,21 @@ def _numbers(plan: Plan, check: Check, records: list[Record]) -> list[Fraction]:
 
 
 def _mean(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> Measured:
-    numbers = _numbers(plan, check, records)
+    return _average(_numbers(plan, check, records))
+
+
+def _mean_length(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> Measured:
+    texts = [each[check.fields[0]] for each in _given(plan, check, records)]
+    return _average([Fraction(len(text)) for text in texts if text is not None])
+
+
+def _average(numbers: list[Fraction]) -> Measured:
     return Measured(len(numbers), number=float(sum(numbers) / len(numbers)) if numbers else None)
+
+
+def _sum(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> Measured:
+    numbers = _numbers(plan, check, records)
+    return Measured(len(numbers), number=float(sum(numbers)) if numbers else None)
 
 
 def _deviation(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> Measured:
@@ -121,14 +175,79 @@ def _answer(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> Mea
     )
 
 
+def _quantile(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> Measured:
+    """Between the two values around the place, in proportion to its distance from them."""
+    numbers = sorted(_numbers(plan, check, records))
+    if not numbers:
+        return Measured(0)
+    assert check.quantile is not None
+    place = Fraction(check.quantile.share) * (len(numbers) - 1)
+    if check.quantile.place is Place.NEAREST:
+        place = Fraction(round(place))
+    if check.quantile.place is Place.REACHED:
+        at_least = Fraction(check.quantile.share) * len(numbers)
+        place = Fraction(next(at for at in range(len(numbers)) if at + 1 >= at_least))
+    low = math.floor(place)
+    high = min(low + 1, len(numbers) - 1)
+    return Measured(len(numbers), number=float(numbers[low] + (numbers[high] - numbers[low]) * (place - low)))
+
+
+def _youngest(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> Measured:
+    return _seconds(plan, check, records, lambda moments: _timestamp(JUDGED_AT) - max(each[0] for each in moments))
+
+
+def _oldest(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> Measured:
+    return _seconds(plan, check, records, lambda moments: _timestamp(JUDGED_AT) - min(each[0] for each in moments))
+
+
+def _delay(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> Measured:
+    return _seconds(plan, check, records, lambda moments: max(second - first for first, second in moments))
+
+
+def _seconds(plan: Plan, check: Check, records: list[Record], found: Callable[[list[Any]], int]) -> Measured:
+    moments = [tuple(map(_microseconds, key)) for key in _keys(plan, check, records)]
+    return Measured(len(moments), number=found(moments) / 10**6 if moments else None)
+
+
+def _microseconds(value: Any) -> int:
+    """A moment as it is; a day as its midnight in UTC."""
+    return value if isinstance(value, int) else _days(value) * _DAY_SECONDS * 10**6
+
+
+def _unmatched_rows(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> Measured:
+    """Of a dataset that refers to itself: what was accepted before is given to no case."""
+    assert check.query is not None
+    own, target = (_keys(plan, replace(check, fields=_names(each)), records) for each in check.query.relations)
+    known = {tuple(map(_number, key)) for key in target}
+    return Measured(len(own), failing=sum(tuple(map(_number, key)) not in known for key in own))
+
+
+def _names(relation: Asked) -> tuple[str, ...]:
+    return tuple(column.field for column in relation.columns)
+
+
+def _number(value: object) -> object:
+    return Fraction(value) if isinstance(value, int | Decimal) else value
+
+
 _METRICS: dict[Metric, Callable[[Plan, Check, Tier, list[Record]], Measured]] = {
     Metric.ROW_COUNT: _row_count,
     Metric.FAILING_ROWS: _failing_rows,
     Metric.DUPLICATE_ROWS: _duplicate_rows,
-    Metric.DISTINCT_SHARE: _distinct_share,
+    Metric.DUPLICATE_KEYS: _duplicate_keys,
+    Metric.DISTINCT_COUNT: _distinct,
+    Metric.DISTINCT_SHARE: _distinct,
+    Metric.MOST_COMMON: _most_common,
     Metric.MEAN: _mean,
+    Metric.SUM: _sum,
     Metric.DEVIATION: _deviation,
     Metric.ANSWER: _answer,
+    Metric.QUANTILE: _quantile,
+    Metric.MEAN_LENGTH: _mean_length,
+    Metric.YOUNGEST: _youngest,
+    Metric.OLDEST: _oldest,
+    Metric.DELAY: _delay,
+    Metric.UNMATCHED_ROWS: _unmatched_rows,
 }
 
 
@@ -145,8 +264,23 @@ def _truth(plan: Plan, predicate: Predicate, record: Record) -> bool | None:
             return False if False in truths else None if None in truths else True
         case Present(name):
             return record[name] is not None
+        case Compare(name, relation, other):
+            first, second = (parse(plan.field(each).type, record[each]) for each in (name, other))
+            return None if first is None or second is None else _RELATIONS[relation](*_alike(first, second))
     text, logical = record[predicate.field], plan.field(predicate.field).type
     return None if text is None else _leaf(predicate, logical, text)
+
+
+def _alike(first: Any, second: Any) -> tuple[Any, Any]:
+    """Two values to compare: as floats where one of them is a float."""
+    return (float(first), float(second)) if float in {type(first), type(second)} else (first, second)
+
+
+_RELATIONS: dict[Relation, Callable[[Any, Any], bool]] = {
+    Relation.EQUAL: operator.eq,
+    Relation.GREATER: operator.gt,
+    Relation.AT_LEAST: operator.ge,
+}
 
 
 def _leaf(predicate: Predicate, logical: LogicalType, text: str) -> bool | None:

@@ -6,11 +6,13 @@ import os
 
 from hypothesis import HealthCheck, settings
 
+FULL = bool(os.environ.get("LAKEGATE_FULL"))
+
 
 def sampled(sample: int, full: int) -> settings:
     """Settings of a property: `sample` examples, or `full` where LAKEGATE_FULL is set."""
     return settings(
-        max_examples=full if os.environ.get("LAKEGATE_FULL") else sample,
+        max_examples=full if FULL else sample,
         deadline=None,
         print_blob=True,
         suppress_health_check=[HealthCheck.too_slow],

@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from contracts.check import Check, Interval, Metric, Tier, Unit
+from contracts.check import Check, Header, Interval, Metric, Place, Quantile, Tier, Unit
 from contracts.model import Additional, Csv, Duplicates, Mode, OnReject, Policy, Severity
 from contracts.plan import Plan, PlanField
-from contracts.predicate import All, Length, Matches, MultipleOf, Not, OneOf, Predicate, Present, Typed, Within
+from contracts.predicate import (
+    All,
+    Compare,
+    Length,
+    Matches,
+    MultipleOf,
+    Not,
+    OneOf,
+    Predicate,
+    Present,
+    Relation,
+    Typed,
+    Within,
+)
 from contracts.request import Part, Request
 from contracts.result import Columns, Malformed, Measured, Measurement, Result, Sample, Shares, Unreadable, Written
 from contracts.types import LogicalType
@@ -48,6 +61,7 @@ leaves = st.one_of(
     st.builds(Length, names, maybe(counts), maybe(counts)),
     st.builds(Matches, names, texts),
     st.builds(MultipleOf, names, numbers),
+    st.builds(Compare, names, st.sampled_from(Relation), names),
 )
 predicates: st.SearchStrategy[Predicate] = st.recursive(
     leaves,
@@ -56,6 +70,7 @@ predicates: st.SearchStrategy[Predicate] = st.recursive(
 )
 intervals = st.builds(Interval, maybe(decimals), maybe(decimals), st.booleans(), st.booleans(), st.booleans())
 tiers = st.builds(Tier, intervals, maybe(predicates))
+headers = st.builds(Header, tuples(names), tuples(names), st.booleans(), st.booleans())
 checks = st.builds(
     Check,
     id=names,
@@ -69,7 +84,10 @@ checks = st.builds(
     worst=st.sampled_from(Severity),
     wanted=texts,
     skip=maybe(names),
-    of_present=st.booleans(),
+    given=maybe(predicates),
+    nulls_alike=st.booleans(),
+    quantile=maybe(st.builds(Quantile, shares, st.sampled_from(Place))),
+    header=maybe(headers),
 )
 policies = st.builds(
     Policy,
@@ -121,6 +139,7 @@ measured = st.builds(
 samples = st.builds(Sample, st.integers(1, 10**12), tuples(texts), st.integers(0, 9))
 measurements = st.builds(Measurement, names, maybe(measured), maybe(measured), maybe(names), tuples(samples))
 written = st.builds(Written, st.sampled_from(["file:///a/b", "s3://bucket/key"]), counts, digests)
+moments = st.datetimes().map(lambda moment: f"{moment.isoformat(timespec='microseconds')}Z")
 results = st.builds(
     Result,
     workload=workloads,
@@ -140,9 +159,11 @@ results = st.builds(
         )
     ),
     measurements=tuples(measurements, 2),
+    event_time=maybe(st.tuples(moments, moments)),
     shares=maybe(st.builds(Shares, tuples(written), tuples(written))),
     engines=st.dictionaries(
         names.filter(lambda name: len(name) <= 64), texts.filter(lambda text: len(text) <= 128), max_size=2
     ),
     timings=st.dictionaries(names.filter(lambda name: len(name) <= 64), st.floats(0, 1e6, allow_nan=False), max_size=2),
+    vcpu_seconds=maybe(st.floats(0, 1e9, allow_nan=False)),
 )

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contracts.check import Metric
-from contracts.predicate import All, Not, Predicate
+from contracts.predicate import All, Not, Predicate, Present, together
 from contracts.rules.expectations import EXPECTATIONS
+from contracts.rules.soda_checks import METRICS
 from contracts.rules.table import RULES
 from contracts.types import GRAMMARS
 from tests.reference.cases import good_cases
@@ -22,15 +23,16 @@ if TYPE_CHECKING:
     from tests.reference.cases import Case
 
 DOCS = Path(__file__).parents[2] / "docs"
+KEYS = "all rows; keys without a null are compared"
 OVER = {
-    Metric.FAILING_ROWS: "all rows",
-    Metric.DUPLICATE_ROWS: "all rows; keys without a null are compared",
-    Metric.ROW_COUNT: "all rows",
-    Metric.DISTINCT_SHARE: "non-null values",
-    Metric.MEAN: "non-null values",
-    Metric.DEVIATION: "non-null values",
+    **dict.fromkeys((Metric.FAILING_ROWS, Metric.ROW_COUNT), "all rows"),
+    **dict.fromkeys((Metric.DUPLICATE_ROWS, Metric.DUPLICATE_KEYS), KEYS),
+    **dict.fromkeys((Metric.COLUMN_COUNT, Metric.COLUMNS), "the header"),
+    Metric.DELAY: "rows where both moments are there",
     Metric.ANSWER: "what the query reads",
+    Metric.UNMATCHED_ROWS: "rows without a null in the key",
 }
+"""What the numbers of a metric are taken over, where that is not every value."""
 
 
 def types_table() -> str:
@@ -57,6 +59,11 @@ def expectations_table() -> str:
     return _table(_COLUMNS, [(f"`{call}`", *_described(_of_call(call))) for call in EXPECTATIONS])
 
 
+def soda_table() -> str:
+    """The same of each check of Soda."""
+    return _table(_COLUMNS, [(f"`{name}`", *_described(_of_call(name))) for name in (*METRICS, "schema")])
+
+
 def write() -> None:
     """Put the tables into their documents, between their marks."""
     for name, table in TABLES.items():
@@ -79,7 +86,9 @@ def _of_kind(kind: str) -> list[Case]:
 
 
 def _of_call(call: str) -> list[Case]:
-    return [case for case in good_cases() if call == case.contract.datasets[0].rules[0].arguments.get("call")]
+    """The cases of a call: of an expectation by its name, of a check of Soda by what it begins with."""
+    said = ((case, str(case.contract.datasets[0].rules[0].arguments.get("call"))) for case in good_cases())
+    return [case for case, written in said if written.partition("(")[0].split(" ")[0] == call]
 
 
 def _described(cases: Iterable[Case]) -> tuple[str, str, str]:
@@ -95,15 +104,23 @@ def _described(cases: Iterable[Case]) -> tuple[str, str, str]:
 
 
 def _over(check: Check) -> str:
-    return "with `mostly` non-null values" if check.of_present else OVER[check.metric]
+    if check.given is None:
+        return OVER.get(check.metric, "non-null values")
+    if check.given == together(*map(Present, check.fields)):
+        return "non-null values where it names a share"
+    return "rows with a part of the key; nulls are compared" if check.nulls_alike else "rows that a condition keeps"
 
 
 def _shape(predicate: Predicate) -> str:
     match predicate:
+        case Not(All((_, Not(inner)))):
+            return _shape(inner)
+        case Not(All()):
+            return "any of the given conditions"
         case Not(inner):
             return f"not {_shape(inner)}"
-        case All(inner):
-            return "all of the given conditions" if inner else ""
+        case All():
+            return "all of the given conditions"
         case _:
             return predicate.kind.replace("_", " ")
 
@@ -121,6 +138,7 @@ TABLES = {
     "types.md#types": types_table(),
     "rules.md#rules": rules_table(),
     "rules.md#expectations": expectations_table(),
+    "rules.md#soda": soda_table(),
 }
 
 if __name__ == "__main__":

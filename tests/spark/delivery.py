@@ -11,14 +11,13 @@ from contracts.request import Part, Request
 from contracts.rules.table import RULES
 from contracts.types import LogicalType
 from contracts.verdict import Judgement, Status, Verdict, judge
+from tests.reference.evaluator import JUDGED_AT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from contracts.plan import Plan
     from contracts.result import Result
-
-JUDGED_AT = "2026-01-02T03:04:05+00:00"
 
 
 @dataclass(frozen=True, slots=True)

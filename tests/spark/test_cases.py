@@ -16,7 +16,7 @@ import pytest
 
 from contracts.model import Csv, Policy
 from contracts.plan import Plan
-from contracts.predicate import All, Not, Predicate
+from contracts.predicate import All, Compare, Not, Predicate
 from contracts.result import Columns, Measured, Measurement
 from tests.reference.cases import Case, good_cases
 from tests.reference.evaluator import measure
@@ -57,6 +57,8 @@ def renamed(check: Check, prefix: str) -> Check:
                 return Not(predicate(inner))
             case All(inner):
                 return All(tuple(map(predicate, inner)))
+            case Compare():
+                return replace(it, field=prefix + it.field, other=prefix + it.other)
             case _:
                 return replace(it, field=prefix + it.field)
 
@@ -73,6 +75,7 @@ def renamed(check: Check, prefix: str) -> Check:
         fields=tuple(prefix + name for name in check.fields),
         accept=tier(check.accept),
         tolerate=check.tolerate and tier(check.tolerate),
+        given=check.given and predicate(check.given),
     )
 
 

@@ -35,7 +35,9 @@ PLAN = plan_of(
     rule("primaryKey", "moment", "day"),
     rule("mean", "share", parameter="0.5"),
     rule("stdev", "share", parameter="0.3"),
+    rule("pattern", "name", pattern="^(nn|nnn)*$"),
 )
+ZONES = ("Asia/Kathmandu", "America/Sao_Paulo", "Europe/Berlin")
 
 
 def rows(seed: int, count: int = 210) -> list[str]:
@@ -52,6 +54,15 @@ def rows(seed: int, count: int = 210) -> list[str]:
 
 def whole(records: list[str]) -> bytes:
     return (HEADER + "\n".join(records) + "\n").encode()
+
+
+SAME = whole(rows(1))
+
+
+@pytest.fixture(scope="module")
+def once(judge_files: Callable[..., Judged]) -> Judged:
+    """What the job says of the same bytes when nothing is odd about the machine."""
+    return judge_files(PLAN, SAME)
 
 
 def essence(judged: Judged) -> object:
@@ -74,17 +85,15 @@ def cut(spark: SparkSession) -> Iterator[Callable[[int], None]]:
 
 
 def test_however_the_file_is_cut(
-    judge_files: Callable[..., Judged], cut: Callable[[int], None], spark: SparkSession, tmp_path: Path
+    judge_files: Callable[..., Judged], once: Judged, cut: Callable[[int], None], spark: SparkSession, tmp_path: Path
 ) -> None:
-    """In one, two or seven pieces (cut inside of lines): the same answer, down to the line of each sample."""
-    content = whole(rows(1))
+    """In 1, 2, 7 or 64 pieces (cut inside of lines): the same answer, down to the line of each sample."""
     file = tmp_path / "same-bytes"
-    file.write_bytes(content)
-    once = judge_files(PLAN, content)
+    file.write_bytes(SAME)
 
-    for pieces in (2, 7):
-        cut(-(-len(content) // pieces))
-        again = judge_files(PLAN, content)
+    for pieces in (2, 7, 64):
+        cut(-(-len(SAME) // pieces))
+        again = judge_files(PLAN, SAME)
 
         assert spark.read.text(file.as_uri()).rdd.getNumPartitions() == pieces
         assert essence(again) == essence(once)
@@ -140,13 +149,55 @@ def live_in(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ca
     time.tzset()
 
 
-@pytest.mark.parametrize("zone", ["Asia/Kathmandu", "America/Sao_Paulo", "Europe/Berlin"])
+@pytest.mark.parametrize("zone", ZONES)
 def test_wherever_the_machine_stands(
-    zone: str, judge_files: Callable[..., Judged], live_in: Callable[[str], None]
+    zone: str, judge_files: Callable[..., Judged], once: Judged, live_in: Callable[[str], None]
 ) -> None:
     """In another time zone (with an hour that never was on 31 March): the same answer."""
-    once = judge_files(PLAN, whole(rows(4)))
     live_in(zone)
 
     assert os.environ["TZ"] == zone
-    assert essence(judge_files(PLAN, whole(rows(4)))) == essence(once)
+    assert essence(judge_files(PLAN, SAME)) == essence(once)
+
+
+def test_whatever_zone_the_session_was_left_in(
+    judge_files: Callable[..., Judged], once: Judged, spark: SparkSession
+) -> None:
+    """A session that somebody set to another time zone is set right by the job: the same answer."""
+    spark.conf.set("spark.sql.session.timeZone", ZONES[0])
+
+    assert essence(judge_files(PLAN, SAME)) == essence(once)
+    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 7, 64])
+def test_however_many_tasks_group_and_count(
+    partitions: int, judge_files: Callable[..., Judged], once: Judged, spark: SparkSession
+) -> None:
+    """Keys and counts shuffled to that many tasks, planned adaptively or not, in batches of any size: the same answer."""
+    settings = {
+        "spark.sql.shuffle.partitions": str(partitions),
+        "spark.sql.adaptive.enabled": str(partitions % 2 == 0).lower(),
+        "spark.sql.execution.arrow.maxRecordsPerBatch": str(10 * partitions),
+    }
+    before = {name: spark.conf.get(name) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+
+    try:
+        again = judge_files(PLAN, SAME)
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)
+
+    assert essence(again) == essence(once)
+
+
+def test_the_same_bytes_give_the_same_document(judge_files: Callable[..., Judged], once: Judged) -> None:
+    """Two runs over the same bytes differ in nothing that the result says but what they cost."""
+    documents = [judge_files(PLAN, SAME).result.to_json(), once.result.to_json()]
+
+    for each in documents:
+        assert each.pop("timings")
+        assert each.pop("vcpu_seconds") > 0
+    assert documents[0] == documents[1]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.check import EPSILON, NONE, Interval, Metric
+from contracts.check import EPSILON, NONE, Interval, Metric, Place, Quantile
 from tests.reference.sampling import sampled
 from tests.reference.strategies import intervals
 
@@ -81,5 +81,32 @@ def test_outside_is_the_other_half(interval: Interval, number: Fraction) -> None
 
 
 def test_only_aggregates_of_floating_point_are_floating() -> None:
-    """Counts decide exactly; mean and deviation alone get an epsilon."""
-    assert {Metric.MEAN, Metric.DEVIATION} == {metric for metric in Metric if metric.floating}
+    """Counts and times decide exactly; what is summed up in floats alone gets an epsilon."""
+    floating = {Metric.MEAN, Metric.SUM, Metric.DEVIATION, Metric.QUANTILE, Metric.MEAN_LENGTH}
+
+    assert floating == {metric for metric in Metric if metric.floating}
+
+
+def test_an_open_bound_is_not_met_by_what_counts_as_equal() -> None:
+    """A mean that is its strict bound but for the rounding does not lie beyond it."""
+    above = Interval(low=Decimal(2), low_open=True)
+
+    assert not above.holds(Fraction(2) * (1 + EPSILON / 2), EPSILON)
+    assert above.holds(Fraction(2) * (1 + 2 * EPSILON), EPSILON)
+
+
+@pytest.mark.parametrize(
+    ("share", "place", "count", "expected"),
+    [
+        ("0.5", Place.BETWEEN, 4, Fraction(1, 2)),
+        ("0.5", Place.NEAREST, 4, Fraction(2, 3)),
+        ("0.5", Place.NEAREST, 2, Fraction(0)),
+        ("0.5", Place.REACHED, 4, Fraction(1, 3)),
+        ("0", Place.REACHED, 4, Fraction(0)),
+        ("1", Place.REACHED, 4, Fraction(1)),
+        ("0.7", Place.NEAREST, 1, Fraction(7, 10)),
+    ],
+)
+def test_a_quantile_finds_its_place(share: str, place: Place, count: int, expected: Fraction) -> None:
+    """Where a value itself is asked for, the place is one at which a value stands."""
+    assert expected == Quantile(Decimal(share), place).of(count)

@@ -132,6 +132,7 @@ def changed(document: dict[str, Any], path: str, value: object) -> dict[str, Any
         ("result", "rows", 1.5),
         ("result", "malformed", [{"reason": "ugly", "rows": 1, "first_row": 1}]),
         ("result", "timings", {"read": -1}),
+        ("result", "vcpu_seconds", -1),
         ("result", "unreadable", {"code": "Not A Code", "message": ""}),
     ],
 )

@@ -8,14 +8,16 @@ from fractions import Fraction
 
 import pytest
 
-from contracts.check import NONE, Check, Interval, Metric, Tier, Unit
+from contracts.check import NONE, Check, Header, Interval, Metric, Tier, Unit
+from contracts.columns import of_header
 from contracts.model import Additional, Mode, OnReject, Policy, Severity
-from contracts.outcome import Status, percent
+from contracts.outcome import Status
 from contracts.plan import Plan, PlanField
 from contracts.predicate import Present, Typed, Within
 from contracts.result import Columns, Malformed, Measured, Measurement, Result, Unreadable
 from contracts.types import LogicalType
-from contracts.verdict import Verdict, judge, row_rules
+from contracts.verdict import Verdict, foregone, judge, row_rules
+from contracts.wording import percent
 
 CLEAN = Measured(of=10, failing=0, engine_passed=True)
 BAD = Measured(of=10, failing=3, engine_passed=False)
@@ -352,3 +354,68 @@ def test_reasons_come_worst_first() -> None:
     result = answer(measured(BAD, check="w"), measured(BAD, check="f"))
 
     assert [each.id for each in judge(three, result).reasons] == ["e", "f", "w"]
+
+
+def test_what_the_header_alone_answers_is_known_at_the_door() -> None:
+    """A rule about the columns of the file needs no row: it is decided from the header, in the job and before it."""
+    wanted = check(
+        metric=Metric.COLUMNS, fields=(), unit=Unit.VALUE, header=Header(required=("n", "m")), accept=Tier(NONE)
+    )
+    lacking = plan(wanted)
+
+    assert [each.id for each in foregone(lacking, Columns(("n",)))] == ["r/n"]
+    assert foregone(lacking, Columns(("m", "n"))) == ()
+    assert statuses(lacking, answer()) == {"r/n": "fail"}
+
+
+@pytest.mark.parametrize(
+    ("header", "found", "breaking"),
+    [
+        (Header(required=("a", "b")), ("b", "a", "c"), 0),
+        (Header(required=("a", "b"), closed=True), ("b", "a", "c"), 1),
+        (Header(required=("a", "b"), closed=True, ordered=True), ("b", "a"), 2),
+        (Header(required=("a", "b"), ordered=True), ("a", "c"), 1),
+        (Header(forbidden=("pii*", "x")), ("pii", "pii_name", "a.x", "x"), 3),
+        (Header(forbidden=("*",)), ("a\nb",), 1),
+    ],
+)
+def test_columns_that_break_what_is_wanted_are_counted(header: Header, found: tuple[str, ...], breaking: int) -> None:
+    """Columns that are absent, superfluous, forbidden or elsewhere are counted, each once for each reason."""
+    wanted = check(metric=Metric.COLUMNS, fields=(), header=header, unit=Unit.VALUE, accept=Tier(NONE))
+
+    assert of_header(wanted, Columns(found)) == Measured(len(found), failing=breaking)
+
+
+@pytest.mark.parametrize(
+    ("changes", "of_the_whole"),
+    [
+        ({"given": Present("n")}, False),
+        ({"given": Typed("n")}, True),
+        ({"nulls_alike": True}, True),
+        ({}, False),
+    ],
+)
+def test_keys_of_some_rows_answer_for_the_whole(changes: dict[str, object], of_the_whole: object) -> None:
+    """Rows that share a key are to blame only where keys are compared over all rows that have one."""
+    keyed = plan(check(metric=Metric.DUPLICATE_ROWS, accept=Tier(NONE), **changes))
+
+    assert of_the_whole is (row_rules(keyed, answer(measured(BAD))) == ())
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0, "0 seconds"),
+        (90, "90 seconds"),
+        (120, "2 minutes"),
+        (-7200, "-2 hours"),
+        (129600, "36 hours"),
+        (302400, "3.5 days"),
+    ],
+)
+def test_a_time_is_told_in_the_largest_unit_of_which_it_lasts_two(seconds: int, words: str) -> None:
+    """A producer reads hours and days, not millions of seconds."""
+    aged = plan(check(metric=Metric.YOUNGEST, unit=Unit.VALUE, accept=Tier(Interval(high=Decimal(10**9)))))
+    told = judge(aged, answer(measured(Measured(of=10, number=float(seconds))))).outcomes[0]
+
+    assert words == told.measured

@@ -86,7 +86,7 @@ def judged(aws: Aws, emr: Emr, name: str, content: bytes) -> dict[str, Any]:
     ended = emr.ended(run)
     assert ended["state"] == "SUCCESS", aws.log(ended, "stderr")
     answer: dict[str, Any] = json.loads(aws.object(f"runs/{name}/result.json") or b"")
-    return {member: value for member, value in answer.items() if member != "timings"}
+    return {member: value for member, value in answer.items() if member not in {"timings", "vcpu_seconds"}}
 
 
 def said(aws: Aws, emr: Emr, source: str, name: str, parameters: str = "") -> str:

@@ -405,8 +405,8 @@ quality:
   specification:
     checks for m:
       - row_count > 5
-      - freshness(n) < 1d:
-          warn: when > 2d
+      - missing_count(n) < 5:
+          warn: when > 2
     checks for k:
       - duplicate_count(n) = 0
 """
@@ -438,7 +438,7 @@ def test_quality_at_the_root_is_sorted_by_model() -> None:
     ]
     assert older(SODA.partition("    checks for k")[0]) == [
         (f"{path}[0]", "row_count > 5", {}),
-        (f"{path}[1]", "freshness(n) < 1d", {"warn": "when > 2d"}),
+        (f"{path}[1]", "missing_count(n) < 5", {"warn": "when > 2"}),
     ]
     assert older(EXPECTATIONS) == [("$.quality.specification", "expect_column_values_to_not_be_null", {"column": "n"})]
 

@@ -1,0 +1,72 @@
+"""What no query of a contract may hold, wherever it stands: one table, looked through before anything is translated."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from contracts.queries.refusal import RefusedError, place_of
+from contracts.queries.translator import word_of
+from contracts.words import shown
+
+CHANGING = (exp.DML, exp.Create, exp.Drop, exp.Alter, exp.TruncateTable, exp.Command, exp.Set, exp.Merge, exp.Copy)
+REACHING = (
+    *(
+        exp.Hint,
+        exp.WithTableHint,
+        exp.Into,
+        exp.Lock,
+        exp.Parameter,
+        exp.Placeholder,
+        exp.SessionParameter,
+        exp.PropertyEQ,
+    ),
+    *(exp.CurrentCatalog, exp.CurrentDatabase, exp.CurrentSchema, exp.CurrentUser, exp.CurrentVersion, exp.SessionUser),
+    *(exp.Rand, exp.Randn, exp.TableSample, exp.Uuid),
+)
+"""What asks or changes something else than the data, or answers otherwise each time."""
+BUILDING = (
+    *(exp.Explode, exp.GenerateDateArray, exp.GenerateSeries, exp.Lateral, exp.Pad, exp.Repeat, exp.Space, exp.Unnest),
+)
+"""What makes much out of little."""
+KNOWN = frozenset(
+    (
+        *("now", "getdate", "today", "date_part"),
+        *("age", "array_length", "cardinality", "epoch_ms", "isfinite", "jaccard", "len", "list_contains", "strlen"),
+        *(
+            "regexp_full_match",
+            "regexp_matches",
+            "array_contains",
+            "json_extract_string",
+            "json_array_length",
+            "datetimeoffset",
+        ),
+    )
+)
+"""Functions without a class of their own that touch nothing but their arguments."""
+
+
+def refuse_hazards(tree: exp.Expr) -> None:
+    """RefusedError for the first thing in a tree that must not be there; what is only unknown is told later."""
+    for node in tree.walk():
+        found = _refusal(node)
+        if found is not None:
+            raise RefusedError(*found, place_of(node))
+
+
+def _refusal(node: exp.Expr) -> tuple[str, str] | None:
+    """Code and sentence for a node that must not be there."""
+    if isinstance(node, exp.Table | exp.TableFromRows) and not isinstance(node.this, exp.Identifier):
+        return "query-unknown-table", "A query reads the datasets of its contract, no function's rows and no files."
+    if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc) and node.name.lower() not in KNOWN:
+        return (
+            "query-unknown-function",
+            f"{shown(node.name)} is no function that is known: a query calls listed ones alone.",
+        )
+    return next(((code, words.format(word_of(node))) for kinds, code, words in TABLE if isinstance(node, kinds)), None)
+
+
+TABLE = (
+    (CHANGING, "query-not-a-select", "A rule asks and changes nothing: write one SELECT."),
+    (REACHING, "query-forbidden", "{} reaches beyond the data: remove it."),
+    (BUILDING, "query-too-large", "{} builds values that grow: a query reads what was delivered."),
+)

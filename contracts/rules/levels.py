@@ -1,0 +1,106 @@
+"""Service levels that a delivery itself can answer: how old its rows are, and how long they were on their way.
+
+Ages are taken at the judging time, which the request names: the job has no clock. A month counts 31 days and a year 366, so that
+no level is stricter than the calendar.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from contracts.check import Check, Interval, Metric, Tier, Unit
+from contracts.rules.build import brief, check, refuse, skipped
+from contracts.rules.values import number_of
+from contracts.types import LogicalType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from contracts.model import Field, Rule
+
+MOMENTS = (LogicalType.DATE, LogicalType.TIMESTAMP)
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+_UNITS = {
+    1: "s sec second seconds",
+    _MINUTE: "m min minute minutes",
+    _HOUR: "h hr hour hours",
+    _DAY: "d day days",
+    7 * _DAY: "w wk week weeks",
+    31 * _DAY: "mo month months",
+    366 * _DAY: "y yr year years",
+}
+SECONDS = {name: seconds for seconds, names in _UNITS.items() for name in names.split()}
+"""Of each unit of time."""
+_SIMPLE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+)\s*")
+_ISO = re.compile(
+    r"P(?=[0-9T])(?:([0-9]+)Y)?(?:([0-9]+)M)?(?:([0-9]+)W)?(?:([0-9]+)D)?"
+    r"(?:T(?=[0-9])(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+(?:\.[0-9]+)?)S)?)?"
+)
+_ISO_UNITS = (366 * _DAY, 31 * _DAY, 7 * _DAY, _DAY, _HOUR, _MINUTE, 1)
+
+
+def service_level(rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
+    """The check of a level that rows can answer, where it names the fields that hold their moments."""
+    name = str(rule.arguments.get("property") or "")
+    level = _LEVELS.get(name)
+    if level is None:
+        return (skipped(rule, (), f"a delivery says nothing of {brief(name) or 'this level'}"),)
+    fields = tuple(field for field in fields if field.type in MOMENTS)
+    if not fields:
+        return (skipped(rule, (), f"the level {brief(name)} names no field that holds moments"),)
+    if rule.arguments.get("value") is True:
+        return (skipped(rule, fields, f"the level {brief(name)} sets no limit"),)
+    limit = duration(rule.arguments.get("value"), rule.arguments.get("unit"))
+    if limit is None:
+        return (skipped(rule, fields, f"the level {brief(name)} has no length of time that is known"),)
+    return (level(rule, fields, Interval(high=limit)),)
+
+
+def duration(value: object, unit: object) -> Decimal | None:
+    """A length of time in seconds: a number and its unit, `25h`, `30 days` or `P1Y`; None where it is none."""
+    number = number_of(value)
+    if number is not None:
+        seconds = SECONDS.get(str(unit).casefold())
+        return None if seconds is None else number * seconds
+    simple, iso = _SIMPLE.fullmatch(str(value)), _ISO.fullmatch(str(value))
+    if simple and simple[2].casefold() in SECONDS:
+        return Decimal(simple[1]) * SECONDS[simple[2].casefold()]
+    if iso is None:
+        return None
+    return sum((Decimal(part or 0) * size for part, size in zip(iso.groups(), _ISO_UNITS, strict=True)), Decimal(0))
+
+
+def age(rule: Rule, field: Field, good: Interval) -> Check:
+    """The youngest row is not older than so many seconds at the judging time."""
+    return _lasting(rule, (field,), Metric.YOUNGEST, good, "the youngest row")
+
+
+def _freshness(rule: Rule, fields: tuple[Field, ...], good: Interval) -> Check:
+    return age(rule, fields[0], good)
+
+
+def _latency(rule: Rule, fields: tuple[Field, ...], good: Interval) -> Check:
+    """From the first moment of a row to its second; of one moment alone nobody says from what to what."""
+    if len(fields) == 1:
+        return skipped(rule, fields, "latency is from one moment to another, and the level names one field")
+    return _lasting(rule, fields[:2], Metric.DELAY, good, "the longest way of a row")
+
+
+def _retention(rule: Rule, fields: tuple[Field, ...], good: Interval) -> Check:
+    return _lasting(rule, fields[:1], Metric.OLDEST, good, "the oldest row")
+
+
+def _lasting(rule: Rule, fields: tuple[Field, ...], metric: Metric, good: Interval, words: str) -> Check:
+    other = next((field for field in fields if field.type not in MOMENTS), None)
+    if other is not None:
+        refuse(rule, "not-a-moment", f"{other.name} is a {other.type.value}: name a date or a timestamp")
+    return check(rule, fields, metric, accept=Tier(good), wanted=f"{words} {good} seconds old", unit=Unit.VALUE)
+
+
+_LEVELS: dict[str, Callable[[Rule, tuple[Field, ...], Interval], Check]] = {
+    **dict.fromkeys(("freshness", "fr"), _freshness),
+    **dict.fromkeys(("latency", "ly"), _latency),
+    **dict.fromkeys(("retention", "re"), _retention),
+}

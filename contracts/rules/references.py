@@ -1,0 +1,110 @@
+"""References: every key of the delivery is one of the accepted data that it refers to.
+
+The other side is what was accepted of the dataset referred to, at the height its ledger had when the delivery was pinned; of a
+dataset that refers to itself, the delivery too. Keys with a null refer to nothing. Where nothing was accepted yet the check is
+only named: whether such a dataset is delivered here at all is not known.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from contracts.check import NONE, Check, Metric, Tier, Unit
+from contracts.errors import InputError
+from contracts.query import Column, Query, Relation
+from contracts.routes import line_of
+from contracts.rules.build import brief, skipped
+from contracts.versions import major
+
+if TYPE_CHECKING:
+    from contracts.model import Contract, Dataset, Field, Rule
+    from contracts.types import LogicalType
+
+ELSEWHERE = re.compile(r"lakegate://(?P<line>(?P<contract>[^/]+)/(?P<dataset>[^/]+)_v[0-9]+)/(?P<field>[^/,]+)")
+"""A field of another contract: `lakegate://<contract>/<dataset>_v<major>/<field>`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """The other side of a reference."""
+
+    dataset: str
+    line: str
+    columns: tuple[Column, ...]
+
+
+def foreign_key(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
+    """The check of a reference; one that leads nowhere known is only named, with the reason."""
+    try:
+        target = _target(contract, [each for each in str(rule.arguments.get("to") or "").split(",") if each], fields)
+    except LookupError as error:
+        return (skipped(rule, fields, str(error.args[0])),)
+    names = tuple(field.name for field in fields)
+    to = f"{target.dataset}.{'+'.join(column.field for column in target.columns)}"
+    check = Check(
+        id="/".join(filter(None, (rule.id, "+".join(names)))),
+        rule=rule.id,
+        kind=rule.kind,
+        fields=names,
+        metric=Metric.UNMATCHED_ROWS,
+        unit=Unit.ROWS,
+        accept=Tier(NONE),
+        worst=rule.severity,
+        wanted=f"found in {brief(to)}",
+        query=_query(dataset, fields, target, is_own=target.line == _line(contract, dataset.name)),
+    )
+    return (check,)
+
+
+def _target(contract: Contract, to: list[str], fields: tuple[Field, ...]) -> _Target:
+    """The fields that a reference leads to; LookupError with the reason where there are none to compare with."""
+    if not to or not fields:
+        raise LookupError("the reference does not say which field it leads to")
+    if len(to) != len(fields):
+        raise LookupError("the reference names more fields on one side than on the other")
+    found = [_one(contract, text.strip(), field.type) for text, field in zip(to, fields, strict=True)]
+    if len({(dataset, line) for dataset, line, _ in found}) != 1:
+        raise LookupError("the reference leads to fields of several datasets at once")
+    columns = tuple(column for _, _, column in found)
+    for column, field in zip(columns, fields, strict=True):
+        if column.type is not field.type and not (column.type.numeric and field.type.numeric):
+            raise LookupError(f"{field.name} is a {field.type.value}, and what it refers to a {column.type.value}")
+    return _Target(found[0][0], found[0][1], columns)
+
+
+def _one(contract: Contract, to: str, logical: LogicalType) -> tuple[str, str, Column]:
+    elsewhere = ELSEWHERE.fullmatch(to)
+    if elsewhere is not None:
+        return elsewhere["dataset"], elsewhere["line"], Column(elsewhere["field"], logical)
+    for dataset in contract.datasets:
+        field = dataset.field(to.removeprefix(f"{dataset.name}.")) if to.startswith(f"{dataset.name}.") else None
+        if field is not None:
+            return dataset.name, _line(contract, dataset.name), Column(field.name, field.type)
+    raise LookupError(f"{brief(to)} is no field of this contract, nor written lakegate://contract/dataset_v1/field")
+
+
+def _line(contract: Contract, dataset: str) -> str:
+    try:
+        return line_of(contract.id, dataset, major(contract.version))
+    except InputError:
+        raise LookupError("the contract has no semantic version, so that its accepted data cannot be named") from None
+
+
+def _query(dataset: Dataset, fields: tuple[Field, ...], target: _Target, *, is_own: bool) -> Query:
+    """How many whole keys of the delivery are found nowhere, and how many whole keys there are."""
+    columns = range(len(fields))
+    listed = ", ".join(f"c{at}" for at in columns)
+    equal = " AND ".join(f"(q1.c{at} = q2.c{at})" for at in columns)
+    whole = " AND ".join(f"(q1.c{at} IS NOT NULL)" for at in columns)
+    distinct = f"(SELECT DISTINCT {listed} FROM r1) AS q2"  # noqa: S608 - names of our own alone
+    counted = "count(CASE WHEN (q2.c0 IS NULL) THEN 1L END), count(1)"
+    return Query(
+        text=f"SELECT {counted} FROM r0 AS q1 LEFT JOIN {distinct} ON {equal} WHERE {whole}",  # noqa: S608 - likewise
+        texts=(),
+        relations=(
+            Relation(dataset.name, tuple(Column(field.name, field.type) for field in fields)),
+            Relation(target.dataset, target.columns, delivered=is_own, line=target.line),
+        ),
+    )

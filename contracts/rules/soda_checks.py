@@ -1,0 +1,262 @@
+"""Each check of Soda with the function that compiles it, and what it may say beside its threshold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from contracts.check import Check, Header, Interval, Metric, Place, Quantile, Tier, Unit
+from contracts.model import Severity
+from contracts.predicate import Length, Predicate, Present, Typed, together, where
+from contracts.rules.build import brief, check, conditioned, items, number, refuse, rows
+from contracts.rules.expected_columns import of_header
+from contracts.rules.expected_numbers import extremes, numeric, some
+from contracts.rules.levels import age
+from contracts.rules.soda_values import MISSING, VALIDITY, there, valid
+from contracts.rules.typenames import TYPE_NAMES
+
+if TYPE_CHECKING:
+    from contracts.model import Field, Rule
+    from contracts.rules.sodacl import Asked
+
+NO_BAD = Interval(Decimal(0), Decimal(0))
+_HUNDRED = Decimal(100)
+
+
+class UnmeasuredError(Exception):
+    """A check that is only named; its text is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What one check is compiled from."""
+
+    rule: Rule
+    fields: tuple[Field, ...]
+    asked: Asked
+    good: Interval
+
+    @property
+    def field(self) -> Field:
+        """The column the check is about; it must name one."""
+        if not self.fields:
+            refuse(self.rule, "no-column", f"{self.asked.metric} must name a column: `{self.asked.metric}(a)`")
+        return self.fields[0]
+
+
+@dataclass(frozen=True, slots=True)
+class SodaMetric:
+    """How one check becomes ours, the settings it knows, and the good numbers where it names none."""
+
+    compile: Callable[[Site], Check | tuple[Check, ...]]
+    knows: frozenset[str] = frozenset()
+    default: Interval | None = None
+
+
+def _row_count(site: Site) -> Check:
+    words = f"{site.good} rows"
+    return check(site.rule, (), Metric.ROW_COUNT, accept=Tier(site.good), wanted=words, unit=Unit.VALUE)
+
+
+def _missing(unit: Unit) -> Callable[[Site], Check]:
+    return lambda site: _counted(site, there(site.rule, site.field, site.asked.settings), "missing", unit)
+
+
+def _invalid(unit: Unit) -> Callable[[Site], Check]:
+    def compile_one(site: Site) -> Check:
+        settings = site.asked.settings
+        predicate = valid(site.rule, site.field, settings)
+        if predicate is None:
+            refuse(
+                site.rule, "no-argument", f"{site.asked.metric} must be told what is valid: `valid values` and others"
+            )
+        return _counted(site, where(there(site.rule, site.field, settings), predicate), "invalid", unit)
+
+    return compile_one
+
+
+def _counted(site: Site, predicate: Predicate, noun: str, unit: Unit) -> Check:
+    words = f"{site.good} {'%' if unit is Unit.PERCENT else 'rows'} {noun}"
+    tier = Tier(_share(site, unit), predicate)
+    return check(site.rule, (site.field,), Metric.FAILING_ROWS, accept=tier, wanted=words, unit=unit)
+
+
+def _duplicates(unit: Unit) -> Callable[[Site], Check]:
+    def compile_one(site: Site) -> Check:
+        fields = site.fields or (site.field,)
+        words = f"{site.good} {'% ' if unit is Unit.PERCENT else ''}values in more than one row"
+        tier = Tier(_share(site, unit))
+        return check(site.rule, fields, Metric.DUPLICATE_KEYS, accept=tier, wanted=words, unit=unit)
+
+    return compile_one
+
+
+def _share(site: Site, unit: Unit) -> Interval:
+    """The good numbers; of a percentage they lie between 0 and 100."""
+    ends = [end for end in (site.good.low, site.good.high) if end is not None]
+    if unit is Unit.PERCENT and not all(0 <= end <= _HUNDRED for end in ends):
+        refuse(site.rule, "percent", "a percentage lies between 0 and 100")
+    return site.good
+
+
+def _distinct(site: Site) -> Check:
+    words = f"{site.good} distinct values"
+    tier = Tier(site.good)
+    return check(site.rule, (site.field,), Metric.DISTINCT_COUNT, accept=tier, wanted=words, unit=Unit.VALUE)
+
+
+def _aggregate(metric: Metric, words: str) -> Callable[[Site], Check]:
+    return lambda site: _of_valid(site, numeric(site.rule, site.field, metric, site.good, words))
+
+
+def _percentile(site: Site) -> Check:
+    share = number(site.rule, site.asked.columns[1] if len(site.asked.columns) > 1 else None)
+    if not 0 <= share <= 1:
+        refuse(site.rule, "share", "a percentile is a share from 0 to 1: `percentile(a, 0.95)`")
+    found = numeric(site.rule, site.field, Metric.QUANTILE, site.good, f"percentile {share:f}")
+    return _of_valid(site, replace(found, quantile=Quantile(share, Place.REACHED)))
+
+
+def _of_valid(site: Site, base: Check) -> Check:
+    """Where a check says what is missing or valid, its number is taken of valid values alone."""
+    settings = site.asked.settings
+    given = together(
+        there(site.rule, site.field, settings) if MISSING.keys() & settings else None,
+        valid(site.rule, site.field, settings),
+    )
+    return conditioned(base, given)
+
+
+def _extreme(*, greatest: bool) -> Callable[[Site], tuple[Check, ...]]:
+    def compile_all(site: Site) -> tuple[Check, ...]:
+        good = _between(site)
+        ends, opened = (good.low, good.high), (good.low_open, good.high_open)
+        found = extremes(site.rule, site.field, ends, opened, greatest=greatest)
+        return tuple(_of_valid(site, each) for each in found)
+
+    return compile_all
+
+
+def _between(site: Site) -> Interval:
+    if site.good.outside:
+        raise UnmeasuredError(f"a {site.asked.metric} outside of bounds is not measured by this version")
+    return site.good
+
+
+def _extreme_length(*, greatest: bool) -> Callable[[Site], tuple[Check, ...]]:
+    """No text is beyond one end, and some text reaches the other."""
+
+    def compile_all(site: Site) -> tuple[Check, ...]:
+        good = _between(site)
+        low, high = (
+            _whole(good.low, up=True, is_open=good.low_open),
+            _whole(good.high, up=False, is_open=good.high_open),
+        )
+        name, words = site.field.name, f"a length of {good}"
+        outer, inner = (Length(name, high=high), low) if greatest else (Length(name, low=low), high)
+        has_outer = (high if greatest else low) is not None
+        reached: Predicate = Length(name, low=low) if greatest else Length(name, high=high)
+        if inner is None:
+            reached = Present(name)
+        found = some(site.rule, site.field, reached, words if inner is not None else "a value")
+        checks = [replace(found, id=f"{site.rule.id}:reached/{name}")]
+        return (*([rows(site.rule, site.field, outer, words)] if has_outer else []), *checks)
+
+    return compile_all
+
+
+def _whole(end: Decimal | None, *, up: bool, is_open: bool) -> int | None:
+    """The last whole number within an end."""
+    if end is None:
+        return None
+    nearest = math.ceil(end) if up else math.floor(end)
+    step = (1 if up else -1) if is_open and nearest == end else 0
+    return max(nearest + step, 0 if up else -1)
+
+
+def _mean_length(site: Site) -> Check:
+    words = f"a mean length of {site.good}"
+    tier = Tier(site.good)
+    base = check(site.rule, (site.field,), Metric.MEAN_LENGTH, accept=tier, wanted=words, unit=Unit.VALUE)
+    return _of_valid(site, base)
+
+
+def _freshness(unit: int) -> Callable[[Site], Check]:
+    def compile_one(site: Site) -> Check:
+        good = site.good
+        if good.low is not None or good.high is None or good.outside:
+            refuse(site.rule, "soda-check", "freshness is at most a time: `freshness(a) < 1d`")
+        return age(site.rule, site.field, replace(good, high=good.high * unit))
+
+    return compile_one
+
+
+def schema(rule: Rule, known: Mapping[str, Field], asked: Asked) -> Iterator[tuple[str, Check]]:
+    """The checks of a schema, each with what its id says of it: names of columns, and their types."""
+    if not asked.zones:
+        raise UnmeasuredError("a schema without `warn` or `fail` wants nothing")
+    for zone, said in asked.zones.items():
+        if not isinstance(said, Mapping):
+            refuse(rule, "soda-check", "a schema says what is bad: `when required column missing: [a]`")
+        worst = Severity.WARN if zone == "warn" else rule.severity
+        for name, value in said.items():
+            yield from (
+                (f":{zone}:{name}", replace(each, worst=worst)) for each in _wants(rule, known, str(name), value)
+            )
+
+
+def _wants(rule: Rule, known: Mapping[str, Field], name: str, value: object) -> Iterator[Check]:
+    match name:
+        case "when required column missing":
+            names = tuple(map(str, items(rule, value)))
+            yield of_header(rule, Header(required=names), f"the columns {brief(', '.join(names))}")
+        case "when forbidden column present":
+            names = tuple(str(each).replace("%", "*") for each in items(rule, value))
+            yield of_header(rule, Header(forbidden=names), f"no column {brief(', '.join(names))}")
+        case "when wrong column type" if isinstance(value, Mapping):
+            yield from (_of_type(rule, known, str(column), str(said)) for column, said in value.items())
+        case _:
+            raise UnmeasuredError(f"a schema is not judged by `{brief(name)}`: the order of columns is, without a rule")
+
+
+def _of_type(rule: Rule, known: Mapping[str, Field], column: str, said: str) -> Check:
+    field = known.get(column)
+    if field is None:
+        refuse(rule, "unknown-column", f"the schema names a column that is not declared: {column}")
+    if TYPE_NAMES.get(said.lower().partition("(")[0]) is not field.type:
+        raise UnmeasuredError(f"the contract itself says that {column} is of type {field.type.value}")
+    return rows(rule, field, Typed(field.name), f"of type {brief(said)}")
+
+
+_OF_VALUES = frozenset({*MISSING, *VALIDITY})
+METRICS = {
+    "row_count": SodaMetric(_row_count),
+    "missing_count": SodaMetric(_missing(Unit.ROWS), frozenset(MISSING)),
+    "missing_percent": SodaMetric(_missing(Unit.PERCENT), frozenset(MISSING)),
+    "no_missing_values": SodaMetric(_missing(Unit.ROWS), frozenset(MISSING), NO_BAD),
+    "invalid_count": SodaMetric(_invalid(Unit.ROWS), _OF_VALUES),
+    "invalid_percent": SodaMetric(_invalid(Unit.PERCENT), _OF_VALUES),
+    "no_invalid_values": SodaMetric(_invalid(Unit.ROWS), _OF_VALUES, NO_BAD),
+    "duplicate_count": SodaMetric(_duplicates(Unit.ROWS)),
+    "duplicate_percent": SodaMetric(_duplicates(Unit.PERCENT)),
+    "no_duplicate_values": SodaMetric(_duplicates(Unit.ROWS), default=NO_BAD),
+    "distinct_count": SodaMetric(_distinct),
+    "avg": SodaMetric(_aggregate(Metric.MEAN, "mean"), _OF_VALUES),
+    "sum": SodaMetric(_aggregate(Metric.SUM, "sum"), _OF_VALUES),
+    "stddev": SodaMetric(_aggregate(Metric.DEVIATION, "standard deviation"), _OF_VALUES),
+    "stddev_samp": SodaMetric(_aggregate(Metric.DEVIATION, "standard deviation"), _OF_VALUES),
+    "percentile": SodaMetric(_percentile, _OF_VALUES),
+    "min": SodaMetric(_extreme(greatest=False), _OF_VALUES),
+    "max": SodaMetric(_extreme(greatest=True), _OF_VALUES),
+    "min_length": SodaMetric(_extreme_length(greatest=False)),
+    "max_length": SodaMetric(_extreme_length(greatest=True)),
+    "avg_length": SodaMetric(_mean_length, _OF_VALUES),
+    "freshness": SodaMetric(_freshness(1)),
+    "freshness_in_minutes": SodaMetric(_freshness(60)),
+    "freshness_in_hours": SodaMetric(_freshness(3600)),
+    "freshness_in_days": SodaMetric(_freshness(86400)),
+}
+"""Every check that is measured; `schema`, which counts nothing, has its own function."""

@@ -1,0 +1,19 @@
+"""Names that engines give to types of values, each with the type that is judged by its written grammar."""
+
+from __future__ import annotations
+
+from contracts.types import LogicalType
+
+_NAMES = {
+    LogicalType.STRING: "str string text varchar char nvarchar stringtype object_",
+    LogicalType.INTEGER: "int integer bigint smallint tinyint long int8 int16 int32 int64 integertype longtype shorttype "
+    "bytetype",
+    LogicalType.NUMBER: "float double float32 float64 real double_precision floattype doubletype number",
+    LogicalType.DECIMAL: "decimal numeric decimaltype",
+    LogicalType.BOOLEAN: "bool boolean booleantype bool_",
+    LogicalType.DATE: "date datetype",
+    LogicalType.TIME: "time",
+    LogicalType.TIMESTAMP: "timestamp datetime datetime64 datetime64[ns] timestamptype timestamp_tz timestamp_ntz timestamptz",
+}
+TYPE_NAMES = {name: logical for logical, names in _NAMES.items() for name in names.split()}
+"""By the name in small letters."""

@@ -1,0 +1,71 @@
+"""P11: patterns that explode in java.util.regex are refused, cut to a search that does not, or given to RE2."""
+
+from __future__ import annotations
+
+import time
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from contracts.matching.cost import search_cost
+from contracts.matching.engine import MOST_STEPS, MOST_WEIGHT, Engine, Part, parts_of
+from contracts.matching.tree import parse
+from contracts.rules.patterns import rewritten
+from tests.security.exploding import FULL, Exploding, corpus, sample
+
+MOST_SECONDS = 1
+
+
+def searches(each: Exploding) -> tuple[Part, ...]:
+    """The searches that the job makes of a pattern; none where it is refused."""
+    try:
+        return parts_of(rewritten(each.pattern))
+    except ValueError:
+        return ()
+
+
+def test_the_corpus_is_large_and_varied() -> None:
+    """At least two hundred patterns, of which most are searched for and some are refused."""
+    patterns = {each.pattern for each in corpus()}
+    refused = [each for each in corpus() if not searches(each)]
+
+    assert len(patterns) == len(corpus()) >= 200
+    assert 0 < len(refused) < len(corpus()) / 10
+
+
+@pytest.mark.parametrize("each", corpus(), ids=lambda each: each.pattern)
+def test_none_of_it_is_left_to_java_as_it_stands(each: Exploding) -> None:
+    """What java.util.regex still gets of an exploding pattern is a search whose steps are bounded."""
+    for part in searches(each):
+        if part.engine is Engine.JAVA:
+            assert part.pattern != rewritten(each.pattern)
+            assert search_cost(parse(part.pattern)).each <= MOST_STEPS
+
+
+@pytest.mark.parametrize("each", sample(40), ids=lambda each: each.pattern)
+def test_re2_answers_a_mebibyte(each: Exploding) -> None:
+    """Each search by RE2 of the attack, grown to the longest value, ends; in the nightly run within a second of its time."""
+    text = pa.array([each.mebibyte])
+    for part in searches(each):
+        if part.engine is Engine.RE2:
+            began = time.process_time()
+            found = pc.match_substring_regex(text, part.pattern)[0].as_py()
+            seconds = time.process_time() - began
+
+            assert found in {True, False}
+            assert not FULL or seconds < MOST_SECONDS
+
+
+@pytest.mark.parametrize("weight", [MOST_WEIGHT] if FULL else [20])
+def test_re2_answers_a_mebibyte_at_the_greatest_weight(weight: int) -> None:
+    """Nor does a pattern at the bound of weight, on a text that defeats every short cut of RE2."""
+    text = "".join("ab"[(number * number // 7 + number // 3) % 2] for number in range(2**20 - 100))
+    pattern = f"a[ab]{{{weight - 2}}}c"
+
+    began = time.process_time()
+    found = pc.match_substring_regex(pa.array([text]), pattern)[0].as_py()
+    seconds = time.process_time() - began
+
+    assert found is False
+    assert not FULL or seconds < MOST_SECONDS

@@ -1,0 +1,149 @@
+"""References through the job: compared with exactly the accepted objects that the request lists, each by its own plan."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contracts.compile import compile_plan
+from contracts.model import Contract, Csv, Dataset, Field, Origin, Rule
+from contracts.outcome import Status
+from contracts.request import AcceptedPart, Reference
+from contracts.types import LogicalType
+from contracts.verdict import judge
+from tests.spark.delivery import request_for
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from contracts.outcome import Outcome
+    from contracts.plan import Plan
+
+pytestmark = pytest.mark.spark
+ORDERS, LINES = "shop/orders_v1", "shop/lines_v1"
+
+
+def dataset(name: str, fields: dict[str, str], *rules: Rule, csv: Csv | None = None) -> Dataset:
+    columns = tuple(Field(field, LogicalType(logical), Origin("$")) for field, logical in fields.items())
+    types = tuple(Rule(f"type-{field}", "type", Origin("$"), (field,)) for field in fields)
+    return Dataset(name, columns, types + rules, Origin("$"), csv=csv or Csv())
+
+
+ORDERS_NOW = dataset("orders", {"id": "integer", "shop": "string"}, csv=Csv(delimiter=";"))
+ORDERS_BEFORE = dataset("orders", {"id": "integer"})
+TO_ORDERS = Rule("fk", "foreignKey", Origin("$"), ("order_id",), {"to": "orders.id"})
+
+
+def plan_of(each: Dataset) -> Plan:
+    return compile_plan(Contract("shop", "1.2.0", "test", (ORDERS_NOW, each)), each)
+
+
+def lines(*rules: Rule) -> Plan:
+    return plan_of(
+        dataset("lines", {"order_id": "integer", "shop": "string", "line": "string", "above": "string"}, *rules)
+    )
+
+
+def accepted(folder: Path, plan: Plan, *objects: bytes) -> tuple[AcceptedPart, ...]:
+    """Objects in the accepted prefix, and the plan that accepted them."""
+    where = folder / plan.digest
+    where.mkdir()
+    (where / "plan.json").write_text(json.dumps(plan.to_json()))
+    for number, content in enumerate(objects):
+        (where / f"part-{number}").write_bytes(content)
+    uri = (where / "plan.json").as_uri()
+    paths = [where / f"part-{number}" for number in range(len(objects))]
+    return tuple(AcceptedPart(path.as_uri(), path.stat().st_size, uri, plan.digest) for path in paths)
+
+
+def outcome(folder: Path, plan: Plan, delivery: bytes, *references: Reference) -> Outcome:
+    """What becomes of the last check of a plan."""
+    from spark_jobs.validate import validate  # noqa: PLC0415 - Spark's settings must be made first
+
+    request = replace(request_for(plan, folder, delivery), references=references)
+    return judge(plan, validate(request, plan)).outcomes[-1]
+
+
+DELIVERY = b"order_id,shop,line,above\n1,a,L1,\n2,b,L2,L1\n,a,L3,L9\n7,b,L4,\nx,b,L5,\n"
+
+
+def test_keys_are_looked_for_in_everything_that_was_accepted(spark: SparkSession, tmp_path: Path) -> None:
+    """Accepted objects of two versions of a contract, each read by its own plan, are one other side; nulls refer to nothing."""
+    assert spark.version
+    before = accepted(tmp_path, plan_of(ORDERS_BEFORE), b"id\n1\n")
+    now = accepted(tmp_path, plan_of(ORDERS_NOW), b"id;shop\n2;b\n", b"id;shop\n3;c\n1;a\n")
+    found = outcome(tmp_path, lines(TO_ORDERS), DELIVERY, Reference(ORDERS, 4, before + now))
+
+    assert (found.status, found.failing_rows) == (Status.FAIL, 1)
+    assert found.message == "order_id: wanted found in orders.id; measured 1 of 3 keys are found nowhere (33.33 %)"
+
+
+def test_whole_keys_are_compared(spark: SparkSession, tmp_path: Path) -> None:
+    """Of a reference of two fields both must be found in one row; data from before a field was there has none."""
+    assert spark.version
+    parts = accepted(tmp_path, plan_of(ORDERS_BEFORE), b"id\n7\n") + accepted(
+        tmp_path, plan_of(ORDERS_NOW), b"id;shop\n1;a\n2;a\n7;a\n"
+    )
+    both = Rule("fk", "foreignKey", Origin("$"), ("order_id", "shop"), {"to": "orders.id,orders.shop"})
+    found = outcome(tmp_path, lines(both), DELIVERY, Reference(ORDERS, 1, parts))
+
+    assert (found.status, found.failing_rows) == (Status.FAIL, 2)
+
+
+def test_where_nothing_was_accepted_the_check_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    """A dataset of which nothing has been accepted, or nothing was given, is never a silent pass: the check is a skip."""
+    assert spark.version
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    yet = outcome(tmp_path / "a", lines(TO_ORDERS), DELIVERY, Reference(ORDERS, -1, ()))
+    given = outcome(tmp_path / "b", lines(TO_ORDERS), DELIVERY)
+
+    assert (Status.SKIP, f"nothing of {ORDERS} has been accepted yet") == (yet.status, yet.message)
+    assert (Status.SKIP, f"no accepted data of {ORDERS} was given to compare with") == (given.status, given.message)
+
+
+def test_a_dataset_that_refers_to_itself_is_its_delivery_and_what_was_accepted(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The key of a parent may stand in the same file, or in one that was accepted before."""
+    assert spark.version
+    plan = lines(Rule("fk", "foreignKey", Origin("$"), ("above",), {"to": "lines.line"}))
+    parts = accepted(tmp_path, plan, b"order_id,shop,line,above\n1,a,L9,\n")
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    alone = outcome(tmp_path / "a", plan, DELIVERY, Reference(LINES, -1, ()))
+    beside = outcome(tmp_path / "b", plan, DELIVERY, Reference(LINES, 0, parts))
+
+    assert [(each.status, each.failing_rows) for each in (alone, beside)] == [(Status.FAIL, 1), (Status.PASS, 0)]
+
+
+def test_a_query_reads_other_datasets_of_its_contract(spark: SparkSession, tmp_path: Path) -> None:
+    """SQL that joins another dataset sees what was accepted of it."""
+    assert spark.version
+    sql = "SELECT count(*) FROM lines l WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.id = l.order_id)"
+    plan = lines(Rule("q", "sql", Origin("$"), (), {"query": sql, "mustBe": 3}))
+    parts = accepted(tmp_path, plan_of(ORDERS_NOW), b"id;shop\n2;b\n1;a\n")
+    found = outcome(tmp_path, plan, DELIVERY, Reference(ORDERS, 0, parts))
+
+    assert (found.status, found.measured) == (Status.PASS, "3")
+
+
+def test_accepted_data_that_cannot_be_read_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
+    """An object that is not what the ledger says, or a plan that is another, gives no verdict at all."""
+    assert spark.version
+    (part,) = accepted(tmp_path, plan_of(ORDERS_NOW), b"id;shop\n2;b\n")
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    found = [
+        outcome(tmp_path / "a", lines(TO_ORDERS), DELIVERY, Reference(ORDERS, 0, (replace(part, size=3),))),
+        outcome(
+            tmp_path / "b", lines(TO_ORDERS), DELIVERY, Reference(ORDERS, 0, (replace(part, plan_digest="0" * 64),))
+        ),
+    ]
+
+    assert [each.status for each in found] == [Status.ERROR] * 2

@@ -1,0 +1,125 @@
+"""The language of conditions: what it reads as which predicate, and what it does not read."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts.errors import ContractError
+from contracts.model import Field, Origin
+from contracts.predicate import All, Not, OneOf, Predicate, Present, Within
+from contracts.rules.conditions import LONGEST, UnreadError, columns_of, condition_of
+from contracts.types import LogicalType
+from tests.reference.cases import rule_of
+
+RULE = rule_of("custom", {}, ())
+FIELDS = {
+    name: Field(name, logical, Origin("$.field"))
+    for name, logical in (
+        ("n", LogicalType.INTEGER),
+        ("t", LogicalType.STRING),
+        ("b", LogicalType.BOOLEAN),
+        ("a b", LogicalType.STRING),
+    )
+}
+X = OneOf("t", ("x",))
+FIVE = OneOf("n", ("5",))
+
+
+def read(text: str, *, is_sql: bool = False) -> Predicate:
+    return condition_of(RULE, text, FIELDS, is_sql=is_sql)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("t == 'x'", X),
+        ('t=="x"', X),
+        ('col("t") == "x"', X),
+        ("col('t') = 'x'", X),
+        ("`a b` == 'x'", OneOf("a b", ("x",))),
+        ("t != 'x'", Not(X)),
+        ("t <> 'it''s'", Not(OneOf("t", ("it's",)))),
+        ("n > 5", Within("n", "5", None, low_open=True)),
+        ("n >= -5", Within("n", "-5", None)),
+        ("n < 5", Within("n", None, "5", high_open=True)),
+        ("n <= +5", Within("n", None, "5")),
+        ("n == 5 and t == 'x'", All((FIVE, X))),
+        ("n == 5 & t == 'x'", All((FIVE, X))),
+        ("(n == 5) | (t == 'x')", Not(All((Not(FIVE), Not(X))))),
+        ("n == 5 or n == 5 and t == 'x'", Not(All((Not(FIVE), Not(All((FIVE, X))))))),
+        ("not n == 5", Not(FIVE)),
+        ("~(n == 5)", Not(FIVE)),
+        ("t in ('x', \"y\")", OneOf("t", ("x", "y"))),
+        ("t in ['x']", X),
+        ("t NOT IN ('x')", Not(X)),
+        ("n between 1 and 5", Within("n", "1", "5")),
+        ("n not between 1 and 5 and t == 'x'", All((Not(Within("n", "1", "5")), X))),
+        ("t is null", Not(Present("t"))),
+        ("t IS NOT NULL", Present("t")),
+        ("t.isnull()", Not(Present("t"))),
+        ('col("t").notNull()', Present("t")),
+        ("b == True", OneOf("b", ("true",))),
+        ("b = false", OneOf("b", ("false",))),
+    ],
+)
+def test_a_condition_is_a_predicate(text: str, expected: Predicate) -> None:
+    """Comparisons of columns with values, joined by and, or and not, are read as what they mean."""
+    assert expected == read(text)
+
+
+def test_quotes_are_names_in_sql_and_texts_elsewhere() -> None:
+    """SQL quotes its names twice, and everybody else their texts."""
+    assert read("\"t\" = 'x'", is_sql=True) == X
+    assert columns_of("\"a b\" = 'x'", is_sql=True) == ("a b",)
+    assert columns_of('"a b" == t', is_sql=False) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "t",
+        "t ==",
+        "t == t",
+        "== 'x'",
+        "t == 'x' and",
+        "(t == 'x'",
+        "t == 'x')",
+        "t like 'x%'",
+        "lower(t) == 'x'",
+        "t.str.len() > 3",
+        "t in 'x'",
+        "t in ('x']",
+        "t in ()",
+        "t in ('x',)",
+        "t is 'x'",
+        "t not == 'x'",
+        "n between 1 or 5",
+        "n + 1 > 5",
+        "n ! 5",
+        "t == 'x",
+        "t == 'x' 'y'",
+        "t == 'a\\'",
+        "t; drop table t",
+        f"t == '{'x' * LONGEST}'",
+    ],
+)
+def test_what_is_written_otherwise_is_not_read(text: str) -> None:
+    """A condition that this language does not hold is told so, and names no columns: nothing is guessed."""
+    with pytest.raises(UnreadError):
+        read(text)
+
+    assert columns_of(text, is_sql=False) == ()
+
+
+def test_a_value_that_is_none_of_its_column_is_a_problem() -> None:
+    """A condition that can be read, and compares a number with a word, is refused with the rule's place."""
+    with pytest.raises(ContractError) as refusal:
+        read("n == 'five'")
+
+    assert [each.code for each in refusal.value.problems] == ["value-not-of-type"]
+
+
+def test_columns_are_named_once_and_in_order() -> None:
+    """Whatever a condition compares, its columns are known before any of them is."""
+    assert columns_of("z > 'a' and n == 5 or z is null", is_sql=True) == ("z", "n")
