@@ -10,6 +10,7 @@ from contracts.errors import Problem
 from contracts.formats.about import DEPRECATION, about
 from contracts.formats.extension import Extension
 from contracts.formats.odcs_properties import Property, is_column, read_property, read_relationship
+from contracts.formats.pointers import by_names
 from contracts.formats.quality import Owner, quality_rules
 from contracts.formats.schemas import breaches
 from contracts.formats.service_levels import element_rules
@@ -96,6 +97,7 @@ def _dataset(place: Place, top: Place, notes: Notes) -> Dataset:
         *(read_relationship(each, ordinals, place["properties"], notes) for each in place["relationships"].items),
         *element_rules(top["slaProperties"], name),
     ]
+    rules = [_by_names(rule, top) for rule in rules]
     return Dataset(
         name=name,
         fields=tuple(each.field for each in properties),
@@ -106,6 +108,13 @@ def _dataset(place: Place, top: Place, notes: Notes) -> Dataset:
         storage=extension.storage,
         physical=place["physicalName"].text,
     )
+
+
+def _by_names(rule: Rule, top: Place) -> Rule:
+    """A reference may lead to its field by ids: rules know names alone."""
+    if rule.kind != "foreignKey":
+        return rule
+    return replace(rule, arguments={**rule.arguments, "to": by_names(top, str(rule.arguments["to"]))})
 
 
 def _extensions(owner: Place) -> Iterator[Place]:

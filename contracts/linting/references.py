@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from contracts.formats.pointers import qualified
 from contracts.linting.walk import is_odcs
 from contracts.parts import with_parts
 from contracts.types import LogicalType
@@ -110,21 +111,8 @@ def _is_here(text: str) -> bool:
 
 def _target(text: str, known: dict[str, Field], document: Document) -> Field | None:
     """The field that a reference of this document leads to: by names and dots, or by ids and slashes (ODCS)."""
-    name = _qualified(document.top, text.lstrip(ANCHOR).strip("/")) if "/" in text else text
+    name = qualified(document.top, text) if "/" in text else text
     return known.get(name)
-
-
-def _qualified(place: Place, text: str) -> str:
-    """`schema/orders_id/properties/customer_id` as names and dots; empty where a step leads nowhere."""
-    names: list[str] = []
-    steps = text.split("/")
-    for key, wanted in zip(steps[::2], steps[1::2], strict=False):
-        found = next((each for each in place[key].items if wanted in {each["id"].text, each["name"].text}), None)
-        if found is None:
-            return ""
-        place = found
-        names.append(found["name"].text or "")
-    return ".".join(names)
 
 
 def _named(contract: Contract) -> dict[str, Field]:

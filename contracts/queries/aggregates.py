@@ -209,11 +209,10 @@ def _frame(spec: exp.WindowSpec) -> str:
 
 
 def _side(spec: exp.WindowSpec, end: str) -> str:
-    said, side = spec.args[end], str(spec.args.get(f"{end}_side") or "").upper()
+    said = spec.args[end]
+    side = "FOLLOWING" if str(spec.args.get(f"{end}_side")).upper() == "FOLLOWING" else "PRECEDING"
     if said == "CURRENT ROW":
         return "CURRENT ROW"
-    if side not in {"PRECEDING", "FOLLOWING"}:
-        raise UntranslatedError("a window in it has a frame that is not known")
     if said == "UNBOUNDED":
         return f"UNBOUNDED {side}"
     count = whole(said)

@@ -30,7 +30,7 @@ BUILDING = (
 """What makes much out of little."""
 KNOWN = frozenset(
     (
-        *("now", "getdate", "today", "date_part"),
+        *("now", "getdate", "date_part"),
         *("age", "array_length", "cardinality", "epoch_ms", "isfinite", "jaccard", "len", "list_contains", "strlen"),
         *(
             "regexp_full_match",

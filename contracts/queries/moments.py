@@ -51,7 +51,6 @@ PARTS: dict[str, str] = {
     "dow": "CAST((dayofweek({}) - 1) AS BIGINT)",
 }
 """What is read off a moment, as whole numbers."""
-SPAN = re.compile(r"\s*([-+]?[0-9]{1,9})\s*([A-Za-z]+)\s*")
 NOW = Said("CAST(:now AS TIMESTAMP)", Kind.TIMESTAMP)
 TODAY = Said("CAST(CAST(:now AS TIMESTAMP) AS DATE)", Kind.DATE)
 
@@ -118,13 +117,9 @@ def stretch(count: int, unit: str) -> Said:
 
 
 def _interval(_t: Translator, node: exp.Interval, _scope: Scope) -> Said:
-    written, unit = node.this, node.args.get("unit")
-    if unit is not None:
-        return stretch(_count(written), unit.name)
-    spans = list(SPAN.finditer(written.name)) if isinstance(written, exp.Literal) else []
-    if len(spans) != 1 or spans[0].end() != len(written.name):
+    if node.args.get("unit") is None or node.this is None:
         raise UntranslatedError("its interval is not one number of one unit")
-    return stretch(int(spans[0][1]), spans[0][2])
+    return stretch(_count(node.this), node.args["unit"].name)
 
 
 def _count(node: exp.Expr) -> int:
@@ -136,11 +131,8 @@ def _count(node: exp.Expr) -> int:
 
 def _shifted(sign: str) -> Callable[[Translator, exp.Func, Scope], Said]:
     def say(t: Translator, node: exp.Func, scope: Scope) -> Said:
-        written = node.args["expression"]
-        if isinstance(written, exp.Interval):
-            by = t.say(written, scope)
-        else:
-            by = stretch(_count(written), node.args["unit"].name if node.args.get("unit") else "day")
+        unit = node.args["unit"].name if node.args.get("unit") else "day"
+        by = stretch(_count(node.args["expression"]), unit)
         return _moved(t.dialect, _point(t.say(node.this, scope)), by, sign)
 
     return say
@@ -225,8 +217,6 @@ def _by_name(t: Translator, node: exp.Anonymous, scope: Scope) -> Said:
     name, given = node.name.lower(), node.expressions
     if name in {"now", "getdate"} and not given:
         return NOW
-    if name == "today" and not given:
-        return TODAY
     if name == "date_part" and len(given) == 2 and isinstance(given[0], exp.Literal):  # noqa: PLR2004 - a part, and of what
         return part(t, given[0].name.lower(), t.say(given[1], scope))
     raise UntranslatedError(f"{name.upper()} is not translated by this version")

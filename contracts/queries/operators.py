@@ -11,7 +11,7 @@ from sqlglot import exp
 from contracts.queries.dialects import TEXTS_IGNORE_CASE
 from contracts.queries.moments import typed_constant
 from contracts.queries.parse import one_word
-from contracts.queries.refusal import RefusedError, UntranslatedError, place_of
+from contracts.queries.refusal import UntranslatedError, place_of
 from contracts.queries.said import Kind, Said, double, made, of_one_kind, wanted
 from contracts.queries.translator import Form, Translator, form
 
@@ -173,19 +173,12 @@ def _ends(value: Said, t: Translator, first: str, middle: list[str], last: str) 
     return made(f"({' AND '.join(parts)})", Kind.BOOLEAN, value)
 
 
-def _star(_t: Translator, node: exp.Star, _scope: Scope) -> Said:
-    raise RefusedError(
-        "query-not-a-number", "The query answers with rows: let it answer with one number.", place_of(node)
-    )
-
-
 BINARY = ("this", "expression")
 FORMS: dict[type, Form] = {
     exp.Literal: form(_literal, "this", "is_string"),
     exp.Boolean: form(lambda _t, node, _s: Said(str(bool(node.this)), Kind.BOOLEAN), "this"),
     exp.Null: form(lambda _t, _n, _s: Said("NULL", Kind.NULL)),
     exp.Column: form(_column, "this", "table", "db", "catalog"),
-    exp.Star: form(_star),
     exp.Paren: form(_paren, "this"),
     exp.And: form(_both("AND"), *BINARY),
     exp.Or: form(_both("OR"), *BINARY),

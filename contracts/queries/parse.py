@@ -80,10 +80,9 @@ def _judge_comments(text: str) -> None:
 def _tokens(text: str, dialect: str) -> list[Token]:
     try:
         return sqlglot.tokenize(text, read=dialect)
-    except TokenError:
-        raise RefusedError("query-unbalanced", "A quote or a comment of the query is not closed.") from None
-    except Exception:  # noqa: BLE001 - a foreign parser before a hostile text may raise anything
-        raise RefusedError("query-syntax", f"The query cannot be read as {dialect}.") from None
+    except Exception as error:  # noqa: BLE001 - a foreign parser before a hostile text may raise anything
+        code = "query-unbalanced" if isinstance(error, TokenError) else "query-syntax"
+        raise RefusedError(code, "A quote or a comment of the query is not closed.") from None
 
 
 def _judge_tokens(tokens: list[Token]) -> None:
@@ -118,10 +117,9 @@ def _trees(text: str, dialect: str) -> list[exp.Expr | None]:
         found = error.errors[0] if error.errors else {}
         place = (found["line"], found["col"]) if found.get("line") else None
         raise RefusedError(_code(text), f"The query cannot be read as {dialect}.", place) from None
-    except RecursionError:
-        raise RefusedError("query-too-large", "The query has too many levels.") from None
-    except Exception:  # noqa: BLE001 - a foreign parser before a hostile text may raise anything
-        raise RefusedError("query-syntax", f"The query cannot be read as {dialect}.") from None
+    except Exception as error:  # noqa: BLE001 - likewise
+        code = "query-too-large" if isinstance(error, RecursionError) else "query-syntax"
+        raise RefusedError(code, f"The query cannot be read as {dialect}.") from None
 
 
 def _code(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from contracts.queries.refusal import RefusedError, UntranslatedError
+from contracts.queries.refusal import UntranslatedError
 from contracts.queries.said import Said
 from contracts.queries.scope import Asked, Names, Scope
 
@@ -16,8 +16,6 @@ SILENT = frozenset(
     {"big_int", "typed", "safe", "nested", "quoted", "coalesce", "is_null", "date_part_boundary", "zone"}
 )
 """Notes of the parser about the dialect: those that change an answer are read where they do."""
-MOST_SAID = 5_000
-"""Expressions of one query: what a name stands for counts as often as it is used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +39,9 @@ class Translator:
         self.names = names
         self._forms = forms
         self._query = query
-        self._said = 0
 
     def say(self, node: exp.Expr | None, scope: Scope) -> Said:
         """An expression; RefusedError or UntranslatedError where it has no form."""
-        self._said += 1
-        if self._said > MOST_SAID:
-            raise RefusedError("query-too-large", "The query has too many parts.")
         found = self._forms.get(type(node))
         if node is None or found is None:
             raise without_form(node)

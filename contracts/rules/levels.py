@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from contracts.check import Check, Interval, Metric, Tier, Unit
 from contracts.rules.build import brief, check, refuse, skipped
 from contracts.rules.values import number_of
 from contracts.types import LogicalType
+from contracts.wording import lasting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +76,7 @@ def duration(value: object, unit: object) -> Decimal | None:
 
 def age(rule: Rule, field: Field, good: Interval) -> Check:
     """The youngest row is not older than so many seconds at the judging time."""
-    return _lasting(rule, (field,), Metric.YOUNGEST, good, "the youngest row")
+    return _lasting(rule, (field,), Metric.YOUNGEST, good, "the youngest row {} old")
 
 
 def _freshness(rule: Rule, fields: tuple[Field, ...], good: Interval) -> Check:
@@ -85,18 +87,20 @@ def _latency(rule: Rule, fields: tuple[Field, ...], good: Interval) -> Check:
     """From the first moment of a row to its second; of one moment alone nobody says from what to what."""
     if len(fields) == 1:
         return skipped(rule, fields, "latency is from one moment to another, and the level names one field")
-    return _lasting(rule, fields[:2], Metric.DELAY, good, "the longest way of a row")
+    return _lasting(rule, fields[:2], Metric.DELAY, good, "every row {} on its way")
 
 
 def _retention(rule: Rule, fields: tuple[Field, ...], good: Interval) -> Check:
-    return _lasting(rule, fields[:1], Metric.OLDEST, good, "the oldest row")
+    return _lasting(rule, fields[:1], Metric.OLDEST, good, "the oldest row {} old")
 
 
 def _lasting(rule: Rule, fields: tuple[Field, ...], metric: Metric, good: Interval, words: str) -> Check:
     other = next((field for field in fields if field.type not in MOMENTS), None)
     if other is not None:
         refuse(rule, "not-a-moment", f"{other.name} is a {other.type.value}: name a date or a timestamp")
-    return check(rule, fields, metric, accept=Tier(good), wanted=f"{words} {good} seconds old", unit=Unit.VALUE)
+    assert good.high is not None
+    limit = f"{'less than' if good.high_open else 'at most'} {lasting(Fraction(good.high))}"
+    return check(rule, fields, metric, accept=Tier(good), wanted=words.format(limit), unit=Unit.VALUE)
 
 
 _LEVELS: dict[str, Callable[[Rule, tuple[Field, ...], Interval], Check]] = {

@@ -22,8 +22,14 @@ if TYPE_CHECKING:
     from contracts.model import Contract, Dataset, Field, Rule
     from contracts.types import LogicalType
 
-ELSEWHERE = re.compile(r"lakegate://(?P<line>(?P<contract>[^/]+)/(?P<dataset>[^/]+)_v[0-9]+)/(?P<field>[^/,]+)")
-"""A field of another contract: `lakegate://<contract>/<dataset>_v<major>/<field>`."""
+ELSEWHERE = (
+    re.compile(r"lakegate://(?P<contract>[^/]+)/(?P<dataset>[^/]+)_v(?P<major>[0-9]+)/(?P<field>[^/,]+)"),
+    re.compile(
+        r"(?:.*/)?(?P<contract>[^/#]+)_v(?P<major>[0-9]+)\.yaml#/?schema/(?P<dataset>[^/]+)/properties/(?P<field>[^/,]+)"
+    ),
+)
+"""A field of another contract: `lakegate://<contract>/<dataset>_v<major>/<field>`, or as ODCS writes what lies in another document,
+`<contract>_v<major>.yaml#/schema/<dataset>/properties/<field>`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +81,13 @@ def _target(contract: Contract, to: list[str], fields: tuple[Field, ...]) -> _Ta
 
 
 def _one(contract: Contract, to: str, logical: LogicalType) -> tuple[str, str, Column]:
-    elsewhere = ELSEWHERE.fullmatch(to)
+    elsewhere = next(filter(None, (form.fullmatch(to) for form in ELSEWHERE)), None)
     if elsewhere is not None:
-        return elsewhere["dataset"], elsewhere["line"], Column(elsewhere["field"], logical)
+        line = line_of(elsewhere["contract"], elsewhere["dataset"], int(elsewhere["major"]))
+        return elsewhere["dataset"], line, Column(elsewhere["field"], logical)
     for dataset in contract.datasets:
         field = dataset.field(to.removeprefix(f"{dataset.name}.")) if to.startswith(f"{dataset.name}.") else None
-        if field is not None:
+        if field is not None and not field.parts:
             return dataset.name, _line(contract, dataset.name), Column(field.name, field.type)
     raise LookupError(f"{brief(to)} is no field of this contract, nor written lakegate://contract/dataset_v1/field")
 

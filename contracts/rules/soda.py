@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from contracts.model import Severity
 from contracts.rules.build import brief, conditioned, refuse, skipped
 from contracts.rules.conditions import UnreadError, condition_of
-from contracts.rules.soda_checks import METRICS, Site, UnmeasuredError, schema
+from contracts.rules.soda_checks import METRICS, Site, UnmeasuredError
+from contracts.rules.soda_schema import schema
 from contracts.rules.sodacl import Asked, MalformedError, read, zone
 
 if TYPE_CHECKING:

@@ -82,7 +82,7 @@ def _received(gate: Gate, workload: Workload) -> Found | None:
         return VANISHED
     landed = workload.landed or workload.source
     route = covering(landed.key, gate.registry.routes(landed.bucket, candidates(landed.key)))
-    pin = _with_references(gate, workload, _pin(route, data.modified.date().isoformat(), gate.clock.now().isoformat()))
+    pin = _pin(route, data.modified.date().isoformat(), gate.clock.now().isoformat())
     source = workload.source if workload.staged else described(data)
     return Found(Outcome.ROUTED, source=source, pin=pin)
 
@@ -91,16 +91,6 @@ def _pin(route: Route | None, ingest_date: str, judging_time: str) -> Pin:
     if route is None:
         return Pin(f"{layout.UNROUTED}/{ingest_date}", ingest_date=ingest_date, judging_time=judging_time)
     return Pin(route.line, route.contract, route.version, route.plan, route.status, ingest_date, judging_time)
-
-
-def _with_references(gate: Gate, workload: Workload, pin: Pin) -> Pin:
-    """The pin with the heights of the lines that its plan refers to: strongly consistent, and the same for every attempt."""
-    lines = gate.terms(replace(workload, pin=pin)).references
-    return (
-        replace(pin, references=tuple(Referred(line, gate.ledger.head(line).height) for line in lines))
-        if lines
-        else pin
-    )
 
 
 def _pinned(gate: Gate, workload: Workload) -> Found | None:
@@ -112,8 +102,15 @@ def _pinned(gate: Gate, workload: Workload) -> Found | None:
     except NotFound:
         return VANISHED
     if not reasons:
-        return Found(Outcome.PASSED)
+        return Found(Outcome.PASSED, pin=_with_references(gate, workload))
     return Found(Outcome.REFUSED, decision=Decision(Verdict.REJECTED, reasons, staged=False))
+
+
+def _with_references(gate: Gate, workload: Workload) -> Pin:
+    """The pin with the heights of the lines that its plan refers to: read once, and the same for every attempt."""
+    assert workload.pin is not None
+    heads = ((line, gate.ledger.head(line)) for line in gate.terms(workload).references)
+    return replace(workload.pin, references=tuple(Referred(line, head.height) for line, head in heads))
 
 
 def _at_the_door(gate: Gate, workload: Workload, data: ObjectVersion) -> tuple[str, ...]:

@@ -44,14 +44,21 @@ def _refuse(gate: Gate, workload: Workload, to: State, found: Found) -> Steps[Wo
     return (yield from move(gate, Effect.REFUSE, workload, after))
 
 
-def _stage(gate: Gate, workload: Workload, to: State, _found: Found) -> Steps[Workload]:
+def _stage(gate: Gate, workload: Workload, to: State, found: Found) -> Steps[Workload]:
     terms = gate.terms(workload)
     staged = yield from _copied(gate, workload, layout.staging_key(workload.id, terms.suffix))
     if staged.size != workload.source.size:
         raise Alarm("copy-differs", workload.id)
     due = gate.clock.now() + gate.timing.lease
-    limit = workload.attempt + terms.workflow.attempts
-    after = replace(workload, state=to, staged=described(staged), first=workload.attempt, limit=limit, due_at=due)
+    after = replace(
+        workload,
+        state=to,
+        pin=found.pin,
+        staged=described(staged),
+        first=workload.attempt,
+        limit=workload.attempt + terms.workflow.attempts,
+        due_at=due,
+    )
     return (yield from move(gate, Effect.MARK_STAGED, workload, after))
 
 

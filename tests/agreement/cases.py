@@ -25,6 +25,20 @@ MOSTLY = [None, None, 0.25, 0.5, 0.6, 0.75, 0.9, 1.0]
 PATTERNS = ["^a", "b", "^[a-c]+$", "[0-9]", "é", "^$", "x|y", r"\d{4}"]
 
 
+CONDITIONED = 0.25
+KEPT = {"k": "string", "m": "integer"}
+"""Columns that conditions speak of."""
+CONDITIONS = [
+    'k == "b"',
+    "m > 1",
+    'm >= 0 and k == "b"',
+    "m <= 2 or m == 7",
+    "k in ['a', 'ab']",
+    "m.notnull()",
+]
+"""No `not` and no `!=`: of a null pandas says that it is not below 3, and SQL and we say nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class AgreedCase:
     """One expectation on one small table."""
@@ -89,7 +103,10 @@ def _of_column(
 ) -> Callable[[Draw], Asked]:
     def asked(draw: Draw) -> Asked:
         drawn = kind(draw)
-        return {"column": "a", **ask(draw, drawn)}, {"a": drawn}
+        arguments, columns = {"column": "a", **ask(draw, drawn)}, {"a": drawn}
+        if draw.random() < CONDITIONED:
+            return arguments | {"row_condition": draw.choice(CONDITIONS), "condition_parser": "pandas"}, columns | KEPT
+        return arguments, columns
 
     return asked
 

@@ -6,49 +6,29 @@ It knows nothing of Spark and shares no code with the job: where the two differ 
 from __future__ import annotations
 
 import math
-import operator
-import re
-from calendar import monthrange
 from collections import Counter
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from contracts.check import Check, Metric, Place, Tier
-from contracts.predicate import (
-    All,
-    Compare,
-    Length,
-    Matches,
-    MultipleOf,
-    Not,
-    OneOf,
-    Predicate,
-    Present,
-    Relation,
-    Typed,
-    Within,
-)
 from contracts.result import Columns, Measured, Measurement, Result
 from contracts.types import LogicalType
 from tests.reference.asked import answer
+from tests.reference.lexical import DAY_SECONDS, days, parse
+from tests.reference.truths import holds, truth
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from contracts.plan import Plan
     from contracts.query import Relation as Asked
+    from tests.reference.truths import Record
 
-Record = dict[str, str | None]
-_NUMBER = re.compile(r"(?=[^eE]{1,200}(?:[eE]|\Z))[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,2})?")
-_DECIMAL = re.compile(r"[-+]?([0-9]{1,20}(\.[0-9]{0,18})?|\.[0-9]{1,18})")
-_CLOCK = re.compile(r"(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?", re.ASCII)
-_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[T ]([0-9:.]+)(Z|([-+])(\d\d):(\d\d))?", re.ASCII)
-_DAY_SECONDS = 86400
 JUDGED_AT = "2026-01-02T03:04:05+00:00"
 """The judging time of every case, here and before the real job."""
+_JUDGED = parse(LogicalType.TIMESTAMP, JUDGED_AT)
 
 
 def measure(plan: Plan, header: Sequence[str], rows: Sequence[Sequence[str | None]]) -> Result:
@@ -71,11 +51,6 @@ def measure(plan: Plan, header: Sequence[str], rows: Sequence[Sequence[str | Non
         ),
         measurements=tuple(_measurement(plan, check, records) for check in measurable),
     )
-
-
-def holds(plan: Plan, predicate: Predicate, record: Record) -> bool:
-    """Whether a row meets a predicate; what says nothing about the row does not break it."""
-    return _truth(plan, predicate, record) is not False
 
 
 def _measurement(plan: Plan, check: Check, records: list[Record]) -> Measurement:
@@ -128,7 +103,7 @@ def _most_common(plan: Plan, check: Check, tier: Tier, records: list[Record]) ->
 
 
 def _given(plan: Plan, check: Check, records: list[Record]) -> list[Record]:
-    return [each for each in records if check.given is None or _truth(plan, check.given, each) is True]
+    return [each for each in records if check.given is None or truth(plan, check.given, each) is True]
 
 
 def _keys(plan: Plan, check: Check, records: list[Record]) -> list[tuple[Any, ...]]:
@@ -193,11 +168,11 @@ def _quantile(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> M
 
 
 def _youngest(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> Measured:
-    return _seconds(plan, check, records, lambda moments: _timestamp(JUDGED_AT) - max(each[0] for each in moments))
+    return _seconds(plan, check, records, lambda moments: _JUDGED - max(each[0] for each in moments))
 
 
 def _oldest(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> Measured:
-    return _seconds(plan, check, records, lambda moments: _timestamp(JUDGED_AT) - min(each[0] for each in moments))
+    return _seconds(plan, check, records, lambda moments: _JUDGED - min(each[0] for each in moments))
 
 
 def _delay(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> Measured:
@@ -211,7 +186,7 @@ def _seconds(plan: Plan, check: Check, records: list[Record], found: Callable[[l
 
 def _microseconds(value: Any) -> int:
     """A moment as it is; a day as its midnight in UTC."""
-    return value if isinstance(value, int) else _days(value) * _DAY_SECONDS * 10**6
+    return value if isinstance(value, int) else days(value) * DAY_SECONDS * 10**6
 
 
 def _unmatched_rows(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> Measured:
@@ -248,168 +223,4 @@ _METRICS: dict[Metric, Callable[[Plan, Check, Tier, list[Record]], Measured]] = 
     Metric.OLDEST: _oldest,
     Metric.DELAY: _delay,
     Metric.UNMATCHED_ROWS: _unmatched_rows,
-}
-
-
-# --- predicates: True, False, or None where the row gives the predicate nothing to judge
-
-
-def _truth(plan: Plan, predicate: Predicate, record: Record) -> bool | None:
-    match predicate:
-        case Not(inner):
-            truth = _truth(plan, inner, record)
-            return None if truth is None else not truth
-        case All(inner):
-            truths = [_truth(plan, each, record) for each in inner]
-            return False if False in truths else None if None in truths else True
-        case Present(name):
-            return record[name] is not None
-        case Compare(name, relation, other):
-            first, second = (parse(plan.field(each).type, record[each]) for each in (name, other))
-            return None if first is None or second is None else _RELATIONS[relation](*_alike(first, second))
-    text, logical = record[predicate.field], plan.field(predicate.field).type
-    return None if text is None else _leaf(predicate, logical, text)
-
-
-def _alike(first: Any, second: Any) -> tuple[Any, Any]:
-    """Two values to compare: as floats where one of them is a float."""
-    return (float(first), float(second)) if float in {type(first), type(second)} else (first, second)
-
-
-_RELATIONS: dict[Relation, Callable[[Any, Any], bool]] = {
-    Relation.EQUAL: operator.eq,
-    Relation.GREATER: operator.gt,
-    Relation.AT_LEAST: operator.ge,
-}
-
-
-def _leaf(predicate: Predicate, logical: LogicalType, text: str) -> bool | None:
-    value = parse(logical, text)
-    match predicate:
-        case Length(_, low, high):
-            return (low is None or len(text) >= low) and (high is None or len(text) <= high)
-        case Matches(_, pattern):
-            return re.search(pattern.replace(r"\z", r"\Z"), text, re.ASCII) is not None
-        case Typed():
-            return value is not None
-    return None if value is None else _value(predicate, logical, value)
-
-
-def _value(predicate: Predicate, logical: LogicalType, value: Any) -> bool | None:
-    match predicate:
-        case OneOf(_, values):
-            return value in [_constant(logical, each) for each in values]
-        case Within(_, low, high, low_open, high_open):
-            return _above(logical, value, low, is_open=low_open) and _below(logical, value, high, is_open=high_open)
-        case MultipleOf(_, factor):
-            return _is_multiple(value, Fraction(factor))
-    raise AssertionError(predicate)
-
-
-def _is_multiple(value: float | Decimal, factor: Fraction) -> bool | None:
-    """Floats are read as written, to 18 digits after the point; past 20 digits before it there is nothing to judge."""
-    if isinstance(value, float) and abs(value) >= 10**20:
-        return None
-    number = Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
-    return (number if number % Fraction(1, 10**18) == 0 else _rounded(number)) % factor == 0
-
-
-def _rounded(number: Fraction) -> Fraction:
-    """To 18 digits after the point, halves away from zero."""
-    scaled = abs(number) * 10**18
-    return Fraction(math.floor(scaled + Fraction(1, 2)), 10**18) * (1 if number > 0 else -1)
-
-
-def _above(logical: LogicalType, value: Any, bound: str | None, *, is_open: bool) -> bool:
-    low = None if bound is None else _constant(logical, bound)
-    return low is None or value > low or (value == low and not is_open)
-
-
-def _below(logical: LogicalType, value: Any, bound: str | None, *, is_open: bool) -> bool:
-    high = None if bound is None else _constant(logical, bound)
-    return high is None or value < high or (value == high and not is_open)
-
-
-def _constant(logical: LogicalType, text: str) -> Any:
-    """A value of the contract: whole numbers may be bounded by fractions, all else is of the field's type."""
-    return Decimal(text) if logical is LogicalType.INTEGER else parse(logical, text)
-
-
-# --- types
-
-
-def parse(logical: LogicalType, text: str | None) -> Any:
-    """The value that a text writes, comparable with others of its type; None where it writes none."""
-    return None if text is None else _PARSERS[logical](text)
-
-
-def _integer(text: str) -> int | None:
-    number = int(text) if re.fullmatch(r"[-+]?[0-9]+", text) else None
-    return number if number is not None and -(2**63) <= number < 2**63 else None
-
-
-def _float(text: str) -> float | None:
-    return float(text) if _NUMBER.fullmatch(text) else None
-
-
-def _decimal(text: str) -> Decimal | None:
-    return Decimal(text) if _DECIMAL.fullmatch(text) else None
-
-
-def _boolean(text: str) -> bool | None:
-    return (
-        {"true": True, "false": False}.get(text.lower()) if text in {text.lower(), text.upper(), text.title()} else None
-    )
-
-
-def _date(text: str) -> tuple[int, int, int] | None:
-    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
-        return None
-    year, month, day = int(text[:4]), int(text[5:7]), int(text[8:])
-    is_day = 1 <= month <= 12 and 1 <= day <= monthrange(year or 2000, month)[1]
-    return (year, month, day) if is_day else None
-
-
-def _time(text: str) -> Fraction | None:
-    """Seconds since midnight."""
-    found = _CLOCK.fullmatch(text)
-    if not found:
-        return None
-    hour, minute, second = (int(found[each] or 0) for each in (1, 2, 3))
-    if hour > 23 or minute > 59 or second > 59:
-        return None
-    return hour * 3600 + minute * 60 + second + Fraction(f"0.{found[4] or 0}")
-
-
-def _timestamp(text: str) -> int | None:
-    """Microseconds since 1970, the precision of the engine; finer digits are cut off."""
-    found = _MOMENT.fullmatch(text)
-    day, clock = (_date(found[1]), _time(found[2])) if found else (None, None)
-    if found is None or day is None or clock is None:
-        return None
-    hours, minutes = int(found[5] or 0), int(found[6] or 0)
-    offset = (hours * 60 + minutes) * (-60 if found[4] == "-" else 60)
-    has_seconds = found[2].count(":") == 2
-    if minutes > 59 or abs(offset) > 18 * 3600 or (found[3] and not has_seconds):
-        return None
-    return (_days(day) * _DAY_SECONDS - offset) * 10**6 + math.floor(clock * 10**6)
-
-
-def _days(day: tuple[int, int, int]) -> int:
-    """Days since 1970; the year 0 is 400 years before the year 400."""
-    year, month, number = day
-    shift = 400 if year == 0 else 0
-    moment = datetime(year + shift, month, number, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)
-    return moment // timedelta(days=1) - (146097 if shift else 0)
-
-
-_PARSERS: dict[LogicalType, Callable[[str], Any]] = {
-    LogicalType.STRING: lambda text: text,
-    LogicalType.INTEGER: _integer,
-    LogicalType.NUMBER: _float,
-    LogicalType.DECIMAL: _decimal,
-    LogicalType.BOOLEAN: _boolean,
-    LogicalType.DATE: _date,
-    LogicalType.TIME: _time,
-    LogicalType.TIMESTAMP: _timestamp,
 }

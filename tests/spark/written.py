@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import json
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -51,7 +52,13 @@ def as_orc(table: pa.Table, **options: Any) -> bytes:
 
 
 def as_jsonl(rows: Rows) -> bytes:
-    return b"".join(json.dumps(row, ensure_ascii=False, default=str).encode() + b"\n" for row in rows)
+    return b"".join(_json(row) + b"\n" for row in rows)
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(
+        value, ensure_ascii=False, default=lambda it: float(it) if isinstance(it, Decimal) else str(it)
+    ).encode()
 
 
 def _csv(table: pa.Table) -> bytes:
@@ -68,8 +75,8 @@ def _cell(value: Any) -> Any:
 
 _WRITE: dict[Format, Callable[[pa.Table], bytes]] = {
     Format.CSV: _csv,
-    Format.JSONL: lambda table: as_jsonl(table.to_pylist()),
-    Format.JSON: lambda table: json.dumps(table.to_pylist(), ensure_ascii=False, default=str).encode(),
+    Format.JSONL: lambda table: as_jsonl(table.to_pylist(maps_as_pydicts="strict")),
+    Format.JSON: lambda table: _json(table.to_pylist(maps_as_pydicts="strict")),
     Format.PARQUET: as_parquet,
     Format.ORC: as_orc,
     Format.AVRO: write_avro,

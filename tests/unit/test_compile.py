@@ -212,3 +212,22 @@ def test_mostly_is_said_in_percent() -> None:
     call = {"engine": "gx", "call": "expect_column_values_to_be_unique", "args": {"mostly": 0.95}}
 
     assert plan_of({"a": "string"}, rule("custom", **call)).checks[0].wanted == "unique, in at least 95 %"
+
+
+def test_service_levels_are_said_in_hours_and_days() -> None:
+    """What a level wants reads as a person would say it."""
+    levels = (
+        rule_of("serviceLevel", {"property": "freshness", "value": "25h"}, ("a",)),
+        rule_of("serviceLevel", {"property": "retention", "value": "P1Y"}, ("a",)),
+        rule_of("serviceLevel", {"property": "latency", "value": 90, "unit": "m"}, ("a", "b")),
+        rule_of("custom", {"engine": "soda", "call": "freshness(a) < 1d"}, ()),
+    )
+    contract = contract_of({"a": "timestamp", "b": "timestamp"}, *levels)
+    plan = compile_plan(contract, contract.datasets[0])
+
+    assert [check.wanted for check in plan.checks] == [
+        "the youngest row at most 25 hours old",
+        "the oldest row at most 366 days old",
+        "every row at most 90 minutes on its way",
+        "the youngest row less than 24 hours old",
+    ]

@@ -149,14 +149,14 @@ def test_nobody_deletes_what_came_to_rest_accepted(stack: Stack) -> None:
 
 
 def test_the_job_reads_what_is_staged_and_writes_its_runs(stack: Stack) -> None:
-    """Whatever a file makes the job do, it can neither publish, nor read what is accepted, nor touch landing or a table."""
+    """Whatever a file makes the job do, it can neither publish, nor read what is refused, nor touch landing or a table."""
     may = {
         (action, place)
         for action in ("s3:GetObject", "s3:PutObject", "s3:DeleteObject")
         for place in ("code", "plans", "staging", "runs", "accepted", "quarantine")
         if allowed(stack, "JobRole", action, f"arn:aws:s3:::LakeBucket/{place}/x")
     }
-    reads = {("s3:GetObject", place) for place in ("code", "plans", "staging", "runs")}
+    reads = {("s3:GetObject", place) for place in ("code", "plans", "staging", "runs", "accepted")}
 
     assert reads | {("s3:PutObject", "runs"), ("s3:DeleteObject", "runs")} == may
     assert not allowed(stack, "JobRole", "s3:GetObject", "arn:aws:s3:::LandingBucket/x")

@@ -292,6 +292,20 @@ def test_relationships_of_an_object_name_its_own_fields() -> None:
     assert expected == [(r.id, r.fields, r.arguments["to"]) for r in rules if r.kind == "foreignKey"]
 
 
+def test_references_by_ids_are_known_by_names() -> None:
+    """A reference by ids and slashes is the one by names and dots; what leads out of the document stays as it is."""
+    said = {
+        "schema/d/properties/two": "d.m",
+        "/schema/d/properties/m": "d.m",
+        "people_v2.yaml#/schema/e/properties/a": "people_v2.yaml#/schema/e/properties/a",
+    }
+    keys = ", ".join(f"{{from: d.n, to: {to}}}" for to in said)
+    text = f"{COLUMN}, {{id: two, name: m, logicalType: string}}"
+    rules = dataset(text, keys=f"relationships: [{keys}]").rules
+
+    assert list(said.values()) == [rule.arguments["to"] for rule in rules if rule.kind == "foreignKey"]
+
+
 def test_service_levels_stand_at_the_dataset_they_speak_of() -> None:
     """A level of another dataset is not this one's; one of no element is everybody's."""
     mine, other = "{property: latency, value: 4, unit: d, element: d.n}", "{property: x, value: 1, element: e.a}"

@@ -221,3 +221,33 @@ def test_a_query_as_deep_as_the_limit_is_read_within_the_stack_of_python() -> No
 
     assert limit == 1000
     assert "max(q1.c0)" in translated("SELECT max(" + deep + ") FROM orders").text  # noqa: S608 - of our own
+
+
+LARGE = {
+    "too many words": f"SELECT {'+'.join(['1'] * 1_100)}",
+    "too long a text": " UNION ALL ".join(
+        ["SELECT max(CAST(CAST(CAST(status AS INT) AS TEXT) AS INT)) FROM orders"] * 60
+    ),
+}
+
+
+@pytest.mark.parametrize("sql", LARGE.values(), ids=LARGE)
+def test_a_query_past_its_limits_is_refused(sql: str) -> None:
+    """Words, text and parts have limits: what would grow under them is refused, and quickly."""
+    with pytest.raises(RefusedError) as refusal:
+        translated(sql)
+
+    assert refusal.value.code == "query-too-large"
+
+
+def test_a_parser_that_breaks_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parser is not ours: whatever it raises before a text, the contract is refused, and the linter lives on."""
+
+    def broken(*_: object, **__: object) -> None:
+        raise IndexError
+
+    monkeypatch.setattr("sqlglot.parse", broken)
+    with pytest.raises(RefusedError) as refusal:
+        translated("SELECT count(*) FROM orders")
+
+    assert refusal.value.code == "query-syntax"

@@ -13,9 +13,11 @@ from contracts.result import Columns, Result
 from contracts.types import LogicalType
 from contracts.verdict import Status, judge
 from tests.reference.cases import contract_of, rule_of
-from tests.reference.evaluator import holds, measure, parse
+from tests.reference.evaluator import measure
+from tests.reference.lexical import parse
 from tests.reference.sampling import sampled
 from tests.reference.strategies import results
+from tests.reference.truths import holds
 
 if TYPE_CHECKING:
     from contracts.plan import Plan

@@ -15,9 +15,10 @@ from contracts.predicate import OneOf
 from contracts.rules.values import LONGEST_NUMBER, literal, number_of, text_of
 from contracts.types import LogicalType
 from tests.reference.cases import contract_of, rule_of
-from tests.reference.evaluator import holds, parse
+from tests.reference.lexical import parse
 from tests.reference.sampling import sampled
 from tests.reference.strategies import names, texts
+from tests.reference.truths import holds
 
 
 @sampled(300, 50000)

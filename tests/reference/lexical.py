@@ -1,0 +1,99 @@
+"""What text is a value of which type, in plain Python: the grammar of docs/types.md a second time."""
+
+from __future__ import annotations
+
+import math
+import re
+from calendar import monthrange
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from contracts.types import LogicalType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_NUMBER = re.compile(r"(?=[^eE]{1,200}(?:[eE]|\Z))[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,2})?")
+_DECIMAL = re.compile(r"[-+]?([0-9]{1,20}(\.[0-9]{0,18})?|\.[0-9]{1,18})")
+_CLOCK = re.compile(r"(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?", re.ASCII)
+_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[T ]([0-9:.]+)(Z|([-+])(\d\d):(\d\d))?", re.ASCII)
+DAY_SECONDS = 86400
+
+
+def parse(logical: LogicalType, text: str | None) -> Any:
+    """The value that a text writes, comparable with others of its type; None where it writes none."""
+    return None if text is None else _PARSERS[logical](text)
+
+
+def _integer(text: str) -> int | None:
+    number = int(text) if re.fullmatch(r"[-+]?[0-9]+", text) else None
+    return number if number is not None and -(2**63) <= number < 2**63 else None
+
+
+def _float(text: str) -> float | None:
+    return float(text) if _NUMBER.fullmatch(text) else None
+
+
+def _decimal(text: str) -> Decimal | None:
+    return Decimal(text) if _DECIMAL.fullmatch(text) else None
+
+
+def _boolean(text: str) -> bool | None:
+    return (
+        {"true": True, "false": False}.get(text.lower()) if text in {text.lower(), text.upper(), text.title()} else None
+    )
+
+
+def _date(text: str) -> tuple[int, int, int] | None:
+    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+        return None
+    year, month, day = int(text[:4]), int(text[5:7]), int(text[8:])
+    is_day = 1 <= month <= 12 and 1 <= day <= monthrange(year or 2000, month)[1]
+    return (year, month, day) if is_day else None
+
+
+def _time(text: str) -> Fraction | None:
+    """Seconds since midnight."""
+    found = _CLOCK.fullmatch(text)
+    if not found:
+        return None
+    hour, minute, second = (int(found[each] or 0) for each in (1, 2, 3))
+    if hour > 23 or minute > 59 or second > 59:
+        return None
+    return hour * 3600 + minute * 60 + second + Fraction(f"0.{found[4] or 0}")
+
+
+def _timestamp(text: str) -> int | None:
+    """Microseconds since 1970, the precision of the engine; finer digits are cut off."""
+    found = _MOMENT.fullmatch(text)
+    day, clock = (_date(found[1]), _time(found[2])) if found else (None, None)
+    if found is None or day is None or clock is None:
+        return None
+    hours, minutes = int(found[5] or 0), int(found[6] or 0)
+    offset = (hours * 60 + minutes) * (-60 if found[4] == "-" else 60)
+    has_seconds = found[2].count(":") == 2
+    if minutes > 59 or abs(offset) > 18 * 3600 or (found[3] and not has_seconds):
+        return None
+    return (days(day) * DAY_SECONDS - offset) * 10**6 + math.floor(clock * 10**6)
+
+
+def days(day: tuple[int, int, int]) -> int:
+    """Days since 1970; the year 0 is 400 years before the year 400."""
+    year, month, number = day
+    shift = 400 if year == 0 else 0
+    moment = datetime(year + shift, month, number, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)
+    return moment // timedelta(days=1) - (146097 if shift else 0)
+
+
+_PARSERS: dict[LogicalType, Callable[[str], Any]] = {
+    LogicalType.STRING: lambda text: text,
+    LogicalType.INTEGER: _integer,
+    LogicalType.NUMBER: _float,
+    LogicalType.DECIMAL: _decimal,
+    LogicalType.BOOLEAN: _boolean,
+    LogicalType.DATE: _date,
+    LogicalType.TIME: _time,
+    LogicalType.TIMESTAMP: _timestamp,
+}

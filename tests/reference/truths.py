@@ -1,0 +1,120 @@
+"""Whether a row meets a predicate, in plain Python: True, False, or None where the row gives the predicate nothing to judge."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from contracts.predicate import (
+    All,
+    Compare,
+    Length,
+    Matches,
+    MultipleOf,
+    Not,
+    OneOf,
+    Predicate,
+    Present,
+    Relation,
+    Typed,
+    Within,
+)
+from contracts.types import LogicalType
+from tests.reference.lexical import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from contracts.plan import Plan
+
+Record = dict[str, str | None]
+
+
+def holds(plan: Plan, predicate: Predicate, record: Record) -> bool:
+    """Whether a row meets a predicate; what says nothing about the row does not break it."""
+    return truth(plan, predicate, record) is not False
+
+
+def truth(plan: Plan, predicate: Predicate, record: Record) -> bool | None:
+    match predicate:
+        case Not(inner):
+            found = truth(plan, inner, record)
+            return None if found is None else not found
+        case All(inner):
+            truths = [truth(plan, each, record) for each in inner]
+            return False if False in truths else None if None in truths else True
+        case Present(name):
+            return record[name] is not None
+        case Compare(name, relation, other):
+            first, second = (parse(plan.field(each).type, record[each]) for each in (name, other))
+            return None if first is None or second is None else _RELATIONS[relation](*_alike(first, second))
+    text, logical = record[predicate.field], plan.field(predicate.field).type
+    return None if text is None else _leaf(predicate, logical, text)
+
+
+def _alike(first: Any, second: Any) -> tuple[Any, Any]:
+    """Two values to compare: as floats where one of them is a float."""
+    return (float(first), float(second)) if float in {type(first), type(second)} else (first, second)
+
+
+_RELATIONS: dict[Relation, Callable[[Any, Any], bool]] = {
+    Relation.EQUAL: operator.eq,
+    Relation.GREATER: operator.gt,
+    Relation.AT_LEAST: operator.ge,
+}
+
+
+def _leaf(predicate: Predicate, logical: LogicalType, text: str) -> bool | None:
+    value = parse(logical, text)
+    match predicate:
+        case Length(_, low, high):
+            return (low is None or len(text) >= low) and (high is None or len(text) <= high)
+        case Matches(_, pattern):
+            return re.search(pattern.replace(r"\z", r"\Z"), text, re.ASCII) is not None
+        case Typed():
+            return value is not None
+    return None if value is None else _value(predicate, logical, value)
+
+
+def _value(predicate: Predicate, logical: LogicalType, value: Any) -> bool | None:
+    match predicate:
+        case OneOf(_, values):
+            return value in [_constant(logical, each) for each in values]
+        case Within(_, low, high, low_open, high_open):
+            return _above(logical, value, low, is_open=low_open) and _below(logical, value, high, is_open=high_open)
+        case MultipleOf(_, factor):
+            return _is_multiple(value, Fraction(factor))
+    raise AssertionError(predicate)
+
+
+def _is_multiple(value: float | Decimal, factor: Fraction) -> bool | None:
+    """Floats are read as written, to 18 digits after the point; past 20 digits before it there is nothing to judge."""
+    if isinstance(value, float) and abs(value) >= 10**20:
+        return None
+    number = Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+    return (number if number % Fraction(1, 10**18) == 0 else _rounded(number)) % factor == 0
+
+
+def _rounded(number: Fraction) -> Fraction:
+    """To 18 digits after the point, halves away from zero."""
+    scaled = abs(number) * 10**18
+    return Fraction(math.floor(scaled + Fraction(1, 2)), 10**18) * (1 if number > 0 else -1)
+
+
+def _above(logical: LogicalType, value: Any, bound: str | None, *, is_open: bool) -> bool:
+    low = None if bound is None else _constant(logical, bound)
+    return low is None or value > low or (value == low and not is_open)
+
+
+def _below(logical: LogicalType, value: Any, bound: str | None, *, is_open: bool) -> bool:
+    high = None if bound is None else _constant(logical, bound)
+    return high is None or value < high or (value == high and not is_open)
+
+
+def _constant(logical: LogicalType, text: str) -> Any:
+    """A value of the contract: whole numbers may be bounded by fractions, all else is of the field's type."""
+    return Decimal(text) if logical is LogicalType.INTEGER else parse(logical, text)

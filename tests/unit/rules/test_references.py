@@ -1,0 +1,89 @@
+"""References of contracts: which line they lead to, and when they are only named."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts.compile import compile_plan
+from contracts.model import Contract, Dataset, Field, Origin, Rule
+from contracts.types import LogicalType
+
+ELSEWHERE = "lakegate://people/customers_v2/id"
+NAMED = {
+    "orders.id,orders.shop": "the reference names more fields on one side than on the other",
+    "customers.id": "customers.id is no field of this contract, nor written lakegate://contract/dataset_v1/field",
+    "": "the reference does not say which field it leads to",
+    "orders.paid": "order_id is a integer, and what it refers to a boolean",
+}
+
+
+def contract(to: str, *fields: str, version: str = "3.1.0") -> Contract:
+    orders = {"id": "integer", "shop": "string", "paid": "boolean"}
+    lines = {"order_id": "integer", "shop": "string"}
+    rule = Rule("fk", "foreignKey", Origin("$"), fields or ("order_id",), {"to": to})
+    datasets = tuple(
+        Dataset(
+            name,
+            tuple(Field(each, LogicalType(kind), Origin("$")) for each, kind in columns.items()),
+            rules,
+            Origin("$"),
+        )
+        for name, columns, rules in (("lines", lines, (rule,)), ("orders", orders, ()))
+    )
+    return Contract("shop", version, "test", datasets)
+
+
+def test_a_reference_leads_to_the_accepted_data_of_its_line() -> None:
+    """The other side is the dataset line of the same contract's major version, read by the fields that are named."""
+    whole = contract("orders.id,orders.shop", "order_id", "shop")
+    (check,) = compile_plan(whole, whole.datasets[0]).checks
+    assert check.query is not None
+    own, target = check.query.relations
+
+    assert (check.id, check.wanted) == ("fk/order_id+shop", "found in orders.id+shop")
+    assert (own.delivered, own.line) == (True, None)
+    assert (target.delivered, target.line, [each.field for each in target.columns]) == (
+        False,
+        "shop/orders_v3",
+        ["id", "shop"],
+    )
+
+
+@pytest.mark.parametrize("to", [ELSEWHERE, "https://x.org/a/people_v2.yaml#/schema/customers/properties/id"])
+def test_a_reference_may_lead_to_another_contract(to: str) -> None:
+    """Accepted data of another contract is named by its line and its field, and is of the type of the field that refers to it."""
+    whole = contract(to)
+    (check,) = compile_plan(whole, whole.datasets[0]).checks
+    assert check.query is not None
+    target = check.query.relations[1]
+
+    assert (target.dataset, target.line, target.columns[0].type) == (
+        "customers",
+        "people/customers_v2",
+        LogicalType.INTEGER,
+    )
+
+
+@pytest.mark.parametrize("to", NAMED)
+def test_a_reference_that_leads_nowhere_known_is_named(to: str) -> None:
+    """It is a skip with its reason, never a silent pass."""
+    whole = contract(to)
+    (check,) = compile_plan(whole, whole.datasets[0]).checks
+
+    assert NAMED[to] == check.skip
+
+
+def test_a_reference_cannot_be_split_over_datasets() -> None:
+    """A whole key is found in one row of one dataset, so both its fields must lead there."""
+    whole = contract(f"orders.id,{ELSEWHERE.replace('/id', '/shop')}", "order_id", "shop")
+    (check,) = compile_plan(whole, whole.datasets[0]).checks
+
+    assert check.skip == "the reference leads to fields of several datasets at once"
+
+
+def test_a_contract_without_a_semantic_version_has_no_line() -> None:
+    """Its accepted data cannot be named, so the check is."""
+    whole = contract("orders.id", version="latest")
+    (check,) = compile_plan(whole, whole.datasets[0]).checks
+
+    assert check.skip == "the contract has no semantic version, so that its accepted data cannot be named"
