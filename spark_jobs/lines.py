@@ -86,7 +86,7 @@ def stream_of(plan: Plan, address: str) -> Stream:
 
 
 def beginning_of(stream: Stream) -> bytes:
-    """The first unpacked bytes of a packed object, all of which is unpacked and counted; UnreadableError where it has no good end.
+    """The first unpacked bytes of a packed object, which is counted to its end; UnreadableError where it has no good one.
 
     A bomb is told before Spark reads: unpacking takes seconds for what parsing would take minutes for.
     """
