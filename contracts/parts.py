@@ -86,13 +86,8 @@ def of_parts(
 
 
 def _placed(check: Check, plan: dict[str, PlanField]) -> Check:
-<<<<<<< HEAD
     levels = {plan[name].level for name in check.reads} | (set() if check.fields else {()})
-    if check.skip is None and len(levels) > 1:
-=======
-    levels = {plan[name].level for name in check.reads}
     if check.skip is None and (len(levels) > 1 or (check.metric.asked and levels - {()})):
->>>>>>> data
         return replace(check, skip=SEVERAL_LEVELS)
     accept = _of_parent(check.accept, plan) if check.metric is Metric.FAILING_ROWS else check.accept
     return replace(check, accept=accept, of_elements=levels - {()} != set())
