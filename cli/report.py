@@ -75,7 +75,9 @@ def _as_row(plan: Plan, outcome: Outcome) -> dict[str, object]:
         "measured": outcome.measured,
         "failing_rows": outcome.failing_rows,
         "message": outcome.message,
-        "samples": [{"part": each.part, "row": each.row, "values": list(each.shapes)} for each in outcome.samples],
+        "samples": [
+            {"part": each.part, "row": each.row, "at": each.at, "values": list(each.shapes)} for each in outcome.samples
+        ],
     }
 
 
@@ -131,7 +133,7 @@ def _reason(outcome: Outcome) -> str:
 
 
 def _where(outcome: Outcome) -> str:
-    places = [f"row {each.row:,} ({', '.join(each.shapes)})" for each in outcome.samples]
+    places = [f"row {each.row:,}{each.at and ', '}{each.at} ({', '.join(each.shapes)})" for each in outcome.samples]
     return f" — {' and '.join(places)}" if places else ""
 
 
