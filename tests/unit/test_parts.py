@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+
 from contracts.compile import compile_plan
 from contracts.formats import read
-from contracts.parts import NO_PARTS, NO_SHAPE, SEVERAL_LEVELS
+from contracts.model import Field, Origin, Rule
+from contracts.parts import NO_PARTS, NO_SHAPE, SEVERAL_LEVELS, shape_of
 from contracts.plan import Plan, Shape
 from contracts.predicate import All, Not, Present
+from contracts.rules.table import compile_rule
+from contracts.types import LogicalType
 
 CONTRACT = """
 dataContractSpecification: 1.2.1
@@ -98,3 +103,31 @@ def test_fields_of_several_levels_are_not_measured_together() -> None:
     plan = plan_of(quality=f"    quality: [{custom}]")
 
     assert SEVERAL_LEVELS in {check.skip for check in plan.checks}
+
+
+@pytest.mark.parametrize(
+    ("declared", "shape"),
+    [
+        ("object", Shape.RECORD),
+        ("STRUCT", Shape.RECORD),
+        ("array", Shape.LIST),
+        ("vector", Shape.LIST),
+        ("map", Shape.MAP),
+        ("variant", Shape.ANY),
+        ("json", Shape.VALUE),
+        ("varchar", Shape.VALUE),
+        (None, Shape.VALUE),
+    ],
+)
+def test_a_documents_word_says_what_values_consist_of(declared: str | None, shape: Shape) -> None:
+    """Whatever its case; JSON in a text is a text."""
+    assert shape is shape_of(Field("f", LogicalType.STRING, Origin("$"), declared=declared))
+
+
+def test_how_many_parts_there_are_is_only_named() -> None:
+    """An option of a list has its reason."""
+    rule = Rule("r", "nested", Origin("$"), ("items",), {"option": "minItems", "value": 1})
+    field = Field("items", LogicalType.STRING, Origin("$"), declared="array")
+    (check,) = compile_rule(rule, (field,))
+
+    assert check.skip == "the option minItems of values with parts is not measured"
