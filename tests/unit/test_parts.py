@@ -10,7 +10,7 @@ from contracts.model import Field, Origin, Rule
 from contracts.parts import NO_PARTS, NO_SHAPE, SEVERAL_LEVELS, shape_of
 from contracts.plan import Plan, Shape
 from contracts.predicate import All, Not, Present
-from contracts.rules.table import compile_rule
+from contracts.rules.constraints import with_parts
 from contracts.types import LogicalType
 
 CONTRACT = """
@@ -128,6 +128,6 @@ def test_how_many_parts_there_are_is_only_named() -> None:
     """An option of a list has its reason."""
     rule = Rule("r", "nested", Origin("$"), ("items",), {"option": "minItems", "value": 1})
     field = Field("items", LogicalType.STRING, Origin("$"), declared="array")
-    (check,) = compile_rule(rule, (field,))
+    check = with_parts(rule, field)
 
     assert check.skip == "the option minItems of values with parts is not measured"
