@@ -27,6 +27,15 @@ def overwritten(share: float, fields: tuple[str, ...], *texts: str | None) -> Fl
     return flaw
 
 
+def spelt(text: str, fields: tuple[str, ...]) -> Flaw:
+    """In each of the fields, what is missing is written as a text."""
+
+    def flaw(_random: Generator, columns: Columns) -> Columns:
+        return columns | {field: pc.fill_null(columns[field], text) for field in fields}
+
+    return flaw
+
+
 def repeated(share: float, *fields: str) -> Flaw:
     """A `share` of the rows (at least one) has the values of the row before it in all of the fields."""
 

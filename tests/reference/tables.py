@@ -46,22 +46,22 @@ def types_table() -> str:
         )
         for logical, grammar in GRAMMARS.items()
     ]
-    return _table(("type", "a value is", "pattern of the whole text (¦ stands for the bar)", "cast to"), rows)
+    return table(("type", "a value is", "pattern of the whole text (¦ stands for the bar)", "cast to"), rows)
 
 
 def rules_table() -> str:
     """Kind, what is measured, the predicate of a row, and what the number is taken over."""
-    return _table(_COLUMNS, [(f"`{kind}`", *_described(_of_kind(kind))) for kind in RULES if kind != "custom"])
+    return table(_COLUMNS, [(f"`{kind}`", *_described(_of_kind(kind))) for kind in RULES if kind != "custom"])
 
 
 def expectations_table() -> str:
     """The same of each expectation."""
-    return _table(_COLUMNS, [(f"`{call}`", *_described(_of_call(call))) for call in EXPECTATIONS])
+    return table(_COLUMNS, [(f"`{call}`", *_described(_of_call(call))) for call in EXPECTATIONS])
 
 
 def soda_table() -> str:
     """The same of each check of Soda."""
-    return _table(_COLUMNS, [(f"`{name}`", *_described(_of_call(name))) for name in (*METRICS, "schema")])
+    return table(_COLUMNS, [(f"`{name}`", *_described(_of_call(name))) for name in (*METRICS, "schema")])
 
 
 def write() -> None:
@@ -129,7 +129,7 @@ def _listed(words: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(words))
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.check import NONE, Check, Metric, Tier, Unit
+from contracts.formats import examine
 from contracts.model import Csv, Policy
 from contracts.predicate import Not, OneOf, Predicate
 from contracts.verdict import Verdict
@@ -124,6 +125,48 @@ def test_constants_mean_what_was_written(judge_files: Callable[..., Judged], val
 
     assert judged.result.malformed == ()
     assert [len(values) - 1] * len(values) + [1] * len(values) == failing(judged)
+
+
+LARGE = "é😀'\\\"`" * (65_536 // 10 + 1)
+"""64 kB of what a careless compiler of literals trips over."""
+ODD = (
+    "\0",
+    "a\0b",
+    "\0\0",
+    "😀",
+    "\U0010ffff",
+    "\ufeff",
+    "\u2028",
+    "e\u0301",
+    "é",
+    LARGE,
+    LARGE[:-1],
+    "\\",
+    "\\'",
+    "')) OR true --",
+)
+
+
+def test_odd_and_large_constants_are_just_themselves(judge_files: Callable[..., Judged]) -> None:
+    """NUL, characters beyond the first plane, 64 kB and what looks like SQL: each accepts its own row alone, none a NUL."""
+    rows = [value for value in ODD if "\0" not in value]
+    plan = plan_of({"number": "integer", "`a`.b": "string"}, csv=Csv(multi_line=True), policy=QUIET)
+    checks = tuple(counting(at, "`a`.b", OneOf("`a`.b", (value,))) for at, value in enumerate(ODD))
+    records = [(str(at), value) for at, value in enumerate(rows)]
+
+    judged = judge_files(replace(plan, checks=checks), as_csv(("number", "`a`.b"), *records))
+
+    assert len(LARGE.encode()) > 65_536
+    assert judged.result.malformed == ()
+    assert [len(rows) - (value in rows) for value in ODD] == failing(judged)
+
+
+@pytest.mark.parametrize("written", ['"\\ud800"', '"\\udc00x"'])
+def test_half_of_a_pair_is_no_text_of_a_contract(written: str) -> None:
+    """A lone surrogate, which no file can hold, is refused with the document that writes it."""
+    document = CONTRACT + f"        logicalTypeOptions: {{pattern: {written}}}\n"
+
+    assert [problem.code for problem in examine(document.encode()).errors] == ["syntax"]
 
 
 @sampled(2, 100)

@@ -1,0 +1,125 @@
+"""The two tables of docs/thesis.md, from the job on the thesis's experiment; `python -m tests.reference.thesis` writes them."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Protocol
+
+from contracts.compile import compile_plan
+from contracts.formats import read
+from contracts.outcome import Status
+from infra.local.places import ROOT
+from infra.samples.thesis import DELIVERED, MENDED
+from infra.samples.writer import Sample, write
+from tests.reference.tables import table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from contracts.outcome import Outcome
+    from contracts.plan import Plan
+
+CONTRACT = ROOT / "contracts" / "examples" / "weather.dcm.yaml"
+PAGE = ROOT / "docs" / "thesis.md"
+ROWS, SEED = 16 * 24 * 30, 1
+RUNS = {"delivered": DELIVERED, "mended": MENDED}
+THESIS = {
+    "delivered": {Status.PASS: 33, Status.WARN: 0, Status.FAIL: 12},
+    "mended": {Status.PASS: 41, Status.WARN: 2, Status.FAIL: 2},
+}
+"""What the thesis reports of its own data, of 45 validations; of the first run it names those that succeeded only."""
+WORDS = {Status.PASS: "passed", Status.WARN: "warned", Status.FAIL: "failed"}
+
+
+class Judge(Protocol):
+    """Some engine."""
+
+    def __call__(self, plan: Plan, content: bytes) -> tuple[Outcome, ...]: ...
+
+
+def plan() -> Plan:
+    contract = read(CONTRACT.read_bytes())
+    return compile_plan(contract, contract.datasets[0])
+
+
+def content(sample: Sample) -> bytes:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "weather.csv"
+        write(sample, path, ROWS, SEED)
+        return path.read_bytes()
+
+
+def tables(outcomes_of: Judge) -> dict[str, str]:
+    """Both tables by name, of the outcomes that some engine gives to a delivery."""
+    of_rules = {
+        run: [each for each in outcomes_of(plan(), content(sample)) if each.rule.endswith("_rule")]
+        for run, sample in RUNS.items()
+    }
+    return {"shares": _shares(of_rules), "rules": _rules(of_rules)}
+
+
+def _shares(found: dict[str, list[Outcome]]) -> str:
+    rows = []
+    for run, outcomes in found.items():
+        ours, theirs = Counter(each.status for each in outcomes), THESIS[run]
+        cells = [f"{counts[each]} ({_share(counts, each)})" for counts in (theirs, ours) for each in WORDS]
+        rows.append((run, *cells))
+    heads = [f"{who}: {words}" for who in ("thesis", "Lakegate") for words in WORDS.values()]
+    return table(("data", *heads), rows)
+
+
+def _rules(found: dict[str, list[Outcome]]) -> str:
+    names = list(dict.fromkeys(each.rule for outcomes in found.values() for each in outcomes))
+    rows = []
+    for name in names:
+        own = {run: [each for each in outcomes if each.rule == name] for run, outcomes in found.items()}
+        rows.append((f"`{name}`", str(len(own["mended"])), *(_said(outcomes) for outcomes in own.values())))
+    return table(("rule of Appendix A", "checks", *found), rows)
+
+
+def _said(outcomes: list[Outcome]) -> str:
+    """How many passed, and which did not."""
+    counted = Counter(each.status for each in outcomes)
+    bad = [f"{WORDS[status]}: {_named(outcomes, status)}" for status in (Status.WARN, Status.FAIL) if counted[status]]
+    return "; ".join([f"{counted[Status.PASS]} passed", *bad])
+
+
+def _named(outcomes: Iterable[Outcome], status: Status) -> str:
+    return ", ".join(f"`{each.fields[0]}` ({each.measured})" for each in outcomes if each.status is status)
+
+
+def _share(counts: Mapping[Status, int], status: Status) -> str:
+    return f"{100 * counts[status] / sum(counts.values()):.1f} %"
+
+
+def main() -> None:
+    """Run the experiment and write the tables into the page."""
+    with TemporaryDirectory() as folder:
+        made = tables(_by_spark(Path(folder)))
+    text = PAGE.read_text()
+    for name, written in made.items():
+        start, end = f"<!-- {name} -->\n", "<!-- end -->"
+        before, _, rest = text.partition(start)
+        text = f"{before}{start}{written}\n{end}{rest.partition(end)[2]}"
+    PAGE.write_text(text)
+
+
+def _by_spark(folder: Path) -> Judge:
+    from infra.local.spark import use_local_spark  # noqa: PLC0415 - only this program starts Spark by itself
+    from tests.spark.delivery import judge_delivery  # noqa: PLC0415 - likewise
+
+    use_local_spark(folder, size=0)
+
+    def judged(plan: Plan, content: bytes) -> tuple[Outcome, ...]:
+        place = folder / str(len(list(folder.iterdir())))
+        place.mkdir()
+        return judge_delivery(plan, place, content).judgement.outcomes
+
+    return judged
+
+
+if __name__ == "__main__":
+    sys.exit(main())

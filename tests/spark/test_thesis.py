@@ -1,0 +1,47 @@
+"""The thesis's result, from a run: docs/thesis.md shows what the job finds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contracts.outcome import Status
+from contracts.verdict import Verdict
+from infra.samples.thesis import MENDED
+from tests.reference import thesis
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from contracts.outcome import Outcome
+    from contracts.plan import Plan
+    from tests.spark.delivery import Judged
+
+pytestmark = pytest.mark.spark
+
+
+def test_the_page_shows_what_the_job_finds(judge_files: Callable[..., Judged]) -> None:
+    """Both tables of docs/thesis.md are those of a run on the same data."""
+
+    def outcomes(plan: Plan, content: bytes) -> tuple[Outcome, ...]:
+        return judge_files(plan, content).judgement.outcomes
+
+    page = thesis.PAGE.read_text()
+    for name, table in thesis.tables(outcomes).items():
+        assert table == page.partition(f"<!-- {name} -->\n")[2].partition("\n<!-- end -->")[0]
+
+
+def test_what_was_put_in_is_what_is_found(judge_files: Callable[..., Judged]) -> None:
+    """Of the mended data just the two injected columns fail and just two are warned of: the rest of the 46 checks pass."""
+    judged = judge_files(thesis.plan(), thesis.content(MENDED))
+    of_rules = [each for each in judged.judgement.outcomes if each.rule.endswith("_rule")]
+    bad = {each.id: each.status for each in of_rules if each.status is not Status.PASS}
+
+    assert (judged.verdict, len(of_rules)) == (Verdict.REJECTED, 46)
+    assert bad == {
+        "max_percent_measurements_rule/humidity_perc": Status.FAIL,
+        "max_degrees_measurements_rule/wind_direct_grad": Status.FAIL,
+        "not_null_measurements_rule/gust_max_m_s": Status.WARN,
+        "not_null_measurements_rule/wind_speed_m_s": Status.WARN,
+    }
