@@ -87,7 +87,7 @@ def of_parts(
 
 def _placed(check: Check, plan: dict[str, PlanField]) -> Check:
     levels = {plan[name].level for name in check.reads} | (set() if check.fields else {()})
-    if check.skip is None and len(levels) > 1:
+    if check.skip is None and (len(levels) > 1 or (check.metric.asked and levels - {()})):
         return replace(check, skip=SEVERAL_LEVELS)
     accept = _of_parent(check.accept, plan) if check.metric is Metric.FAILING_ROWS else check.accept
     return replace(check, accept=accept, of_elements=levels - {()} != set())

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 BATCH = 4096
-"""Rows that are handed over at a time."""
+"""Rows that are handed over at a time, at most."""
+MOST_AT_ONCE = 16 << 20
+"""Bytes that are handed over at a time, but for a single row."""
 _ENDS = {Format.PARQUET: 8, Format.ORC: 1}
 """Bytes at the end of a file that say how long its footer is."""
 
@@ -36,7 +38,7 @@ class AddressedFile(io.RawIOBase):
     def __init__(self, address: str) -> None:
         super().__init__()
         self._store, self._address, self._at = store_for(address), address, 0
-        self._size = self._store.size(address)
+        self.size = self._store.size(address)
         self.failure: OSError | None = None
         """What the storage answered: no word about the file itself."""
 
@@ -54,13 +56,13 @@ class AddressedFile(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Go elsewhere; the place."""
-        begun = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        begun = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self.size}[whence]
         self._at = begun + offset
         return self._at
 
     def read(self, size: int = -1) -> bytes:
         """So many bytes from where it stands, fewer at the end."""
-        wanted = min(self._size - self._at, size if size >= 0 else self._size)
+        wanted = min(self.size - self._at, size if size >= 0 else self.size)
         try:
             found = self._store.part(self._address, self._at, wanted) if wanted > 0 else b""
         except OSError as error:
@@ -113,8 +115,6 @@ class _Opened:
     groups: int
     unpacked: int
     """Bytes that its footer says it unpacks to; 0 where it does not say."""
-    widest: int
-    """Bytes of the longest texts that its footer knows of, for all rows together."""
     read: Callable[[int, list[str]], Iterator[Any]]
 
 
@@ -125,13 +125,20 @@ def columns_of(form: Format, address: str, group: int, wanted: list[tuple[str, P
     names = [name for name, _ in wanted]
     with closing(AddressedFile(address)) as file:
         try:
+            most, total = max(GRACE_VALUES, RATIO * file.size), 0
             for batch in _opened(form, file).read(group, names):
-                for start in range(0, batch.num_rows, BATCH):
-                    yield _handed_over(batch.slice(start, BATCH), wanted)
+                size = sum(map(_size, batch.columns))
+                total += size
+                if total > most:
+                    yield _broken(wanted, "bomb")
+                    return
+                rows = max(1, min(BATCH, batch.num_rows * MOST_AT_ONCE // max(1, size)))
+                for start in range(0, batch.num_rows, rows):
+                    yield _handed_over(batch.slice(start, rows), wanted)
         except (pa.ArrowException, OSError, ValueError):
             if file.failure is not None:
                 raise
-            yield _broken(wanted)
+            yield _broken(wanted, "inside")
 
 
 def _handed_over(batch: Any, wanted: list[tuple[str, Physical]]) -> pa.RecordBatch:  # noqa: ANN401 - a batch or a table
@@ -145,7 +152,20 @@ def _handed_over(batch: Any, wanted: list[tuple[str, Physical]]) -> pa.RecordBat
     return pa.RecordBatch.from_arrays([pa.nulls(batch.num_rows, pa.string()), *arrays], names=names)
 
 
-def _broken(wanted: list[tuple[str, Physical]]) -> pa.RecordBatch:
+def _size(column: Any) -> int:  # noqa: ANN401 - an array, or pieces of one
+    """Bytes that a column takes in memory; of a dictionary those that its values take once each stands in its place."""
+    import pyarrow as pa  # noqa: PLC0415 - a worker's import
+    import pyarrow.compute as pc  # noqa: PLC0415 - likewise
+
+    if isinstance(column, pa.ChunkedArray):
+        return sum(map(_size, column.chunks))
+    if not pa.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    lengths = pc.binary_length(column.dictionary).cast(pa.int64())
+    return int(pc.sum(lengths.take(column.indices)).as_py() or 0)
+
+
+def _broken(wanted: list[tuple[str, Physical]], code: str) -> pa.RecordBatch:
     """One row that says that the rest of the file cannot be read."""
     import pyarrow as pa  # noqa: PLC0415 - a worker's import
 
@@ -153,7 +173,7 @@ def _broken(wanted: list[tuple[str, Physical]]) -> pa.RecordBatch:
 
     arrays = [pa.nulls(1, type_of(kind)) for _, kind in wanted]
     names = ["broken", *(f"x{at}" for at in range(len(arrays)))]
-    return pa.RecordBatch.from_arrays([pa.array(["inside"], pa.string()), *arrays], names=names)
+    return pa.RecordBatch.from_arrays([pa.array([code], pa.string()), *arrays], names=names)
 
 
 def _opened(form: Format, file: AddressedFile) -> _Opened:
@@ -168,10 +188,19 @@ def _opened(form: Format, file: AddressedFile) -> _Opened:
 
 
 def _parquet(file: AddressedFile) -> _Opened:
-    from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - a worker's import, too
+    from pyarrow.parquet import ParquetFile, read_metadata  # noqa: PLC0415 - a worker's import, too
 
-    opened = ParquetFile(file, coerce_int96_timestamp_unit="us", arrow_extensions_enabled=False)
-    about = opened.metadata
+    about = read_metadata(file)
+    leaves = [about.schema.column(at) for at in range(about.num_columns)]
+    texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY" and "." not in leaf.path]
+    # A text that stands a million times is in memory once, until it is handed over.
+    opened = ParquetFile(
+        file,
+        metadata=about,
+        read_dictionary=texts,
+        coerce_int96_timestamp_unit="us",
+        arrow_extensions_enabled=False,
+    )
     chunks = [
         about.row_group(at).column(each) for at in range(about.num_row_groups) for each in range(about.num_columns)
     ]
@@ -180,7 +209,6 @@ def _parquet(file: AddressedFile) -> _Opened:
         about.num_rows,
         about.num_row_groups,
         sum(chunk.total_uncompressed_size for chunk in chunks),
-        sum(_longest(chunk) * chunk.num_values for chunk in chunks),
         lambda group, names: _batches(opened, group, names),
     )
 
@@ -193,14 +221,6 @@ def _batches(opened: Any, group: int, names: list[str]) -> Iterator[Any]:  # noq
         yield opened.read_row_group(group, columns=[])
 
 
-def _longest(chunk: Any) -> int:  # noqa: ANN401 - Arrow ships no types
-    """Bytes of the longest text that the statistics of a column name."""
-    found = chunk.statistics
-    if found is None or not found.has_min_max or chunk.physical_type not in {"BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"}:
-        return 0
-    return max(len(found.min_raw), len(found.max_raw)) if hasattr(found, "min_raw") else 0
-
-
 def _orc(file: AddressedFile) -> _Opened:
     from pyarrow.orc import ORCFile  # noqa: PLC0415 - a worker's import, too
 
@@ -209,7 +229,7 @@ def _orc(file: AddressedFile) -> _Opened:
     def read(stripe: int, names: list[str]) -> Iterator[Any]:
         yield opened.read_stripe(stripe, columns=names or None)
 
-    return _Opened(opened.schema, opened.nrows, opened.nstripes, 0, 0, read)
+    return _Opened(opened.schema, opened.nrows, opened.nstripes, 0, read)
 
 
 _OPEN: dict[Format, Callable[[AddressedFile], _Opened]] = {Format.PARQUET: _parquet, Format.ORC: _orc}
@@ -234,11 +254,10 @@ def _refuse_bomb(opened: _Opened, schema: Physical, size: int) -> None:
     leaves = sum(1 for _ in schema.leaves())
     if leaves > MOST_COLUMNS:
         raise UnreadableError("too-wide", f"the file has {leaves:,} columns, more than {MOST_COLUMNS:,}: deliver fewer")
-    refuse_values(opened.rows, leaves, opened.unpacked, opened.widest, size)
+    refuse_values(opened.rows, leaves, opened.unpacked, size)
 
 
-def refuse_values(rows: int, leaves: int, unpacked: int, widest: int, size: int) -> None:
-    """UnreadableError where a file holds far more values, or longer ones, than its bytes can be expected to."""
-    in_memory = rows * leaves * 8 + widest
-    if unpacked > max(GRACE, RATIO * size) or in_memory > max(GRACE_VALUES, RATIO * size):
+def refuse_values(rows: int, leaves: int, unpacked: int, size: int) -> None:
+    """UnreadableError where a file says it holds far more values than its bytes can be expected to."""
+    if unpacked > max(GRACE, RATIO * size) or rows * leaves * 8 > max(GRACE_VALUES, RATIO * size):
         raise unreadable("bomb")

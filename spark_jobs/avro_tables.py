@@ -63,7 +63,7 @@ class AvroTables:
             raise UnreadableError(
                 "too-wide", f"the file has {leaves:,} columns, more than {MOST_COLUMNS:,}: deliver fewer"
             )
-        refuse_values(found.rows, leaves, found.unpacked, 0, found.size)
+        refuse_values(found.rows, leaves, found.unpacked, found.size)
         return Table(schema, found.rows)
 
     def frame(self, spark: SparkSession, address: str, table: Table, names: list[str]) -> DataFrame:

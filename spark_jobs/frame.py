@@ -12,6 +12,7 @@ from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING
 
+from py4j.protocol import Py4JJavaError
 from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from py4j.java_gateway import JVMView
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, Row, SparkSession
 
     from contracts.check import Check
     from contracts.plan import Plan
@@ -150,7 +151,7 @@ def census(narrowed: Narrow, delivery: Delivery) -> Census:
         F.count(F.when(is_of, 1)).alias(f"present{number}") for number, is_of in enumerate(narrowed.bases.values())
     ]
     counts = [F.count(F.lit(1)).alias("lines"), F.sum("bytes").alias("bytes"), F.min("id").alias("first")]
-    counted = narrowed.frame.groupBy("part", task, reason).agg(*counts, *whole).collect()
+    counted = _collected(narrowed.frame.groupBy("part", task, reason).agg(*counts, *whole))
     for row in counted:
         if row["reason"] in BROKEN:
             raise unreadable(row["reason"])
@@ -163,6 +164,16 @@ def census(narrowed: Narrow, delivery: Delivery) -> Census:
     found = Census(sum(row["lines"] for row in counted if row["reason"] is not None), (), before, present)
     bad = [(row["reason"], row["lines"], found.line(row["part"], row["first"])) for row in counted if row["reason"]]
     return replace(found, malformed=tuple(_by_reason(bad)))
+
+
+def _collected(counted: DataFrame) -> list[Row]:
+    """The rows; Avro alone is read by Spark's own reader, which ends a job where a record cannot be read."""
+    try:
+        return counted.collect()
+    except Py4JJavaError as error:
+        if "org.apache.avro." in str(error):
+            raise unreadable("inside") from None
+        raise
 
 
 def _masks(predicates: int) -> list[str]:

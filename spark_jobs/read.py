@@ -45,12 +45,11 @@ def open_delivery(spark: SparkSession, plan: Plan, request: Request) -> Delivery
 def _beginning(part: Part, plan: Plan) -> bytes:
     """The first bytes of an object, unpacked where the contract says that they are packed."""
     first = _head(part)
-    text = text_of(first, plan.storage, plan.csv)
+    text_of(first, plan.storage, plan.csv)
     if plan.storage.compression is Compression.NONE or not plan.storage.format.is_text:
         return first
-    if text is None or len(text) < HEAD:
-        text = beginning_of(stream_of(plan, part.uri))
-        refuse_other_text(text, plan.storage, plan.csv)
+    text = beginning_of(stream_of(plan, part.uri))
+    refuse_other_text(text, plan.storage, plan.csv)
     return text
 
 

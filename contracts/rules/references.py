@@ -28,8 +28,8 @@ ELSEWHERE = (
         r"(?:.*/)?(?P<contract>[^/#]+)_v(?P<major>[0-9]+)\.yaml#/?schema/(?P<dataset>[^/]+)/properties/(?P<field>[^/,]+)"
     ),
 )
-"""A field of another contract: `lakegate://<contract>/<dataset>_v<major>/<field>`, or as ODCS writes what lies in another document,
-`<contract>_v<major>.yaml#/schema/<dataset>/properties/<field>`."""
+"""A field of another contract: `lakegate://<contract>/<dataset>_v<major>/<field>`, or as ODCS writes what lies in another
+document: `<contract>_v<major>.yaml#/schema/<dataset>/properties/<field>`."""
 
 
 @dataclass(frozen=True, slots=True)

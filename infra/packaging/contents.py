@@ -17,6 +17,7 @@ CODE = frozenset({".py", ".json", ".yaml"})
 UNUSED = (
     "contracts/examples/*",  # for people
     "contracts/formats/*",  # documents are read when they are published, never behind the door
+    "contracts/queries/*",  # SQL is translated when it is published
     "contracts/schemas/official/*",  # likewise
     "functions/memory/*",  # the twins are for tests
     "botocore/data/*/examples-1.json*",  # for people

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.main import app
+from contracts.errors import InputError
 from infra.local.places import ROOT
 from infra.samples.catalogue import SAMPLES
 from infra.samples.writer import write
@@ -134,3 +135,70 @@ def test_what_cannot_be_used_ends_in_one_sentence(arguments: list[str], words: s
     assert (ended.returncode, ended.stdout) == (2, "")
     assert words in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+SHOP = """\
+dataContractSpecification: 1.2.1
+id: shop
+info: {title: Shop, version: 1.0.0}
+servers: {production: {type: s3, location: "s3://shop/{model}/*.csv", format: csv}}
+models:
+  orders:
+    fields:
+      order_id: {type: text, required: true, primaryKey: true}
+      order_timestamp: {type: timestamp}
+      order_total:
+        type: long
+        quality:
+          - {type: sql, query: "SELECT quantile_cont({field}, 0.95) FROM {model}", mustBeBetween: [1000, 49900]}
+    quality:
+      - type: sql
+        query: |
+          SELECT max(duration) FROM (
+            SELECT EXTRACT(EPOCH FROM (order_timestamp - LAG(order_timestamp) OVER (ORDER BY order_timestamp))) AS duration
+            FROM orders)
+        mustBeLessThan: 3600
+  line_items:
+    fields:
+      line_item_id: {type: text, required: true}
+      order_id: {type: text, references: orders.order_id}
+"""
+FIRST = "order_id,order_timestamp,order_total\n1,2030-09-09T08:30:00Z,2500\n2,2030-09-09T09:29:59Z,1800\n"
+
+
+@pytest.mark.usefixtures("spark")
+def test_queries_and_references_are_checked_on_files(tmp_path: Path) -> None:
+    """SQL in the words of the contract's server is answered; references are compared with the files given."""
+    contract = tmp_path / "shop.dcs.yaml"
+    contract.write_text(SHOP)
+    orders, lines = tmp_path / "orders.csv", tmp_path / "line_items.csv"
+    orders.write_text(FIRST)
+    lines.write_text("line_item_id,order_id\nL1,1\nL2,2\nL3,9\nL4,\n")
+    of_orders = check(contract, orders, options=("--dataset", "orders", "--json"))
+    alone = check(contract, lines, options=("--dataset", "line_items", "--json"))
+    beside = check(contract, lines, options=("--dataset", "line_items", "--json", "--reference", f"orders={orders}"))
+
+    def of(answer: Any, kind: str) -> list[tuple[str, str]]:
+        return [
+            (each["status"], each["message"]) for each in json.loads(answer.stdout)["checks"] if each["metric"] == kind
+        ]
+
+    assert (of_orders.exit_code, [status for status, _ in of(of_orders, "answer")]) == (0, ["pass", "pass"])
+    assert "measured 3599" in of(of_orders, "answer")[1][1]
+    assert alone.exit_code == 0
+    assert "no accepted data of shop/orders_v1 was given to compare with" in alone.stdout
+    assert (beside.exit_code, len(of(beside, "unmatched_rows"))) == (1, 1)
+    assert "1 of 3 keys are found nowhere" in of(beside, "unmatched_rows")[0][1]
+
+
+def test_a_reference_that_names_no_dataset_or_no_file_is_a_usage_error(tmp_path: Path) -> None:
+    """`--reference` says a dataset of the contract and a file that is there."""
+    contract, data = tmp_path / "shop.dcs.yaml", tmp_path / "orders.csv"
+    contract.write_text(SHOP)
+    data.write_text(FIRST)
+    told = [
+        check(contract, data, options=("--dataset", "orders", "--reference", said)).exception
+        for said in ("orders", f"nothing={data}", f"orders={tmp_path / 'none.csv'}")
+    ]
+
+    assert [InputError] * 3 == [type(each) for each in told]

@@ -110,3 +110,8 @@ def test_an_open_bound_is_not_met_by_what_counts_as_equal() -> None:
 def test_a_quantile_finds_its_place(share: str, place: Place, count: int, expected: Fraction) -> None:
     """Where a value itself is asked for, the place is one at which a value stands."""
     assert expected == Quantile(Decimal(share), place).of(count)
+
+
+def test_answers_and_references_are_asked_for() -> None:
+    """Two metrics are measured by a query of their own, apart from the scan that all others share."""
+    assert {Metric.ANSWER, Metric.UNMATCHED_ROWS} == {each for each in Metric if each.asked}

@@ -419,3 +419,15 @@ def test_a_time_is_told_in_the_largest_unit_of_which_it_lasts_two(seconds: int, 
     told = judge(aged, answer(measured(Measured(of=10, number=float(seconds))))).outcomes[0]
 
     assert words == told.measured
+
+
+def test_a_check_the_job_found_nothing_to_compare_with_is_named() -> None:
+    """A skip of the job is a skip of the check, with its reason; it neither blocks nor counts as a pass."""
+    nothing = Measurement("r/n", skip="nothing of shop/orders_v1 has been accepted yet")
+    beside = judge(plan(check(), check(id="q/n")), answer(nothing, measured(CLEAN, check="q/n")))
+    alone = judge(plan(check()), answer(nothing))
+
+    assert (beside.verdict, alone.verdict) == (Verdict.ACCEPTED, Verdict.UNDECIDED)
+    assert [(each.status, each.message) for each in alone.outcomes if each.id == "r/n"] == [
+        (Status.SKIP, "nothing of shop/orders_v1 has been accepted yet")
+    ]
