@@ -10,7 +10,6 @@ from contracts.errors import Problem
 from contracts.formats.about import DEPRECATION, about
 from contracts.formats.extension import Extension
 from contracts.formats.odcs_properties import Property, is_column, read_property, read_relationship
-from contracts.formats.pointers import by_names
 from contracts.formats.quality import Owner, quality_rules
 from contracts.formats.schemas import breaches
 from contracts.formats.service_levels import element_rules
@@ -18,6 +17,7 @@ from contracts.formats.unnamed import note_unnamed
 from contracts.formats.values import rule_id
 from contracts.formats.variables import resolved
 from contracts.model import About, Contract, Dataset, Rule, Severity
+from contracts.pointers import by_names
 from contracts.served import served
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contracts.formats.pointers import qualified
 from contracts.linting.walk import is_odcs
 from contracts.parts import with_parts
+from contracts.pointers import qualified
 from contracts.types import LogicalType
 from contracts.words import did_you_mean, shown
 
