@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from contracts.outcome import Outcome
     from contracts.plan import Plan
-    from contracts.result import Result
+    from contracts.result import Result, Sample
     from contracts.verdict import Judgement
 
 WORDS = {
@@ -75,8 +75,13 @@ def _as_row(plan: Plan, outcome: Outcome) -> dict[str, object]:
         "measured": outcome.measured,
         "failing_rows": outcome.failing_rows,
         "message": outcome.message,
-        "samples": [{"part": each.part, "row": each.row, "values": list(each.shapes)} for each in outcome.samples],
+        "samples": [_place(each) | {"values": list(each.shapes)} for each in outcome.samples],
     }
+
+
+def _place(sample: Sample) -> dict[str, object]:
+    """Where a sample lies; of an element also where in its row."""
+    return {"part": sample.part, "row": sample.row} | ({"at": sample.at} if sample.at else {})
 
 
 def _table(outcomes: tuple[Outcome, ...], *, show_all: bool) -> Table:
@@ -131,7 +136,7 @@ def _reason(outcome: Outcome) -> str:
 
 
 def _where(outcome: Outcome) -> str:
-    places = [f"row {each.row:,} ({', '.join(each.shapes)})" for each in outcome.samples]
+    places = [f"row {each.row:,}{each.at and ', '}{each.at} ({', '.join(each.shapes)})" for each in outcome.samples]
     return f" — {' and '.join(places)}" if places else ""
 
 

@@ -59,8 +59,8 @@ def split(plan: Plan, delivery: Delivery, narrows: Narrows, checks: tuple[Check,
         F.when(F.col(_mark(number)) if _is_marked(check) else ~_holds(_deciding(check), plan), F.lit(check.id))
         for number, check in enumerate(checks)
     ]
-    malformed = F.when(F.col("malformed").isNotNull(), F.lit(MALFORMED))
-    judged = frame.select("line", "malformed", F.concat_ws(SEPARATOR, malformed, *broken).alias("reasons"))
+    reasons = F.when(F.col("malformed").isNull(), F.concat_ws(SEPARATOR, *broken)).otherwise(F.lit(MALFORMED))
+    judged = frame.select("line", "malformed", reasons.alias("reasons"))
     return write_shares(plan, delivery, judged, f"{output_uri}/rows")
 
 
