@@ -50,6 +50,7 @@ format: .venv/ready ## Put the code into the one format
 	$(BIN)/ruff check --quiet --fix .
 
 nightly: tools stack-tools ## The full numbers of every property
+	@$(BIN)/python -m infra.setup.environments great-expectations
 	LAKEGATE_FULL=1 $(BIN)/python -m pytest -q
 
 N ?= 100000
@@ -66,7 +67,7 @@ bench: setup ## lakegate check against a hand-written Spark program, in turn, as
 lock: ## Resolve the pins of infra/setup/*.in anew
 	$(PYTHON) -m venv .tools/lock
 	.tools/lock/bin/pip install --quiet pip-tools==7.6.2
-	for name in boot dev jdk job lambda sam checkov ministack; do .tools/lock/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
+	for name in boot dev jdk job lambda sam checkov ministack great-expectations; do .tools/lock/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
 	  --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links -o $(SETUP)/$$name.lock $(SETUP)/$$name.in; done
 
 clean: ## Remove everything that set-up and tests wrote

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from contracts.matching.characters import ANY, Ranges, overlap, union
-from contracts.matching.tree import Chars, Choice, Edge, End, Items, Look, Node, Repeat, Start
+from contracts.matching.tree import Chars, Choice, Items, Look, Node, Repeat, Start
 
 BEYOND = float("inf")
 
@@ -124,7 +124,7 @@ def _before(node: Node, then: _Tail) -> _Tail:
         case Look(body, _, ahead):
             looked = _tail(body, _NOTHING).cost if ahead else ENDLESS
             return _Tail(looked + then.cost, ANY, 1 + then.fan)
-        case Start() | End() | Edge():
+        case _:
             return _Tail(Cost(4) + then.cost, then.first, 4 + then.fan)
 
 

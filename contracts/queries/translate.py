@@ -37,6 +37,8 @@ def translate(contract: Contract, dataset: Dataset, rule: Rule) -> tuple[Query, 
     tree = parse(str(rule.arguments.get("query", "")), dialect)
     refuse_hazards(tree)
     _judge_windows(tree)
+    if not set(rule.fields) <= {field.name for field in dataset.fields}:
+        raise UntranslatedError("it stands at a part of a value")
     names = Names(contract, dataset, rule.fields[0] if len(rule.fields) == 1 else None)
     translator = Translator(dialect, names, FORMS, ask)
     try:

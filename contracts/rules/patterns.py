@@ -38,19 +38,27 @@ def translate(rule: Rule, pattern: str) -> str:
         refuse(rule, "pattern", f"a pattern has at most {LONGEST:,} characters")
     try:
         translated = rewritten(pattern)
-        parts_of(translated)
     except ValueError as error:
         refuse(rule, "pattern", f"the pattern cannot be used: {error}")
-    return translated
+    return _bounded(rule, translated)
 
 
 def like(rule: Rule, pattern: str) -> str:
     """A pattern of SQL's LIKE: `%` is any run of characters, `_` is one, and the whole text must match."""
     if len(pattern) > LONGEST:
         refuse(rule, "pattern", f"a pattern has at most {LONGEST:,} characters")
-    any_one = f"[{spelled(((0, LAST),))}]"
+    any_one = f"[{spelled(ANY)}]"
     parts = {"%": f"{any_one}*", "_": any_one}
-    return rf"\A{''.join(parts.get(char) or plain(ord(char)) for char in pattern)}\z"
+    return _bounded(rule, rf"\A{''.join(parts.get(char) or plain(ord(char)) for char in pattern)}\z")
+
+
+def _bounded(rule: Rule, translated: str) -> str:
+    """A pattern of plans that some engine searches for in bounded time."""
+    try:
+        parts_of(translated)
+    except ValueError as error:
+        refuse(rule, "pattern", f"the pattern cannot be used: {error}")
+    return translated
 
 
 def rewritten(pattern: str) -> str:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from contracts.check import NONE, Check, Metric, Tier, Unit
 from contracts.errors import InputError
+from contracts.parts import shape_of
+from contracts.plan import Shape
 from contracts.query import Column, Query, Relation
 from contracts.routes import line_of
 from contracts.rules.build import brief, skipped
@@ -44,7 +46,9 @@ class _Target:
 def foreign_key(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
     """The check of a reference; one that leads nowhere known is only named, with the reason."""
     try:
-        target = _target(contract, [each for each in str(rule.arguments.get("to") or "").split(",") if each], fields)
+        target = _target(
+            contract, dataset, [each for each in str(rule.arguments.get("to") or "").split(",") if each], fields
+        )
     except LookupError as error:
         return (skipped(rule, fields, str(error.args[0])),)
     names = tuple(field.name for field in fields)
@@ -64,12 +68,14 @@ def foreign_key(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[
     return (check,)
 
 
-def _target(contract: Contract, to: list[str], fields: tuple[Field, ...]) -> _Target:
+def _target(contract: Contract, dataset: Dataset, to: list[str], fields: tuple[Field, ...]) -> _Target:
     """The fields that a reference leads to; LookupError with the reason where there are none to compare with."""
     if not to or not fields:
         raise LookupError("the reference does not say which field it leads to")
     if len(to) != len(fields):
         raise LookupError("the reference names more fields on one side than on the other")
+    if not all(_is_plain(dataset, field) for field in fields):
+        raise LookupError("parts of a value are not compared with other data by this version")
     found = [_one(contract, text.strip(), field.type) for text, field in zip(to, fields, strict=True)]
     if len({(dataset, line) for dataset, line, _ in found}) != 1:
         raise LookupError("the reference leads to fields of several datasets at once")
@@ -80,6 +86,11 @@ def _target(contract: Contract, to: list[str], fields: tuple[Field, ...]) -> _Ta
     return _Target(found[0][0], found[0][1], columns)
 
 
+def _is_plain(dataset: Dataset, field: Field) -> bool:
+    """Whether a field is a column of single values."""
+    return field in dataset.fields and shape_of(field) is Shape.VALUE
+
+
 def _one(contract: Contract, to: str, logical: LogicalType) -> tuple[str, str, Column]:
     elsewhere = next(filter(None, (form.fullmatch(to) for form in ELSEWHERE)), None)
     if elsewhere is not None:
@@ -87,7 +98,7 @@ def _one(contract: Contract, to: str, logical: LogicalType) -> tuple[str, str, C
         return elsewhere["dataset"], line, Column(elsewhere["field"], logical)
     for dataset in contract.datasets:
         field = dataset.field(to.removeprefix(f"{dataset.name}.")) if to.startswith(f"{dataset.name}.") else None
-        if field is not None and not field.parts:
+        if field is not None and _is_plain(dataset, field):
             return dataset.name, _line(contract, dataset.name), Column(field.name, field.type)
     raise LookupError(f"{brief(to)} is no field of this contract, nor written lakegate://contract/dataset_v1/field")
 

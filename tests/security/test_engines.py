@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,12 +19,17 @@ from contracts.matching.engine import Engine, Part, parts_of
 from contracts.matching.spelling import JAVA, RE2, spell
 from contracts.matching.tree import Items, parse
 from contracts.model import Origin, Rule
-from contracts.rules.patterns import rewritten, translate
+from contracts.predicate import All, Matches, Not, Predicate
+from contracts.rules.patterns import like, rewritten, translate
 from contracts.rules.strftime import compile_format
 from contracts.rules.textforms import TEXT_FORMS
+from tests.reference.cases import good_cases
 from tests.reference.sampling import sampled
 from tests.security.backtracking import Search
 from tests.security.patterns import patterns, texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 RULE = Rule("r", "pattern", Origin("$"))
 
@@ -149,6 +155,38 @@ def test_what_no_engine_bounds_is_refused(pattern: str, words: str) -> None:
     """Neither engine gets a look-ahead in the middle of a slow pattern, nor one that is at too many places at once."""
     with pytest.raises(ValueError, match=words):
         parts_of(pattern)
+
+
+@sampled(300, 20_000)
+@given(st.text("%_aé\n", max_size=8), st.lists(st.text("aé\nb", max_size=6), min_size=1, max_size=4))
+def test_a_pattern_of_sql_says_the_same(pattern: str, subjects: list[str]) -> None:
+    """LIKE is searched for as the reference does, with as many runs of anything as it has."""
+    translated = like(RULE, pattern)
+
+    assert [by_python(translated, text) for text in subjects] == [
+        by_parts(parts_of(translated), text) for text in subjects
+    ]
+
+
+def test_every_pattern_of_every_case_can_be_searched_for() -> None:
+    """The patterns that all kinds of rules make, in all cases, stay inside Spark's scan or go to RE2: none is refused."""
+    checks = [check for case in good_cases() for check in case.plan.checks]
+    tiers = [tier for check in checks for tier in (check.accept, check.tolerate) if tier and tier.predicate]
+    found = [pattern for tier in tiers for pattern in patterns_of(tier.predicate)]
+
+    assert len(found) > 50
+    assert all(parts_of(pattern) for pattern in found)
+
+
+def patterns_of(predicate: Predicate | None) -> Iterator[str]:
+    match predicate:
+        case Matches(_, pattern):
+            yield pattern
+        case Not(inner):
+            yield from patterns_of(inner)
+        case All(inner):
+            for each in inner:
+                yield from patterns_of(each)
 
 
 def test_our_own_patterns_stay_in_the_scan() -> None:

@@ -205,6 +205,14 @@ def test_a_query_that_is_refused_is_a_problem_at_its_place() -> None:
     ]
 
 
+def test_a_query_at_a_part_of_a_value_is_named() -> None:
+    """A placeholder for a part of a value stands for nothing that a query could read."""
+    with pytest.raises(UntranslatedError) as named:
+        translated("SELECT count({column}) FROM {table}", None, "address.street")
+
+    assert named.value.reason == "it stands at a part of a value"
+
+
 def test_every_operator_of_a_query_is_a_check() -> None:
     """Two operators beside one query are two checks, as its document means them."""
     whole = contract()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from contracts.compile import compile_plan
 from contracts.model import Contract, Dataset, Field, Origin, Rule
+from contracts.rules.references import foreign_key
 from contracts.types import LogicalType
 
 ELSEWHERE = "lakegate://people/customers_v2/id"
@@ -71,6 +74,17 @@ def test_a_reference_that_leads_nowhere_known_is_named(to: str) -> None:
     (check,) = compile_plan(whole, whole.datasets[0]).checks
 
     assert NAMED[to] == check.skip
+
+
+def test_parts_of_values_are_not_compared() -> None:
+    """Neither a part of a value nor a list has one value in a row: references of both are named."""
+    whole = contract("orders.id")
+    street = Field("order_id.street", LogicalType.STRING, Origin("$"))
+    nested = replace(whole.datasets[0].fields[0], declared="object", parts=(street,))
+    lines = replace(whole.datasets[0], fields=(nested, *whole.datasets[0].fields[1:]))
+    said = [foreign_key(whole, lines, lines.rules[0], (each,))[0].skip for each in (nested, street)]
+
+    assert said == ["parts of a value are not compared with other data by this version"] * 2
 
 
 def test_a_reference_cannot_be_split_over_datasets() -> None:
