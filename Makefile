@@ -62,6 +62,7 @@ sample-data: setup ## Write weather and orders files to samples/: clean, in betw
 
 bench: setup ## lakegate check against a hand-written Spark program, in turn, as whole processes
 	$(BIN)/python -m tests.bench.judge
+	$(BIN)/python -m tests.bench.checks
 	$(BIN)/python -m tests.golden.bench
 
 lock: ## Resolve the pins of infra/setup/*.in anew
