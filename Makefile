@@ -22,19 +22,19 @@ setup: .venv/ready ## Make .venv/ (with .venv/bin/lakegate), .tools/ (jars, Java
 	@$(BIN)/python -m infra.setup.tools
 	@$(BIN)/python -m infra.setup.schemas
 
-QUICK := -m "not (spark or tools or service or simulation or e2e)" -n 2
+ALONE := not (spark or tools or service or simulation or e2e)
 
-quick: setup lint ## The inner loop: lint, types and all tests without a JVM or other programs, under a minute
-	$(BIN)/python -m pytest -q $(QUICK)
+quick: setup lint ## The inner loop: lint, types and the tests without a JVM, other programs or a corpus, under a minute
+	$(BIN)/python -m pytest -q -m "$(ALONE) and not corpus" -n 2
 
 test: tools stack-tools lint ## The whole gate
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m coverage run -m pytest -q $(QUICK)
+	$(BIN)/python -m coverage run -m pytest -q -m "$(ALONE)" -n 2
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report --fail-under=100 --skip-covered
 	$(BIN)/python -m tests.simulation 20000 --pairs 1 --planted
 	$(BIN)/python -m pytest -q -m "(simulation or tools or service) and not spark" -n 2
-	$(BIN)/python -m pytest -q -m "spark and not e2e"
+	$(BIN)/python -m pytest -q -m "spark and not e2e" -n 2 --dist loadfile
 	$(BIN)/python -m pytest -q -m e2e
 
 spark: setup ## Only the tests that need Spark

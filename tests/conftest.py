@@ -13,9 +13,11 @@ settings.load_profile("patient")  # how long an example takes says more of the m
 HERE = Path(__file__).parent
 NEEDS = {
     HERE / "e2e": pytest.mark.e2e,
+    HERE / "golden": pytest.mark.corpus,
     HERE / "infra/emr": pytest.mark.service,
     HERE / "infra/packaging": pytest.mark.tools,
     HERE / "sam": pytest.mark.tools,
+    HERE / "security": pytest.mark.corpus,
     HERE / "simulation": pytest.mark.simulation,
 }
 
