@@ -115,3 +115,16 @@ def test_a_quantile_finds_its_place(share: str, place: Place, count: int, expect
 def test_answers_and_references_are_asked_for() -> None:
     """Two metrics are measured by a query of their own, apart from the scan that all others share."""
     assert {Metric.ANSWER, Metric.UNMATCHED_ROWS} == {each for each in Metric if each.asked}
+
+
+def test_keys_are_compared_by_five_metrics() -> None:
+    """They are measured over the frequencies of a key, and not over rows."""
+    keyed = {each for each in Metric if each.keyed}
+
+    assert {
+        Metric.DUPLICATE_ROWS,
+        Metric.DUPLICATE_KEYS,
+        Metric.DISTINCT_COUNT,
+        Metric.DISTINCT_SHARE,
+        Metric.MOST_COMMON,
+    } == keyed
