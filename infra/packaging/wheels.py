@@ -13,7 +13,7 @@ import zipfile
 from typing import TYPE_CHECKING
 
 from contracts.errors import SetUpError
-from infra.setup.aside import aside
+from infra.setup.aside import alone, aside
 from infra.setup.environments import LOCKS, MARK
 
 if TYPE_CHECKING:
@@ -34,8 +34,9 @@ def wheels(name: str, tools: Path, locks: Path = LOCKS) -> tuple[Path, ...]:
     """The wheels of a lock file, fetched if they are not there as it says; SetUpError if that fails."""
     house, lock = tools / "wheels" / name, locks / f"{name}.lock"
     mark = house / MARK
-    if not mark.is_file() or mark.read_bytes() != lock.read_bytes():
-        _fetch(name, lock, house)
+    with alone(house):
+        if not mark.is_file() or mark.read_bytes() != lock.read_bytes():
+            _fetch(name, lock, house)
     return tuple(sorted(house.glob("*.whl")))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,3 +18,12 @@ def aside(tools: Path) -> Iterator[Path]:
     tools.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="aside-", dir=tools) as name:
         yield Path(name)
+
+
+@contextmanager
+def alone(place: Path) -> Iterator[None]:
+    """One process at a time makes what belongs at a place; another waits, and then finds it there."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with place.with_name(f".{place.name}.lock").open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
