@@ -19,12 +19,17 @@ NEEDS = {
     HERE / "sam": pytest.mark.tools,
     HERE / "security": pytest.mark.corpus,
     HERE / "simulation": pytest.mark.simulation,
+    HERE / "unit/formats/test_conversions.py": pytest.mark.corpus,
+    HERE / "unit/formats/test_document.py": pytest.mark.corpus,
+    HERE / "unit/formats/test_examine.py": pytest.mark.corpus,
+    HERE / "unit/linting": pytest.mark.corpus,
+    HERE / "unit/queries": pytest.mark.corpus,
 }
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test by the folders it lies in."""
+    """Mark each test by the file and the folders it lies in."""
     for item in items:
-        for folder in item.path.parents:
-            if folder in NEEDS:
-                item.add_marker(NEEDS[folder])
+        for place in (item.path, *item.path.parents):
+            if place in NEEDS:
+                item.add_marker(NEEDS[place])
