@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TypeGuard
 
 from contracts.matching.characters import Ranges, overlap
-from contracts.matching.tree import Chars, Choice, Edge, End, Items, Look, Node, Repeat, Start, parse
+from contracts.matching.tree import Chars, Choice, Edge, End, Items, Look, Node, Repeat, Start, bodies, parse
 from contracts.rules.patterns import rewritten
 
 LONGEST = 256
@@ -36,7 +36,7 @@ def superlinear(pattern: str) -> str | None:
 def _judged(items: Items) -> str | None:
     """The first reason in a sequence, or below it."""
     for at, node in enumerate(items):
-        inner = next(filter(None, map(_judged, _bodies(node))), None)
+        inner = next(filter(None, map(_judged, bodies(node))), None)
         if inner is not None:
             return inner
         if _is_many(node):
@@ -48,17 +48,6 @@ def _judged(items: Items) -> str | None:
             if overlap(_first(body), _next_repeat(items[at + 1 :])):
                 return "has two repeats side by side that share a character"
     return None
-
-
-def _bodies(node: Node) -> tuple[Items, ...]:
-    """The sequences inside a node."""
-    match node:
-        case Repeat(body) | Look(body):
-            return (body,)
-        case Choice(alternatives):
-            return alternatives
-        case _:
-            return ()
 
 
 def _is_many(node: Node) -> TypeGuard[Repeat]:
@@ -90,7 +79,7 @@ def _nullable(node: Node) -> bool:
     """Whether a node may match nothing."""
     if isinstance(node, Look | Start | End | Edge) or (isinstance(node, Repeat) and node.low == 0):
         return True
-    return any(all(map(_nullable, body)) for body in _bodies(node))
+    return any(all(map(_nullable, body)) for body in bodies(node))
 
 
 def _first(items: Items) -> Ranges:
@@ -100,7 +89,7 @@ def _first(items: Items) -> Ranges:
         if isinstance(node, Chars):
             found += node.ranges
         elif not isinstance(node, Look):
-            found += tuple(each for body in _bodies(node) for each in _first(body))
+            found += tuple(each for body in bodies(node) for each in _first(body))
         if not _nullable(node):
             break
     return found
@@ -112,7 +101,7 @@ def _open_end(items: Items) -> Ranges:
     for node in reversed(items):
         if _is_many(node) or _nullable(node):
             found += _first((node,))
-        found += tuple(each for body in _bodies(node) for each in _open_end(body))
+        found += tuple(each for body in bodies(node) for each in _open_end(body))
         if not _nullable(node):
             break
     return found

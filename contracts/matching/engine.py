@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from contracts.matching.cost import search_cost, shortest
 from contracts.matching.spelling import JAVA, RE2, spell
-from contracts.matching.tree import Chars, Choice, Edge, Items, Look, Node, Repeat, Start, parse
+from contracts.matching.tree import Chars, Edge, Items, Look, Node, Repeat, Start, bodies, parse
 
 MOST_STEPS = 200
 """Steps of java.util.regex for each character: a value of 1 MiB takes less than a second."""
@@ -102,33 +102,23 @@ def _is_cheap(items: Items) -> bool:
     return cost.fixed <= MOST_STEPS_OF_ALL and cost.each <= MOST_STEPS
 
 
-def _inside(node: Node) -> tuple[Items, ...]:
-    match node:
-        case Repeat(body) | Look(body):
-            return (body,)
-        case Choice(alternatives):
-            return alternatives
-        case _:
-            return ()
-
-
 def _is_beyond_re2(items: Items) -> bool:
     r"""Whether RE2 cannot say it: it has no look-ahead, and finds its `\B` inside of characters beyond ASCII too."""
-    return any(isinstance(node, Look) or node == _INNER or any(map(_is_beyond_re2, _inside(node))) for node in items)
+    return any(isinstance(node, Look) or node == _INNER or any(map(_is_beyond_re2, bodies(node))) for node in items)
 
 
 def _weight(items: Items) -> int:
     """Places in a pattern whose counted repeats are written out."""
-    return sum(_times(node) * (isinstance(node, Chars) + sum(map(_weight, _inside(node)))) for node in items)
+    return sum(_times(node) * (isinstance(node, Chars) + sum(map(_weight, bodies(node)))) for node in items)
 
 
 def _groups(items: Items) -> int:
     """Groups in a pattern whose counted repeats are written out: each is a call of java.util.regex to itself."""
-    return sum(_times(node) * (1 + sum(map(_groups, _inside(node)))) for node in items if _is_group(node))
+    return sum(_times(node) * (1 + sum(map(_groups, bodies(node)))) for node in items if _is_group(node))
 
 
 def _is_group(node: Node) -> bool:
-    return any(len(body) != 1 or not isinstance(body[0], Chars) for body in _inside(node))
+    return any(len(body) != 1 or not isinstance(body[0], Chars) for body in bodies(node))
 
 
 def _times(node: Node) -> int:

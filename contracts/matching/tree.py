@@ -85,6 +85,17 @@ def parse(pattern: str) -> Items:
         raise ValueError("it is no pattern of this dialect") from error
 
 
+def bodies(node: Node) -> tuple[Items, ...]:
+    """The sequences inside a node."""
+    match node:
+        case Repeat(body) | Look(body):
+            return (body,)
+        case Choice(alternatives):
+            return alternatives
+        case _:
+            return ()
+
+
 def _items(tree: Any) -> Items:  # noqa: ANN401 -- nodes of the parser's tree
     found: list[Node] = []
     for kind, said in tree:

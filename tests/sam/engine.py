@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from infra.local.places import ROOT
+from infra.setup.environments import program
 from tests.sam.emulator import RUNTIME, SITE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-IMAGE = "public.ecr.aws/lambda/python:3.11-x86_64"
+TAG = "python:3.11-x86_64"
 SUITE = "bookworm"
 CACHE = ROOT / ".cache/lambda-image.tar"
 DAEMON = ("dockerd", "containerd", "runc", "iptables")
@@ -95,17 +96,25 @@ def _answers(environment: object) -> bool:
 
 
 def _image(reached: dict[str, str], folder: Path) -> None:
-    if not _docker("images", "-q", IMAGE, **reached).strip():
+    image = f"{_house()}/{TAG}"
+    if not _docker("images", "-q", image, **reached).strip():
         if not CACHE.is_file():
             _make_root(folder)
         changes = [word for setting in SETTINGS for word in ("-c", setting)]
-        for name in (IMAGE, IMAGE.removesuffix("-x86_64")):
+        for name in (image, image.removesuffix("-x86_64")):
             _docker("import", *changes, str(CACHE), name, **reached)
+
+
+def _house() -> str:
+    """Where SAM looks for AWS's images."""
+    asked = "from samcli.local.docker.lambda_image import LambdaImage; print(LambdaImage._INVOKE_REPO_PREFIX)"
+    command = [str(program("sam/python")), "-W", "ignore", "-c", asked]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()  # noqa: S603 - SAM's own
 
 
 def _make_root(folder: Path) -> None:
     if shutil.which("debootstrap") is None or os.geteuid():
-        raise NoEngineError(f"{IMAGE} is not here, and debootstrap (as root) is needed to make one like it")
+        raise NoEngineError(f"AWS's image {TAG} is not here, and debootstrap (as root) is needed to make one like it")
     root = folder / "rootfs"
     _run(["debootstrap", "--variant=minbase", "--include=python3,ca-certificates", SUITE, str(root), _mirror()])
     for name in ("var/task", "var/runtime", "var/rapid", "opt"):
