@@ -6,12 +6,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import time
 from contextlib import contextmanager
+from ipaddress import ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,9 +57,9 @@ def engine(folder: Path) -> Iterator[dict[str, str]]:
 
 
 def gateway(reached: dict[str, str]) -> str:
-    """The address under which containers find this machine."""
-    form = "{{(index .IPAM.Config 0).Gateway}}"
-    return _docker("network", "inspect", "bridge", "--format", form, **reached).strip()
+    """The address under which containers find this machine: where an engine does not say, the first of their network."""
+    config = json.loads(_docker("network", "inspect", "bridge", "--format", "{{json .IPAM.Config}}", **reached))[0]
+    return config.get("Gateway") or str(ip_network(config["Subnet"])[1])
 
 
 @contextmanager
