@@ -44,11 +44,18 @@ from spark_jobs.session import start
 from spark_jobs.store import store_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
-    from contracts.result import Sample
+    from contracts.check import Check
+    from contracts.result import Measurement, Sample
+    from spark_jobs.delivery import Delivery
+    from spark_jobs.frame import Census
+    from spark_jobs.rows import Narrows
+
+    Parted = Mapping[tuple[str, ...], tuple[Delivery, tuple[Check, ...]]]
+    """The delivery at each level, with the checks that are measured there; that of the records has none."""
 
 UNUSABLE = 2
 
@@ -144,12 +151,7 @@ def _measured(spark: SparkSession, plan: Plan, request: Request, answer: Result,
         blamed = row_rules(plan, answer)
         rejected = count_rejected(plan, narrows, blamed) if counted.judged else 0
         answer = replace(answer, rejected_rows=counted.rows - counted.judged + rejected)
-        bad = {each.id for each in judge(plan, answer).outcomes if each.status in {Status.FAIL, Status.WARN}}
-        samples: dict[str, tuple[Sample, ...]] = {}
-        for level, (of, own) in parted.items() if plan.policy.samples else ():
-            failed = tuple(check for check in own if check.id in bad)
-            samples |= samples_of(plan, of, narrows[level], counted, failed)
-        explained = tuple(replace(each, samples=samples.get(each.check, ())) for each in answers)
+        explained = _explained(plan, answer, parted, narrows, counted)
     if plan.policy.on_reject is OnReject.ROWS and answer.rejected_rows:
         with stopwatch.step("split"):
             answer = replace(answer, shares=split(plan, delivery, narrows, blamed, request.output_uri))
@@ -161,6 +163,18 @@ def _measured(spark: SparkSession, plan: Plan, request: Request, answer: Result,
         narrowed.packed.unpersist()
     by_check = {each.check: each for each in explained}
     return replace(answer, measurements=tuple(by_check[check.id] for check in checks))
+
+
+def _explained(
+    plan: Plan, answer: Result, parted: Parted, narrows: Narrows, counted: Census
+) -> tuple[Measurement, ...]:
+    """The measurements, those of bad checks with samples of their failing rows."""
+    bad = {each.id for each in judge(plan, answer).outcomes if each.status in {Status.FAIL, Status.WARN}}
+    samples: dict[str, tuple[Sample, ...]] = {}
+    for level, (of, own) in parted.items() if plan.policy.samples else ():
+        failed = tuple(check for check in own if check.id in bad)
+        samples |= samples_of(plan, of, narrows[level], counted, failed)
+    return tuple(replace(each, samples=samples.get(each.check, ())) for each in answer.measurements)
 
 
 def _document(uri: str) -> object:

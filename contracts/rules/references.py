@@ -8,19 +8,20 @@ only named: whether such a dataset is delivered here at all is not known.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from contracts.check import NONE, Check, Metric, Tier, Unit
+from contracts.check import NONE, Metric, Tier
 from contracts.errors import InputError
 from contracts.parts import shape_of
 from contracts.plan import Shape
 from contracts.query import Column, Query, Relation
 from contracts.routes import line_of
-from contracts.rules.build import brief, skipped
+from contracts.rules.build import brief, check, skipped
 from contracts.versions import major
 
 if TYPE_CHECKING:
+    from contracts.check import Check
     from contracts.model import Contract, Dataset, Field, Rule
     from contracts.types import LogicalType
 
@@ -51,21 +52,9 @@ def foreign_key(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[
         )
     except LookupError as error:
         return (skipped(rule, fields, str(error.args[0])),)
-    names = tuple(field.name for field in fields)
     to = f"{target.dataset}.{'+'.join(column.field for column in target.columns)}"
-    check = Check(
-        id="/".join(filter(None, (rule.id, "+".join(names)))),
-        rule=rule.id,
-        kind=rule.kind,
-        fields=names,
-        metric=Metric.UNMATCHED_ROWS,
-        unit=Unit.ROWS,
-        accept=Tier(NONE),
-        worst=rule.severity,
-        wanted=f"found in {brief(to)}",
-        query=_query(dataset, fields, target, is_own=target.line == _line(contract, dataset.name)),
-    )
-    return (check,)
+    found = check(rule, fields, Metric.UNMATCHED_ROWS, accept=Tier(NONE), wanted=f"found in {brief(to)}")
+    return (replace(found, query=_query(dataset, fields, target, is_own=target.line == _line(contract, dataset.name))),)
 
 
 def _target(contract: Contract, dataset: Dataset, to: list[str], fields: tuple[Field, ...]) -> _Target:
