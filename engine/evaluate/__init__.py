@@ -1,0 +1,1 @@
+"""Evaluating: predicates of a plan as SQL of DuckDB, made of generated names and literals alone."""

@@ -1,0 +1,1 @@
+"""Explaining: failing rows as samples, masked unless the field is public."""

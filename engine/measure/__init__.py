@@ -1,0 +1,1 @@
+"""Measuring: partial aggregates of chunks, merged into the metrics of checks."""

@@ -1,0 +1,93 @@
+"""What every reader hands over: chunks of a share of the delivery, as Arrow tables, and how to read values from their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    import pyarrow as pa
+
+    from contracts.result import Columns, Malformed
+
+Level = tuple[str, ...]
+"""The steps to a list or a map whose elements are counted; empty for the records themselves (`PlanField.level`)."""
+ROW, AT = "row", "at"
+"""Columns of every table of a chunk: the line of the record in its share, from 0; of an element also its place (`items[2]`)."""
+
+
+class Store(Protocol):
+    """Where objects lie: `file:` addresses, or `s3:` ones by whoever has a client. Failures are OSError."""
+
+    def size(self, address: str) -> int:
+        """Bytes of an object."""
+        ...
+
+    def part(self, address: str, start: int, length: int) -> bytes:
+        """So many bytes of an object from `start`, fewer at its end."""
+        ...
+
+    def stream(self, address: str) -> BinaryIO:
+        """The whole object, to be read from its beginning and closed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A stretch of one object that is read by itself, in any process: a byte range, a row group, or the whole object."""
+
+    part: int
+    """Which object of the delivery, from 0."""
+    address: str
+    start: int
+    """First byte; of a table the first row group or stripe."""
+    end: int
+    """The byte (row group, stripe) after the last one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some records of a share, in file order; a few MiB of text at the most."""
+
+    records: pa.Table
+    """`row`, and the raw columns that the source's expressions name. Malformed records, headers and blank lines are not in it."""
+    lines: int
+    """Lines (of a table: rows) that this chunk used up, headers, blank lines and malformed records included."""
+    size: int
+    """Bytes of the object that it accounts for; of a table, rows."""
+    malformed: tuple[Malformed, ...] = ()
+    """By reason; `first_row` is the line in the share, from 0."""
+    levels: Mapping[Level, pa.Table] = field(default_factory=dict)
+    """The elements of each level: `row`, `at`, and raw columns."""
+    extra: frozenset[str] = frozenset()
+    """Keys that nobody declared, where no header names them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A field in SQL over the raw columns of its table: text made of generated names and our own constants alone."""
+
+    text: str
+    """The value as text (VARCHAR); NULL where the field has none. What `Present`, `Length`, `Matches` and samples look at."""
+    value: str
+    """The typed value (`engine.type.values.SQL_TYPES`); NULL where the field has none, or the text is none of the type."""
+    raw: str = ""
+    """Name of the raw text column, where the text is one as it stands; "" for none."""
+
+
+class Source(Protocol):
+    """An opened delivery. `UnreadableError` where it is none of the promised shape."""
+
+    columns: Columns
+    """The file's own header against the declared fields."""
+    shares: tuple[Share, ...]
+    """In file order."""
+    expressions: Mapping[str, Expression]
+    """By alias of the plan's fields; fields that the file lacks are NULL in both."""
+
+    def chunks(self, share: Share) -> Iterator[Chunk]:
+        """Read one share; UnreadableError where the object has no good end, OSError where the storage fails."""
+        ...
