@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
+from contracts.answer import lacking
 from contracts.errors import InputError
 from contracts.plan import Plan
 from contracts.request import Part
@@ -38,13 +39,7 @@ class Accepted:
 
     def lacking(self, lines: Iterable[str]) -> str | None:
         """Why there is nothing to compare with, if there is nothing."""
-        for line in lines:
-            reference = self._reference(line)
-            if reference is None:
-                return f"no accepted data of {line} was given to compare with"
-            if not reference.parts:
-                return f"nothing of {line} has been accepted yet"
-        return None
+        return lacking(self.request.references, lines)
 
     def rows(self, line: str, columns: tuple[Column, ...]) -> DataFrame:
         """The accepted records of a line: one column for each field asked for, `c0`, `c1`, …, and `row`.

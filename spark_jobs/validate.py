@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import pyspark
 
+from contracts.answer import fields_read
 from contracts.errors import InputError, LakegateError
 from contracts.kinds import UnreadableError
 from contracts.model import OnReject
@@ -35,7 +36,7 @@ from spark_jobs.frame import census, narrow
 from spark_jobs.levels import by_level
 from spark_jobs.meter import Meter
 from spark_jobs.quantities import event_time
-from spark_jobs.queries import Tables, ask, fields_read
+from spark_jobs.queries import Tables, ask
 from spark_jobs.read import open_delivery
 from spark_jobs.references import Accepted
 from spark_jobs.rows import count_rejected, split
