@@ -1,4 +1,4 @@
-r"""Casts as the job has them: texts are read by the grammars of Java and Spark, floats lose their fraction, exact numbers stay exact.
+r"""Casts as the job has them: texts are read by Spark's grammars, floats lose their fraction, exact numbers stay exact.
 
 DuckDB reads more and other texts than Spark (`1_000`, `0x10`, `1.5` as a whole number): the part that both read is cut out of the
 text first, and what has no such part is the empty text, which is no value of any type.
@@ -33,7 +33,7 @@ def cast(value: Value, to: Type) -> Value:
     if value.type in {to, Type.NULL}:
         return Value(f"CAST({value.text} AS {to.value})", to)
     match value.type, to:
-        case (Type.DOUBLE | Type.DECIMAL), Type.INTEGER:
+        case ((Type.DOUBLE | Type.DECIMAL), Type.INTEGER):
             return Value(f"CAST(trunc({value.text}) AS {to.value})", to)
         case Type.DOUBLE, Type.DECIMAL:
             return Value(f"CAST(CAST({value.text} AS VARCHAR) AS {to.value})", to)
@@ -50,7 +50,7 @@ def try_cast(value: Value, to: Type) -> Value:
             return Value(_read(value.text, to), to)
         case Type.DOUBLE, Type.DECIMAL:
             return Value(f"TRY_CAST(CAST({value.text} AS VARCHAR) AS {to.value})", to)
-        case (Type.INTEGER | Type.SUM | Type.DECIMAL | Type.NULL), Type.DECIMAL:
+        case ((Type.INTEGER | Type.SUM | Type.DECIMAL | Type.NULL), Type.DECIMAL):
             return Value(f"TRY_CAST({value.text} AS {to.value})", to)
         case _:
             raise refuse(f"a cast of {value.type.name} to {to.name}")
@@ -71,4 +71,8 @@ def _read(text: str, to: Type) -> str:
     if to in {Type.DATE, Type.TIMESTAMP}:
         for short, longer in _SHORT_DATES:
             text = rf"regexp_replace({text}, '\A{_EDGE}{short}\z', '{longer}')"
-    return rf"TRY_CAST(regexp_extract({text}, '\A{_EDGE}{grammar}{_EDGE}\z', 1) AS {to.value})"
+    part = rf"regexp_extract({text}, '\A{_EDGE}{grammar}{_EDGE}\z', 1)"
+    if to is Type.TIMESTAMP:
+        # A cast to TIMESTAMP would leave an offset out.
+        return f"CAST(TRY_CAST({part} AS TIMESTAMPTZ) AS TIMESTAMP)"
+    return f"TRY_CAST({part} AS {to.value})"

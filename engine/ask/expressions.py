@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from engine.ask.casts import cast, try_cast
-from engine.ask.functions import AGGREGATES, FUNCTIONS, Aggregate
+from engine.ask.functions import AGGREGATES, Aggregate, called
 from engine.ask.operators import binary, literal, negated
 from engine.ask.tokens import Tokens
 from engine.ask.value import Type, Value, common, refuse
@@ -19,7 +19,9 @@ COLUMN = re.compile("[ck][0-9]{1,4}")
 _CASTS = {"STRING": Type.TEXT, "INT": Type.INTEGER} | {
     each.value: each for each in (Type.INTEGER, Type.SUM, Type.DECIMAL, Type.DOUBLE, Type.DATE, Type.TIMESTAMP)
 }
-_CONSTANTS = {"NULL": Value("NULL", Type.NULL)} | {name: Value(name, Type.BOOLEAN) for name in ("True", "False")}
+_CONSTANTS = {"NULL": Value("NULL", Type.NULL), "''": Value("''", Type.TEXT)} | {
+    name: Value(name, Type.BOOLEAN) for name in ("True", "False")
+}
 _POINTS = {"DATE": Type.DATE, "TIMESTAMP": Type.TIMESTAMP}
 _POINT = re.compile(r"'[0-9]{4}-[0-9]{2}-[0-9]{2}(?: [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6})?'")
 _UNIT = re.compile("'(?:second|minute|hour|day|week|month|quarter|year)'")
@@ -61,18 +63,28 @@ class Expressions(Tokens):
         if self.holds_query():
             text, columns = self.inner()
             return Value(text, next(iter(columns.values())))
-        token = self.take()
-        if token in _FORMS:
-            return _FORMS[token](self)
-        if token in _CONSTANTS:
-            return _CONSTANTS[token]
-        if token in _POINTS:
-            return Value(f"{token} {self.match(_POINT)}", _POINTS[token])
-        if token.startswith(":"):
-            return self._parameter(token[1:])
-        if token[:1].isdigit() or (token[:1] == "." and len(token) > 1):
-            return literal(token)
-        return self._call(token) if self.peek() == "(" else self._name(token)
+        word = self.take()
+        if word in _FORMS:
+            return _FORMS[word](self)
+        if word in _CONSTANTS:
+            return _CONSTANTS[word]
+        return self._point(word) or self._number(word) or self._named(word)
+
+    def _point(self, word: str) -> Value | None:
+        """A constant point in time."""
+        return Value(f"{word} {self.match(_POINT)}", _POINTS[word]) if word in _POINTS else None
+
+    def _number(self, word: str) -> Value | None:
+        """A constant number."""
+        if word == "-":
+            return Value(f"-{self.match(_WHOLE)}", Type.INTEGER)
+        return literal(word) if word[:1].isdigit() or (word[:1] == "." and len(word) > 1) else None
+
+    def _named(self, word: str) -> Value:
+        """What is bound, a function, or a column."""
+        if word.startswith(":"):
+            return self._parameter(word[1:])
+        return self._call(word) if self.peek() == "(" else self._name(word)
 
     def _parameter(self, name: str) -> Value:
         if name != "now" and int(name[1:]) >= self._texts:
@@ -150,7 +162,7 @@ class Expressions(Tokens):
         if name not in _CASTS:
             raise refuse(f"a cast to {name[:20]!r}")
         if value.text == "$now":
-            return Value("CAST($now AS TIMESTAMP)", Type.TIMESTAMP)
+            return Value("CAST(CAST($now AS TIMESTAMPTZ) AS TIMESTAMP)", Type.TIMESTAMP)
         return turn(value, _CASTS[name])
 
     def error(self) -> Value:
@@ -194,9 +206,7 @@ class Expressions(Tokens):
         self.take(")")
         if name in AGGREGATES and AGGREGATES[name][0] == len(given):
             return self._aggregated(AGGREGATES[name][1](word, *given))
-        if name not in FUNCTIONS or FUNCTIONS[name][0] not in {-1, len(given)} or not given:
-            raise refuse(f"the function {name[:20]!r}")
-        return FUNCTIONS[name][1](*given)
+        return called(name, given)
 
     def _aggregated(self, found: Aggregate) -> Value:
         text = found.text

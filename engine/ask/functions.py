@@ -67,6 +67,10 @@ def _floor(name: str) -> Say:
     return lambda value: Value(f"{name}({value.text})", Type.SUM if value.type is Type.DECIMAL else value.type)
 
 
+def _nullif(value: Value, other: Value) -> Value:
+    return Value(f"nullif({value.text}, {number_of(other)})", value.type)
+
+
 def _pmod(value: Value, by: Value) -> Value:
     return Value(f"((({value.text} % {by.text}) + {by.text}) % {by.text})", Type.INTEGER)
 
@@ -111,6 +115,7 @@ FUNCTIONS: dict[str, tuple[int, Say]] = {
     "make_ym_interval": (2, _months),
     "minute": (1, _plain("minute", Type.INTEGER)),
     "month": (1, _plain("month", Type.INTEGER)),
+    "nullif": (2, _nullif),
     "pmod": (2, _pmod),
     "power": (2, _plain("pow", Type.DOUBLE)),
     "quarter": (1, _plain("quarter", Type.INTEGER)),
@@ -131,6 +136,26 @@ FUNCTIONS: dict[str, tuple[int, Say]] = {
     "year": (1, _plain("year", Type.INTEGER)),
 }
 """By the name that plans use: how many values it takes (-1: any number), and what is said for it."""
+
+
+_OF_NULL = {
+    **dict.fromkeys(("abs", "ceil", "floor", "power", "rint", "round", "sqrt"), Type.DOUBLE),
+    **dict.fromkeys(("concat", "contains", "endswith", "left", "length", "lower", "replace", "right"), Type.TEXT),
+    **dict.fromkeys(("startswith", "substring", "trim", "upper"), Type.TEXT),
+    **dict.fromkeys(("date_add", "date_sub", "datediff"), Type.DATE),
+    **dict.fromkeys(("day", "dayofweek", "dayofyear", "hour", "minute", "month", "quarter"), Type.TIMESTAMP),
+    **dict.fromkeys(("second", "unix_micros", "weekday", "weekofyear", "year"), Type.TIMESTAMP),
+}
+"""As which type a function takes a NULL that has none."""
+
+
+def called(name: str, given: list[Value]) -> Value:
+    """A function of values."""
+    if name not in FUNCTIONS or FUNCTIONS[name][0] not in {-1, len(given)} or not given:
+        raise refuse(f"the function {name[:20]!r}")
+    to = _OF_NULL.get(name)
+    typed = [Value(f"CAST({each.text} AS {to.value})", to) if to and each.type is Type.NULL else each for each in given]
+    return FUNCTIONS[name][1](*typed)
 
 
 def _count_if(_word: str, value: Value) -> Aggregate:

@@ -7,7 +7,9 @@ import re
 from engine.ask.functions import divisor, quotient
 from engine.ask.value import Type, Value, common, once, refuse
 
-_LITERAL = re.compile(r"(?P<whole>[0-9]{1,18})L?|(?P<exact>[0-9]{0,20}\.?[0-9]{0,18})BD|(?P<float>[0-9.]+(?:[eE][-+]?[0-9]+)?)D")
+_LITERAL = re.compile(
+    r"(?P<whole>[0-9]{1,18})L?|(?P<exact>[0-9]{0,20}\.?[0-9]{0,18})BD|(?P<float>[0-9.]+(?:[eE][-+]?[0-9]+)?)D"
+)
 _COMPARISONS = {"=": "=", "<>": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "IS NOT DISTINCT FROM"}
 _NUMBERS = frozenset({Type.INTEGER, Type.SUM, Type.DECIMAL, Type.DOUBLE, Type.NULL})
 _LARGEST = f"CAST('{'9' * 20}.{'9' * 18}' AS DECIMAL(38,18))"

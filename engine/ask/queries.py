@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 class Accepted(Protocol):
     """Loads the accepted rows of a line into a table of the connection, and says its name.
 
-    Its columns are `c0`, `c1`, … of the given types, in order; NULL in data from before a field was there, and for values that are
-    not of their type. InputError, UnreadableError or OSError where the data is not what the request says.
+    Its columns are `c0`, `c1`, … of the given types, in order; NULL in data from before a field was there, and for values that
+    are not of their type. InputError, UnreadableError or OSError where the data is not what the request says.
     """
 
     def __call__(self, line: str, columns: tuple[Column, ...]) -> str:
@@ -150,16 +150,17 @@ def _relation(asker: _Asker, relation: Relation) -> str:
         columns = [
             f'"v{asker.tables.plan.field(column.field).alias}" AS c{at}' for at, column in enumerate(relation.columns)
         ]
-        selects.append(f"SELECT {', '.join([*columns, '1 AS row'])} FROM {_quoted(asker.tables.delivered)}")
+        selects.append(_select(columns, asker.tables.delivered))
     table = asker.loaded.get((relation.line, relation.columns)) if relation.line is not None else None
     if table is not None:
         casts = [f"CAST(c{at} AS {TYPES[column.type].value}) AS c{at}" for at, column in enumerate(relation.columns)]
-        selects.append(f"SELECT {', '.join([*casts, '1 AS row'])} FROM {_quoted(table)}")
+        selects.append(_select(casts, table))
     return " UNION ALL ".join(selects)
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+def _select(columns: list[str], table: str) -> str:
+    quoted = table.replace('"', '""')
+    return f'SELECT {", ".join([*columns, "1 AS row"])} FROM "{quoted}"'  # noqa: S608 - names of our own alone
 
 
 @contextmanager

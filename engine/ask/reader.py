@@ -48,7 +48,7 @@ class _Reader(Expressions):
 
     def __init__(self, query: Query) -> None:
         super().__init__(query.text, len(query.texts))
-        self._named: dict[str, Columns] = {
+        self._queries: dict[str, Columns] = {
             f"r{number}": {f"c{at}": TYPES[each.type] for at, each in enumerate(relation.columns)}
             for number, relation in enumerate(query.relations)
         }
@@ -68,7 +68,7 @@ class _Reader(Expressions):
 
     def _named_query(self) -> str:
         name, _ = self.match(_ALIAS), self.take("AS")
-        text, self._named[name] = self.inner()
+        text, self._queries[name] = self.inner()
         return f"{name} AS {text}"
 
     def _together(self) -> tuple[str, Columns]:
@@ -136,9 +136,9 @@ class _Reader(Expressions):
             text, columns = self.inner()
         else:
             text = self.take()
-            if text not in self._named:
+            if text not in self._queries:
                 raise refuse(f"the table {text[:20]!r}")
-            columns = self._named[text]
+            columns = self._queries[text]
         alias = self.match(_ALIAS) if self.follow("AS") else text
         self.tables[alias] = columns
         return text if alias == text else f"{text} AS {alias}"

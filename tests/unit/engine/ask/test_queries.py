@@ -36,7 +36,9 @@ def judged(plan: Plan, records: list[dict[str, str | None]]) -> duckdb.DuckDBPyC
     database.execute(f"CREATE TABLE judged ({columns})")
     for row in records:
         places = ", ".join("?" * len(plan.fields))
-        values = [(row[field.name] or "").removesuffix("Z") if row[field.name] is not None else None for field in plan.fields]
+        values = [
+            (row[field.name] or "").removesuffix("Z") if row[field.name] is not None else None for field in plan.fields
+        ]
         database.execute(f"INSERT INTO judged VALUES ({places})", values)  # noqa: S608 - of the test
     return database
 
@@ -84,6 +86,12 @@ def exact(sql: str, dialect: str = "duckdb", **values: str | None) -> str | None
 
 
 MAX = "9223372036854775807"
+TWICE = "SELECT total FROM orders UNION ALL SELECT total FROM orders"
+EPOCH = "TIMESTAMP '1970-01-01'"
+NUMBERED = (
+    "SELECT row_number() OVER (ORDER BY v DESC NULLS LAST) AS n, v FROM "
+    "(SELECT total AS v FROM orders UNION ALL SELECT nullif(total, total) AS v FROM orders)"
+)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +129,7 @@ def test_what_cannot_be_computed_is_an_error(sql: str, values: dict[str, str]) -
         ("duckdb", "SELECT max(total // 2) FROM orders", {"total": "-7"}, "-3"),
         ("duckdb", "SELECT max(total % 3) FROM orders", {"total": "-7"}, "-1"),
         ("mysql", "SELECT max(total / 0) FROM orders", {"total": "7"}, None),
-        ("duckdb", "SELECT sum(total) FROM (SELECT total FROM orders UNION ALL SELECT total FROM orders)", {"total": MAX}, "18446744073709551614"),
+        ("duckdb", f"SELECT sum(total) FROM ({TWICE})", {"total": MAX}, "18446744073709551614"),
         ("duckdb", "SELECT max(total) FROM orders", {"total": MAX}, MAX),
         # exact numbers
         ("duckdb", "SELECT max(price - 0.000000000000000001) FROM orders", {"price": "0.1"}, "0.099999999999999999"),
@@ -173,31 +181,30 @@ def test_what_cannot_be_computed_is_an_error(sql: str, values: dict[str, str]) -
         ("duckdb", "SELECT max(extract(second FROM placed)) FROM orders", {"placed": "2024-01-01T00:00:01.75"}, "1"),
         ("duckdb", "SELECT max(extract(dow FROM day)) FROM orders", {"day": "2024-01-07"}, "0"),
         ("duckdb", "SELECT max(extract(isodow FROM day)) FROM orders", {"day": "2024-01-07"}, "7"),
-        ("duckdb", "SELECT max(datediff('hour', placed, TIMESTAMP '1970-01-01')) FROM orders", {"placed": "1969-12-31T23:59:59"}, "1"),
-        ("snowflake", "SELECT max(datediff('quarter', placed, TIMESTAMP '2024-04-01')) FROM orders", {"placed": "2024-03-31T00:00:00"}, "1"),
+        ("duckdb", f"SELECT max(datediff('hour', placed, {EPOCH})) FROM orders", {"placed": "1969-12-31T23:59:59"}, "1"),
+        ("snowflake", f"SELECT max(datediff('quarter', placed, {EPOCH})) FROM orders", {"placed": "1969-12-31T00:00:00"}, "1"),
         ("duckdb", "SELECT max(epoch(placed)) FROM orders", {"placed": "0001-01-01T00:00:00"}, "-62135596800"),
-        ("duckdb", "SELECT max(now() - placed < INTERVAL 1 DAY)::INT FROM orders", {"placed": "2026-06-30T12:00:00"}, "skip"),
         ("duckdb", "SELECT count(*) FROM orders WHERE placed > now() - INTERVAL 1 DAY", {"placed": "2026-06-30T12:00:00"}, "1"),
         # nulls
         ("duckdb", "SELECT count(*) FROM orders WHERE total NOT IN (1, NULL)", {"total": "2"}, "0"),
         ("duckdb", "SELECT count(*) FROM orders WHERE total IS DISTINCT FROM 1", {}, "1"),
         ("duckdb", "SELECT max(least(total, 3)) FROM orders", {}, "3"),
-        ("duckdb", "SELECT max(n) FROM (SELECT row_number() OVER (ORDER BY v DESC) AS n, v FROM (SELECT total AS v FROM orders UNION ALL SELECT NULL AS v FROM orders)) WHERE v IS NULL", {"total": "1"}, "skip"),
+        ("duckdb", f"SELECT max(n) FROM ({NUMBERED}) WHERE v IS NULL", {"total": "1"}, "2"),
     ],
 )  # fmt: skip
 def test_values_are_computed_as_the_job_does(
     dialect: str, sql: str, values: dict[str, str], expected: str | None
 ) -> None:
     """Whole division, exact sums, rounding, texts, months and nulls are those that docs/sql.md says, in every dialect."""
-    if not plan_of(sql, dialect=dialect).checks[0].query:
-        assert expected == "skip"
-        return
     assert exact(sql, dialect, **values) == expected
 
 
 def test_a_condition_is_not_computed_where_another_excludes_its_row() -> None:
     """A division stands behind a condition or a CASE that leaves zeros out: it is not an error for them."""
-    records = [dict.fromkeys(("id", "placed", "day", "price", "status", "paid")) | {"total": str(at), "weight": str(at)} for at in range(50)]
+    records = [
+        dict.fromkeys(("id", "placed", "day", "price", "status", "paid")) | {"total": str(at), "weight": str(at)}
+        for at in range(50)
+    ]
     found = answers(
         plan_of(
             "SELECT count(*) FROM orders WHERE total <> 0 AND 100 / total > 10",
@@ -207,7 +214,12 @@ def test_a_condition_is_not_computed_where_another_excludes_its_row() -> None:
         ),
         records,
     )
-    assert [each.accept and str(each.accept.exact) for each in found.values()] == ["9", "9", "442", "208.333333333"]
+    assert [each.accept and float(each.accept.exact or 0) for each in found.values()] == [
+        9,
+        9,
+        sum(100 // at for at in range(1, 50)),
+        208.333333333,
+    ]
 
 
 def test_one_query_that_fails_leaves_the_others_answered() -> None:
@@ -231,7 +243,8 @@ def test_a_query_has_its_time_and_the_others_have_theirs() -> None:
     plan = plan_of(slow, "SELECT count(*) FROM orders WHERE total < 3")
     database = judged(plan, [])
     columns = {field.name: f'"v{field.alias}"' for field in plan.fields}
-    database.execute(f"INSERT INTO judged ({columns['total']}, {columns['paid']}) SELECT x, true FROM range(400000) t(x)")  # noqa: S608 - of the test
+    filled = f"INSERT INTO judged ({columns['total']}, {columns['paid']}) SELECT x, true FROM range(400000) t(x)"  # noqa: S608 - of the test
+    database.execute(filled)
     found = ask(database, plan.checks, Tables(plan, NOW, "judged", nothing_accepted), 0.5)
 
     assert [each.error for each in found] == [TOO_SLOW, None]
