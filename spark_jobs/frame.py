@@ -22,10 +22,10 @@ from contracts.errors import InputError
 from contracts.matching.engine import Engine, parts_of
 from contracts.predicate import All, Matches, Not, Present, together
 from contracts.result import Malformed
+from engine.read.limits import BROKEN, unreadable
 from spark_jobs.automaton import compile_re2
 from spark_jobs.conditions import condition
 from spark_jobs.delivery import POSITION_BITS
-from spark_jobs.limits import BROKEN, unreadable
 from spark_jobs.lines import has_giant_line
 from spark_jobs.typed import value_name
 

@@ -1,7 +1,7 @@
 """JSON: a text and a value for each declared field of each object, its parts and the elements of its lists included.
 
 1. Lines are Spark's to read, the elements of an array come as a stream (`spark_jobs.lines`).
-2. Workers judge each text by its tokens (`spark_jobs.json_rows`) and give columns of texts back.
+2. Workers judge each text by its tokens (`engine.read.json_rows`) and give columns of texts back.
 3. A text that is a token of its field's own kind is a value if the type's grammar says so (docs/types.md), as in CSV.
 """
 
@@ -15,8 +15,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own docu
 
 from contracts.plan import Shape
 from contracts.result import Columns
+from engine.read.json_rows import MalformedError, Reading, levels, parsed
 from spark_jobs.delivery import Delivery
-from spark_jobs.json_rows import MalformedError, Reading, levels, parsed
 from spark_jobs.lines import is_streamed, stream_of, streamed_lines, text_lines
 from spark_jobs.typed import typed_value, value_name
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from contracts.plan import Plan, PlanField
     from contracts.request import Request
-    from spark_jobs.json_rows import Cells, Value
+    from engine.read.json_rows import Cells, Value
 
 _BASE = "part int, id long, bytes long, no_record boolean, malformed string, line string, extra array<string>"
 _KEPT = ("part", "id", "bytes", "no_record", "malformed", "line", "extra")

@@ -1,7 +1,7 @@
 """The lines of an object, or the elements of a JSON array, numbered, each with the bytes it accounts for.
 
 Plain lines are Spark's to read, in as many tasks as there are cores. What is packed, and an array, is read as a stream in one
-task (`spark_jobs.streams`): Spark would unpack by a file's name, and take an array for one line.
+task (`engine.read.streams`): Spark would unpack by a file's name, and take an array for one line.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own docu
 from contracts.header import HEAD
 from contracts.kinds import BOM
 from contracts.model import Compression, Format
-from spark_jobs.limits import LONGEST_LINE, unreadable
+from engine.read.limits import LONGEST_LINE, unreadable
+from engine.read.streams import BrokenError, elements, folded, lines, unpacked
 from spark_jobs.records import fold_lines
 from spark_jobs.store import store_for
-from spark_jobs.streams import BrokenError, elements, folded, lines, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from contracts.plan import Plan
-    from spark_jobs.streams import Batch, Piece
+    from engine.read.streams import Batch, Piece
 
 _LONGEST_LINE_OPTION = "mapreduce.input.linerecordreader.line.maxlength"
 _STREAMED = "value binary, bytes long, broken string"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
 from contracts.types import GRAMMARS, Cast
-from spark_jobs.limits import LONGEST_RECORD
+from engine.read.limits import LONGEST_RECORD
 from spark_jobs.records import literal_pattern
 
 if TYPE_CHECKING:

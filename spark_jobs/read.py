@@ -12,8 +12,8 @@ from contracts.errors import InputError
 from contracts.header import HEAD, text_of
 from contracts.kinds import refuse_other_text
 from contracts.model import Compression, Format
-from spark_jobs.arrow_tables import ArrowTables
-from spark_jobs.avro_tables import AvroTables
+from spark_jobs.arrow_frame import ArrowTables
+from spark_jobs.avro_frame import AvroTables
 from spark_jobs.csv_read import open_csv
 from spark_jobs.json_read import open_json
 from spark_jobs.lines import beginning_of, stream_of

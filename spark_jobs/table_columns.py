@@ -1,6 +1,6 @@
 """Columns of a file's own types, as texts and values of a plan's fields, in SQL made of generated names alone.
 
-A value of its column's own type is a value of the declared one where the two agree (`spark_jobs.physical`), but for those that a
+A value of its column's own type is a value of the declared one where the two agree (`engine.type.physical`), but for those that a
 text could not write: `NaN` and the infinities are no numbers, days before the year 0 or after 9999 are no dates, and a number
 beyond the digits of its declared type is none of it. `-0` is 0. A 32-bit float means its shortest decimal.
 """
@@ -13,8 +13,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own docu
 
 from contracts.plan import Shape
 from contracts.types import GRAMMARS, LogicalType
-from spark_jobs.limits import LONGEST_RECORD
-from spark_jobs.physical import Kind, Physical, holds
+from engine.read.limits import LONGEST_RECORD
+from engine.type.physical import Kind, Physical, holds
 from spark_jobs.typed import SQL_TYPES, typed_value, value_name
 
 if TYPE_CHECKING:
@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from contracts.plan import PlanField
-
-    Found = tuple[PlanField, Physical | None]
-    """A field, and what the file has in its place; None where it has nothing there."""
+    from engine.read.schema import Found
 
 _LONG_DIGITS = 18
 _DAYS = "BETWEEN DATE'0000-01-01' AND DATE'9999-12-31'"

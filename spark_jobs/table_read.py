@@ -12,32 +12,21 @@ from typing import TYPE_CHECKING, Protocol
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
-from contracts.kinds import UnreadableError
 from contracts.model import OnReject
 from contracts.plan import ENTRIES, OF_MAPS
-from contracts.result import Columns, Foreign
+from engine.read.json_rows import levels
+from engine.read.schema import columns_of, found_in, names_of, schema_of
+from engine.type.physical import Kind, Physical
 from spark_jobs.delivery import Delivery
-from spark_jobs.json_rows import levels
-from spark_jobs.physical import Kind, Physical, holds, named_type
 from spark_jobs.table_columns import member, raw_name, too_long, with_values
+from spark_jobs.table_types import named_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
 
     from contracts.plan import Plan, PlanField
     from contracts.request import Request
-    from spark_jobs.table_columns import Found
-
-UNWRITTEN = {Kind.TIME, Kind.OTHER, Kind.NOTHING}
-"""Kinds whose values Spark cannot write as they came."""
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A file's own account of itself."""
-
-    schema: Physical
-    rows: int
+    from engine.read.schema import Found, Table
 
 
 class TableFormat(Protocol):
@@ -55,80 +44,22 @@ class TableFormat(Protocol):
 def open_table(spark: SparkSession, plan: Plan, request: Request, reader: TableFormat) -> Delivery:
     """The delivery as a lazy frame."""
     tables = [reader.describe(part.uri) for part in request.parts]
-    schema = tables[0].schema
-    if any(each.schema != schema for each in tables):
-        raise UnreadableError(
-            "schema", "the objects of the delivery have different schemas: give all of them the same one"
-        )
-    names = _needed(schema, plan)
+    schema = schema_of(tables)
+    names = names_of(schema, plan)
     frames = [
         reader.frame(spark, part.uri, table, names).select("*", F.lit(number).alias("part"))
         for number, (part, table) in enumerate(zip(request.parts, tables, strict=True))
     ]
     numbered = reduce(DataFrame.union, frames).withColumn("id", F.monotonically_increasing_id())
-    found = [(field, _physical(schema, field)) for field in plan.fields]
+    found = found_in(schema, plan)
     return Delivery(
         _records(numbered, schema, names, found, plan),
-        _columns(schema, plan, found),
+        columns_of(schema, plan, found),
         header=None,
         sizes=tuple(table.rows for table in tables),
         unit="rows",
         levels={level: _elements(numbered, schema, names, level, found) for level in levels(plan.fields)},
     )
-
-
-def _needed(schema: Physical, plan: Plan) -> list[str]:
-    """The columns that are read: the declared ones, and all of them where rows may have to be written anew."""
-    names = [name for name, _ in schema.parts]
-    if len(set(names)) < len(names):
-        raise UnreadableError("header", "the file names a column twice: every column needs a name of its own")
-    if plan.policy.on_reject is not OnReject.ROWS:
-        return [name for name in names if name in {field.name for field in plan.columns}]
-    for name, column in schema.parts:
-        if {leaf.kind for leaf in column.leaves()} & UNWRITTEN:
-            words = f"the column {name} has a type that rows cannot be written anew with"
-            raise UnreadableError("schema", f"{words}: give it another one, or refuse whole files")
-    return names
-
-
-def _physical(schema: Physical, field: PlanField) -> Physical | None:
-    found: Physical | None = schema
-    for step in field.place:
-        found = found.part(step) if found is not None else None
-    return found
-
-
-def _columns(schema: Physical, plan: Plan, found: list[Found]) -> Columns:
-    names = [name for name, _ in schema.parts]
-    declared = [field.name for field in plan.columns]
-    known = [name for name in names if name in declared]
-    if not known:
-        raise UnreadableError("header", "the file has none of the declared columns: is it of this dataset?")
-    foreign = [(field, each) for field, each in found if each is not None and not holds(each, field)]
-    return Columns(
-        found=tuple(names),
-        absent=tuple(field.name for field, each in found if each is None and not _is_in_foreign(field, foreign)),
-        extra=tuple(_extra(schema, plan, found)),
-        reordered=known != [name for name in declared if name in names],
-        foreign=tuple(Foreign(field.name, each.words) for field, each in foreign),
-    )
-
-
-def _is_in_foreign(field: PlanField, foreign: list[tuple[PlanField, Physical]]) -> bool:
-    """Whether a part is missing because what should hold it is something else: that is said of its holder."""
-    return any(field.place[: len(each.place)] == each.place for each, _ in foreign)
-
-
-def _extra(schema: Physical, plan: Plan, found: list[Found]) -> list[str]:
-    """Columns and members of records that nobody declared."""
-    declared = {field.place for field in plan.fields}
-    extra = [name for name, _ in schema.parts if (f".{name}",) not in declared]
-    for field, physical in found:
-        if physical is not None and physical.kind is Kind.RECORD and field.shape.value == "record":
-            extra += [
-                f"{field.name}.{name}" for name, _ in physical.parts if (*field.place, f".{name}") not in declared
-            ]
-    return extra
 
 
 # --- frames

@@ -1,7 +1,6 @@
-"""Parquet and ORC, by Arrow: row groups and stripes are read in workers, one after the other, as columns of our kinds.
+"""Parquet and ORC, by Arrow: a file's schema, and its row groups and stripes one after the other.
 
-Arrow reads every type of both formats and knows no time zone of a machine; Spark's own readers refuse some types, take a moment
-of ORC for one of the machine's zone, and days before 1582 for others (decision 88).
+Arrow reads every type of both formats and knows no time zone of a machine (decision 88).
 """
 
 from __future__ import annotations
@@ -11,21 +10,21 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from contracts.kinds import UnreadableError
 from contracts.model import Format
-from spark_jobs.limits import GRACE, GRACE_VALUES, LONGEST_FOOTER, MOST_COLUMNS, RATIO, unreadable
-from spark_jobs.physical import Kind, Physical
-from spark_jobs.store import store_for
-from spark_jobs.table_read import Table
+from engine.read.limits import GRACE_VALUES, LONGEST_FOOTER, RATIO, unreadable
+from engine.read.schema import Table, refuse_values, refuse_wide
+from engine.type.physical import Kind, Physical
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+
+    from engine.read.chunk import Store
 
 BATCH = 4096
-"""Rows that are handed over at a time, at most."""
+"""Rows of a Parquet file that are in memory at a time, where their texts may be long; else `MOST_ROWS`."""
+MOST_ROWS = 1 << 16
 MOST_AT_ONCE = 16 << 20
 """Bytes that are handed over at a time, but for a single row."""
 _ENDS = {Format.PARQUET: 8, Format.ORC: 1}
@@ -35,9 +34,9 @@ _ENDS = {Format.PARQUET: 8, Format.ORC: 1}
 class AddressedFile(io.RawIOBase):
     """An object of a storage as a file that can be read anywhere."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, store: Store, address: str) -> None:
         super().__init__()
-        self._store, self._address, self._at = store_for(address), address, 0
+        self._store, self._address, self._at = store, address, 0
         self.size = self._store.size(address)
         self.failure: OSError | None = None
         """What the storage answered: no word about the file itself."""
@@ -73,40 +72,6 @@ class AddressedFile(io.RawIOBase):
 
 
 @dataclass(frozen=True, slots=True)
-class ArrowTables:
-    """Files of one of the two formats."""
-
-    format: Format
-
-    def describe(self, address: str) -> Table:
-        """See `TableFormat`."""
-        from spark_jobs.arrow import physical  # noqa: PLC0415 - loads Arrow
-
-        with closing(AddressedFile(address)) as file:
-            _refuse_footer(file, self.format)
-            opened = _opened(self.format, file)
-            schema = Physical(
-                Kind.RECORD, "record", parts=tuple((each.name, physical(each.type)) for each in opened.schema)
-            )
-            _refuse_bomb(opened, schema, file.seek(0, io.SEEK_END))
-            return Table(schema, opened.rows)
-
-    def frame(self, spark: SparkSession, address: str, table: Table, names: list[str]) -> DataFrame:
-        """See `TableFormat`."""
-        with closing(AddressedFile(address)) as file:
-            groups = _opened(self.format, file).groups
-        kinds, form = dict(table.schema.parts), self.format
-
-        def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for batch in batches:
-                for group in batch.column(0).to_pylist():
-                    yield from columns_of(form, address, group, [(name, kinds[name]) for name in names])
-
-        sql = ", ".join(["broken STRING", *(f"x{at} {kinds[name].sql}" for at, name in enumerate(names))])
-        return spark.range(0, groups, 1, max(1, groups)).mapInArrow(read, sql)
-
-
-@dataclass(frozen=True, slots=True)
 class _Opened:
     """A file whose footer was read."""
 
@@ -118,38 +83,39 @@ class _Opened:
     read: Callable[[int, list[str]], Iterator[Any]]
 
 
-def columns_of(form: Format, address: str, group: int, wanted: list[tuple[str, Physical]]) -> Iterator[pa.RecordBatch]:
-    """The columns of one row group or stripe, in a worker; `broken` says why there are no more."""
-    import pyarrow as pa  # noqa: PLC0415 - a worker's import
+def described(form: Format, store: Store, address: str) -> Table:
+    """A file's own account of itself; UnreadableError where it is damaged, or a bomb."""
+    from engine.type.arrow import physical  # noqa: PLC0415 - loads Arrow
 
-    names = [name for name, _ in wanted]
-    with closing(AddressedFile(address)) as file:
+    with closing(AddressedFile(store, address)) as file:
+        _refuse_footer(file, form)
+        opened = _opened(form, file)
+        parts = tuple((each.name, physical(each.type)) for each in opened.schema)
+        table = Table(Physical(Kind.RECORD, "record", parts=parts), opened.rows, opened.groups)
+        refuse_wide(table.schema)
+        refuse_values(table, opened.unpacked, file.size)
+        return table
+
+
+def batches(form: Format, store: Store, address: str, group: int, names: list[str]) -> Iterator[Any]:
+    """Those columns of one row group or stripe, as record batches or tables; UnreadableError where there are no more."""
+    import pyarrow as pa  # noqa: PLC0415 - half a second that other formats need not pay
+
+    with closing(AddressedFile(store, address)) as file:
         try:
             most, total = max(GRACE_VALUES, RATIO * file.size), 0
             for batch in _opened(form, file).read(group, names):
                 size = sum(map(_size, batch.columns))
                 total += size
                 if total > most:
-                    yield _broken(wanted, "bomb")
-                    return
-                rows = max(1, min(BATCH, batch.num_rows * MOST_AT_ONCE // max(1, size)))
+                    raise unreadable("bomb")
+                rows = max(1, min(MOST_ROWS, batch.num_rows * MOST_AT_ONCE // max(1, size)))
                 for start in range(0, batch.num_rows, rows):
-                    yield _handed_over(batch.slice(start, rows), wanted)
+                    yield batch.slice(start, rows)
         except (pa.ArrowException, OSError, ValueError):
             if file.failure is not None:
                 raise
-            yield _broken(wanted, "inside")
-
-
-def _handed_over(batch: Any, wanted: list[tuple[str, Physical]]) -> pa.RecordBatch:  # noqa: ANN401 - a batch or a table
-    import pyarrow as pa  # noqa: PLC0415 - a worker's import
-
-    from spark_jobs.arrow import canonical  # noqa: PLC0415 - likewise
-
-    columns = [batch.column(batch.schema.get_field_index(name)) for name, _ in wanted]
-    arrays = [canonical(column, kind) for column, (_, kind) in zip(columns, wanted, strict=True)]
-    names = ["broken", *(f"x{at}" for at in range(len(arrays)))]
-    return pa.RecordBatch.from_arrays([pa.nulls(batch.num_rows, pa.string()), *arrays], names=names)
+            raise unreadable("inside") from None
 
 
 def _size(column: Any) -> int:  # noqa: ANN401 - an array, or pieces of one
@@ -163,17 +129,6 @@ def _size(column: Any) -> int:  # noqa: ANN401 - an array, or pieces of one
         return int(column.nbytes)
     lengths = pc.binary_length(column.dictionary).cast(pa.int64())
     return int(pc.sum(lengths.take(column.indices)).as_py() or 0)
-
-
-def _broken(wanted: list[tuple[str, Physical]], code: str) -> pa.RecordBatch:
-    """One row that says that the rest of the file cannot be read."""
-    import pyarrow as pa  # noqa: PLC0415 - a worker's import
-
-    from spark_jobs.arrow import type_of  # noqa: PLC0415 - likewise
-
-    arrays = [pa.nulls(1, type_of(kind)) for _, kind in wanted]
-    names = ["broken", *(f"x{at}" for at in range(len(arrays)))]
-    return pa.RecordBatch.from_arrays([pa.array([code], pa.string()), *arrays], names=names)
 
 
 def _opened(form: Format, file: AddressedFile) -> _Opened:
@@ -248,16 +203,3 @@ def _refuse_footer(file: AddressedFile, form: Format) -> None:
             raise unreadable("footer")
         if int.from_bytes(end[:4], "little") > min(size, LONGEST_FOOTER):
             raise unreadable("footer")
-
-
-def _refuse_bomb(opened: _Opened, schema: Physical, size: int) -> None:
-    leaves = sum(1 for _ in schema.leaves())
-    if leaves > MOST_COLUMNS:
-        raise UnreadableError("too-wide", f"the file has {leaves:,} columns, more than {MOST_COLUMNS:,}: deliver fewer")
-    refuse_values(opened.rows, leaves, opened.unpacked, size)
-
-
-def refuse_values(rows: int, leaves: int, unpacked: int, size: int) -> None:
-    """UnreadableError where a file says it holds far more values than its bytes can be expected to."""
-    if unpacked > max(GRACE, RATIO * size) or rows * leaves * 8 > max(GRACE_VALUES, RATIO * size):
-        raise unreadable("bomb")

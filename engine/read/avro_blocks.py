@@ -1,7 +1,7 @@
-"""Avro object container files: the schema of the header, every block counted, values by Spark's own reader.
+"""Avro object container files: the schema of the header, and every block counted.
 
 A file says its schema and codec at its beginning, and then nothing but blocks: how many records, how many bytes. All of them are
-walked before Spark reads, so that a file that was cut off, or that unpacks to more than it may, ends in a verdict.
+walked before values are read, so that a file that was cut off, or that unpacks to more than it may, ends in a verdict.
 """
 
 from __future__ import annotations
@@ -9,28 +9,21 @@ from __future__ import annotations
 import json
 import lzma
 import zlib
-from contextlib import closing
 from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
-
 from contracts.kinds import UnreadableError
 from contracts.model import Compression
-from spark_jobs.arrow_tables import refuse_values
-from spark_jobs.avro_types import physical
-from spark_jobs.limits import GRACE, LONGEST_FOOTER, MOST_COLUMNS, PIECE, unreadable
-from spark_jobs.physical import Kind, Physical
-from spark_jobs.store import store_for
-from spark_jobs.streams import BrokenError, unpacked
-from spark_jobs.table_read import Table
+from engine.read.limits import GRACE, LONGEST_FOOTER, PIECE, unreadable
+from engine.read.schema import Table, refuse_values, refuse_wide
+from engine.read.streams import BrokenError, unpacked
+from engine.type.avro_types import physical
+from engine.type.physical import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import BinaryIO
-
-    from pyspark.sql import Column, DataFrame, SparkSession
 
 MAGIC = b"Obj\x01"
 SYNC = 16
@@ -48,34 +41,16 @@ class Container:
     size: int
 
 
-class AvroTables:
-    """Avro files (`TableFormat`)."""
-
-    def describe(self, address: str) -> Table:
-        """See `TableFormat`."""
-        with closing(store_for(address).stream(address)) as source:
-            found = walked(source)
-        schema = physical(found.schema)
-        if schema.kind is not Kind.RECORD:
-            raise UnreadableError("schema", "the Avro file holds no records: write one record for each row")
-        leaves = sum(1 for _ in schema.leaves())
-        if leaves > MOST_COLUMNS:
-            raise UnreadableError(
-                "too-wide", f"the file has {leaves:,} columns, more than {MOST_COLUMNS:,}: deliver fewer"
-            )
-        refuse_values(found.rows, leaves, found.unpacked, found.size)
-        return Table(schema, found.rows)
-
-    def frame(self, spark: SparkSession, address: str, table: Table, names: list[str]) -> DataFrame:
-        """See `TableFormat`."""
-        read = spark.read.format("avro").load(address)
-        places = {name: at for at, (name, _) in enumerate(table.schema.parts)}
-        raw = read.toDF(*(f"a{at}" for at in range(len(table.schema.parts))))
-        kinds = dict(table.schema.parts)
-        return raw.select(
-            F.lit(None).cast("string").alias("broken"),
-            *(_canonical(F.col(f"a{places[name]}"), kinds[name]).alias(f"x{at}") for at, name in enumerate(names)),
-        )
+def described(source: BinaryIO) -> Table:
+    """A file's own account of itself; UnreadableError where it is damaged, or a bomb."""
+    found = walked(source)
+    schema = physical(found.schema)
+    if schema.kind is not Kind.RECORD:
+        raise UnreadableError("schema", "the Avro file holds no records: write one record for each row")
+    table = Table(schema, found.rows)
+    refuse_wide(schema)
+    refuse_values(table, found.unpacked, found.size)
+    return table
 
 
 def walked(source: BinaryIO) -> Container:
@@ -208,27 +183,3 @@ _UNPACK: dict[str, Callable[[bytes], int]] = {
     "zstandard": _streamed(Compression.ZSTD),
     "xz": _xz,
 }
-
-
-# --- values
-
-
-def _canonical(column: Column, kind: Physical) -> Column:
-    """A column of Spark's as its kind is handed on."""
-    match kind.kind:
-        case Kind.RECORD:
-            members = [
-                _canonical(column.getField(name), part).alias(f"f{at}") for at, (name, part) in enumerate(kind.parts)
-            ]
-            return F.when(column.isNotNull(), F.struct(*members))
-        case Kind.LIST:
-            return F.transform(column, lambda item: _canonical(item, kind.parts[0][1]))
-        case Kind.MAP:
-            return F.transform_values(column, lambda _, value: _canonical(value, kind.parts[1][1]))
-        case Kind.TIME:
-            micros = column.cast("bigint") * (1 if kind.words.endswith("micros") else 1000)
-            return F.date_format(F.timestamp_micros(micros), "HH:mm:ss.SSSSSS")
-        case Kind.OTHER:
-            return F.when(column.isNotNull(), F.lit(True))
-        case _:
-            return column.cast(kind.sql)

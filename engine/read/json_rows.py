@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from contracts.plan import ENTRIES, OF_MAPS, Shape
 from contracts.types import LogicalType
-from spark_jobs.limits import LONGEST_RECORD
+from engine.read.limits import LONGEST_RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,7 +14,7 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 from contracts.model import Compression
-from spark_jobs.limits import GRACE, LONGEST_RECORD, MOST_UNPACKED, PIECE, RATIO
+from engine.read.limits import GRACE, LONGEST_RECORD, MOST_UNPACKED, PIECE, RATIO
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -29,7 +29,7 @@ _SPACE = " \t\r\n"
 
 
 class BrokenError(Exception):
-    """The file cannot be read to its end; the code says why (`spark_jobs.limits.BROKEN`)."""
+    """The file cannot be read to its end; the code says why (`engine.read.limits.BROKEN`)."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)

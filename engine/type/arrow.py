@@ -1,4 +1,4 @@
-"""Arrow's types, which Parquet and ORC are read as, in the kinds of `spark_jobs.physical`; and its arrays as those kinds."""
+"""Arrow's types, which Parquet and ORC are read as, in the kinds of `engine.type.physical`; and its arrays as those kinds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_jobs.physical import Kind, Physical
+from engine.type.physical import Kind, Physical
 
 if TYPE_CHECKING:
     from collections.abc import Callable

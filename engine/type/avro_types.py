@@ -1,4 +1,4 @@
-"""Types of an Avro schema (1.11) in the kinds of `spark_jobs.physical`."""
+"""Types of an Avro schema (1.11) in the kinds of `engine.type.physical`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from contracts.kinds import UnreadableError
-from spark_jobs.physical import Kind, Physical
+from engine.type.physical import Kind, Physical
 
 DEEPEST = 64
 _SIMPLE = {

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.json_rows import MOST_EXTRA, MalformedError, Number, Reading, levels, parsed
-from spark_jobs.limits import LONGEST_RECORD
+from engine.read.json_rows import MOST_EXTRA, MalformedError, Number, Reading, levels, parsed
+from engine.read.limits import LONGEST_RECORD
 from tests.unit.test_parts import plan_of
 
 MALFORMED = {

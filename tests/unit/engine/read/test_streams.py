@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.model import Compression
-from spark_jobs import limits
-from spark_jobs.limits import BROKEN, LONGEST_RECORD
-from spark_jobs.streams import BrokenError, elements, folded, lines, unpacked
+from engine.read import limits
+from engine.read.limits import BROKEN, LONGEST_RECORD
+from engine.read.streams import BrokenError, elements, folded, lines, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -74,7 +74,7 @@ def test_a_damaged_file_is_never_read_as_a_shorter_one(codec: Compression, flaw:
 @pytest.mark.parametrize("codec", PACKED)
 def test_a_bomb_is_noticed_in_bounded_memory(codec: Compression, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond its bounds a file is not unpacked further, and no more than pieces of it are in memory."""
-    monkeypatch.setattr("spark_jobs.streams.GRACE", 4 << 20)
+    monkeypatch.setattr("engine.read.streams.GRACE", 4 << 20)
     bomb = PACK[codec](bytes(64 << 20))
     tracemalloc.start()
     code = broken(bomb, codec)
@@ -87,7 +87,7 @@ def test_a_bomb_is_noticed_in_bounded_memory(codec: Compression, monkeypatch: py
 
 def test_a_file_beyond_every_bound_is_refused_whatever_its_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
     """There is an absolute bound too."""
-    monkeypatch.setattr("spark_jobs.streams.MOST_UNPACKED", len(TEXT) - 1)
+    monkeypatch.setattr("engine.read.streams.MOST_UNPACKED", len(TEXT) - 1)
 
     assert broken(gzip.compress(TEXT, 0), Compression.GZIP) == "bomb"
     assert limits.MOST_UNPACKED == 64 << 30

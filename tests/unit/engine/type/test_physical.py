@@ -11,9 +11,9 @@ import pytest
 from contracts.kinds import UnreadableError
 from contracts.plan import PlanField, Shape
 from contracts.types import LogicalType
-from spark_jobs import arrow, avro_types
-from spark_jobs.avro_tables import walked
-from spark_jobs.physical import Kind, Physical, holds
+from engine.read.avro_blocks import walked
+from engine.type import arrow, avro_types
+from engine.type.physical import Kind, Physical, holds
 from tests.spark.avro import SYNC, container, long, write_avro
 
 ARROW: list[tuple[pa.DataType, Kind]] = [
