@@ -46,8 +46,10 @@ class Reading:
         """The reading as SQL over the SQL of a text."""
         names = ", ".join(f"'g{number}'" for number in range(self.flags + 1))
         groups = f"regexp_extract({text}, {quoted(self.pattern)}, [{names}])"
-        refused = f" AND NOT {self.refused.format(groups)}" if self.refused else ""
-        return f"(regexp_matches({text}, {quoted(self.whole)}) AND {groups}.g0 = {text}{refused})"
+        refused = f" AND NOT {self.refused.format('g')}" if self.refused else ""
+        # the lambda names the groups: DuckDB would search once for each time they are used
+        first = f"list_transform([{groups}], lambda g: g.g0 = {text}{refused})[1]"
+        return f"(regexp_matches({text}, {quoted(self.whole)}) AND {first})"
 
 
 def own_searches(pattern: str) -> tuple[list[Items], Reading | None]:
