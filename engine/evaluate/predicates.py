@@ -35,7 +35,10 @@ EXACT = SQL_TYPES[Cast.DECIMAL]
 
 
 def fails(predicate: Predicate, plan: Plan) -> str:
-    """Whether a row breaks the predicate, in SQL: never NULL. ValueError or ArithmeticError where its constants cannot be used."""
+    """Whether a row breaks the predicate, in SQL: never NULL.
+
+    ValueError or ArithmeticError where its constants cannot be used.
+    """
     return f"coalesce(NOT ({condition(predicate, plan)}), false)"
 
 

@@ -39,7 +39,7 @@ class Numbers:
     """A column of numbers that aggregates are taken of."""
 
     kind: str
-    """`exact` whole numbers, `float`, `length` in code points, `moment` in microseconds since 1970, or `delay` in microseconds."""
+    """`exact` whole numbers, `float`, `length` in code points, `moment` in microseconds since 1970, `delay` in microseconds."""
     fields: tuple[str, ...]
     population: Population
 
@@ -68,7 +68,7 @@ class Program:
         own = [each.alias for each in self.plan.fields if each.level == self.level and each.name in self.reads]
         texts = [f"{expressions[alias].text} AS {alias}" for alias in own]
         values = [f"{typed(alias)} AS {value_name(alias)}" for alias in own]
-        inner = f"SELECT {', '.join([ROW, *texts, *values])} FROM {SOURCE}"
+        inner = f"SELECT {', '.join([ROW, *texts, *values])} FROM {SOURCE}"  # noqa: S608 - generated names and literals
         columns = [
             ROW,
             *(f"{sql} AS {name}" for name, sql in self.bits.items()),
@@ -76,13 +76,14 @@ class Program:
             *(f"{self._number(numbers)} AS {name}" for numbers, name in self.numbers.items()),
             *(value_name(alias) for alias in sorted(self.kept)),
         ]
-        return f"SELECT {', '.join(columns)} FROM ({inner})"
+        return f"SELECT {', '.join(columns)} FROM ({inner})"  # noqa: S608 - likewise
 
     @property
     def reads(self) -> frozenset[str]:
         """Names of the fields whose texts and values it needs."""
         read = [fields_of(each) for each in self.predicates]
-        read += [frozenset(each.fields) for each in (*self.populations, *self.numbers)]
+        read += [frozenset(each.fields) for each in self.populations]
+        read += [frozenset(each.fields) for each in self.numbers]
         aliases = {each.alias: each.name for each in self.plan.fields}
         return frozenset(aliases[each] for each in self.kept).union(*read)
 
@@ -108,9 +109,9 @@ def program(plan: Plan, level: Level, checks: tuple[Check, ...], asked: Iterable
     refused = {check.id: UNUSABLE for check in checks if set(predicates_of((check,))) & errors.keys()}
     usable = tuple(check for check in checks if check.id not in refused)
     predicates = {predicate: f"f{at}" for at, predicate in enumerate(bits)}
-    populations = dict.fromkeys(each for check in usable if (each := population_of(check)) is not None)
-    numbers = dict.fromkeys(each for check in usable if (each := numbers_of(check, plan)) is not None)
-    keys = dict.fromkeys(each for check in usable for tier in tiers_of(check) if (each := keys_of(check, tier)))
+    populations = dict.fromkeys(one for check in usable if (one := population_of(check)) is not None)
+    numbers = dict.fromkeys(some for check in usable if (some := numbers_of(check, plan)) is not None)
+    keys = dict.fromkeys(own for check in usable for tier in tiers_of(check) if (own := keys_of(check, tier)))
     compared = [name for each in keys for name in each.fields]
     return Program(
         plan,

@@ -8,7 +8,7 @@ import numpy as np
 
 from contracts.check import Metric
 from contracts.population import keys_of
-from engine.measure.tables import POSITION_BITS, groups, key_columns, table_name
+from engine.measure.tables import POSITION_BITS, groups, keyed_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 
 def count_rejected(
-    blamed: tuple[Check, ...], programs: Mapping[Level, Program], partials: list[Partial], connection: duckdb.DuckDBPyConnection
+    blamed: tuple[Check, ...],
+    programs: Mapping[Level, Program],
+    partials: list[Partial],
+    connection: duckdb.DuckDBPyConnection,
 ) -> int:
     """Judged records that break one of the checks."""
     bits: list[Bit] = []
@@ -46,7 +49,7 @@ def count_rejected(
 def ids_of_shared_keys(program: Program, keys: Keys, connection: duckdb.DuckDBPyConnection) -> NDArray[np.int64]:
     """The ids of the records that share their key with another."""
     names = [f"k{at}" for at in range(len(keys.fields))]
-    rows = f"SELECT id, {', '.join(key_columns(program, keys))} FROM {table_name(program)} WHERE {program.populations[keys.population]}"  # noqa: S608 - generated names
+    rows = keyed_rows(program, keys)
     same = " AND ".join(f"rows.{name} IS NOT DISTINCT FROM shared.{name}" for name in names)
     query = f"SELECT id FROM ({rows}) rows SEMI JOIN (FROM ({groups(program, keys)}) WHERE n > 1) shared ON {same}"  # noqa: S608 - likewise
     found: NDArray[np.int64] = connection.execute(query).fetchnumpy()["id"]

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 
-from contracts.check import Metric, Quantile
+from contracts.check import Metric
 from contracts.population import keys_of, population_of
 from contracts.result import Measured, Measurement
 from engine.evaluate.program import numbers_of
@@ -57,8 +57,8 @@ class LevelMetrics:
 
     def measurements(self) -> Iterator[Measurement]:
         """The measurement of each check, errors included."""
-        for check, reason in self.program.errors.items():
-            yield Measurement(check, error=reason)
+        for refused, reason in self.program.errors.items():
+            yield Measurement(refused, error=reason)
         for check in self.program.checks:
             accept = self._measured(check, check.accept)
             yield Measurement(check.id, accept, self._measured(check, check.tolerate) if check.tolerate else None)
@@ -66,7 +66,7 @@ class LevelMetrics:
     def event_time(self) -> tuple[str, str] | None:
         """The earliest and the latest moment of the field by which the first check measures the age of rows (RFC 3339).
 
-        None where no check does, where no row has one, or where the field is classified and not public: they are values of the data.
+        None where no check does, where no row has one, or where the field is classified and not public: these are values of data.
         """
         check = next((each for each in self.program.checks if each.metric in {Metric.YOUNGEST, Metric.OLDEST}), None)
         if check is None:
@@ -87,12 +87,14 @@ class LevelMetrics:
             return Measured(of=0, failing=0)
         return _METRICS[check.metric](self, check, tier)
 
-    def _failing(self, check: Check, tier: Tier) -> Measured:
+    def failing(self, check: Check, tier: Tier) -> Measured:
+        """Records that break the tier's predicate."""
         assert tier.predicate is not None
         failing = self.counts.bits.get(self.program.predicates[tier.predicate], 0)
         return Measured(self.population(check), failing=failing)
 
-    def _of_keys(self, check: Check, tier: Tier) -> Measured:
+    def of_keys(self, check: Check, tier: Tier) -> Measured:
+        """Numbers of keys, and of the records that have them."""
         keys, of = keys_of(check, tier), self.population(check)
         assert keys is not None
         found = self._groups(keys)
@@ -120,15 +122,21 @@ class LevelMetrics:
         assert numbers is not None
         return self.counts.numbers.get(self.program.numbers[numbers], Moments())
 
-    def _number(self, check: Check, _: Tier) -> Measured:
-        return Measured(self.population(check), number=_NUMBERS[check.metric](self._moments(check), _micros(self.judged_at)))
+    def number(self, check: Check, _: Tier) -> Measured:
+        """An aggregate of numbers."""
+        return Measured(
+            self.population(check), number=_NUMBERS[check.metric](self._moments(check), _micros(self.judged_at))
+        )
 
-    def _quantile(self, check: Check, _: Tier) -> Measured:
+    def quantile(self, check: Check, _: Tier) -> Measured:
+        """A place among the sorted numbers."""
         numbers, of = numbers_of(check, self.program.plan), self.population(check)
         assert numbers is not None
-        column, quantile = self.program.numbers[numbers], check.quantile or Quantile.__new__(Quantile)
+        assert check.quantile is not None
+        column, quantile = self.program.numbers[numbers], check.quantile
         row = self.connection.execute(
-            f"SELECT quantile_cont({column}, ?) FROM {table_name(self.program)}", [float(quantile.of(of))]  # noqa: S608 - likewise
+            f"SELECT quantile_cont({column}, ?) FROM {table_name(self.program)}",
+            [float(quantile.of(of))],  # noqa: S608 - likewise
         ).fetchone()
         assert row is not None
         return Measured(of, number=row[0])
@@ -136,20 +144,20 @@ class LevelMetrics:
 
 _METRICS: dict[Metric, Callable[[LevelMetrics, Check, Tier], Measured]] = {
     Metric.ROW_COUNT: lambda level, check, _: Measured(of=level.population(check)),
-    Metric.FAILING_ROWS: LevelMetrics._failing,
-    Metric.DUPLICATE_ROWS: LevelMetrics._of_keys,
-    Metric.DUPLICATE_KEYS: LevelMetrics._of_keys,
-    Metric.DISTINCT_COUNT: LevelMetrics._of_keys,
-    Metric.DISTINCT_SHARE: LevelMetrics._of_keys,
-    Metric.MOST_COMMON: LevelMetrics._of_keys,
-    Metric.MEAN: LevelMetrics._number,
-    Metric.SUM: LevelMetrics._number,
-    Metric.DEVIATION: LevelMetrics._number,
-    Metric.QUANTILE: LevelMetrics._quantile,
-    Metric.MEAN_LENGTH: LevelMetrics._number,
-    Metric.YOUNGEST: LevelMetrics._number,
-    Metric.OLDEST: LevelMetrics._number,
-    Metric.DELAY: LevelMetrics._number,
+    Metric.FAILING_ROWS: LevelMetrics.failing,
+    Metric.DUPLICATE_ROWS: LevelMetrics.of_keys,
+    Metric.DUPLICATE_KEYS: LevelMetrics.of_keys,
+    Metric.DISTINCT_COUNT: LevelMetrics.of_keys,
+    Metric.DISTINCT_SHARE: LevelMetrics.of_keys,
+    Metric.MOST_COMMON: LevelMetrics.of_keys,
+    Metric.MEAN: LevelMetrics.number,
+    Metric.SUM: LevelMetrics.number,
+    Metric.DEVIATION: LevelMetrics.number,
+    Metric.QUANTILE: LevelMetrics.quantile,
+    Metric.MEAN_LENGTH: LevelMetrics.number,
+    Metric.YOUNGEST: LevelMetrics.number,
+    Metric.OLDEST: LevelMetrics.number,
+    Metric.DELAY: LevelMetrics.number,
 }
 _NUMBERS: dict[Metric, Callable[[Moments, int], float | None]] = {
     Metric.MEAN: lambda moments, _: moments.mean,

@@ -33,7 +33,7 @@ _MEMORY = "1GB"
 
 
 def database(folder: Path, memory: str = _MEMORY) -> duckdb.DuckDBPyConnection:
-    """An empty database that reads and writes nothing but its spill files in a folder, loads no extension, and keeps to its memory."""
+    """An empty database in bounded memory that loads no extension and spills to a folder."""
     connection = duckdb.connect(
         ":memory:",
         config={
@@ -82,19 +82,27 @@ def append(connection: duckdb.DuckDBPyConnection, program: Program, bits: pa.Tab
         connection.register(BITS, bits)
         names = ", ".join(columns)
         connection.execute(
-            f"INSERT INTO {table_name(program)} (id, {names}) SELECT {share << POSITION_BITS} + {ROW}, {names} FROM {BITS}"
+            f"INSERT INTO {table_name(program)} (id, {names})"  # noqa: S608 - generated names
+            f" SELECT {share << POSITION_BITS} + {ROW}, {names} FROM {BITS}"
         )
 
 
 def groups(program: Program, keys: Keys) -> str:
     """A SELECT of how often (`n`) each key occurs, and whether all its rows meet the predicate (`meets`)."""
-    names = ", ".join(key_columns(program, keys))
     meets = f"bool_and(NOT {program.predicates[keys.predicate]})" if keys.predicate is not None else "true"
-    population = program.populations[keys.population]
-    return f"SELECT {names}, count(*) AS n, {meets} AS meets FROM {table_name(program)} WHERE {population} GROUP BY ALL"
+    return f"SELECT {', '.join(_key_columns(program, keys))}, count(*) AS n, {meets} AS meets {_of(program, keys)} GROUP BY ALL"
 
 
-def key_columns(program: Program, keys: Keys) -> list[str]:
+def keyed_rows(program: Program, keys: Keys) -> str:
+    """A SELECT of the ids and the keys (`k0`, …) of the records that have one."""
+    return f"SELECT id, {', '.join(_key_columns(program, keys))} {_of(program, keys)}"
+
+
+def _of(program: Program, keys: Keys) -> str:
+    return f"FROM {table_name(program)} WHERE {program.populations[keys.population]}"
+
+
+def _key_columns(program: Program, keys: Keys) -> list[str]:
     """The columns of a key's parts; 0 and -0 are one number."""
     fields = [program.plan.field(name) for name in keys.fields]
     is_float = {each.alias: SQL_TYPES[GRAMMARS[each.type].cast] == "DOUBLE" for each in fields}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from typing import BinaryIO
 
     import pyarrow as pa
@@ -77,20 +77,31 @@ class Expression:
     raw: str = ""
     """Name of the raw text column that `plain` speaks of; "" for none."""
     plain: str = ""
-    """The typed value where the raw text column of the chunk consists of the type's plain alphabet (`engine.type.values.PLAIN`)."""
+    """The typed value where the chunk's raw text column consists of the type's plain alphabet (`engine.type.values.PLAIN`)."""
 
 
 class Source(Protocol):
     """An opened delivery. `UnreadableError` where it is none of the promised shape."""
 
-    columns: Columns
-    """The file's own header against the declared fields."""
-    shares: tuple[Share, ...]
-    """In file order."""
-    expressions: Mapping[str, Expression]
-    """By alias of the plan's fields; fields that the file lacks are NULL in both."""
-    sizes: tuple[int, ...]
-    """What `Chunk.size` must add up to for each object: its bytes, or the rows that its footer counts."""
+    @property
+    def columns(self) -> Columns:
+        """The file's own header against the declared fields."""
+        ...
+
+    @property
+    def shares(self) -> tuple[Share, ...]:
+        """In file order."""
+        ...
+
+    @property
+    def expressions(self) -> Mapping[str, Expression]:
+        """By alias of the plan's fields; fields that the file lacks are NULL in both."""
+        ...
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """What `Chunk.size` must add up to for each object: its bytes, or the rows that its footer counts."""
+        ...
 
     def chunks(self, share: Share) -> Iterator[Chunk]:
         """Read one share; UnreadableError where the object has no good end, OSError where the storage fails."""
