@@ -110,11 +110,10 @@ class LevelMetrics:
                 return Measured(of, failing=of - found.keys)
 
     def _groups(self, keys: Keys) -> Groups:
-        row = self.connection.execute(
+        (row,) = self.connection.execute(
             f"WITH g AS ({groups(self.program, keys)}) SELECT count(*), count(*) FILTER (n > 1),"  # noqa: S608 - generated names
             " coalesce(sum(n) FILTER (n > 1), 0), count(*) FILTER (meets AND n = (SELECT max(n) FROM g)) FROM g"
-        ).fetchone()
-        assert row is not None
+        ).fetchall()
         return Groups(*map(int, row))
 
     def _moments(self, check: Check) -> Moments:
@@ -134,12 +133,11 @@ class LevelMetrics:
         assert numbers is not None
         assert check.quantile is not None
         column, quantile = self.program.numbers[numbers], check.quantile
-        row = self.connection.execute(
+        ((number,),) = self.connection.execute(
             f"SELECT quantile_cont({column}, ?) FROM {table_name(self.program)}",
             [float(quantile.of(of))],  # noqa: S608 - likewise
-        ).fetchone()
-        assert row is not None
-        return Measured(of, number=row[0])
+        ).fetchall()
+        return Measured(of, number=number)
 
 
 _METRICS: dict[Metric, Callable[[LevelMetrics, Check, Tier], Measured]] = {

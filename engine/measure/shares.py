@@ -144,8 +144,7 @@ def _counts(program: Program, bits: pa.Table, connection: duckdb.DuckDBPyConnect
         return LevelCounts(0, counts)
     connection.register(BITS, bits)
     columns = [_aggregates(name, numbers.kind) for numbers, name in program.numbers.items()]
-    row = connection.execute(f"SELECT {', '.join(columns)} FROM {BITS}").fetchone()  # noqa: S608 - generated names
-    assert row is not None
+    (row,) = connection.execute(f"SELECT {', '.join(columns)} FROM {BITS}").fetchall()  # noqa: S608 - generated names
     found = {name: Moments(*row[5 * at : 5 * at + 5]) for at, name in enumerate(program.numbers.values())}
     return LevelCounts(0, counts, found)
 
