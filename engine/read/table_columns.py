@@ -77,7 +77,7 @@ def _exact(raw: str, physical: Physical) -> str:
         return f"CAST({raw} AS VARCHAR)"
     digits = f"regexp_replace(CAST({raw} AS VARCHAR), '^-?0?\\.?0*(.)', '\\1')"
     small = _scientific(f"{raw} < 0", digits, f"length({digits}) - 1 - {scale}", point="")
-    return f"CASE WHEN abs({raw}) >= 0.000001 THEN CAST({raw} AS VARCHAR) ELSE {small} END"
+    return f"CASE WHEN abs({raw}) >= 0.000001 THEN CAST({raw} AS VARCHAR) WHEN {raw} IS NOT NULL THEN {small} END"
 
 
 def _float(raw: str, _: Physical) -> str:

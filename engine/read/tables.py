@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 SHARE_ROWS = 1 << 17
 """Rows of one share, in whole row groups or stripes."""
+_SURROGATE, _REPLACED = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]"), "\ufffd".encode()
+"""Half of a pair is shown as one character, as Java shows it."""
 
 
 class Reader(Protocol):
@@ -177,8 +180,8 @@ def _raw(array: pa.Array, kind: Physical, alias: str) -> dict[str, pa.Array]:
 
 def _repaired(texts: pa.Array) -> tuple[pa.Array, pa.Array]:
     binary = texts.cast(pa.large_binary() if pa.types.is_large_string(texts.type) else pa.binary()).to_pylist()
-    shown = pa.array([each if each is None else each.decode(errors="replace") for each in binary], pa.string())
-    return shown, pa.array([_valid(each) for each in binary], pa.string())
+    shown = [each if each is None else _SURROGATE.sub(_REPLACED, each).decode(errors="replace") for each in binary]
+    return pa.array(shown, pa.string()), pa.array([_valid(each) for each in binary], pa.string())
 
 
 def _valid(text: bytes | None) -> str | None:
