@@ -44,8 +44,15 @@ def _java_chars(ranges: Ranges) -> str:
 
 def _re2_chars(ranges: Ranges) -> str:
     """RE2 has a class of nothing in the complement of all."""
-    inside = "".join(f"\\x{{{low:X}}}-\\x{{{high:X}}}" for low, high in ranges or ANY)
+    inside = "".join(
+        _re2_char(low) if low == high else f"{_re2_char(low)}-{_re2_char(high)}" for low, high in ranges or ANY
+    )
     return f"[{'' if ranges else '^'}{inside}]"
+
+
+def _re2_char(code: int) -> str:
+    char = chr(code)
+    return char if char.isascii() and char.isalnum() else f"\\x{{{code:X}}}"
 
 
 JAVA = Dialect(_java_chars, {Edge(inner=False): EDGE, Edge(inner=True): INNER})

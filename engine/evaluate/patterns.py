@@ -1,8 +1,161 @@
-"""Placeholder until the branch of patterns is merged."""
-from contracts.matching.engine import parts_of
-from engine.type.values import text_literal
+r"""Patterns of a plan as boolean SQL of DuckDB: searched by RE2, whose time grows with the text alone.
+
+1. Our own forms and date formats, the only patterns with atomic groups, are rewritten (`engine.evaluate.forms`).
+2. A look-ahead that stands a fixed number of characters after the start, or at the very end, becomes a search of its own.
+3. A pattern that still holds a look-ahead goes to Python's `re`, as a function over Arrow vectors that `register` adds to a
+   connection. The compiler has proven a bound of its steps (`contracts.matching.cost`); any other is refused.
+
+Patterns reach SQL in hexadecimal, so that no text of a contract is ever SQL text.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from duckdb.func import ARROW
+
+from contracts.matching.characters import ANY, others
+from contracts.matching.cost import anchored, shortest
+from contracts.matching.engine import OUR_OWN, Engine, Part, parts_of
+from contracts.matching.spelling import JAVA, RE2, spell
+from contracts.matching.tree import Chars, Choice, Edge, End, Items, Look, Node, Repeat, Start, bodies, parse
+from engine.evaluate.forms import Reading, own_searches
+
+if TYPE_CHECKING:
+    import duckdb
+
+FUNCTION = "lakegate_found"
+"""The function of `register`."""
+_ANY_CHARS = Repeat((Chars(ANY),), 0, None)
 
 
-def search(pattern: str, text: str) -> str:
-    found = [(f"regexp_matches({text}, {text_literal(part.pattern)})", part.wanted) for part in parts_of(pattern)]
-    return " AND ".join(sql if wanted else f"NOT {sql}" for sql, wanted in found)
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One search for a pattern anywhere in a text."""
+
+    pattern: str
+    """In the dialect of RE2; of Python where it `backtracks`."""
+    wanted: bool = True
+    """Whether the search must find something, or must find nothing."""
+    backtracks: bool = False
+    """Whether Python's `re` searches, within a proven bound of steps."""
+
+
+@lru_cache(maxsize=1024)
+def searches_of(pattern: str) -> tuple[Search | Reading, ...]:
+    """The searches that together say what a pattern of a plan says: all of them must come out as wanted.
+
+    ValueError where no search has a bounded time (UnsearchableError), or where it is no pattern.
+    """
+    if OUR_OWN in pattern:
+        looks, reading = own_searches(pattern)
+        return (*(_search(items, wanted=True) for items in looks), *([reading] if reading else []))
+    return tuple(each for part in parts_of(pattern) for each in _of_part(part))
+
+
+def sql(pattern: str, text: str) -> str:
+    """Whether a pattern is found in a text, as SQL over the SQL of the text; NULL for NULL."""
+    return f"({' AND '.join(_sql(each, text) for each in searches_of(pattern))})"
+
+
+def register(connection: duckdb.DuckDBPyConnection) -> None:
+    """Add the function that searches by Python's `re` to a connection; a second time changes nothing."""
+    known = connection.execute("SELECT 1 FROM duckdb_functions() WHERE function_name = ?", [FUNCTION]).fetchone()
+    if known is None:
+        connection.create_function(FUNCTION, _found, ["VARCHAR", "VARCHAR"], "BOOLEAN", type=ARROW)
+
+
+def quoted(text: str) -> str:
+    """A text as a constant of SQL that holds nothing but hexadecimal digits of it."""
+    return f"decode(unhex('{text.encode().hex()}'))"
+
+
+def _sql(search: Search | Reading, text: str) -> str:
+    if isinstance(search, Reading):
+        return search.sql(text, quoted)
+    name = FUNCTION if search.backtracks else "regexp_matches"
+    return f"{'' if search.wanted else 'NOT '}{name}({text}, {quoted(search.pattern)})"
+
+
+def _found(texts: pa.ChunkedArray, patterns: pa.ChunkedArray) -> pa.Array:
+    search = re.compile(patterns[0].as_py(), re.ASCII).search if len(patterns) else None
+    return pa.array(
+        [None if text is None or search is None else search(text) is not None for text in texts.to_pylist()], pa.bool_()
+    )
+
+
+def _of_part(part: Part) -> list[Search]:
+    if part.engine is Engine.RE2:
+        return [Search(part.pattern, part.wanted)]
+    items = parse(part.pattern)
+    if not part.wanted:
+        return [_search(items, wanted=False)]
+    looks, rest = without_looks(items)
+    return [*(_search(each.body, wanted=each.wanted) for each in looks), _search(rest, wanted=True)]
+
+
+def without_looks(items: Items) -> tuple[list[Look], Items]:
+    """Look-aheads of a pattern that can be searches of their own, as they are searched for, and the pattern without them."""
+    looks: list[Look] = []
+    kept: list[Node] = []
+    is_fixed = items[:1] == (Start(),)
+    for node in items:
+        if is_fixed and isinstance(node, Look) and node.ahead:
+            looks.append(Look((*kept, *node.body), node.wanted))
+        else:
+            kept.append(node)
+            is_fixed = is_fixed and _width(node) is not None
+    return looks, tuple(kept)
+
+
+def _width(node: Node) -> int | None:
+    """How many characters a node takes; None where it may be more or fewer."""
+    match node:
+        case Chars():
+            return 1
+        case Repeat(body, low, high):
+            one = _widths(body)
+            return one * low if low == high and one is not None else None
+        case Choice(alternatives):
+            widths = {_widths(each) for each in alternatives}
+            return widths.pop() if len(widths) == 1 else None
+        case _:
+            return 0
+
+
+def _widths(items: Items) -> int | None:
+    found = [_width(each) for each in items]
+    return None if None in found else sum(each for each in found if each is not None)
+
+
+def _search(items: Items, *, wanted: bool) -> Search:
+    items = _without_last_look(shortest(items))
+    if any(map(_looks, items)):
+        return Search(spell(items, JAVA).replace(r"\z", r"\Z"), wanted, backtracks=True)
+    if any(map(_has_inner, items)) and not anchored(items):
+        # RE2 looks for `\B` between bytes: the characters before it must be whole ones.
+        items = (Start(), _ANY_CHARS, *items)
+    return Search(spell(items, RE2), wanted)
+
+
+def _without_last_look(items: Items) -> Items:
+    """A look-ahead at the very end of a pattern is what follows; one that must not be there, of one character, is another."""
+    match items[-1:]:
+        case (Look(body, True, True),):
+            return _without_last_look((*items[:-1], *body))
+        case (Look((Chars(ranges),), False, True),):
+            return (*items[:-1], Choice(((Chars(others(ranges)),), (End(),))))
+        case _:
+            return items
+
+
+def _looks(node: Node) -> bool:
+    return isinstance(node, Look) or any(_looks(each) for body in bodies(node) for each in body)
+
+
+def _has_inner(node: Node) -> bool:
+    return node == Edge(inner=True) or any(_has_inner(each) for body in bodies(node) for each in body)

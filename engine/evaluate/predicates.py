@@ -22,7 +22,7 @@ from contracts.predicate import (
     Within,
 )
 from contracts.types import GRAMMARS, Cast
-from engine.evaluate.patterns import search
+from engine.evaluate import patterns
 from engine.type.values import SQL_TYPES, exact_literal, literal, value_name
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _every(conditions: list[str]) -> str:
 
 
 def _matches(it: Matches, plan: Plan) -> str:
-    return search(it.pattern, _text(it.field, plan))
+    return patterns.sql(it.pattern, _text(it.field, plan))
 
 
 def _multiple_of(it: MultipleOf, plan: Plan) -> str:

@@ -75,7 +75,9 @@ class Expression:
     value: str
     """The typed value (`engine.type.values.SQL_TYPES`); NULL where the field has none, or the text is none of the type."""
     raw: str = ""
-    """Name of the raw text column, where the text is one as it stands; "" for none."""
+    """Name of the raw text column that `plain` speaks of; "" for none."""
+    plain: str = ""
+    """The typed value where the raw text column of the chunk consists of the type's plain alphabet (`engine.type.values.PLAIN`)."""
 
 
 class Source(Protocol):
@@ -87,6 +89,8 @@ class Source(Protocol):
     """In file order."""
     expressions: Mapping[str, Expression]
     """By alias of the plan's fields; fields that the file lacks are NULL in both."""
+    sizes: tuple[int, ...]
+    """What `Chunk.size` must add up to for each object: its bytes, or the rows that its footer counts."""
 
     def chunks(self, share: Share) -> Iterator[Chunk]:
         """Read one share; UnreadableError where the object has no good end, OSError where the storage fails."""

@@ -1,0 +1,192 @@
+r"""Our own patterns for RE2: forms of text and formats of dates, which are written with atomic groups for java.util.regex.
+
+**Forms of text**: their inner atomic groups and possessive repeats only save time there. What such a group takes can be followed
+by no character that it could take itself, so that the same texts match without them.
+
+**Formats of dates** (`\A(?>…)\z(?!…)`): the first reading counts, must reach the end of the text, and must not raise flags (empty
+groups) that no calendar has together. RE2 finds the same first reading, because it prefers alternatives in the same order. Flags
+become groups around what raises them, so that they are not empty where they took part.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from re import _constants as op  # type: ignore[attr-defined]  # the parser of the standard library, whose tree this reads
+from re import _parser  # type: ignore[attr-defined]  # likewise
+from typing import TYPE_CHECKING, Any
+
+from contracts.matching.characters import Ranges, others, union
+from contracts.matching.spelling import RE2, spell
+from contracts.matching.tree import Chars, Choice, End, Items, Look, Node, Repeat, Start
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_LINE_ENDS: Ranges = ((10, 10), (13, 13), (0x85, 0x85), (0x2028, 0x2029))
+_LOWER: Ranges = ((97, 122),)
+_UPPER: Ranges = ((65, 90),)
+_CASE = 32
+"""How far a lower letter lies behind its upper one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The first reading of a text reaches its end, and raises no flags that are refused."""
+
+    pattern: str
+    """In the dialect of RE2; its first group is the whole reading, the others are the flags."""
+    whole: str
+    """The same, up to the end of the text: what a good text matches in any case, and the faster search."""
+    flags: int
+    refused: str = ""
+    """SQL that is true for flags that no calendar has together, with `{0}` for the groups; empty for none."""
+
+    def sql(self, text: str, quoted: Callable[[str], str]) -> str:
+        """The reading as SQL over the SQL of a text."""
+        names = ", ".join(f"'g{number}'" for number in range(self.flags + 1))
+        groups = f"regexp_extract({text}, {quoted(self.pattern)}, [{names}])"
+        refused = f" AND NOT {self.refused.format('g')}" if self.refused else ""
+        # the lambda names the groups: DuckDB would search once for each time they are used
+        first = f"list_transform([{groups}], lambda g: g.g0 = {text}{refused})[1]"
+        return f"(regexp_matches({text}, {quoted(self.whole)}) AND {first})"
+
+
+def own_searches(pattern: str) -> tuple[list[Items], Reading | None]:
+    """The trees to be searched for, and the reading of a date; ValueError where it is none of our patterns."""
+    try:
+        tree = list(_parser.parse(pattern.replace(r"\z", r"\Z"), re.ASCII))
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError("it is no pattern of this dialect") from error
+    reading = _reading(tree)
+    if reading is not None:
+        return [], reading
+    looks = [(Start(), *_items(said[1])) for kind, said in tree if kind is op.ASSERT]
+    return [*looks, _items([each for each in tree if each[0] is not op.ASSERT])], None
+
+
+def _reading(tree: list[Any]) -> Reading | None:
+    """The reading of a whole date; None for any other pattern."""
+    match tree:
+        case [(op.AT, op.AT_BEGINNING_STRING), group, (op.AT, op.AT_END_STRING), *refused] if len(refused) <= 1:
+            body, is_folded = _atomic(group)
+            if body is None:
+                return None
+            writer = _Writer(is_folded=is_folded)
+            text = writer.written(body)
+            words = _condition(refused[0][1][1]) if refused else ""
+            return Reading(rf"\A({text})", rf"\A(?:{text})\z", writer.flags, words)
+        case _:
+            return None
+
+
+def _atomic(node: Any) -> tuple[Any, bool]:  # noqa: ANN401 -- a node of the parser's tree
+    """The body of an atomic group, and whether letters of either case are one."""
+    kind, said = node
+    if kind is op.SUBPATTERN and said[1] == re.IGNORECASE.value and len(said[3]) == 1:
+        return _atomic(said[3][0])[0], True
+    return (said, False) if kind is op.ATOMIC_GROUP else (None, False)
+
+
+class _Writer:
+    """Writes the body of a reading for RE2, flags as groups around what raises them."""
+
+    def __init__(self, *, is_folded: bool) -> None:
+        self.is_folded = is_folded
+        self.flags = 0
+
+    def written(self, tree: Any) -> str:  # noqa: ANN401 -- as above
+        text, before = "", self.flags
+        for kind, said in tree:
+            if kind is op.SUBPATTERN and said[0] is not None:
+                if len(said[3]) or not text or self.flags != before:
+                    raise ValueError("it is no pattern of this dialect")
+                self.flags += 1
+                text = f"({text})"
+            elif kind is op.SUBPATTERN:
+                text += f"(?:{self.written(said[3])})"
+            elif kind is op.BRANCH:
+                text += f"(?:{'|'.join(self.written(each) for each in said[1])})"
+            else:
+                text += spell(self._leaf(kind, said), RE2)
+        return text
+
+    def _leaf(self, kind: Any, said: Any) -> Items:  # noqa: ANN401 -- as above
+        return tuple(_folded(each) if self.is_folded else each for each in _items([(kind, said)]))
+
+
+def _folded(node: Node) -> Node:
+    """A node with both cases of its ASCII letters."""
+    match node:
+        case Chars(ranges):
+            upper = _moved(ranges, _LOWER, -_CASE)
+            return Chars(union(ranges, upper, _moved(ranges, _UPPER, _CASE)))
+        case Repeat(body, low, high):
+            return Repeat(tuple(map(_folded, body)), low, high)
+        case _:
+            return node
+
+
+def _moved(ranges: Ranges, within: Ranges, by: int) -> Ranges:
+    """The part of some characters that lies within others, moved."""
+    inside = [(max(low, first), min(high, last)) for low, high in ranges for first, last in within]
+    return tuple((low + by, high + by) for low, high in inside if low <= high)
+
+
+def _condition(tree: Any) -> str:  # noqa: ANN401 -- as above
+    """What a look-ahead at empty groups says: a reference is true where its group took part."""
+    return "(" + " AND ".join(_term(kind, said) for kind, said in tree) + ")"
+
+
+def _term(kind: Any, said: Any) -> str:  # noqa: ANN401 -- as above
+    match kind:
+        case op.GROUPREF:
+            return f"{{0}}.g{said} <> ''"
+        case op.SUBPATTERN:
+            return _condition(said[3])
+        case op.BRANCH:
+            return "(" + " OR ".join(map(_condition, said[1])) + ")"
+        case op.ASSERT_NOT:
+            return f"NOT {_condition(said[1])}"
+        case _:
+            raise ValueError("it is no pattern of this dialect")
+
+
+def _items(tree: Any) -> Items:  # noqa: ANN401 -- as above
+    """A tree of the parser without its atomic groups."""
+    found: list[Node] = []
+    for kind, said in tree:
+        if kind is op.ATOMIC_GROUP:
+            found += _items(said)
+        elif kind is op.SUBPATTERN and said[0] is None:
+            found += _items(said[3])
+        else:
+            found.append(_node(kind, said))
+    return tuple(found)
+
+
+def _node(kind: Any, said: Any) -> Node:  # noqa: ANN401, PLR0911 -- as above; one return for each kind
+    match kind:
+        case op.LITERAL:
+            return Chars(((said, said),))
+        case op.NOT_LITERAL:
+            return Chars(others(((said, said),)))
+        case op.ANY:
+            return Chars(others(_LINE_ENDS))
+        case op.IN:
+            return Chars(_members(said))
+        case op.MAX_REPEAT | op.POSSESSIVE_REPEAT:
+            return Repeat(_items(said[2]), said[0], None if said[1] is op.MAXREPEAT else said[1])
+        case op.BRANCH:
+            return Choice(tuple(map(_items, said[1])))
+        case op.ASSERT:
+            return Look(_items(said[1]), wanted=True)
+        case op.AT if said in {op.AT_BEGINNING_STRING, op.AT_END_STRING}:
+            return Start() if said is op.AT_BEGINNING_STRING else End()
+        case _:
+            raise ValueError("it is no pattern of this dialect")
+
+
+def _members(said: Any) -> Ranges:  # noqa: ANN401 -- as above
+    ranges = tuple(each[1] if each[0] is op.RANGE else (each[1], each[1]) for each in said if each[0] is not op.NEGATE)
+    return others(ranges) if said[0][0] is op.NEGATE else ranges
