@@ -173,7 +173,9 @@ def _parquet(file: AddressedFile) -> _Opened:
 def _batches(opened: Any, group: int, names: list[str]) -> Iterator[Any]:  # noqa: ANN401 - Arrow ships no types
     """The rows of a group; without a wanted column as many empty ones as it counts."""
     if names:
-        yield from opened.iter_batches(batch_size=_rows_at_once(opened.metadata, group), row_groups=[group], columns=names)
+        yield from opened.iter_batches(
+            batch_size=_rows_at_once(opened.metadata, group), row_groups=[group], columns=names
+        )
     else:
         yield opened.read_row_group(group, columns=[])
 
@@ -187,7 +189,8 @@ def _rows_at_once(about: Any, group: int) -> int:  # noqa: ANN401 - likewise
         for leaf, chunk in zip(leaves, chunks, strict=True)
     ]
     most = BATCH if any(leaf.physical_type == "BYTE_ARRAY" and "." in leaf.path for leaf in leaves) else MOST_ROWS
-    return max(1, min(most, MOST_AT_ONCE * about.row_group(group).num_rows // max(1, sum(sizes))))
+    rows: int = about.row_group(group).num_rows
+    return max(1, min(most, MOST_AT_ONCE * rows // max(1, sum(sizes))))
 
 
 def _orc(file: AddressedFile) -> _Opened:

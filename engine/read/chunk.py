@@ -78,19 +78,32 @@ class Expression:
     """Name of the raw text column that `plain` speaks of; "" for none."""
     plain: str = ""
     """The typed value where the raw text column of the chunk consists of the type's plain alphabet (`engine.type.values.PLAIN`)."""
+    column: str = ""
+    """A column that is NULL just where the text is, and costs nothing to ask; "" for none: then the text is to be asked."""
 
 
 class Source(Protocol):
     """An opened delivery. `UnreadableError` where it is none of the promised shape."""
 
-    columns: Columns
-    """The file's own header against the declared fields."""
-    shares: tuple[Share, ...]
-    """In file order."""
-    expressions: Mapping[str, Expression]
-    """By alias of the plan's fields; fields that the file lacks are NULL in both."""
-    sizes: tuple[int, ...]
-    """What `Chunk.size` must add up to for each object: its bytes, or the rows that its footer counts."""
+    @property
+    def columns(self) -> Columns:
+        """The file's own header against the declared fields."""
+        ...
+
+    @property
+    def shares(self) -> tuple[Share, ...]:
+        """In file order."""
+        ...
+
+    @property
+    def expressions(self) -> Mapping[str, Expression]:
+        """By alias of the plan's fields; fields that the file lacks are NULL in both."""
+        ...
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """What `Chunk.size` must add up to for each object: its bytes, or the rows that its footer counts."""
+        ...
 
     def chunks(self, share: Share) -> Iterator[Chunk]:
         """Read one share; UnreadableError where the object has no good end, OSError where the storage fails."""

@@ -1,4 +1,4 @@
-"""JSON lines and arrays as chunks: a text for each declared field of each object, its parts and the elements of its lists included.
+"""JSON lines and arrays as chunks: a text for each declared field of each object, with its parts and the elements of its lists.
 
 A text is judged by its token (`engine.read.json_rows`): one of its field's own kind is a value if the grammar of the type
 accepts it (docs/types.md), any other one is none, whatever it says.
@@ -102,8 +102,11 @@ def own_name(alias: str) -> str:
 
 
 def _expression(field: PlanField) -> Expression:
-    value = typed_value(field, field.alias) if field.shape is Shape.VALUE else field.alias
-    return Expression(field.alias, f"CASE WHEN {own_name(field.alias)} THEN {value} END", field.alias)
+    alias, own = field.alias, own_name(field.alias)
+    if field.shape is not Shape.VALUE:
+        return Expression(alias, f"CASE WHEN {own} THEN {alias} END", column=alias)
+    value, plain = (f"CASE WHEN {own} THEN {typed_value(field, alias, plain=each)} END" for each in (False, True))
+    return Expression(alias, value, alias, plain, alias)
 
 
 def _arrays(cells: Cells) -> dict[str, pa.Array]:

@@ -51,19 +51,19 @@ def expression(field: PlanField, physical: Physical | None) -> Expression:
         return Expression("CAST(NULL AS VARCHAR)", nothing)
     raw = raw_name(field.alias)
     text = _TEXTS[physical.kind](raw, physical)
-    column = raw if text == raw else ""
-    if not holds(physical, field):
-        return Expression(text, nothing, column)
-    if field.shape is not Shape.VALUE:
-        return Expression(text, text, column)
-    return Expression(text, _VALUES[field.type](field, physical, raw), column)
+    value = _value(field, physical, raw, text) if holds(physical, field) else nothing
+    return Expression(text, value, column=raw)
+
+
+def _value(field: PlanField, physical: Physical, raw: str, text: str) -> str:
+    return text if field.shape is not Shape.VALUE else _VALUES[field.type](field, physical, raw)
 
 
 # --- texts: one small function for each kind
 
 
 def _shown(word: str) -> Callable[[str, Physical], str]:
-    """Of values that have no text, the column tells only whether one is there."""
+    """Of values that have no text, the column is true where one is there, and NULL elsewhere."""
     return lambda raw, _: f"CASE WHEN {raw} THEN '{word}' END"
 
 
@@ -85,7 +85,8 @@ def _float(raw: str, _: Physical) -> str:
     text = f"CAST(abs({raw}) AS VARCHAR)"
     whole = f"replace(regexp_extract({text}, '^[^e]*'), '.', '')"
     digits = f"coalesce(nullif(regexp_replace(ltrim({whole}, '0'), '0+$', ''), ''), '0')"
-    before = f"CASE WHEN {text} LIKE '0.%' THEN -length(regexp_extract({text}, '^0\\.(0*)', 1)) ELSE length(regexp_extract({text}, '^[0-9]+')) END"
+    zeros, whole_digits = f"regexp_extract({text}, '^0\\.(0*)', 1)", f"regexp_extract({text}, '^[0-9]+')"
+    before = f"CASE WHEN {text} LIKE '0.%' THEN -length({zeros}) ELSE length({whole_digits}) END"
     exponent = f"{before} - 1 + coalesce(try_cast(regexp_extract({text}, 'e(.*)$', 1) AS INTEGER), 0)"
     return (
         f"CASE WHEN isnan({raw}) THEN 'NaN' WHEN isinf({raw}) THEN CASE WHEN {raw} > 0 THEN 'Infinity' ELSE '-Infinity' END "
@@ -101,13 +102,14 @@ def _scientific(is_negative: str, digits: str, exponent: str, point: str) -> str
 
 
 def _day(raw: str, _: Physical) -> str:
-    return f"CASE WHEN {raw} {_DAYS} THEN strftime({raw}, '%Y-%m-%d') WHEN isfinite({raw}) THEN {_far_day(raw)} WHEN {raw} IS NOT NULL THEN {_BEYOND} END"
+    near = f"WHEN {raw} {_DAYS} THEN strftime({raw}, '%Y-%m-%d')"
+    return f"CASE {near} WHEN isfinite({raw}) THEN {_far_day(raw)} WHEN {raw} IS NOT NULL THEN {_BEYOND} END"
 
 
 def _moment(raw: str, _: Physical) -> str:
-    near = f"concat(strftime({raw}, '%Y-%m-%d'), {_clock(raw)})"
-    far = f"concat({_far_day(raw)}, {_clock(raw)})"
-    return f"CASE WHEN {raw} {_MOMENTS} THEN {near} WHEN {raw} {_KNOWN_MOMENTS} THEN {far} WHEN {raw} IS NOT NULL THEN {_BEYOND} END"
+    near = f"WHEN {raw} {_MOMENTS} THEN concat(strftime({raw}, '%Y-%m-%d'), {_clock(raw)})"
+    far = f"WHEN {raw} {_KNOWN_MOMENTS} THEN concat({_far_day(raw)}, {_clock(raw)})"
+    return f"CASE {near} {far} WHEN {raw} IS NOT NULL THEN {_BEYOND} END"
 
 
 def _far_day(raw: str) -> str:

@@ -195,13 +195,17 @@ def _decoded(array: pa.Array) -> pa.Array:
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
+def _there(array: pa.Array) -> pa.Array:
+    return pc.if_else(array.is_valid(), pa.scalar(True), pa.scalar(None, pa.bool_()))
+
+
 def _moment(array: pa.Array) -> pa.Array:
     """Digits past the microsecond are cut off; a moment with a zone is one of UTC, as one without is."""
     return array.cast(pa.timestamp("us", array.type.tz), safe=False).cast(pa.timestamp("us"))
 
 
 _READ: dict[Kind, Callable[[pa.Array], pa.Array]] = {
-    **dict.fromkeys((Kind.BYTES, Kind.OTHER, Kind.RECORD, Kind.LIST, Kind.MAP), lambda array: array.is_valid()),
+    **dict.fromkeys((Kind.BYTES, Kind.OTHER, Kind.RECORD, Kind.LIST, Kind.MAP), _there),
     Kind.FLOAT: lambda array: array.cast(pa.float32()),
     Kind.DATE: lambda array: array.cast(pa.date32()),
     Kind.TIME: lambda array: array.cast(pa.string()),

@@ -22,7 +22,23 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 DAYS = [0, -1, 11016, 2932896, 2932897, -719528, -719529, 3_000_000, -800_000]
 DOUBLES = [
-    *(0.0, -0.0, 1.0, 0.1, -1.5, 100.0, 1e-3, 9.99e-4, 1e-5, -1.25e-7, 123456.789, 9999999.0, 9999999.9, 1e7, 12345678.9),
+    *(
+        0.0,
+        -0.0,
+        1.0,
+        0.1,
+        -1.5,
+        100.0,
+        1e-3,
+        9.99e-4,
+        1e-5,
+        -1.25e-7,
+        123456.789,
+        9999999.0,
+        9999999.9,
+        1e7,
+        12345678.9,
+    ),
     *(1.5e10, 1e16, 1e20, 1e21, 1.7976931348623157e308, 2.2250738585072014e-308, 1e-300, 0.30000000000000004),
     *(float("nan"), float("inf"), float("-inf"), 123456789012345680.0, -3.0e-10),
 ]
@@ -37,7 +53,7 @@ COLUMNS = {
     "short": (pa.array([0, -128, 127], pa.int8()), "integer"),
     "unsigned": (pa.array([0, 2**64 - 1, 2**63], pa.uint64()), "integer"),
     "unsigned number": (pa.array([0, 2**64 - 1, 2**63], pa.uint64()), "number"),
-    "whole decimal": (pa.array([Decimal(10) ** 37, Decimal(-5), Decimal(2**63 - 1), Decimal(2**63)], pa.decimal128(38, 0)), "integer"),
+    "whole decimal": (pa.array(list(map(Decimal, [10**37, -5, 2**63 - 1, 2**63])), pa.decimal128(38, 0)), "integer"),
     "whole as decimal": (pa.array([0, -1, 2**63 - 1], pa.int64()), "decimal"),
     "whole as number": (pa.array([0, -1, 2**63 - 1, 2**53 + 1], pa.int64()), "number"),
     "cents": (pa.array(list(map(Decimal, ["0.00", "-1.50", "99999999.99"])), pa.decimal128(10, 2)), "decimal"),
@@ -53,7 +69,10 @@ COLUMNS = {
     "day": (pa.array(DAYS, pa.int32()).cast(pa.date32()), "date"),
     "moment": (pa.array(MOMENTS, pa.int64()).cast(pa.timestamp("us")), "timestamp"),
     "zoned": (pa.array(MOMENTS, pa.int64()).cast(pa.timestamp("us", "Europe/Berlin")), "timestamp"),
-    "nanos": (pa.array([1, -1, 999, 1_000_000_001, 1_577_840_523_000_004_999], pa.int64()).cast(pa.timestamp("ns")), "timestamp"),
+    "nanos": (
+        pa.array([1, -1, 999, 1_000_000_001, 1_577_840_523_000_004_999], pa.int64()).cast(pa.timestamp("ns")),
+        "timestamp",
+    ),
     "clock": (pa.array([0, 86_399_999_999, 3_723_000_004], pa.int64()).cast(pa.time64("us")), "time"),
     "clock in nanos": (pa.array([0, 1, 3_723_000_004_005], pa.int64()).cast(pa.time64("ns")), "time"),
     "text": (pa.array(["", "a", "ção", "x\0y", "'\\\n"]), "string"),
@@ -75,7 +94,9 @@ def test_a_column_of_any_type_reads_as_spark_reads_it(name: str, spark: SparkSes
     from spark_jobs.read import open_delivery  # noqa: PLC0415 - Spark's settings must be made first
 
     array, logical = COLUMNS[name]
-    content = as_parquet(pa.table({"x": pa.concat_arrays([array, pa.nulls(1, array.type)]), "n": range(len(array) + 1)}))
+    content = as_parquet(
+        pa.table({"x": pa.concat_arrays([array, pa.nulls(1, array.type)]), "n": range(len(array) + 1)})
+    )
     plan = replace(plan_of({"x": logical, "n": "integer"}), storage=Storage(Format.PARQUET))
     delivery = open_delivery(spark, plan, request_for(plan, tmp_path, content))
     texts = delivery.frame.orderBy("vc1").selectExpr("decode(c0, 'UTF-8') AS t", "CAST(vc0 AS STRING) AS v").collect()

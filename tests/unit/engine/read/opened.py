@@ -35,6 +35,8 @@ class Read:
     malformed: list[tuple[str, int, int]] = field(default_factory=list)
     lines: dict[int, int] = field(default_factory=dict)
     """Lines of each part."""
+    begun: int = 0
+    """Lines of the part before the share that was read last."""
     sizes: dict[int, int] = field(default_factory=dict)
     extra: set[str] = field(default_factory=set)
 
@@ -57,9 +59,9 @@ def read_all(plan: Plan, source: Source) -> Read:
     """Every share of a source, one after the other."""
     found = Read()
     for share in source.shares:
-        before = found.lines.get(share.part, 0)
+        found.begun = found.lines.get(share.part, 0)
         for chunk in source.chunks(share):
-            _add(found, plan, source, share, chunk, before)
+            _add(found, plan, source, share, chunk)
     return found
 
 
@@ -67,25 +69,30 @@ def read(plan: Plan, folder: Path, *objects: bytes) -> Read:
     return read_all(plan, opened(plan, folder, *objects))
 
 
-def evaluated(table: pa.Table, source: Source, plan: Plan, level: Level, kind: str) -> list[Row]:
-    """The texts or values of the fields of a level."""
-    fields = [each for each in plan.fields if each.level == level]
-    columns = [f'{getattr(source.expressions[each.alias], kind)} AS x{at}' for at, each in enumerate(fields)]
+def evaluated(table: pa.Table, expressions: dict[str, str]) -> list[Row]:
+    """A column of SQL for each name."""
+    columns = [f"{sql} AS x{at}" for at, sql in enumerate(expressions.values())]
     with duckdb.connect() as database:
         database.register("chunk", table)
-        rows = database.execute(f"SELECT {', '.join(['row', *columns])} FROM chunk").fetchall()
-    return [{each.name: value for each, value in zip(fields, row[1:], strict=True)} for row in rows]
+        rows = database.execute(f"SELECT {', '.join(['row', *columns])} FROM chunk").fetchall()  # noqa: S608 - generated names
+    return [dict(zip(expressions, row[1:], strict=True)) for row in rows]
 
 
-def _add(found: Read, plan: Plan, source: Source, share: Share, chunk: Chunk, before: int) -> None:
-    found.rows += [(share.part, before + row) for row in chunk.records["row"].to_pylist()]
-    found.texts += evaluated(chunk.records, source, plan, (), "text")
-    found.values += evaluated(chunk.records, source, plan, (), "value")
-    for level, table in chunk.levels.items():
-        texts, values = (evaluated(table, source, plan, level, kind) for kind in ("text", "value"))
-        rows = [before + row for row in table["row"].to_pylist()]
-        found.levels.setdefault(level, []).extend(zip(rows, table["at"].to_pylist(), texts, values, strict=True))
-    found.malformed += [(each.reason, each.rows, before + each.first_row) for each in chunk.malformed]
-    found.lines[share.part] = found.lines.get(share.part, 0) + chunk.lines
+def _add(found: Read, plan: Plan, source: Source, share: Share, chunk: Chunk) -> None:
+    before = found.lines.get(share.part, 0)
+    for level, table in {(): chunk.records, **chunk.levels}.items():
+        mine = {each.name: source.expressions[each.alias] for each in plan.fields if each.level == level}
+        texts = evaluated(table, {name: each.text for name, each in mine.items()})
+        values = evaluated(table, {name: each.value for name, each in mine.items()})
+        rows = table["row"].to_pylist()
+        if level:
+            into = found.levels.setdefault(level, [])
+            into += list(zip([found.begun + row for row in rows], table["at"].to_pylist(), texts, values, strict=True))
+        else:
+            found.rows += [(share.part, found.begun + row) for row in rows]
+            found.texts += texts
+            found.values += values
+    found.malformed += [(each.reason, each.rows, found.begun + each.first_row) for each in chunk.malformed]
+    found.lines[share.part] = before + chunk.lines
     found.sizes[share.part] = found.sizes.get(share.part, 0) + chunk.size
     found.extra |= chunk.extra
