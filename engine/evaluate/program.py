@@ -1,6 +1,6 @@
 """The program of a level: one SELECT that turns the raw columns of a chunk into bits, keys and numbers.
 
-The inner SELECT makes a text (`c0`) and a value (`vc0`) of each field that is read; the outer one makes of each row
+The inner SELECT makes a text (`c0`), a value (`vc0`) and whether there is one (`pc0`) of each field that is read; the outer one makes of each row
 
 * `f0`, `f1`, …: whether it breaks each predicate, never NULL;
 * `b0`, `b1`, …: whether it belongs to each population;
@@ -19,7 +19,7 @@ from contracts.predicate import fields_of
 from contracts.types import GRAMMARS, Cast
 from engine.evaluate.predicates import fails
 from engine.read.chunk import ROW
-from engine.type.values import value_name
+from engine.type.values import present_name, value_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -67,6 +67,7 @@ class Program:
         """The SELECT over a chunk; `typed` gives the SQL of a field's value by alias (as plain text allows)."""
         own = [each.alias for each in self.plan.fields if each.level == self.level and each.name in self.reads]
         texts = [f"{expressions[alias].text} AS {alias}" for alias in own]
+        texts += [f"{_present(expressions[alias])} AS {present_name(alias)}" for alias in own]
         values = [f"{typed(alias)} AS {value_name(alias)}" for alias in own]
         inner = f"SELECT {', '.join([ROW, *texts, *values])} FROM {SOURCE}"  # noqa: S608 - generated names and literals
         columns = [
@@ -137,6 +138,10 @@ def numbers_of(check: Check, plan: Plan) -> Numbers | None:
     if kind == "float" and check.metric in _EXACT and GRAMMARS[plan.field(fields[0]).type].cast is Cast.LONG:
         kind = "exact"
     return Numbers(kind, fields, population)
+
+
+def _present(expression: Expression) -> str:
+    return f"{expression.column or expression.text} IS NOT NULL"
 
 
 _EXACT = {Metric.MEAN, Metric.SUM}

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 BATCH = 4096
 """Rows of a Parquet file that are in memory at a time, where their texts may be long; else `MOST_ROWS`."""
 MOST_ROWS = 1 << 16
+_FIXED = 8
+"""Bytes of a value of fixed size, about."""
 MOST_AT_ONCE = 16 << 20
 """Bytes that are handed over at a time, but for a single row."""
 _ENDS = {Format.PARQUET: 8, Format.ORC: 1}
@@ -171,9 +173,24 @@ def _parquet(file: AddressedFile) -> _Opened:
 def _batches(opened: Any, group: int, names: list[str]) -> Iterator[Any]:  # noqa: ANN401 - Arrow ships no types
     """The rows of a group; without a wanted column as many empty ones as it counts."""
     if names:
-        yield from opened.iter_batches(batch_size=BATCH, row_groups=[group], columns=names)
+        yield from opened.iter_batches(
+            batch_size=_rows_at_once(opened.metadata, group), row_groups=[group], columns=names
+        )
     else:
         yield opened.read_row_group(group, columns=[])
+
+
+def _rows_at_once(about: Any, group: int) -> int:  # noqa: ANN401 - likewise
+    """Rows that take some MiB, by what the footer counts; fewer where a text in a list may stand there many times."""
+    leaves = [about.schema.column(at) for at in range(about.num_columns)]
+    chunks = [about.row_group(group).column(at) for at in range(about.num_columns)]
+    sizes = [
+        max(chunk.total_uncompressed_size, chunk.num_values * max(_FIXED, leaf.length or 0))
+        for leaf, chunk in zip(leaves, chunks, strict=True)
+    ]
+    most = BATCH if any(leaf.physical_type == "BYTE_ARRAY" and "." in leaf.path for leaf in leaves) else MOST_ROWS
+    rows: int = about.row_group(group).num_rows
+    return max(1, min(most, MOST_AT_ONCE * rows // max(1, sum(sizes))))
 
 
 def _orc(file: AddressedFile) -> _Opened:

@@ -78,6 +78,8 @@ class Expression:
     """Name of the raw text column that `plain` speaks of; "" for none."""
     plain: str = ""
     """The typed value where the chunk's raw text column consists of the type's plain alphabet (`engine.type.values.PLAIN`)."""
+    column: str = ""
+    """A raw column that is NULL exactly where the text is, and cheaper to test; "" for none."""
 
 
 class Source(Protocol):

@@ -15,6 +15,8 @@ from engine.read.limits import GRACE, GRACE_VALUES, MOST_COLUMNS, RATIO, unreada
 from engine.type.physical import Kind, Physical, holds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from contracts.plan import Plan, PlanField
 
     Found = tuple[PlanField, Physical | None]
@@ -34,7 +36,7 @@ class Table:
     """Row groups, stripes or blocks."""
 
 
-def schema_of(tables: list[Table]) -> Physical:
+def schema_of(tables: Sequence[Table]) -> Physical:
     """The schema of a delivery; UnreadableError where its objects have different ones, or name a column twice."""
     schema = tables[0].schema
     if any(each.schema != schema for each in tables):

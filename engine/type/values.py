@@ -41,6 +41,11 @@ def value_name(alias: str) -> str:
     return f"v{alias}"
 
 
+def present_name(alias: str) -> str:
+    """The column that says whether a field has a value."""
+    return f"p{alias}"
+
+
 def typed_value(field: PlanField, text: str, *, plain: bool = False) -> str:
     """The value of the text in that SQL expression; NULL where it is none of the field's type.
 
