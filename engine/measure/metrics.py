@@ -63,20 +63,6 @@ class LevelMetrics:
             accept = self._measured(check, check.accept)
             yield Measurement(check.id, accept, self._measured(check, check.tolerate) if check.tolerate else None)
 
-    def event_time(self) -> tuple[str, str] | None:
-        """The earliest and the latest moment of the field by which the first check measures the age of rows (RFC 3339).
-
-        None where no check does, where no row has one, or where the field is classified and not public: these are values of data.
-        """
-        check = next((each for each in self.program.checks if each.metric in {Metric.YOUNGEST, Metric.OLDEST}), None)
-        if check is None:
-            return None
-        field = self.program.plan.field(check.fields[0])
-        moments = self._moments(check)
-        if (field.classification is not None and not field.public) or moments.least is None:
-            return None
-        return None if moments.least < _FIRST_SHOWN else (_shown(moments.least), _shown(moments.greatest or 0))
-
     def population(self, check: Check) -> int:
         """Records that the check's number is taken over."""
         population = population_of(check)
@@ -166,6 +152,21 @@ _NUMBERS: dict[Metric, Callable[[Moments, int], float | None]] = {
     Metric.OLDEST: lambda moments, judged: (judged - int(moments.least or 0)) / MICROSECONDS,
     Metric.DELAY: lambda moments, _: int(moments.greatest or 0) / MICROSECONDS,
 }
+
+
+def event_time(program: Program, counts: LevelCounts) -> tuple[str, str] | None:
+    """The earliest and the latest moment of the field by which the first check measures the age of rows (RFC 3339).
+
+    None where no check does, where no row has one, or where the field is classified and not public: these are values of data.
+    """
+    check = next((each for each in program.checks if each.metric in {Metric.YOUNGEST, Metric.OLDEST}), None)
+    numbers = numbers_of(check, program.plan) if check else None
+    if check is None or numbers is None:
+        return None
+    field, moments = program.plan.field(check.fields[0]), counts.numbers.get(program.numbers[numbers], Moments())
+    if (field.classification is not None and not field.public) or moments.least is None or moments.least < _FIRST_SHOWN:
+        return None
+    return _shown(moments.least), _shown(moments.greatest or 0)
 
 
 @cache

@@ -16,12 +16,12 @@ import pyarrow.compute as pc
 from contracts.types import GRAMMARS
 from engine.evaluate.program import SOURCE
 from engine.measure.partial import Broken, LevelCounts, Moments, Partial
-from engine.measure.tables import BITS, append
+from engine.measure.tables import BITS
 from engine.read.chunk import AT, ROW
 from engine.type.values import LONGEST_PLAIN, PLAIN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import duckdb
     from numpy.typing import NDArray
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from engine.evaluate.program import Program
     from engine.measure.partial import Bit
     from engine.read.chunk import Chunk, Level, Source
+
+    Keep = Callable[[Program, pa.Table, int], None]
+    """Takes a program, its answer for a chunk, and the number of the share."""
 
 
 @dataclass(slots=True)
@@ -43,14 +46,17 @@ class Evaluation:
     """How many failing records of each predicate are kept of a share."""
     _queries: dict[tuple[Level, frozenset[str]], str] = field(default_factory=dict)
 
-    def share(self, number: int, connection: duckdb.DuckDBPyConnection) -> Partial:
-        """Evaluate one share; UnreadableError where its object has no good end, OSError where the storage fails."""
+    def share(self, number: int, connection: duckdb.DuckDBPyConnection, keep: Keep) -> Partial:
+        """Evaluate one share; `keep` takes the answers of programs whose rows are stored.
+
+        UnreadableError where its object has no good end, OSError where the storage fails.
+        """
         partial = Partial(number)
         for chunk in self.source.chunks(self.source.shares[number]):
-            self._add(chunk, partial, connection)
+            self._add(chunk, partial, connection, keep)
         return partial
 
-    def _add(self, chunk: Chunk, partial: Partial, connection: duckdb.DuckDBPyConnection) -> None:
+    def _add(self, chunk: Chunk, partial: Partial, connection: duckdb.DuckDBPyConnection, keep: Keep) -> None:
         bitmaps: dict[Bit, pa.BooleanArray] = {}
         rows = _numbers(chunk.records.column(ROW))
         for level, program in self.programs.items():
@@ -59,7 +65,7 @@ class Evaluation:
             counts.rows += table.num_rows
             if table.num_rows:
                 bits = self._bits(program, table, connection)
-                append(connection, program, bits, partial.number)
+                keep(program, bits, partial.number)
                 counts.add(_counts(program, bits, connection))
                 bitmaps |= self._failing(program, table, bits, rows, partial)
         partial.malformed += chunk.malformed

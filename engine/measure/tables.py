@@ -19,12 +19,18 @@ from engine.read.chunk import ROW
 from engine.type.values import SQL_TYPES, value_name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
     from contracts.population import Keys
     from engine.evaluate.program import Program
+
+    Sharing = Callable[[Program, Keys, int | None], NDArray[np.int64]]
+    """The ids of records that share their key with another, by key and place; with a limit the first ones."""
 
 POSITION_BITS = 33
 BITS = "bits"
@@ -76,7 +82,7 @@ def create(connection: duckdb.DuckDBPyConnection, program: Program) -> None:
 
 
 def append(connection: duckdb.DuckDBPyConnection, program: Program, bits: pa.Table, share: int) -> None:
-    """Append the answer of a program to the table of its level."""
+    """Append the answer of a program for a chunk to the table of its level, where it has one."""
     columns = stored(program)
     if columns:
         connection.register(BITS, bits)
@@ -96,6 +102,22 @@ def groups(program: Program, keys: Keys) -> str:
 def keyed_rows(program: Program, keys: Keys) -> str:
     """A SELECT of the ids and the keys (`k0`, …) of the records that have one."""
     return f"SELECT id, {', '.join(_key_columns(program, keys))} {_of(program, keys)}"
+
+
+def sharing(
+    connection: duckdb.DuckDBPyConnection, program: Program, keys: Keys, limit: int | None
+) -> NDArray[np.int64]:
+    """The ids of records that share their key with another, by key and place; with a limit the first ones."""
+    names = [f"k{at}" for at in range(len(keys.fields))]
+    same = " AND ".join(f"rows.{name} IS NOT DISTINCT FROM shared.{name}" for name in names)
+    most = "" if limit is None else f"LIMIT {limit}"
+    smallest = "" if limit is None else f"ORDER BY {', '.join(f'{name} NULLS FIRST' for name in names)} {most}"
+    order = ", ".join(f"rows.{name} NULLS FIRST" for name in names)
+    shared = f"FROM ({groups(program, keys)}) WHERE n > 1 {smallest}"
+    rows = keyed_rows(program, keys)
+    query = f"SELECT id FROM ({rows}) rows JOIN ({shared}) shared ON {same} ORDER BY {order}, id {most}"  # noqa: S608 - generated names
+    found: NDArray[np.int64] = connection.execute(query).fetchnumpy()["id"]
+    return found
 
 
 def _of(program: Program, keys: Keys) -> str:
