@@ -178,15 +178,14 @@ class Attempt:
 
 def _programs(plan: Plan, checks: tuple[Check, ...], asked: tuple[Check, ...]) -> dict[Level, Program]:
     """The program of each level, that of records (without a level) first, even where it has no checks."""
-    queries = [check.query for check in asked if check.query is not None]
-    delivered = [each for query in queries for each in query.relations if each.delivered]
-    read = {column.field for relation in delivered for column in relation.columns}
+    relations = [each for check in asked if check.query for each in check.query.relations if each.delivered]
+    read = {column.field for relation in relations for column in relation.columns} if relations else None
     levels: dict[Level, list[Check]] = {(): []}
     for check in checks:
         if not check.metric.asked:
             level = plan.field(check.fields[0]).level if check.of_elements else ()
             levels.setdefault(level, []).append(check)
-    return {level: program(plan, level, tuple(own), () if level else read) for level, own in levels.items()}
+    return {level: program(plan, level, tuple(own), None if level else read) for level, own in levels.items()}
 
 
 def _account_for(source: Source, partials: list[Partial]) -> None:

@@ -27,8 +27,8 @@ from contracts.check import Metric
 from contracts.errors import InputError
 from contracts.kinds import UnreadableError
 from contracts.result import Measured, Measurement
+from engine.type.values import value_name
 from spark_jobs.guard import is_query, unsafe
-from spark_jobs.typed import value_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,8 +60,8 @@ class Tables:
     plan: Plan
     now: str
     """The judging time."""
-    delivered: DataFrame
-    """The judged records of the delivery, with their typed values."""
+    delivered: DataFrame | None
+    """The judged records of the delivery, with their typed values; None where no query reads them."""
     accepted: Accepted
 
 
@@ -71,13 +71,6 @@ def ask(
     """The answers of these checks' queries, in order; `limit`: seconds that each may take."""
     seconds = limit if limit is not None else min(TIME_LIMIT, ALL_QUERIES / max(1, len(checks)))
     return tuple(_asked(spark, check, tables, seconds) for check in checks)
-
-
-def fields_read(checks: tuple[Check, ...]) -> set[str]:
-    """The fields of the delivery that queries read."""
-    queries = [check.query for check in checks if check.query is not None]
-    relations = [each for query in queries for each in query.relations if each.delivered]
-    return {column.field for relation in relations for column in relation.columns}
 
 
 def _asked(spark: SparkSession, check: Check, tables: Tables, seconds: float) -> Measurement:
@@ -131,6 +124,7 @@ def _measured(check: Check, rows: list[Row]) -> Measured:
 def _relation(relation: Relation, tables: Tables) -> DataFrame:
     frames = []
     if relation.delivered:
+        assert tables.delivered is not None
         columns = [
             F.col(value_name(tables.plan.field(column.field).alias)).alias(f"c{at}")
             for at, column in enumerate(relation.columns)

@@ -1,6 +1,6 @@
 """The program of a level: one SELECT that turns the raw columns of a chunk into bits, keys and numbers.
 
-The inner SELECT makes a text (`c0`), a value (`vc0`) and whether there is one (`pc0`) of each field that is read; the outer one makes of each row
+The inner SELECT makes of each field that is read a text (`c0`), a value (`vc0`) and whether there is one (`pc0`); the outer one makes of each row
 
 * `f0`, `f1`, …: whether it breaks each predicate, never NULL;
 * `b0`, `b1`, …: whether it belongs to each population;
@@ -62,6 +62,8 @@ class Program:
     """Aliases of fields whose values are handed over."""
     bits: Mapping[str, str] = field(default_factory=dict)
     """The SQL of each predicate, by its column."""
+    is_asked: bool = False
+    """Whether queries read the records, be it only to count them."""
 
     def select(self, expressions: Mapping[str, Expression], typed: Callable[[str], str]) -> str:
         """The SELECT over a chunk; `typed` gives the SQL of a field's value by alias (as plain text allows)."""
@@ -98,8 +100,8 @@ class Program:
         return f"CASE WHEN {self._is_of(numbers.population)} THEN {_NUMBERS[numbers.kind](*aliases)} END"
 
 
-def program(plan: Plan, level: Level, checks: tuple[Check, ...], asked: Iterable[str] = ()) -> Program:
-    """The program of a level's checks; `asked` are fields whose values queries read."""
+def program(plan: Plan, level: Level, checks: tuple[Check, ...], asked: Iterable[str] | None = None) -> Program:
+    """The program of a level's checks; `asked` are the fields whose values queries read, None where no query reads the records."""
     bits: dict[Predicate, str] = {}
     errors: dict[Predicate, str] = {}
     for predicate in dict.fromkeys(predicates_of(checks)):
@@ -123,8 +125,9 @@ def program(plan: Plan, level: Level, checks: tuple[Check, ...], asked: Iterable
         {each: f"b{at}" for at, each in enumerate(populations)},
         {each: f"n{at}" for at, each in enumerate(numbers)},
         tuple(keys),
-        frozenset(plan.field(name).alias for name in (*compared, *asked)),
+        frozenset(plan.field(name).alias for name in (*compared, *(asked or ()))),
         {predicates[each]: sql for each, sql in bits.items()},
+        asked is not None,
     )
 
 

@@ -110,7 +110,7 @@ class LevelMetrics:
     def number(self, check: Check, _: Tier) -> Measured:
         """An aggregate of numbers."""
         return Measured(
-            self.population(check), number=_NUMBERS[check.metric](self._moments(check), _micros(self.judged_at))
+            self.population(check), number=_NUMBERS[check.metric](self._moments(check), micros(self.judged_at))
         )
 
     def quantile(self, check: Check, _: Tier) -> Measured:
@@ -121,7 +121,7 @@ class LevelMetrics:
         column, quantile = self.program.numbers[numbers], check.quantile
         ((number,),) = self.connection.execute(
             f"SELECT quantile_cont({column}, ?) FROM {table_name(self.program)}",
-            [float(quantile.of(of))],  # noqa: S608 - likewise
+            [float(quantile.of(of))],
         ).fetchall()
         return Measured(of, number=number)
 
@@ -170,7 +170,7 @@ def event_time(program: Program, counts: LevelCounts) -> tuple[str, str] | None:
 
 
 @cache
-def _micros(moment: str) -> int:
+def micros(moment: str) -> int:
     """A moment in microseconds since 1970."""
     at = datetime.fromisoformat(moment)
     return ((at if at.tzinfo else at.replace(tzinfo=UTC)) - _START) // timedelta(microseconds=1)

@@ -62,7 +62,7 @@ def table_name(program: Program) -> str:
 
 
 def stored(program: Program) -> dict[str, str]:
-    """The columns of a level's table beside `id`, with their types; none where no table is needed."""
+    """The columns of a level's table beside `id`, with their types."""
     by_alias = {each.alias: each for each in program.plan.fields}
     values = {value_name(alias): SQL_TYPES[GRAMMARS[by_alias[alias].type].cast] for alias in sorted(program.kept)}
     keys = [each for check in program.checks for tier in tiers_of(check) if (each := keys_of(check, tier))]
@@ -73,23 +73,26 @@ def stored(program: Program) -> dict[str, str]:
     return values | dict.fromkeys(flags, "BOOLEAN") | numbers
 
 
+def is_stored(program: Program) -> bool:
+    """Whether a level needs a table."""
+    return program.is_asked or bool(stored(program))
+
+
 def create(connection: duckdb.DuckDBPyConnection, program: Program) -> None:
     """Create the table of a level, where it needs one."""
-    columns = stored(program)
-    if columns:
-        described = ", ".join(f"{name} {kind}" for name, kind in columns.items())
-        connection.execute(f"CREATE TABLE {table_name(program)} (id BIGINT, {described})")
+    if is_stored(program):
+        columns = "".join(f", {name} {kind}" for name, kind in stored(program).items())
+        connection.execute(f"CREATE TABLE {table_name(program)} (id BIGINT{columns})")
 
 
 def append(connection: duckdb.DuckDBPyConnection, program: Program, bits: pa.Table, share: int) -> None:
     """Append the answer of a program for a chunk to the table of its level, where it has one."""
-    columns = stored(program)
-    if columns:
+    if is_stored(program):
         connection.register(BITS, bits)
-        names = ", ".join(columns)
+        names = "".join(f", {name}" for name in stored(program))
         connection.execute(
-            f"INSERT INTO {table_name(program)} (id, {names})"  # noqa: S608 - generated names
-            f" SELECT {share << POSITION_BITS} + {ROW}, {names} FROM {BITS}"
+            f"INSERT INTO {table_name(program)} (id{names})"  # noqa: S608 - generated names
+            f" SELECT {share << POSITION_BITS} + {ROW}{names} FROM {BITS}"
         )
 
 
