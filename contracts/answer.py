@@ -39,13 +39,6 @@ def lacking(references: Iterable[Reference], lines: Iterable[str]) -> str | None
     return None
 
 
-def fields_read(checks: tuple[Check, ...]) -> set[str]:
-    """The fields of the delivery that queries read."""
-    queries = [check.query for check in checks if check.query is not None]
-    relations = [each for query in queries for each in query.relations if each.delivered]
-    return {column.field for relation in relations for column in relation.columns}
-
-
 def lines_compared(query: Query) -> list[str]:
     """The lines without whose accepted data a query is not asked."""
     return [each.line for each in query.relations if each.line and not each.delivered]

@@ -25,8 +25,8 @@ from contracts.answer import FAILED, REFUSED, SEVERAL_ROWS, TOO_SLOW, UNREAD, li
 from contracts.errors import InputError
 from contracts.kinds import UnreadableError
 from contracts.result import Measurement
+from engine.type.values import value_name
 from spark_jobs.guard import is_query, unsafe
-from spark_jobs.typed import value_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,8 +48,8 @@ class Tables:
     plan: Plan
     now: str
     """The judging time."""
-    delivered: DataFrame
-    """The judged records of the delivery, with their typed values."""
+    delivered: DataFrame | None
+    """The judged records of the delivery, with their typed values; None where no query reads them."""
     accepted: Accepted
 
 
@@ -99,6 +99,7 @@ def _answer(spark: SparkSession, check: Check, query: Query, now: str) -> Measur
 def _relation(relation: Relation, tables: Tables) -> DataFrame:
     frames = []
     if relation.delivered:
+        assert tables.delivered is not None
         columns = [
             F.col(value_name(tables.plan.field(column.field).alias)).alias(f"c{at}")
             for at, column in enumerate(relation.columns)

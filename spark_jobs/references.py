@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -15,10 +15,12 @@ from contracts.answer import lacking
 from contracts.errors import InputError
 from contracts.plan import Plan
 from contracts.request import Part
-from contracts.types import GRAMMARS
-from spark_jobs.read import open_delivery
-from spark_jobs.store import store_for
-from spark_jobs.typed import SQL_TYPES, value_name
+from engine.evaluate.program import program as program_of
+from engine.measure.shares import Evaluation
+from engine.read.open import open_source
+from engine.type.values import value_name
+from spark_jobs.store import Addresses, store_for
+from spark_jobs.tasks import run, spark_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,12 +60,12 @@ class Accepted:
         plan = Plan.from_json(json.loads(store_for(uri).read(uri)))
         if plan.digest != digest:
             raise InputError("the plan of accepted data is not the one the request names")
-        request = replace(self.request, parts=tuple(Part(each.uri, each.size) for each in parts))
-        frame = open_delivery(self.spark, plan, request).frame
-        records = frame.where(~F.col("no_record") & F.col("malformed").isNull())
-        aliases = {field.name: field.alias for field in plan.fields}
-        values = [_value(aliases.get(column.field), column).alias(f"c{at}") for at, column in enumerate(columns)]
-        return records.select(*values, F.lit(1).alias("row"))
+        source = open_source(plan, tuple(Part(each.uri, each.size) for each in parts), Addresses())
+        known = {field.name: field.alias for field in plan.fields}
+        program = program_of(plan, (), (), [column.field for column in columns if column.field in known])
+        passed, _ = run(self.spark, Evaluation(plan, source, {(): program}, samples=0))
+        values = [_value(known.get(column.field), column).alias(f"c{at}") for at, column in enumerate(columns)]
+        return passed.rows(program).select(*values, F.lit(1).alias("row"))
 
 
 def _plan_of(part: AcceptedPart) -> tuple[str, str]:
@@ -74,4 +76,4 @@ def _value(alias: str | None, column: Column) -> SparkColumn:
     """The typed value; null in data that was accepted before its contract had the field."""
     if alias is not None:
         return F.col(value_name(alias))
-    return F.lit(None).cast(SQL_TYPES[GRAMMARS[column.type].cast])
+    return F.lit(None).cast(spark_type(column.type))

@@ -34,6 +34,7 @@ from engine.ask.guard import unsafe
 from engine.ask.lock import lock
 from engine.ask.reader import say
 from engine.ask.value import TYPES, UnreadError
+from engine.type.values import value_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -148,7 +149,8 @@ def _relation(asker: _Asker, relation: Relation) -> str:
     selects = []
     if relation.delivered:
         columns = [
-            f'"v{asker.tables.plan.field(column.field).alias}" AS c{at}' for at, column in enumerate(relation.columns)
+            f"{value_name(asker.tables.plan.field(column.field).alias)} AS c{at}"
+            for at, column in enumerate(relation.columns)
         ]
         selects.append(_select(columns, asker.tables.delivered))
     table = asker.loaded.get((relation.line, relation.columns)) if relation.line is not None else None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from typing import BinaryIO
 
     import pyarrow as pa
@@ -75,18 +75,35 @@ class Expression:
     value: str
     """The typed value (`engine.type.values.SQL_TYPES`); NULL where the field has none, or the text is none of the type."""
     raw: str = ""
-    """Name of the raw text column, where the text is one as it stands; "" for none."""
+    """Name of the raw text column that `plain` speaks of; "" for none."""
+    plain: str = ""
+    """The typed value where the chunk's raw text column consists of the type's plain alphabet (`engine.type.values.PLAIN`)."""
+    column: str = ""
+    """A raw column that is NULL exactly where the text is, and cheaper to test; "" for none."""
 
 
 class Source(Protocol):
     """An opened delivery. `UnreadableError` where it is none of the promised shape."""
 
-    columns: Columns
-    """The file's own header against the declared fields."""
-    shares: tuple[Share, ...]
-    """In file order."""
-    expressions: Mapping[str, Expression]
-    """By alias of the plan's fields; fields that the file lacks are NULL in both."""
+    @property
+    def columns(self) -> Columns:
+        """The file's own header against the declared fields."""
+        ...
+
+    @property
+    def shares(self) -> tuple[Share, ...]:
+        """In file order."""
+        ...
+
+    @property
+    def expressions(self) -> Mapping[str, Expression]:
+        """By alias of the plan's fields; fields that the file lacks are NULL in both."""
+        ...
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """What `Chunk.size` must add up to for each object: its bytes, or the rows that its footer counts."""
+        ...
 
     def chunks(self, share: Share) -> Iterator[Chunk]:
         """Read one share; UnreadableError where the object has no good end, OSError where the storage fails."""

@@ -41,7 +41,7 @@ class Bundle:
 
 
 FUNCTIONS = Bundle("lambda", ("contracts", "functions"), frozenset({"dynamodb", "emr-serverless", "events", "s3"}))
-JOB = Bundle("job", ("contracts", "spark_jobs"), frozenset({"s3", "sts"}))
+JOB = Bundle("job", ("contracts", "engine", "spark_jobs"), frozenset({"s3", "sts"}))
 """`sts`: a run may have to turn a token into its role's credentials."""
 
 

@@ -9,17 +9,19 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-HOUSES = ("contracts", "functions", "spark_jobs", "cli", "infra")
+HOUSES = ("contracts", "engine", "functions", "spark_jobs", "cli", "infra")
 ARROWS = {
     "contracts": {"contracts"},
     "functions": {"functions", "contracts"},
-    "spark_jobs": {"spark_jobs", "contracts"},
+    "engine": {"engine", "contracts"},
+    "spark_jobs": {"spark_jobs", "contracts", "engine"},
     "cli": set(HOUSES),
     "infra": set(HOUSES),
 }
 THIRD_PARTY = {
     "contracts": {"yaml", "jsonschema", "sqlglot"},
     "functions": {"aws_lambda_powertools", "boto3", "botocore"},
+    "engine": {"duckdb", "fastavro", "pyarrow"},
     "spark_jobs": {"boto3", "botocore", "py4j", "pyarrow", "pydeequ", "pyspark"},
 }
 TYPES_ONLY = {

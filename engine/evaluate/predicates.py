@@ -1,0 +1,131 @@
+"""Predicates as SQL of DuckDB: one small function for each kind, over columns of texts (`c0`) and values (`vc0`).
+
+An expression is false where the predicate does not hold; true and NULL both mean that it does, which is the null policy of
+`contracts.predicate`: `fails` applies it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from contracts.predicate import (
+    All,
+    Compare,
+    Length,
+    Matches,
+    MultipleOf,
+    Not,
+    OneOf,
+    Present,
+    Relation,
+    Typed,
+    Within,
+)
+from contracts.types import GRAMMARS, Cast
+from engine.evaluate import patterns
+from engine.type.values import SQL_TYPES, exact_literal, literal, present_name, value_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from contracts.plan import Plan
+    from contracts.predicate import Predicate
+
+EXACT = SQL_TYPES[Cast.DECIMAL]
+
+
+def fails(predicate: Predicate, plan: Plan) -> str:
+    """Whether a row breaks the predicate, in SQL: never NULL.
+
+    ValueError or ArithmeticError where its constants cannot be used.
+    """
+    return f"coalesce(NOT ({condition(predicate, plan)}), false)"
+
+
+def condition(predicate: Predicate, plan: Plan) -> str:
+    """The predicate in SQL of three-valued logic."""
+    return _CONDITIONS[type(predicate)](predicate, plan)
+
+
+def _text(name: str, plan: Plan) -> str:
+    return plan.field(name).alias
+
+
+def _value(name: str, plan: Plan) -> str:
+    return value_name(plan.field(name).alias)
+
+
+def _present(it: Present, plan: Plan) -> str:
+    return present_name(plan.field(it.field).alias)
+
+
+def _typed(it: Typed, plan: Plan) -> str:
+    return f"NOT {present_name(plan.field(it.field).alias)} OR {_value(it.field, plan)} IS NOT NULL"
+
+
+def _one_of(it: OneOf, plan: Plan) -> str:
+    field = plan.field(it.field)
+    values = ", ".join(literal(field, each) for each in it.values)
+    return f"{_value(it.field, plan)} IN ({values})" if values else f"{_value(it.field, plan)} IS NULL AND NULL"
+
+
+def _within(it: Within, plan: Plan) -> str:
+    field, value = plan.field(it.field), _value(it.field, plan)
+    low = [f"{value} {'>' if it.low_open else '>='} {literal(field, it.low)}"] if it.low is not None else []
+    high = [f"{value} {'<' if it.high_open else '<='} {literal(field, it.high)}"] if it.high is not None else []
+    return _every(low + high)
+
+
+def _length(it: Length, plan: Plan) -> str:
+    length = f"length({_text(it.field, plan)})"
+    low = [f"{length} >= {int(it.low)}"] if it.low is not None else []
+    high = [f"{length} <= {int(it.high)}"] if it.high is not None else []
+    return _every(low + high)
+
+
+def _every(conditions: list[str]) -> str:
+    return " AND ".join(f"({each})" for each in conditions) if conditions else "true"
+
+
+def _matches(it: Matches, plan: Plan) -> str:
+    return patterns.sql(it.pattern, _text(it.field, plan))
+
+
+def _multiple_of(it: MultipleOf, plan: Plan) -> str:
+    """A float is read as it is written, to 18 digits after the point; past 20 digits before it there is nothing to judge."""
+    field, value = plan.field(it.field), _value(it.field, plan)
+    if GRAMMARS[field.type].cast is Cast.DOUBLE:
+        value = f"CAST({value} AS VARCHAR)"
+    return f"try_cast({value} AS {EXACT}) % {exact_literal(it.factor)} = 0"
+
+
+def _not(it: Not, plan: Plan) -> str:
+    return f"NOT ({condition(it.inner, plan)})"
+
+
+def _all(it: All, plan: Plan) -> str:
+    return _every([condition(each, plan) for each in it.inner])
+
+
+def _compare(it: Compare, plan: Plan) -> str:
+    casts = {GRAMMARS[plan.field(name).type].cast for name in (it.field, it.other)}
+    common = "DOUBLE" if Cast.DOUBLE in casts else EXACT if len(casts) > 1 else None
+    first, second = (_value(name, plan) for name in (it.field, it.other))
+    if common:
+        first, second = f"CAST({first} AS {common})", f"CAST({second} AS {common})"
+    return f"{first} {_RELATIONS[it.relation]} {second}"
+
+
+_RELATIONS = {Relation.EQUAL: "=", Relation.GREATER: ">", Relation.AT_LEAST: ">="}
+_CONDITIONS: dict[type, Callable[[Any, Plan], str]] = {
+    Present: _present,
+    Typed: _typed,
+    OneOf: _one_of,
+    Within: _within,
+    Length: _length,
+    Matches: _matches,
+    MultipleOf: _multiple_of,
+    Compare: _compare,
+    Not: _not,
+    All: _all,
+}

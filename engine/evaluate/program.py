@@ -1,0 +1,174 @@
+"""The program of a level: one SELECT that turns the raw columns of a chunk into bits, keys and numbers.
+
+The inner SELECT makes of each field that is read a text (`c0`), a value (`vc0`) and whether there is one (`pc0`); the outer one makes of each row
+
+* `f0`, `f1`, …: whether it breaks each predicate, never NULL;
+* `b0`, `b1`, …: whether it belongs to each population;
+* `n0`, `n1`, …: the numbers that aggregates are taken of, NULL outside their population;
+* `vc0`, …: the values of keys and of fields that queries read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from contracts.check import Metric
+from contracts.population import Keys, Population, keys_of, population_of, predicates_of, tiers_of
+from contracts.predicate import fields_of
+from contracts.types import GRAMMARS, Cast
+from engine.evaluate.predicates import fails
+from engine.read.chunk import ROW
+from engine.type.values import present_name, value_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from contracts.check import Check
+    from contracts.plan import Plan
+    from contracts.predicate import Predicate
+    from engine.read.chunk import Expression, Level
+
+UNUSABLE = "the rule's own values cannot be used by the engine (a pattern, a bound or a list entry)"
+SOURCE = "chunk"
+"""The name under which a program reads the raw columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """A column of numbers that aggregates are taken of."""
+
+    kind: str
+    """`exact` whole numbers, `float`, `length` in code points, `moment` in microseconds since 1970, `delay` in microseconds."""
+    fields: tuple[str, ...]
+    population: Population
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What is evaluated of each record (or element) of a level."""
+
+    plan: Plan
+    level: Level
+    checks: tuple[Check, ...]
+    """Those that can be evaluated."""
+    errors: Mapping[str, str]
+    """Why others cannot, by check id."""
+    predicates: Mapping[Predicate, str]
+    populations: Mapping[Population, str]
+    numbers: Mapping[Numbers, str]
+    keys: tuple[Keys, ...]
+    kept: frozenset[str]
+    """Aliases of fields whose values are handed over."""
+    bits: Mapping[str, str] = field(default_factory=dict)
+    """The SQL of each predicate, by its column."""
+    is_asked: bool = False
+    """Whether queries read the records, be it only to count them."""
+
+    def select(self, expressions: Mapping[str, Expression], typed: Callable[[str], str]) -> str:
+        """The SELECT over a chunk; `typed` gives the SQL of a field's value by alias (as plain text allows)."""
+        own = [each.alias for each in self.plan.fields if each.level == self.level and each.name in self.reads]
+        texts = [f"{expressions[alias].text} AS {alias}" for alias in own]
+        texts += [f"{_present(expressions[alias])} AS {present_name(alias)}" for alias in own]
+        values = [f"{typed(alias)} AS {value_name(alias)}" for alias in own]
+        inner = f"SELECT {', '.join([ROW, *texts, *values])} FROM {SOURCE}"  # noqa: S608 - generated names and literals
+        columns = [
+            ROW,
+            *(f"{sql} AS {name}" for name, sql in self.bits.items()),
+            *(f"{self._is_of(population)} AS {name}" for population, name in self.populations.items()),
+            *(f"{self._number(numbers)} AS {name}" for numbers, name in self.numbers.items()),
+            *(value_name(alias) for alias in sorted(self.kept)),
+        ]
+        return f"SELECT {', '.join(columns)} FROM ({inner})"  # noqa: S608 - likewise
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Names of the fields whose texts and values it needs."""
+        read = [fields_of(each) for each in self.predicates]
+        read += [frozenset(each.fields) for each in self.populations]
+        read += [frozenset(each.fields) for each in self.numbers]
+        aliases = {each.alias: each.name for each in self.plan.fields}
+        return frozenset(aliases[each] for each in self.kept).union(*read)
+
+    def _is_of(self, population: Population) -> str:
+        there = [f"{value_name(self.plan.field(name).alias)} IS NOT NULL" for name in population.fields]
+        given = [self.bits[self.predicates[population.excluded]]] if population.excluded is not None else []
+        return " AND ".join([*there, *given]) or "true"
+
+    def _number(self, numbers: Numbers) -> str:
+        aliases = [self.plan.field(name).alias for name in numbers.fields]
+        return f"CASE WHEN {self._is_of(numbers.population)} THEN {_NUMBERS[numbers.kind](*aliases)} END"
+
+
+def program(plan: Plan, level: Level, checks: tuple[Check, ...], asked: Iterable[str] | None = None) -> Program:
+    """The program of a level's checks; `asked` are the fields whose values queries read, None where no query reads the records."""
+    bits: dict[Predicate, str] = {}
+    errors: dict[Predicate, str] = {}
+    for predicate in dict.fromkeys(predicates_of(checks)):
+        try:
+            bits[predicate] = fails(predicate, plan)
+        except (ValueError, ArithmeticError):
+            errors[predicate] = UNUSABLE
+    refused = {check.id: UNUSABLE for check in checks if set(predicates_of((check,))) & errors.keys()}
+    usable = tuple(check for check in checks if check.id not in refused)
+    predicates = {predicate: f"f{at}" for at, predicate in enumerate(bits)}
+    populations = dict.fromkeys(one for check in usable if (one := population_of(check)) is not None)
+    numbers = dict.fromkeys(some for check in usable if (some := numbers_of(check, plan)) is not None)
+    keys = dict.fromkeys(own for check in usable for tier in tiers_of(check) if (own := keys_of(check, tier)))
+    compared = [name for each in keys for name in each.fields]
+    return Program(
+        plan,
+        level,
+        usable,
+        refused,
+        predicates,
+        {each: f"b{at}" for at, each in enumerate(populations)},
+        {each: f"n{at}" for at, each in enumerate(numbers)},
+        tuple(keys),
+        frozenset(plan.field(name).alias for name in (*compared, *(asked or ()))),
+        {predicates[each]: sql for each, sql in bits.items()},
+        asked is not None,
+    )
+
+
+def numbers_of(check: Check, plan: Plan) -> Numbers | None:
+    """The numbers that a check's aggregate is taken of; None where it has none."""
+    kind = _KINDS.get(check.metric)
+    population = population_of(check)
+    if kind is None or population is None:
+        return None
+    fields = check.fields if check.metric is Metric.DELAY else check.fields[:1]
+    if kind == "float" and check.metric in _EXACT and GRAMMARS[plan.field(fields[0]).type].cast is Cast.LONG:
+        kind = "exact"
+    return Numbers(kind, fields, population)
+
+
+def _present(expression: Expression) -> str:
+    return f"{expression.column or expression.text} IS NOT NULL"
+
+
+_EXACT = {Metric.MEAN, Metric.SUM}
+"""Sums of whole numbers are kept exact: 64 bits would overflow, floats would depend on the order of the rows."""
+_KINDS = {
+    Metric.MEAN: "float",
+    Metric.SUM: "float",
+    Metric.DEVIATION: "float",
+    Metric.QUANTILE: "float",
+    Metric.MEAN_LENGTH: "length",
+    Metric.YOUNGEST: "moment",
+    Metric.OLDEST: "moment",
+    Metric.DELAY: "delay",
+}
+
+
+def _micros(alias: str) -> str:
+    return f"epoch_us({value_name(alias)}::TIMESTAMP)"
+
+
+_NUMBERS: dict[str, Callable[..., str]] = {
+    "exact": value_name,
+    "float": lambda alias: f"{value_name(alias)}::DOUBLE",
+    "length": lambda alias: f"length({alias})::BIGINT",
+    "moment": _micros,
+    "delay": lambda first, second: f"{_micros(second)} - {_micros(first)}",
+}

@@ -1,0 +1,98 @@
+"""The native judge: an attempt in this process, without a JVM. Threads evaluate shares, DuckDB groups keys and answers queries."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+import pyarrow as pa
+
+from engine.attempt import SAMPLES, Attempt
+from engine.measure.metrics import LevelMetrics
+from engine.measure.tables import append, create, database, sharing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from contracts.check import Check
+    from contracts.plan import Plan
+    from contracts.population import Keys
+    from contracts.request import Request
+    from contracts.result import Measurement, Result, Shares
+    from engine.evaluate.program import Program
+    from engine.explain.rejected import Rejected
+    from engine.measure.partial import LevelCounts, Partial
+    from engine.measure.shares import Evaluation
+    from engine.read.chunk import Level, Source, Store
+
+
+def measure(
+    request: Request, plan: Plan, store: Store, watch: Callable[[str], None] = lambda _: None, samples: int = SAMPLES
+) -> Result:
+    """Measure the delivery of a request against its plan. InputError where its bytes are not the pinned ones."""
+    before = time.process_time()
+    with tempfile.TemporaryDirectory(prefix="lakegate-") as folder, database(Path(folder)) as connection:
+        found = Attempt(request, plan, store, Process(connection, request.judged_at), samples).result(watch)
+    return replace(found, vcpu_seconds=round(time.process_time() - before, 3))
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """This process as what evaluates shares (`engine.attempt.Backend`)."""
+
+    connection: duckdb.DuckDBPyConnection
+    judged_at: str
+
+    def begin(self) -> dict[str, str]:
+        """See `Backend`."""
+        return {"duckdb": duckdb.__version__, "pyarrow": pa.__version__}
+
+    def database(self) -> duckdb.DuckDBPyConnection:
+        """See `Backend`."""
+        return self.connection
+
+    def evaluate(self, evaluation: Evaluation) -> list[Partial]:
+        """See `Backend`; shares that are not begun are left when one fails."""
+        for program in evaluation.programs.values():
+            create(self.connection, program)
+        numbers = range(len(evaluation.source.shares))
+        with ThreadPoolExecutor(max(1, min(len(numbers), os.cpu_count() or 1))) as pool:
+            found = [pool.submit(self._share, evaluation, number) for number in numbers]
+            try:
+                return [each.result() for each in found]
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+    def _share(self, evaluation: Evaluation, number: int) -> Partial:
+        with self.connection.cursor() as cursor:
+            return evaluation.share(number, cursor, partial(append, cursor))
+
+    def measure(
+        self, programs: Mapping[Level, Program], counts: Mapping[Level, LevelCounts], _: list[Partial]
+    ) -> Iterator[Measurement]:
+        """See `Backend`."""
+        self.connection.execute(f"SET threads = {os.cpu_count() or 1}")
+        for level, program in programs.items():
+            yield from LevelMetrics(program, counts[level], self.connection, self.judged_at).measurements()
+
+    def sharing(self, own: Program, keys: Keys, limit: int | None) -> NDArray[np.int64]:
+        """See `Backend`."""
+        return sharing(self.connection, own, keys, limit)
+
+    def split(self, _source: Source, _rejected: Rejected) -> Shares | None:
+        """See `Backend`: `lakegate check` counts rejected records and writes none."""
+        return None
+
+    def ask(self, checks: tuple[Check, ...]) -> Iterator[Measurement]:
+        """See `Backend`."""
+        yield from ()

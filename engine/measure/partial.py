@@ -1,0 +1,100 @@
+"""What a share of the delivery adds up to: counts, sums and extremes, small enough to be handed over between processes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from contracts.result import Malformed
+    from engine.read.chunk import Level
+
+Bit = tuple["Level", str]
+"""A predicate of a program: the level, and the name of its bit."""
+
+
+@dataclass(slots=True)
+class Moments:
+    """Numbers added up: exact where they are whole, else such that their order hardly matters."""
+
+    count: int = 0
+    total: float | int = 0
+    least: float | int | None = None
+    greatest: float | int | None = None
+    squares: float = 0.0
+    """The sum of the squared distances from the mean."""
+
+    def add(self, other: Moments) -> None:
+        """Take the numbers of another share in (Chan, Golub and LeVeque 1979 for the squares)."""
+        if not other.count:
+            return
+        if self.count:
+            distance = other.mean - self.mean
+            weight = self.count * other.count / (self.count + other.count)
+            other.squares += self.squares + distance * distance * weight
+        known = [self] if self.count else []
+        self.squares = other.squares
+        self.least = min(each.least for each in (*known, other) if each.least is not None)
+        self.greatest = max(each.greatest for each in (*known, other) if each.greatest is not None)
+        self.total += other.total
+        self.count += other.count
+
+    @property
+    def mean(self) -> float:
+        """The mean of at least one number."""
+        return float(self.total / self.count)
+
+    @property
+    def deviation(self) -> float | None:
+        """The sample standard deviation (n - 1); None of fewer than two numbers."""
+        return math.sqrt(self.squares / (self.count - 1)) if self.count > 1 else None
+
+
+@dataclass(slots=True)
+class LevelCounts:
+    """What was counted of the records (or the elements) of a level."""
+
+    rows: int = 0
+    """Judged ones."""
+    bits: dict[str, int] = field(default_factory=dict)
+    """How often each bit of the program is set."""
+    numbers: dict[str, Moments] = field(default_factory=dict)
+
+    def add(self, other: LevelCounts) -> None:
+        """Take another share's in."""
+        self.rows += other.rows
+        for name, count in other.bits.items():
+            self.bits[name] = self.bits.get(name, 0) + count
+        for name, moments in other.numbers.items():
+            self.numbers.setdefault(name, Moments()).add(moments)
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """Which records of a chunk break predicates: a bitmap for each; without one no record breaks it."""
+
+    rows: NDArray[np.int64]
+    """The line of each record in its share, ascending."""
+    bitmaps: dict[Bit, pa.BooleanArray]
+
+
+@dataclass(slots=True)
+class Partial:
+    """One share."""
+
+    number: int
+    """Of the share, in the order of the delivery."""
+    lines: int = 0
+    size: int = 0
+    levels: dict[Level, LevelCounts] = field(default_factory=dict)
+    malformed: list[Malformed] = field(default_factory=list)
+    """`first_row` is the line in the share, from 0."""
+    failing: dict[Bit, list[tuple[int, str]]] = field(default_factory=dict)
+    """The first failing records or elements: line in the share, and place in the record."""
+    broken: list[Broken] = field(default_factory=list)
+    extra: set[str] = field(default_factory=set)

@@ -1,0 +1,163 @@
+"""Evaluating a share: chunk by chunk, one SELECT for each level, and what it adds up to.
+
+Keys, and values that queries or quantiles need, are appended to tables of the database, which spills to disk; everything else
+is a few numbers and a bit for each record and broken predicate. The order in which shares are evaluated changes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from contracts.types import GRAMMARS
+from engine.evaluate.program import SOURCE
+from engine.measure.partial import Broken, LevelCounts, Moments, Partial
+from engine.measure.tables import BITS
+from engine.read.chunk import AT, ROW
+from engine.type.values import LONGEST_PLAIN, PLAIN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import duckdb
+    from numpy.typing import NDArray
+
+    from contracts.plan import Plan
+    from engine.evaluate.program import Program
+    from engine.measure.partial import Bit
+    from engine.read.chunk import Chunk, Level, Source
+
+    Keep = Callable[[Program, pa.Table, int], None]
+    """Takes a program, its answer for a chunk, and the number of the share."""
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """The evaluation of a delivery's shares, in any order and by several threads."""
+
+    plan: Plan
+    source: Source
+    programs: Mapping[Level, Program]
+    samples: int
+    """How many failing records of each predicate are kept of a share."""
+    _queries: dict[tuple[Level, frozenset[str]], str] = field(default_factory=dict)
+
+    def share(self, number: int, connection: duckdb.DuckDBPyConnection, keep: Keep) -> Partial:
+        """Evaluate one share; `keep` takes the answers of programs whose rows are stored.
+
+        UnreadableError where its object has no good end, OSError where the storage fails.
+        """
+        partial = Partial(number)
+        for chunk in self.source.chunks(self.source.shares[number]):
+            self._add(chunk, partial, connection, keep)
+        return partial
+
+    def _add(self, chunk: Chunk, partial: Partial, connection: duckdb.DuckDBPyConnection, keep: Keep) -> None:
+        bitmaps: dict[Bit, pa.BooleanArray] = {}
+        rows = _numbers(chunk.records.column(ROW))
+        for level, program in self.programs.items():
+            table = chunk.levels[level] if level else chunk.records
+            counts = partial.levels.setdefault(level, LevelCounts())
+            counts.rows += table.num_rows
+            if table.num_rows:
+                bits = self._bits(program, table, connection)
+                keep(program, bits, partial.number)
+                counts.add(_counts(program, bits, connection))
+                bitmaps |= self._failing(program, table, bits, rows, partial)
+        partial.malformed += chunk.malformed
+        partial.lines += chunk.lines
+        partial.size += chunk.size
+        partial.extra |= chunk.extra
+        partial.broken.append(Broken(rows, bitmaps))
+
+    def _bits(self, program: Program, table: pa.Table, connection: duckdb.DuckDBPyConnection) -> pa.Table:
+        plain = frozenset(self._plain(program, table))
+        key = program.level, plain
+        if key not in self._queries:
+            typed = self.source.expressions
+            self._queries[key] = program.select(
+                typed, lambda alias: typed[alias].plain if alias in plain else typed[alias].value
+            )
+        connection.register(SOURCE, table)
+        return connection.sql(self._queries[key]).to_arrow_table()
+
+    def _plain(self, program: Program, table: pa.Table) -> list[str]:
+        """The fields whose texts in this chunk consist of their type's plain alphabet, so that the cast alone decides."""
+        found = []
+        for each in self.plan.fields:
+            expression, alphabet = self.source.expressions[each.alias], PLAIN.get(GRAMMARS[each.type].cast)
+            is_asked = each.level == program.level and each.name in program.reads and alphabet and expression.plain
+            if is_asked and _consists_of(table.column(expression.raw), alphabet or b""):
+                found.append(each.alias)
+        return found
+
+    def _failing(
+        self, program: Program, table: pa.Table, bits: pa.Table, rows: NDArray[np.int64], partial: Partial
+    ) -> dict[Bit, pa.BooleanArray]:
+        """The bitmap of each predicate that some record breaks; the first of them are noted."""
+        found: dict[Bit, pa.BooleanArray] = {}
+        for name in program.predicates.values():
+            bitmap = bits.column(name).combine_chunks()
+            if bitmap.true_count == 0:
+                continue
+            bit = program.level, name
+            noted = partial.failing.setdefault(bit, [])
+            missing = self.samples - len(noted)
+            if missing > 0:
+                first = pa.array(np.flatnonzero(bitmap.to_numpy(zero_copy_only=False))[:missing])
+                lines = bits.column(ROW).take(first).to_pylist()
+                places = table.column(AT).take(first).to_pylist() if program.level else [""] * len(lines)
+                noted += zip(lines, places, strict=True)
+            found[bit] = _of_records(rows, table, bitmap) if program.level else bitmap
+        return found
+
+
+def _numbers(lines: pa.ChunkedArray) -> NDArray[np.int64]:
+    found: NDArray[np.int64] = lines.combine_chunks().to_numpy()
+    return found
+
+
+def _of_records(rows: NDArray[np.int64], elements: pa.Table, bitmap: pa.BooleanArray) -> pa.BooleanArray:
+    """Which records have an element that is set."""
+    owners = elements.column(ROW).combine_chunks().filter(bitmap).to_numpy()
+    found = np.zeros(len(rows), np.bool_)
+    found[np.searchsorted(rows, owners)] = True
+    return pa.array(found)
+
+
+def _consists_of(texts: pa.ChunkedArray, alphabet: bytes) -> bool:
+    """Whether all texts of a column consist of these characters, and are no longer than the grammars allow."""
+    for chunk in texts.chunks:
+        data = chunk.buffers()[2]
+        if data is None or not len(chunk):
+            continue
+        bounds = np.frombuffer(chunk.buffers()[1], np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
+        if bytes(memoryview(data)[bounds[0] : bounds[-1]]).translate(None, alphabet):
+            return False
+        if np.diff(bounds).max() > LONGEST_PLAIN:
+            return False
+    return True
+
+
+def _counts(program: Program, bits: pa.Table, connection: duckdb.DuckDBPyConnection) -> LevelCounts:
+    names = (*program.predicates.values(), *program.populations.values())
+    counts = {name: pc.sum(bits.column(name)).as_py() or 0 for name in names}
+    if not program.numbers:
+        return LevelCounts(0, counts)
+    connection.register(BITS, bits)
+    columns = [_aggregates(name, numbers.kind) for numbers, name in program.numbers.items()]
+    (row,) = connection.execute(f"SELECT {', '.join(columns)} FROM {BITS}").fetchall()  # noqa: S608 - generated names
+    found = {name: Moments(*row[5 * at : 5 * at + 5]) for at, name in enumerate(program.numbers.values())}
+    return LevelCounts(0, counts, found)
+
+
+def _aggregates(name: str, kind: str) -> str:
+    """Count, sum, least, greatest, and squares about the mean of a column of numbers."""
+    total = f"fsum({name})" if kind == "float" else f"sum({name})"
+    return (
+        f"count({name}), coalesce({total}, 0), min({name}), max({name}), coalesce(var_pop({name}) * count({name}), 0)"
+    )

@@ -1,0 +1,142 @@
+"""CSV: byte ranges of objects as columns of text (docs/types.md, docs/data.md).
+
+A share of a plain object is a byte range: a line belongs to the share in which it begins. An object that is packed, or in which
+quoted values may hold line breaks, is one share. `engine.read.records` parts the records of each block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from contracts.header import columns_of, first_line
+from contracts.kinds import BOM, UnreadableError
+from contracts.model import Compression
+from contracts.result import Columns
+from engine.read.blocks import object_blocks, share_block
+from engine.read.chunk import ROW, Chunk, Expression, Share
+from engine.read.records import Dialect, merged, parse
+from engine.type.values import text_literal, typed_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from contracts.plan import Plan, PlanField
+    from contracts.request import Part
+    from engine.read.chunk import Store
+
+SHARE = 8 << 20
+"""Bytes of an object that one share holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class CsvSource:
+    """A delivery of CSV files (`engine.read.chunk.Source`)."""
+
+    plan: Plan
+    store: Store
+    columns: Columns
+    shares: tuple[Share, ...]
+    expressions: Mapping[str, Expression]
+    sizes: tuple[int, ...]
+    header: str | None
+    """The header line that all objects share; None where the contract has none."""
+
+    def chunks(self, share: Share) -> Iterator[Chunk]:
+        """See `Source`."""
+        before = 0
+        for block, size in self.blocks(share):
+            chunk = self._chunk(block, size, before, is_first=share.start == 0 and before == 0)
+            before += chunk.lines
+            yield chunk
+
+    def blocks(self, share: Share) -> Iterator[tuple[bytes, int]]:
+        """The bytes of a share in blocks of whole records, each with the bytes of the object that it took."""
+        dialect = Dialect.of(self.plan.csv)
+        if _is_whole(self.plan):
+            quote = dialect.raw_quote if dialect.multi_line else None
+            yield from object_blocks(self.store, share.address, self.plan.storage.compression, quote)
+        else:
+            block = share_block(self.store, share)
+            yield block, len(block)
+
+    def _chunk(self, block: bytes, size: int, lines: int, *, is_first: bool) -> Chunk:
+        """The chunk of a block before which so many lines of the share stand."""
+        csv = self.plan.csv
+        if is_first and csv.encoding == "utf-8-sig":
+            block = block.removeprefix(BOM)
+        header = block.find(b"\n") + 1 or len(block) if is_first and csv.header else 0
+        text = block[header:]
+        if text and not text.endswith(b"\n"):
+            text += b"\n"
+        names = {name: at for at, name in enumerate(self.columns.found)}
+        aliases = {f"x{names[each.name]}": each.alias for each in self.plan.columns if each.name in names}
+        parsed = parse(text, Dialect.of(csv), len(names), sorted(int(name[1:]) for name in aliases))
+        skipped = 1 if header else 0
+        before = lines + skipped
+        columns = {aliases[name]: parsed.table.column(name) for name in parsed.table.column_names if name in aliases}
+        return Chunk(
+            pa.table({ROW: pa.array(parsed.rows + before, pa.int64()), **columns}),
+            parsed.lines + skipped,
+            size,
+            merged((before, each) for each in parsed.malformed),
+        )
+
+
+def open_csv(plan: Plan, parts: tuple[Part, ...], store: Store, heads: list[bytes]) -> CsvSource:
+    """The delivery as a source; `heads` are the first unpacked bytes of each object.
+
+    UnreadableError where the objects have no header of this dataset, or different ones.
+    """
+    header = _header(plan, heads)
+    columns = _columns(plan, header)
+    found = set(columns.found)
+    expressions = {each.alias: _expression(each, plan, is_found=each.name in found) for each in plan.fields}
+    return CsvSource(
+        plan, store, columns, tuple(_shares(plan, parts)), expressions, tuple(part.size for part in parts), header
+    )
+
+
+def _header(plan: Plan, heads: list[bytes]) -> str | None:
+    lines = [first_line(head, plan.csv) for head in heads]
+    if not plan.csv.header:
+        return None
+    if len(set(lines)) > 1:
+        raise UnreadableError(
+            "header", "the objects of the delivery have different headers: give all of them the same one"
+        )
+    return lines[0]
+
+
+def _columns(plan: Plan, header: str | None) -> Columns:
+    """The columns that the header line names; without one, the declared ones."""
+    declared = tuple(field.name for field in plan.fields)
+    return Columns(declared) if header is None else columns_of(header, plan.csv, declared)
+
+
+def _is_whole(plan: Plan) -> bool:
+    return plan.csv.multi_line or plan.storage.compression is not Compression.NONE
+
+
+def _shares(plan: Plan, parts: tuple[Part, ...]) -> Iterator[Share]:
+    for number, part in enumerate(parts):
+        step = max(1, part.size) if _is_whole(plan) else SHARE
+        for start in range(0, part.size, step):
+            yield Share(number, part.uri, start, min(start + step, part.size))
+
+
+def _expression(field: PlanField, plan: Plan, *, is_found: bool) -> Expression:
+    if not is_found:
+        text = "NULL::VARCHAR"
+        return Expression(text, typed_value(field, text))
+    if not plan.csv.null_values:
+        return _with_plain(field, field.alias)
+    nulls = ", ".join(text_literal(each) for each in plan.csv.null_values)
+    text = f"CASE WHEN {field.alias} NOT IN ({nulls}) THEN {field.alias} END"
+    return _with_plain(field, text)
+
+
+def _with_plain(field: PlanField, text: str) -> Expression:
+    return Expression(text, typed_value(field, text), field.alias, typed_value(field, text, plain=True))

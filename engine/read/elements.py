@@ -1,0 +1,100 @@
+"""Parts of Arrow columns: members of records, and the elements of lists and maps with their rows and places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from contracts.plan import ENTRIES
+from engine.type.physical import Kind, Physical
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from contracts.plan import PlanField
+    from engine.read.chunk import Level
+
+Part = tuple[pa.Array, Physical]
+_OPENED = {"[]": (Kind.LIST, "[]"), ENTRIES: (Kind.MAP, "{value}")}
+"""What a step opens, and the part of its elements in which deeper levels lie."""
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """Values that stand side by side: the records of a batch, or the elements of one level in it."""
+
+    parts: Mapping[str, Part]
+    """By step: columns of records; of elements of a list `[]`, of entries of a map `{key}` and `{value}`."""
+    rows: pa.Array
+    """The row of each."""
+    depth: int = 0
+    """Steps of a field's place before the one that `parts` knows."""
+    at: pa.Array | None = None
+    """Where in its row each element stands (`items[2]`); records have no place."""
+
+    def column(self, field: PlanField) -> pa.Array:
+        """The values of a field that the file has."""
+        first, *rest = field.place[self.depth :]
+        found: Part | None = self.parts[first]
+        for step in rest:
+            assert found is not None
+            found = _member(found, step)
+        assert found is not None
+        return found[0]
+
+    def level(self, level: Level) -> Elements | None:
+        """The elements of one level, lists opened one after the other from the outside in; None where the file has none."""
+        elements, words = self, ""
+        here: Part | None = self.parts.get(level[0])
+        for depth, step in enumerate(level):
+            if here is None:
+                return None
+            if step in _OPENED:
+                kind, part = _OPENED[step]
+                if here[1].kind is not kind:
+                    return None
+                elements, words = elements._opened(here, words, depth), ""
+                here = elements.parts[part]
+            else:
+                words += step if depth else step[1:]
+                here = _member(here, step) if depth else here
+        return elements
+
+    def _opened(self, part: Part, words: str, depth: int) -> Elements:
+        array, kind = part
+        if kind.kind is Kind.LIST:
+            lists = array if pa.types.is_large_list(array.type) else array.cast(pa.list_(array.type.value_type))
+            parts = {"[]": (pc.list_flatten(lists), kind.parts[0][1])}
+        else:
+            whole = pa.concat_arrays([array.slice(0, 0), array])
+            keys, lists = (
+                pa.ListArray.from_arrays(whole.offsets, each, mask=whole.is_null())
+                for each in (whole.keys, whole.items)
+            )
+            steps = zip(kind.parts, (keys, lists), strict=True)
+            parts = {step: (pc.list_flatten(each), inner) for (step, inner), each in steps}
+        parents = pc.list_parent_indices(lists)
+        texts = (pc.cast(_places(lists, parents), pa.string()), pa.scalar("]"), pa.scalar(""))
+        before = pa.scalar("") if self.at is None else self.at.take(parents)
+        at = pc.binary_join_element_wise(before, pa.scalar(f"{words}["), *texts)
+        return Elements(parts, self.rows.take(parents), depth, at)
+
+
+def _places(lists: pa.Array, parents: pa.Array) -> pa.Array:
+    """Where in its list each element stands, from 0."""
+    lengths = pc.fill_null(pc.list_value_length(lists), 0).cast(pa.int64())
+    begins = pc.subtract(pc.cumulative_sum(lengths), lengths)
+    return pc.subtract(pa.arange(0, len(parents)), begins.take(parents))
+
+
+def _member(part: Part, step: str) -> Part | None:
+    """The part of a record that a step leads to; None where it has none."""
+    array, kind = part
+    names = [name for name, _ in kind.parts]
+    if kind.kind is not Kind.RECORD or step[1:] not in names:
+        return None
+    at = names.index(step[1:])
+    return pc.struct_field(array, [at]), kind.parts[at][1]

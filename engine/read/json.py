@@ -1,0 +1,120 @@
+"""JSON lines and arrays as chunks: a text for each declared field of each object, with its parts and the elements of its lists.
+
+A text is judged by its token (`engine.read.json_rows`): one of its field's own kind is a value if the grammar of the type
+accepts it (docs/types.md), any other one is none, whatever it says.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from contracts.plan import Shape
+from contracts.result import Columns, Malformed
+from engine.read.chunk import AT, ROW, Chunk, Expression, Share
+from engine.read.json_rows import MalformedError, Reading, parsed
+from engine.read.lines import shares_of, texts_of
+from engine.type.values import typed_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from contracts.plan import Plan, PlanField
+    from contracts.request import Part
+    from engine.read.chunk import Level, Store
+    from engine.read.json_rows import Cells
+
+MOST_NAMED = 20
+"""Undeclared keys that are kept of a chunk: the first ones in their order."""
+_PLACE = re.compile(r"\[[0-9]+\]")
+
+
+@dataclass(frozen=True, slots=True)
+class JsonSource:
+    """A delivery of JSON files (`engine.read.chunk.Source`)."""
+
+    plan: Plan
+    parts: tuple[Part, ...]
+    store: Store
+    columns: Columns
+    shares: tuple[Share, ...]
+    expressions: Mapping[str, Expression]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """See `Source`."""
+        return tuple(part.size for part in self.parts)
+
+    def chunks(self, share: Share) -> Iterator[Chunk]:
+        """See `Source`."""
+        line, size = 0, self.parts[share.part].size
+        for texts, taken in texts_of(self.store, share, self.plan.storage, size):
+            yield self._chunk(texts, taken, line)
+            line += len(texts)
+
+    def _chunk(self, texts: list[bytes], size: int, first: int) -> Chunk:
+        reading, rows = Reading(self.plan.fields), []
+        bad: dict[str, list[int]] = {}
+        for row, text in enumerate(texts, first):
+            try:
+                value = parsed(text)
+            except MalformedError as error:
+                bad.setdefault(error.code, []).append(row)
+                continue
+            if value is not None:
+                rows.append(row)
+                reading.add(value)
+        places = pa.array(rows, pa.int64())
+        levels: dict[Level, pa.Table] = {}
+        for place, level in reading.levels.items():
+            parents = pc.list_parent_indices(pa.ListArray.from_arrays([0, *level.ends], pa.nulls(len(level.places))))
+            found = {ROW: places.take(parents), AT: pa.array(level.places, pa.string())}
+            levels[place] = pa.table(found | _arrays(level.cells))
+        return Chunk(
+            pa.table({ROW: places} | _arrays(reading.rows)),
+            len(texts),
+            size,
+            tuple(Malformed(reason, len(at), at[0]) for reason, at in sorted(bad.items())),
+            levels,
+            _named(key for keys in reading.extra for key in keys),
+        )
+
+
+def open_json(plan: Plan, parts: tuple[Part, ...], store: Store) -> JsonSource:
+    """The delivery as a source."""
+    return JsonSource(
+        plan,
+        parts,
+        store,
+        Columns(tuple(each.name for each in plan.columns)),
+        tuple(Share(*each) for each in shares_of(parts, plan.storage)),
+        {each.alias: _expression(each) for each in plan.fields},
+    )
+
+
+def own_name(alias: str) -> str:
+    """The column that holds whether a field's token is of its own kind."""
+    return f"k{alias}"
+
+
+def _expression(field: PlanField) -> Expression:
+    alias, own = field.alias, own_name(field.alias)
+    if field.shape is not Shape.VALUE:
+        return Expression(alias, f"CASE WHEN {own} THEN {alias} END", column=alias)
+    value, plain = (f"CASE WHEN {own} THEN {typed_value(field, alias, plain=each)} END" for each in (False, True))
+    return Expression(alias, value, alias, plain, alias)
+
+
+def _arrays(cells: Cells) -> dict[str, pa.Array]:
+    found = {alias: pa.array(texts, pa.string()) for alias, texts in cells.texts.items()}
+    return found | {own_name(alias): pa.array(own, pa.bool_()) for alias, own in cells.own.items()}
+
+
+def _named(keys: Iterator[str]) -> frozenset[str]:
+    """Keys that nobody declared, whatever the element in which they stand."""
+    found = {_PLACE.sub("[]", key) for key in keys}
+    return frozenset(sorted(found)[:MOST_NAMED])

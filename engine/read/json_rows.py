@@ -1,0 +1,274 @@
+"""What a JSON text says of a plan's fields, judged as text: by the token each value is written with, before any cast.
+
+A number is a number's own text and a text is a text: `"5"` is no integer, and `5` is no text. What a token's text is a value
+of is the grammar's to say (docs/types.md), as for CSV. An object that names a key twice says two things, and is malformed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from contracts.plan import ENTRIES, OF_MAPS, Shape
+from contracts.types import LogicalType
+from engine.read.limits import LONGEST_RECORD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from contracts.plan import PlanField
+
+MOST_EXTRA = 20
+"""Names of undeclared keys that are kept of one record."""
+RECORD, LIST = "{...}", "[...]"
+"""How values with parts are shown."""
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+class MalformedError(Exception):
+    """The text is no record; the code says why (`contracts.shape`)."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class Number(str):
+    """A number's own text."""
+
+    __slots__ = ()
+
+
+Value = str | bool | dict[str, "Value"] | list["Value"] | None
+"""A JSON value; numbers are `Number`."""
+
+
+def parsed(text: bytes) -> dict[str, Value] | None:
+    """The object that a text writes; None where there is nothing but space. MalformedError where it is no object."""
+    if len(text) > LONGEST_RECORD:
+        raise MalformedError("too_long")
+    try:
+        written = text.decode()
+    except UnicodeDecodeError:
+        raise MalformedError("encoding") from None
+    if not written.strip(" \t\r\n"):
+        return None
+    try:
+        value = _LOADS(written)
+    except (ValueError, RecursionError):
+        raise MalformedError("json") from None
+    if not isinstance(value, dict):
+        raise MalformedError("object")
+    if _SURROGATE.search(written) and not _is_text(value):
+        raise MalformedError("encoding")
+    return value
+
+
+@dataclass(slots=True)
+class Cells:
+    """Columns under way: texts of fields by alias, and whether each is a token of its field's own kind."""
+
+    texts: dict[str, list[str | None]]
+    own: dict[str, list[bool]]
+
+    @staticmethod
+    def of(fields: Iterable[PlanField]) -> Cells:
+        """Empty columns of some fields."""
+        aliases = [each.alias for each in fields]
+        return Cells({alias: [] for alias in aliases}, {alias: [] for alias in aliases})
+
+
+@dataclass(slots=True)
+class Level:
+    """The elements of one level under way: where each stands in its row, their columns, and how many each row has."""
+
+    cells: Cells
+    places: list[str] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+
+
+class Reading:
+    """Rows under way: what objects say of a plan's fields, as columns; keys that nobody declared, by row."""
+
+    def __init__(self, fields: tuple[PlanField, ...]) -> None:
+        self.rows = Cells.of(each for each in fields if not each.level)
+        self.levels = {
+            place: Level(Cells.of(each for each in fields if each.level == place)) for place in levels(fields)
+        }
+        self.extra: list[list[str]] = []
+        self._members = _tree(fields, self)
+
+    def add(self, value: dict[str, Value] | None) -> None:
+        """One row; without an object, one without values."""
+        self.extra.append([])
+        self._members(value or {}, "")
+        for level in self.levels.values():
+            level.ends.append(len(level.places))
+
+
+def levels(fields: tuple[PlanField, ...]) -> tuple[tuple[str, ...], ...]:
+    """The levels of a plan's fields, outer ones first."""
+    return tuple(dict.fromkeys(each.level for each in fields if each.level))
+
+
+Fill = Callable[[Any, str], None]
+"""Puts a value, and what is below it, into its columns; the text is its place, for those that have one."""
+
+
+@dataclass(slots=True)
+class _Node:
+    """A step on the way to fields."""
+
+    name: str
+    place: tuple[str, ...] = ()
+    declared: PlanField | None = None
+    steps: dict[str, _Node] = field(default_factory=dict)
+
+
+def _tree(fields: tuple[PlanField, ...], reading: Reading) -> Fill:
+    root = _Node("")
+    for each in fields:
+        node = root
+        for step in each.place:
+            level_step = ENTRIES if step in OF_MAPS else step
+            node = node.steps.setdefault(step, _Node(step[1:], (*node.place, level_step)))
+        node.declared = each
+    return _members(root, reading)
+
+
+def _filler(node: _Node, reading: Reading) -> Fill:
+    """What a value of the node's means: its own cell, then what is below."""
+    parts = [_cell(node.declared, reading)] if node.declared else []
+    if "[]" in node.steps:
+        parts.append(_items(node, reading))
+    elif node.steps.keys() & set(OF_MAPS):
+        parts.append(_entries(node, reading))
+    elif node.steps or (node.declared and node.declared.shape is Shape.RECORD):
+        parts.append(_members(node, reading))
+    if len(parts) == 1:
+        return parts[0]
+
+    def fill(value: Value, at: str) -> None:
+        for each in parts:
+            each(value, at)
+
+    return fill
+
+
+def _cell(declared: PlanField, reading: Reading) -> Fill:
+    cells = reading.levels[declared.level].cells if declared.level else reading.rows
+    add_text, add_own = cells.texts[declared.alias].append, cells.own[declared.alias].append
+    own = _own_tokens(declared)
+
+    def fill(value: Value, _at: str) -> None:
+        token = type(value)
+        add_text(value if token in _PLAIN else _SHOWN[token](value))  # type: ignore[arg-type] # a plain token is a text
+        add_own(token in own)
+
+    return fill
+
+
+def _members(node: _Node, reading: Reading) -> Fill:
+    inner = [(step[1:], each.name, _filler(each, reading)) for step, each in node.steps.items()]
+    known = {key for key, _, _ in inner}
+    named = any(_has_places(each) for each in node.steps.values())
+
+    def fill(value: Value, at: str) -> None:
+        members = value if type(value) is dict else {}
+        if not members.keys() <= known:
+            extra = reading.extra[-1]
+            extra += [f"{at}.{key}" if at else key for key in members if key not in known][: MOST_EXTRA - len(extra)]
+        for key, name, into in inner:
+            into(members.get(key), f"{at}.{name}" if at and named else name)
+
+    return fill
+
+
+def _has_places(node: _Node) -> bool:
+    """Whether what lies below is told by its place: elements, and keys that nobody declared."""
+    return bool(node.steps) or (node.declared is not None and node.declared.shape is Shape.RECORD)
+
+
+def _items(node: _Node, reading: Reading) -> Fill:
+    level, into = reading.levels[(*node.place, "[]")], _filler(node.steps["[]"], reading)
+
+    def fill(value: Value, at: str) -> None:
+        if type(value) is list:
+            for index, each in enumerate(value):
+                level.places.append(f"{at}[{index}]")
+                into(each, f"{at}[{index}]")
+
+    return fill
+
+
+def _entries(node: _Node, reading: Reading) -> Fill:
+    level = reading.levels[(*node.place, ENTRIES)]
+    key, value_of = (
+        _filler(node.steps[step], reading) if step in node.steps else None for step in ("{key}", "{value}")
+    )
+
+    def fill(value: Value, at: str) -> None:
+        if type(value) is dict:
+            for index, (name, each) in enumerate(value.items()):
+                level.places.append(f"{at}[{index}]")
+                for into, it in ((key, name), (value_of, each)):
+                    if into is not None:
+                        into(it, f"{at}[{index}]")
+
+    return fill
+
+
+def _own_tokens(declared: PlanField) -> frozenset[type]:
+    """The tokens that values of a field are written with."""
+    if declared.shape is not Shape.VALUE:
+        return _OF_SHAPES[declared.shape]
+    if declared.type.numeric:
+        return frozenset({Number})
+    return frozenset({bool if declared.type is LogicalType.BOOLEAN else str})
+
+
+_PLAIN = frozenset({str, Number, type(None)})
+_SHOWN: dict[type, Callable[[Any], str]] = {
+    bool: lambda value: "true" if value else "false",
+    dict: lambda _: RECORD,
+    list: lambda _: LIST,
+}
+_OF_SHAPES: dict[Shape, frozenset[type]] = {
+    Shape.RECORD: frozenset({dict}),
+    Shape.MAP: frozenset({dict}),
+    Shape.LIST: frozenset({list}),
+    Shape.ANY: frozenset({str, Number, bool, dict, list}),
+}
+
+
+def _is_text(value: Value) -> bool:
+    """Whether all texts can be written: half of a surrogate pair is no character."""
+    match value:
+        case dict():
+            return all(map(_is_text, value)) and all(map(_is_text, value.values()))
+        case list():
+            return all(map(_is_text, value))
+        case str():
+            return not any("\ud800" <= each <= "\udfff" for each in value)
+        case _:
+            return True
+
+
+def _once(pairs: list[tuple[str, Value]]) -> dict[str, Value]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise MalformedError("keys")
+    return found
+
+
+def _constant(_: str) -> Value:
+    """`NaN` and the infinities, which JSON does not have."""
+    raise MalformedError("json")
+
+
+_LOADS = json.JSONDecoder(
+    object_pairs_hook=_once, parse_int=Number, parse_float=Number, parse_constant=_constant
+).decode

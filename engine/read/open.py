@@ -1,0 +1,93 @@
+"""Opening a delivery: whatever format its contract promises, as a source of chunks.
+
+The first bytes of each object are looked at before anything else: a file of another kind is refused without a scan.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from contracts.errors import InputError
+from contracts.header import HEAD, text_of
+from contracts.kinds import refuse_other_text
+from contracts.model import Compression, Format
+from engine.read.limits import unreadable
+from engine.read.streams import BrokenError, unpacked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from contracts.plan import Plan
+    from contracts.request import Part
+    from engine.read.chunk import Source, Store
+
+    Open = Callable[[Plan, tuple[Part, ...], Store, list[bytes]], Source]
+
+
+def open_source(plan: Plan, parts: tuple[Part, ...], store: Store) -> Source:
+    """The delivery, not yet read.
+
+    UnreadableError where it is none of the promised shape, InputError where its bytes are not the pinned ones.
+    """
+    heads = [_beginning(part, plan, store) for part in parts]
+    return _OPEN[plan.storage.format](plan, parts, store, heads)
+
+
+def _beginning(part: Part, plan: Plan, store: Store) -> bytes:
+    """The first bytes of an object, unpacked where the contract says that they are packed."""
+    first = _head(part, store)
+    text_of(first, plan.storage, plan.csv)
+    if plan.storage.compression is Compression.NONE or not plan.storage.format.is_text:
+        return first
+    text = b""
+    try:
+        with closing(store.stream(part.uri)) as source:
+            for piece, _ in unpacked(source, plan.storage.compression):
+                text += piece
+                if len(text) >= HEAD:
+                    break
+    except BrokenError as error:
+        raise unreadable(error.code) from None
+    refuse_other_text(text, plan.storage, plan.csv)
+    return text[:HEAD]
+
+
+def _head(part: Part, store: Store) -> bytes:
+    try:
+        size = store.size(part.uri)
+    except OSError as error:
+        raise InputError(f"the staged object cannot be read ({error.strerror}): stage it again") from error
+    if size != part.size:
+        raise InputError(f"the staged object has {size:,} bytes, the request says {part.size:,}: stage it again")
+    return store.part(part.uri, 0, min(HEAD, size)) if size else b""
+
+
+# --- formats: each loads what it alone needs
+
+
+def _csv(plan: Plan, parts: tuple[Part, ...], store: Store, heads: list[bytes]) -> Source:
+    from engine.read.csv import open_csv  # noqa: PLC0415 - see above
+
+    return open_csv(plan, parts, store, heads)
+
+
+def _json(plan: Plan, parts: tuple[Part, ...], store: Store, _: list[bytes]) -> Source:
+    from engine.read.json import open_json  # noqa: PLC0415 - see above
+
+    return open_json(plan, parts, store)
+
+
+def _arrow(plan: Plan, parts: tuple[Part, ...], store: Store, _: list[bytes]) -> Source:
+    from engine.read.tables import ArrowReader, open_tables  # noqa: PLC0415 - see above
+
+    return open_tables(plan, parts, ArrowReader(plan.storage.format, store))
+
+
+_OPEN: dict[Format, Open] = {
+    Format.CSV: _csv,
+    Format.JSONL: _json,
+    Format.JSON: _json,
+    Format.PARQUET: _arrow,
+    Format.ORC: _arrow,
+}

@@ -1,0 +1,238 @@
+"""A packed file, or one JSON array, read as a stream in one task: unpacked, counted, and cut into records.
+
+Spark picks a codec by a file's name, and takes a whole array for one line. Here the codec is the contract's word, what comes
+out is counted against what went in, and no more than a piece of the file is ever in memory, however far it unpacks.
+"""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import json
+import re
+import zlib
+from typing import TYPE_CHECKING, Any
+
+from contracts.model import Compression
+from engine.read.limits import GRACE, LONGEST_RECORD, MOST_UNPACKED, PIECE, RATIO
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import BinaryIO
+
+Piece = tuple[bytes, int]
+"""Unpacked bytes, and the packed bytes that they took."""
+Batch = tuple[list[bytes], int]
+"""Records, and the packed bytes that were read for them."""
+_GZIP_WINDOW = 31
+_SPACE = " \t\r\n"
+
+
+class BrokenError(Exception):
+    """The file cannot be read to its end; the code says why (`engine.read.limits.BROKEN`)."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+def unpacked(source: BinaryIO, compression: Compression) -> Iterator[Piece]:
+    """The file in pieces of at most `PIECE` bytes; BrokenError where it is damaged or unpacks beyond its bounds."""
+    inside = outside = 0
+    for piece, taken in _PIECES[compression](source):
+        inside, outside = inside + taken, outside + len(piece)
+        if outside > MOST_UNPACKED or outside > max(GRACE, RATIO * inside):
+            raise BrokenError("bomb")
+        yield piece, taken
+
+
+def lines(pieces: Iterable[Piece]) -> Iterator[Batch]:
+    """Lines without their line feed; of one that is too long only its beginning is kept, one byte more than it may have."""
+    held, taken = b"", 0
+    for piece, packed in pieces:
+        taken += packed
+        first, *rest = piece.split(b"\n")
+        held = (held + first)[: LONGEST_RECORD + 1]
+        if rest:
+            *whole, last = rest
+            yield [held, *whole], taken
+            held, taken = last, 0
+    yield ([held] if held else []), taken
+
+
+def folded(batches: Iterable[Batch], quote: bytes) -> Iterator[Batch]:
+    """Lines joined to records: a line with an open quote goes on in the next."""
+    held: list[bytes] = []
+    size, is_open = 0, False
+    for found, taken in batches:
+        records = []
+        for line in found:
+            held.append(line)
+            size += len(line) + 1
+            is_open ^= line.count(quote) % 2 == 1
+            if not is_open or size > LONGEST_RECORD:
+                records.append(b"\n".join(held))
+                held, size = [], 0
+        yield records, taken
+    if held:
+        yield [b"\n".join(held)], 0
+
+
+def elements(pieces: Iterable[Piece]) -> Iterator[Batch]:
+    """The elements of a JSON array, each as its own text; BrokenError where it is no array, or holds what has no end."""
+    array = _Array()
+    taken = 0
+    for piece, packed in pieces:
+        taken += packed
+        found = array.feed(piece)
+        if found:
+            yield found, taken
+            taken = 0
+    yield array.feed(b"", is_last=True), taken
+
+
+class _Array:
+    """An array on its way in: the text that is not used up yet, and what may follow."""
+
+    def __init__(self) -> None:
+        self._decode = codecs.getincrementaldecoder("utf-8")().decode
+        self._text = ""
+        self._state = "before"
+
+    def feed(self, piece: bytes, *, is_last: bool = False) -> list[bytes]:
+        """The elements that are whole now."""
+        try:
+            self._text += self._decode(piece, is_last)
+        except UnicodeDecodeError:
+            raise BrokenError("array-encoding") from None
+        found: list[bytes] = []
+        at, end = 0, self._step(0, found, is_last=is_last)
+        while end is not None:
+            at, end = end, self._step(end, found, is_last=is_last)
+        self._text = self._text[at:]
+        if len(self._text) > 2 * LONGEST_RECORD or (is_last and (self._state != "after" or self._text.strip(_SPACE))):
+            raise BrokenError("array")
+        return found
+
+    def _step(self, at: int, found: list[bytes], *, is_last: bool) -> int | None:
+        """Use up a mark or an element; the place after it, or None where the text has no whole one yet."""
+        at = _PAST_SPACE(self._text, at).end()  # type: ignore[union-attr] # no space is a match too
+        if at == len(self._text):
+            return None
+        state = _MARKS.get((self._state, self._text[at]))
+        if state is not None:
+            self._state = state
+            return at + 1
+        if self._state not in {"first", "wanted"}:
+            raise BrokenError("array")
+        end = self._end(at, is_last=is_last)
+        if end is not None:
+            found.append(self._text[at:end].encode())
+            self._state = "next"
+        return end
+
+    def _end(self, at: int, *, is_last: bool) -> int | None:
+        """Where the element ends; a number at the end of the text may go on in the next piece."""
+        try:
+            end = _SCAN(self._text, at)[1]
+        except RecursionError:
+            raise BrokenError("array-depth") from None
+        except ValueError:
+            if is_last or len(self._text) - at > LONGEST_RECORD:
+                raise BrokenError("array") from None
+            return None
+        return None if end == len(self._text) and not is_last else end
+
+
+_SCAN = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, strict=False).raw_decode
+"""Finds where an element ends; what it is made of is judged with its row."""
+_PAST_SPACE = re.compile(f"[{_SPACE}]*").match
+_MARKS = {("before", "["): "first", ("first", "]"): "after", ("next", "]"): "after", ("next", ","): "wanted"}
+
+
+# --- codecs: one small generator for each
+
+
+def _plain(source: BinaryIO) -> Iterator[Piece]:
+    while piece := source.read(PIECE):
+        yield piece, len(piece)
+
+
+def _gzip(source: BinaryIO) -> Iterator[Piece]:
+    member: Any = None
+    for packed, size in _plain(source):
+        rest, taken = packed, size
+        while rest:
+            if member is None or member.eof:
+                member = zlib.decompressobj(_GZIP_WINDOW)
+            try:
+                piece = member.decompress(rest, PIECE)
+            except zlib.error:
+                raise BrokenError("damaged") from None
+            rest = member.unused_data if member.eof else member.unconsumed_tail
+            yield piece, taken
+            taken = 0
+    if member is None or not member.eof:
+        raise BrokenError("damaged")
+
+
+def _bzip2(source: BinaryIO) -> Iterator[Piece]:
+    stream: Any = None
+    for packed, size in _plain(source):
+        rest, taken = packed, size
+        while rest or not (stream.needs_input or stream.eof):
+            if stream is None or stream.eof:
+                stream = bz2.BZ2Decompressor()
+            try:
+                piece = stream.decompress(rest, PIECE)
+            except OSError:
+                raise BrokenError("damaged") from None
+            rest = stream.unused_data if stream.eof else b""
+            yield piece, taken
+            taken = 0
+    if stream is None or not stream.eof:
+        raise BrokenError("damaged")
+
+
+def _zstd(source: BinaryIO) -> Iterator[Piece]:
+    import pyarrow as pa  # noqa: PLC0415 - a worker's import
+
+    counted = _Counted(source)
+    stream = pa.CompressedInputStream(pa.PythonFile(counted, "r"), "zstd")
+    piece, taken = b"more", 0
+    while piece:
+        try:
+            piece = stream.read(PIECE)
+        except OSError:
+            raise BrokenError("damaged") from None
+        yield piece, counted.size - taken
+        taken = counted.size
+    if not taken:
+        raise BrokenError("damaged")
+
+
+class _Counted:
+    """A file as Arrow wants it, which knows how much was read of it."""
+
+    closed = False
+
+    def __init__(self, source: BinaryIO) -> None:
+        self._source = source
+        self.size = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """Bytes of the file, counted."""
+        found = self._source.read(size)
+        self.size += len(found)
+        return found
+
+    def close(self) -> None:
+        """Leave the file to whoever opened it."""
+
+
+_PIECES: dict[Compression, Callable[[BinaryIO], Iterator[Piece]]] = {
+    Compression.NONE: _plain,
+    Compression.GZIP: _gzip,
+    Compression.BZIP2: _bzip2,
+    Compression.ZSTD: _zstd,
+}

@@ -1,0 +1,213 @@
+"""Files that bring their own schema, as chunks: columns of the file's own types, never of text that nobody asked for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from contracts.result import Malformed
+from engine.read.arrow_tables import batches, described
+from engine.read.chunk import AT, ROW, Chunk, Share
+from engine.read.elements import Elements
+from engine.read.json_rows import levels
+from engine.read.limits import LONGEST_RECORD
+from engine.read.schema import columns_of, found_in, names_of, schema_of
+from engine.read.table_columns import expression, raw_name, valid_name
+from engine.type.physical import Kind, Physical
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from contracts.model import Format
+    from contracts.plan import Plan, PlanField
+    from contracts.request import Part
+    from contracts.result import Columns
+    from engine.read.chunk import Expression, Level, Store
+    from engine.read.schema import Found, Table
+
+SHARE_ROWS = 1 << 17
+"""Rows of one share, in whole row groups or stripes."""
+_SURROGATE, _REPLACED = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]"), "\ufffd".encode()
+"""Half of a pair is shown as one character, as Java shows it."""
+
+
+class Reader(Protocol):
+    """A format with a schema of its own."""
+
+    def described(self, address: str) -> Table:
+        """A file's own account of itself; UnreadableError where it is damaged, or a bomb."""
+        ...
+
+    def batches(self, share: Share, table: Table, names: list[str]) -> Iterator[pa.RecordBatch]:
+        """Those columns of a share; UnreadableError where the file has no good end."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowReader:
+    """Parquet and ORC."""
+
+    format: Format
+    store: Store
+
+    def described(self, address: str) -> Table:
+        """See `Reader`."""
+        return described(self.format, self.store, address)
+
+    def batches(self, share: Share, _: Table, names: list[str]) -> Iterator[pa.RecordBatch]:
+        """See `Reader`."""
+        for group in range(share.start, share.end):
+            yield from batches(self.format, self.store, share.address, group, names)
+
+
+@dataclass(frozen=True, slots=True)
+class TableSource:
+    """A delivery of such files (`engine.read.chunk.Source`)."""
+
+    reader: Reader
+    tables: tuple[Table, ...]
+    names: list[str]
+    """The columns that are read."""
+    found: list[Found]
+    levels: tuple[Level, ...]
+    columns: Columns
+    shares: tuple[Share, ...]
+    expressions: Mapping[str, Expression]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """See `Source`."""
+        return tuple(table.rows for table in self.tables)
+
+    def chunks(self, share: Share) -> Iterator[Chunk]:
+        """See `Source`."""
+        row = 0
+        for batch in self.reader.batches(share, self.tables[share.part], self.names):
+            yield self._chunk(batch, row)
+            row += batch.num_rows
+
+    def _chunk(self, batch: pa.RecordBatch, first: int) -> Chunk:
+        kinds = dict(self.tables[0].schema.parts)
+        columns = {name: batch.column(batch.schema.get_field_index(name)) for name in self.names}
+        parts = {f".{name}": (column, kinds[name]) for name, column in columns.items()}
+        records = Elements(parts, pa.arange(first, first + batch.num_rows))
+        long = _too_long(records, self._of(()))
+        malformed: tuple[Malformed, ...] = ()
+        if long is not None:
+            rows = records.rows.filter(long)
+            malformed = (Malformed("too_long", len(rows), rows[0].as_py()),)
+            keep = pc.invert(long)
+            kept = {step: (column.filter(keep), kind) for step, (column, kind) in parts.items()}
+            records = Elements(kept, records.rows.filter(keep))
+        tables = {level: self._table(records.level(level), level) for level in self.levels}
+        return Chunk(self._table(records, ()), batch.num_rows, batch.num_rows, malformed, tables)
+
+    def _of(self, level: Level) -> list[tuple[PlanField, Physical]]:
+        """The fields of a level that the file has."""
+        return [(field, kind) for field, kind in self.found if kind is not None and field.level == level]
+
+    def _table(self, elements: Elements | None, level: Level) -> pa.Table:
+        if elements is None:
+            return pa.table({ROW: pa.array([], pa.int64()), AT: pa.array([], pa.string())})
+        columns = {ROW: elements.rows}
+        if level:
+            columns[AT] = elements.at
+        for field, kind in self._of(level):
+            columns |= _raw(elements.column(field), kind, field.alias)
+        return pa.table(columns)
+
+
+def open_tables(plan: Plan, parts: tuple[Part, ...], reader: Reader) -> TableSource:
+    """The delivery as a source; UnreadableError where its files are damaged, bombs, or of other columns."""
+    tables = tuple(reader.described(part.uri) for part in parts)
+    schema = schema_of(tables)
+    found = found_in(schema, plan)
+    return TableSource(
+        reader,
+        tables,
+        names_of(schema, plan),
+        found,
+        levels(plan.fields),
+        columns_of(schema, plan, found),
+        tuple(
+            share
+            for at, (part, table) in enumerate(zip(parts, tables, strict=True))
+            for share in _shares(at, part, table)
+        ),
+        {field.alias: expression(field, kind) for field, kind in found},
+    )
+
+
+def _shares(number: int, part: Part, table: Table) -> Iterator[Share]:
+    """Whole row groups, few small ones together."""
+    step = max(1, SHARE_ROWS * table.groups // max(1, table.rows))
+    for start in range(0, table.groups, step):
+        yield Share(number, part.uri, start, min(start + step, table.groups))
+
+
+def _too_long(records: Elements, found: Iterable[Found]) -> pa.Array | None:
+    """The rows with a text that would sit in memory as one value; None where there are none."""
+    long = None
+    for field, kind in found:
+        if kind is None or kind.kind is not Kind.TEXT:
+            continue
+        lengths = pc.binary_length(_decoded(records.column(field)))
+        if (pc.max(lengths).as_py() or 0) > LONGEST_RECORD:
+            over = pc.fill_null(pc.greater(lengths, LONGEST_RECORD), fill_value=False)
+            long = over if long is None else pc.or_(long, over)
+    return long
+
+
+# --- columns of a kind as DuckDB can read them
+
+
+def _raw(array: pa.Array, kind: Physical, alias: str) -> dict[str, pa.Array]:
+    """The raw columns of a field: of texts a second one, in which what is no UTF-8 is null."""
+    if kind.kind is not Kind.TEXT:
+        return {} if kind.kind is Kind.NOTHING else {raw_name(alias): _READ.get(kind.kind, _decoded)(_decoded(array))}
+    texts = _decoded(array)
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid:
+        shown, valid = _repaired(texts)
+        return {raw_name(alias): shown, valid_name(alias): valid}
+    return {raw_name(alias): texts, valid_name(alias): texts}
+
+
+def _repaired(texts: pa.Array) -> tuple[pa.Array, pa.Array]:
+    binary = texts.cast(pa.large_binary() if pa.types.is_large_string(texts.type) else pa.binary()).to_pylist()
+    shown = [each if each is None else _SURROGATE.sub(_REPLACED, each).decode(errors="replace") for each in binary]
+    return pa.array(shown, pa.string()), pa.array([_valid(each) for each in binary], pa.string())
+
+
+def _valid(text: bytes | None) -> str | None:
+    try:
+        return None if text is None else text.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _decoded(array: pa.Array) -> pa.Array:
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def _there(array: pa.Array) -> pa.Array:
+    return pc.if_else(array.is_valid(), pa.scalar(True), pa.scalar(None, pa.bool_()))
+
+
+def _moment(array: pa.Array) -> pa.Array:
+    """Digits past the microsecond are cut off; a moment with a zone is one of UTC, as one without is."""
+    return array.cast(pa.timestamp("us", array.type.tz), safe=False).cast(pa.timestamp("us"))
+
+
+_READ: dict[Kind, Callable[[pa.Array], pa.Array]] = {
+    **dict.fromkeys((Kind.BYTES, Kind.OTHER, Kind.RECORD, Kind.LIST, Kind.MAP), _there),
+    Kind.FLOAT: lambda array: array.cast(pa.float32()),
+    Kind.DATE: lambda array: array.cast(pa.date32()),
+    Kind.TIME: lambda array: array.cast(pa.string()),
+    Kind.MOMENT: _moment,
+}

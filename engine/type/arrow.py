@@ -1,0 +1,139 @@
+"""Arrow's types, which Parquet and ORC are read as, in the kinds of `engine.type.physical`; and its arrays as those kinds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.type.physical import Kind, Physical
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Parts = tuple[tuple[str, Physical], ...]
+
+MOST_DIGITS = 38
+_UNSIGNED_DIGITS = (20, 0)
+MOMENT = pa.timestamp("us", "UTC")
+
+
+def physical(kind: pa.DataType) -> Physical:
+    """The kind of an Arrow type."""
+    if pa.types.is_dictionary(kind):
+        return physical(kind.value_type)
+    words = str(kind)
+    with_parts = next((each for is_of, each in _WITH_PARTS.items() if is_of(kind)), None)
+    if with_parts is not None:
+        found, name, parts = with_parts
+        return Physical(found, name, parts=parts(kind))
+    if pa.types.is_decimal128(kind) and kind.scale >= 0:
+        return Physical(Kind.EXACT, words, (kind.precision, kind.scale))
+    if kind == pa.uint64():
+        return Physical(Kind.EXACT, words, _UNSIGNED_DIGITS)
+    return Physical(next((each for is_of, each in _KINDS.items() if is_of(kind)), Kind.OTHER), words)
+
+
+def canonical(array: pa.Array, kind: Physical) -> pa.Array:
+    """The array as its kind is handed to Spark."""
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    special = _CANONICAL.get(kind.kind)
+    return array.cast(_TYPES[kind.kind]) if special is None else special(array, kind)
+
+
+def type_of(kind: Physical) -> pa.DataType:
+    """The type of a canonical array."""
+    inner = [type_of(part) for _, part in kind.parts]
+    match kind.kind:
+        case Kind.RECORD:
+            return pa.struct([(f"f{at}", each) for at, each in enumerate(inner)])
+        case Kind.LIST:
+            return pa.list_(inner[0])
+        case Kind.MAP:
+            return pa.map_(inner[0], inner[1])
+        case Kind.EXACT:
+            return pa.decimal128(*kind.digits)
+        case _:
+            return _TYPES[kind.kind]
+
+
+def _record(array: pa.Array, kind: Physical) -> pa.Array:
+    members = [canonical(each, part) for each, (_, part) in zip(array.flatten(), kind.parts, strict=True)]
+    names = [f"f{at}" for at in range(len(members))]
+    return pa.StructArray.from_arrays(members, names=names, mask=array.is_null()) if members else array
+
+
+def _present(array: pa.Array, _: Physical) -> pa.Array:
+    return pc.if_else(array.is_valid(), pa.scalar(True), pa.scalar(None, pa.bool_()))
+
+
+def _moment(array: pa.Array, _: Physical) -> pa.Array:
+    return array.cast(pa.timestamp("us", array.type.tz), safe=False).cast(MOMENT)
+
+
+def _list(array: pa.Array, kind: Physical) -> pa.Array:
+    if not pa.types.is_list(array.type):
+        array = array.cast(pa.list_(array.type.value_type))
+    whole = pa.concat_arrays([array.slice(0, 0), array])
+    return pa.ListArray.from_arrays(whole.offsets, canonical(whole.values, kind.parts[0][1]), mask=whole.is_null())
+
+
+def _map(array: pa.Array, kind: Physical) -> pa.Array:
+    key, value = (part for _, part in kind.parts)
+    whole = pa.concat_arrays([array.slice(0, 0), array])
+    keys, values = canonical(whole.keys, key), canonical(whole.items, value)
+    return pa.MapArray.from_arrays(whole.offsets, keys, values, mask=whole.is_null())
+
+
+_WITH_PARTS: dict[Callable[[pa.DataType], bool], tuple[Kind, str, Callable[[pa.DataType], Parts]]] = {
+    pa.types.is_struct: (Kind.RECORD, "record", lambda kind: tuple((each.name, physical(each.type)) for each in kind)),
+    pa.types.is_map: (
+        Kind.MAP,
+        "map",
+        lambda kind: (("{key}", physical(kind.key_type)), ("{value}", physical(kind.item_type))),
+    ),
+    **{
+        is_list: (Kind.LIST, "list", lambda kind: (("[]", physical(kind.value_type)),))
+        for is_list in (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    },
+}
+_CANONICAL: dict[Kind, Callable[[pa.Array, Physical], pa.Array]] = {
+    Kind.RECORD: _record,
+    Kind.LIST: _list,
+    Kind.MAP: _map,
+    Kind.TIME: lambda array, _: array.cast(pa.string()),
+    Kind.OTHER: _present,
+    Kind.MOMENT: _moment,
+    Kind.EXACT: lambda array, kind: array.cast(pa.decimal128(*kind.digits)),
+}
+_KINDS: dict[Callable[[pa.DataType], bool], Kind] = {
+    pa.types.is_string: Kind.TEXT,
+    pa.types.is_large_string: Kind.TEXT,
+    pa.types.is_binary: Kind.BYTES,
+    pa.types.is_large_binary: Kind.BYTES,
+    pa.types.is_fixed_size_binary: Kind.BYTES,
+    pa.types.is_integer: Kind.WHOLE,
+    pa.types.is_float16: Kind.FLOAT,
+    pa.types.is_float32: Kind.FLOAT,
+    pa.types.is_float64: Kind.DOUBLE,
+    pa.types.is_boolean: Kind.BOOLEAN,
+    pa.types.is_date: Kind.DATE,
+    pa.types.is_time: Kind.TIME,
+    pa.types.is_timestamp: Kind.MOMENT,
+    pa.types.is_null: Kind.NOTHING,
+}
+_TYPES = {
+    Kind.TEXT: pa.string(),
+    Kind.BYTES: pa.binary(),
+    Kind.WHOLE: pa.int64(),
+    Kind.FLOAT: pa.float32(),
+    Kind.DOUBLE: pa.float64(),
+    Kind.BOOLEAN: pa.bool_(),
+    Kind.DATE: pa.date32(),
+    Kind.NOTHING: pa.string(),
+    Kind.TIME: pa.string(),
+    Kind.MOMENT: MOMENT,
+    Kind.OTHER: pa.bool_(),
+}

@@ -1,0 +1,97 @@
+"""Types of an Avro schema (1.11) in the kinds of `engine.type.physical`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from contracts.kinds import UnreadableError
+from engine.type.physical import Kind, Physical
+
+DEEPEST = 64
+_SIMPLE = {
+    "null": Kind.NOTHING,
+    "boolean": Kind.BOOLEAN,
+    "int": Kind.WHOLE,
+    "long": Kind.WHOLE,
+    "float": Kind.FLOAT,
+    "double": Kind.DOUBLE,
+    "bytes": Kind.BYTES,
+    "string": Kind.TEXT,
+    "enum": Kind.TEXT,
+    "fixed": Kind.BYTES,
+}
+_LOGICAL = {
+    ("int", "date"): Kind.DATE,
+    ("int", "time-millis"): Kind.TIME,
+    ("long", "time-micros"): Kind.TIME,
+    **{("long", f"{zone}timestamp-{unit}"): Kind.MOMENT for zone in ("", "local-") for unit in ("millis", "micros")},
+}
+_WIDER = {frozenset({"int", "long"}): "long", frozenset({"float", "double"}): "double"}
+"""Unions that Spark reads as the wider of two types."""
+
+
+def physical(schema: object) -> Physical:
+    """The kind of a whole schema; UnreadableError where it is none, or leads back to itself."""
+    try:
+        return _physical(schema, {}, 0)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise UnreadableError("schema", "the schema of the Avro file cannot be read, or leads back to itself") from None
+
+
+def _physical(schema: Any, known: dict[str, Any], depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
+    if depth > DEEPEST:
+        raise ValueError(depth)
+    if isinstance(schema, list):
+        return _union(schema, known, depth)
+    if isinstance(schema, str):
+        return Physical(_SIMPLE[schema], schema) if schema in _SIMPLE else _physical(known[schema], known, depth + 1)
+    word = schema["type"]
+    if not isinstance(word, str):
+        return _physical(word, known, depth + 1)
+    if "name" in schema:
+        known |= dict.fromkeys(_names(schema), schema)
+    with_parts = _WITH_PARTS.get(word)
+    return (with_parts or partial(_leaf, word))(schema, known, depth)
+
+
+def _record(schema: Any, known: dict[str, Any], depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
+    members = tuple((each["name"], _physical(each["type"], known, depth + 1)) for each in schema["fields"])
+    return Physical(Kind.RECORD, "record", parts=members)
+
+
+def _array(schema: Any, known: dict[str, Any], depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
+    return Physical(Kind.LIST, "array", parts=(("[]", _physical(schema["items"], known, depth + 1)),))
+
+
+def _map(schema: Any, known: dict[str, Any], depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
+    value = _physical(schema["values"], known, depth + 1)
+    return Physical(Kind.MAP, "map", parts=(("{key}", Physical(Kind.TEXT, "string")), ("{value}", value)))
+
+
+_WITH_PARTS = {"record": _record, "error": _record, "array": _array, "map": _map}
+
+
+def _leaf(word: str, schema: dict[str, Any], known: dict[str, Any], depth: int) -> Physical:
+    logical = str(schema.get("logicalType"))
+    if logical == "decimal" and word in {"bytes", "fixed"}:
+        precision, scale = int(schema["precision"]), int(schema.get("scale", 0))
+        return Physical(Kind.EXACT, f"decimal({precision}, {scale})", (precision, scale))
+    if (word, logical) in _LOGICAL:
+        return Physical(_LOGICAL[word, logical], logical)
+    return Physical(_SIMPLE[word], word) if word in _SIMPLE else _physical(word, known, depth + 1)
+
+
+def _union(members: list[Any], known: dict[str, Any], depth: int) -> Physical:
+    values = [each for each in members if each != "null"]
+    if len(values) == 1:
+        return _physical(values[0], known, depth + 1)
+    plain = frozenset(each for each in values if isinstance(each, str))
+    if len(plain) == len(values) and plain in _WIDER:
+        return Physical(_SIMPLE[_WIDER[plain]], _WIDER[plain])
+    return Physical(Kind.OTHER if values else Kind.NOTHING, "union" if values else "null")
+
+
+def _names(schema: dict[str, Any]) -> list[str]:
+    name, space = str(schema["name"]), schema.get("namespace")
+    return [name, f"{space}.{name}"] if space else [name]

@@ -1,0 +1,98 @@
+"""Deliveries opened by the engine's readers, read to their end, for tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from contracts.request import Part
+from engine.read.local import LocalStore
+from engine.read.open import open_source
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from contracts.plan import Plan
+    from engine.read.chunk import Chunk, Level, Share, Source
+
+Row = dict[str, Any]
+
+
+@dataclass
+class Read:
+    """All that a reader hands over, values by their fields' names."""
+
+    rows: list[tuple[int, int]] = field(default_factory=list)
+    """Part and line of each record, lines counted from 0 in the object."""
+    texts: list[Row] = field(default_factory=list)
+    values: list[Row] = field(default_factory=list)
+    levels: dict[Level, list[tuple[int, str, Row, Row]]] = field(default_factory=dict)
+    """Line, place, texts and values of each element."""
+    malformed: list[tuple[str, int, int]] = field(default_factory=list)
+    lines: dict[int, int] = field(default_factory=dict)
+    """Lines of each part."""
+    begun: int = 0
+    """Lines of the part before the share that was read last."""
+    sizes: dict[int, int] = field(default_factory=dict)
+    extra: set[str] = field(default_factory=set)
+
+
+def parts_in(folder: Path, *objects: bytes) -> tuple[Part, ...]:
+    """Objects as files of a folder."""
+    found = []
+    for number, content in enumerate(objects):
+        path = folder / f"part-{number:05d}"
+        path.write_bytes(content)
+        found.append(Part(path.as_uri(), len(content)))
+    return tuple(found)
+
+
+def opened(plan: Plan, folder: Path, *objects: bytes) -> Source:
+    return open_source(plan, parts_in(folder, *objects), LocalStore())
+
+
+def read_all(plan: Plan, source: Source) -> Read:
+    """Every share of a source, one after the other."""
+    found = Read()
+    for share in source.shares:
+        found.begun = found.lines.get(share.part, 0)
+        for chunk in source.chunks(share):
+            _add(found, plan, source, share, chunk)
+    return found
+
+
+def read(plan: Plan, folder: Path, *objects: bytes) -> Read:
+    return read_all(plan, opened(plan, folder, *objects))
+
+
+def evaluated(table: pa.Table, expressions: dict[str, str]) -> list[Row]:
+    """A column of SQL for each name."""
+    columns = [f"{sql} AS x{at}" for at, sql in enumerate(expressions.values())]
+    with duckdb.connect() as database:
+        database.register("chunk", table)
+        rows = database.execute(f"SELECT {', '.join(['row', *columns])} FROM chunk").fetchall()  # noqa: S608 - generated names
+    return [dict(zip(expressions, row[1:], strict=True)) for row in rows]
+
+
+def _add(found: Read, plan: Plan, source: Source, share: Share, chunk: Chunk) -> None:
+    before = found.lines.get(share.part, 0)
+    for level, table in {(): chunk.records, **chunk.levels}.items():
+        mine = {each.name: source.expressions[each.alias] for each in plan.fields if each.level == level}
+        texts = evaluated(table, {name: each.text for name, each in mine.items()})
+        values = evaluated(table, {name: each.value for name, each in mine.items()})
+        rows = table["row"].to_pylist()
+        if level:
+            into = found.levels.setdefault(level, [])
+            into += list(zip([found.begun + row for row in rows], table["at"].to_pylist(), texts, values, strict=True))
+        else:
+            found.rows += [(share.part, found.begun + row) for row in rows]
+            found.texts += texts
+            found.values += values
+    found.malformed += [(each.reason, each.rows, found.begun + each.first_row) for each in chunk.malformed]
+    found.lines[share.part] = before + chunk.lines
+    found.sizes[share.part] = found.sizes.get(share.part, 0) + chunk.size
+    found.extra |= chunk.extra

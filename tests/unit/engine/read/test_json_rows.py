@@ -1,0 +1,145 @@
+"""What a JSON text says of fields: by its tokens, before any cast."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from engine.read.json_rows import MOST_EXTRA, MalformedError, Number, Reading, levels, parsed
+from engine.read.limits import LONGEST_RECORD
+from tests.unit.test_parts import plan_of
+
+MALFORMED = {
+    "no JSON": (b"{", "json"),
+    "two values": (b"{} {}", "json"),
+    "NaN": (b'{"a": NaN}', "json"),
+    "minus infinity": (b'{"a": -Infinity}', "json"),
+    "a leading zero": (b'{"a": 01}', "json"),
+    "a bare point": (b'{"a": .5}', "json"),
+    "single quotes": (b"{'a': 1}", "json"),
+    "a trailing comma": (b'{"a": 1,}', "json"),
+    "a comment": (b'{"a": 1} // x', "json"),
+    "a control character": (b'{"a": "\x01"}', "json"),
+    "a nesting that is too deep": (b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "json"),
+    "a byte order mark": (b'\xef\xbb\xbf{"a": 1}', "json"),
+    "an array": (b"[1]", "object"),
+    "a number": (b"1", "object"),
+    "null": (b"null", "object"),
+    "a key twice": (b'{"a": 1, "a": 1}', "keys"),
+    "an inner key twice": (b'{"a": {"b": 1, "b": 2}}', "keys"),
+    "a key twice, escaped": (b'{"a": 1, "\\u0061": 2}', "keys"),
+    "Latin-1": ('{"a": "ã"}'.encode("latin-1"), "encoding"),
+    "half a surrogate pair": (b'{"a": ["\\ud83d"]}', "encoding"),
+    "half a surrogate pair as a key": (b'{"\\ude00": 1}', "encoding"),
+    "2 MiB": (b'{"a": "' + b"x" * (2 * LONGEST_RECORD) + b'"}', "too_long"),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_what_is_no_record_is_malformed(name: str) -> None:
+    """Each way to be no JSON object (RFC 8259) has its reason."""
+    text, code = MALFORMED[name]
+
+    with pytest.raises(MalformedError) as caught:
+        parsed(text)
+
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (b" \t\r\n", None),
+        (b"", None),
+        (b" {} ", {}),
+        (b'{"a": 1.10}', {"a": "1.10"}),
+        (b'{"a": -0}', {"a": "-0"}),
+        (b'{"a": 1E400}', {"a": "1E400"}),
+        (b'{"a": ' + b"9" * 5000 + b"}", {"a": "9" * 5000}),
+        (b'{"a": "\\ud83d\\ude00"}', {"a": "😀"}),
+        (b'{"a": "\\u0000"}', {"a": "\0"}),
+        (b'{"": true}', {"": True}),
+    ],
+)
+def test_an_object_is_read_with_its_numbers_as_they_are_written(text: bytes, value: Any) -> None:
+    """No number is rounded, shortened or too long; space alone is no record."""
+    assert parsed(text) == value
+
+
+def test_a_number_is_told_from_a_text() -> None:
+    """Though both are kept as text."""
+    found = parsed(b'{"a": 5, "b": "5"}')
+    assert found is not None
+
+    assert [type(each) for each in found.values()] == [Number, str]
+
+
+def read(*values: object) -> Reading:
+    reading = Reading(plan_of().fields)
+    for value in values:
+        reading.add(parsed(json.dumps(value).encode()))
+    return reading
+
+
+def cells(reading: Reading, name: str) -> list[tuple[str | None, bool]]:
+    field = plan_of().field(name)
+    found = reading.levels[field.level].cells if field.level else reading.rows
+    return list(zip(found.texts[field.alias], found.own[field.alias], strict=True))
+
+
+def test_a_cell_has_its_text_and_whether_it_is_of_its_own_kind() -> None:
+    """A text is no number, a number is no text, an object is neither; null and absent are the same."""
+    reading = read({"id": 5}, {"id": "5"}, {"id": True}, {"id": {}}, {"id": [1]}, {"id": None}, {})
+
+    assert cells(reading, "id") == [
+        ("5", True),
+        ("5", False),
+        ("true", False),
+        ("{...}", False),
+        ("[...]", False),
+        (None, False),
+        (None, False),
+    ]
+
+
+def test_parts_of_records_stand_in_their_row() -> None:
+    """What should be an object and is none has no parts."""
+    reading = read({"address": {"street": "x"}}, {"address": "y"}, {"address": {}})
+
+    assert cells(reading, "address") == [("{...}", True), ("y", False), ("{...}", True)]
+    assert cells(reading, "address.street") == [("x", True), (None, False), (None, False)]
+
+
+def test_elements_have_places_in_their_rows() -> None:
+    """Lists in lists and entries of maps count from 0, as JSON paths do; what is no list has no elements."""
+    reading = read(
+        {"items": [{"sku": "a", "tags": ["t", 1]}, None], "prices": {"x": 1}},
+        {"items": "none", "prices": []},
+        {"items": [{"sku": 2}]},
+    )
+    items, tags, prices = reading.levels.values()
+
+    assert items.places == ["items[0]", "items[1]", "items[0]"]
+    assert items.ends == [2, 2, 3]
+    assert cells(reading, "items[].sku") == [("a", True), (None, False), ("2", False)]
+    assert (tags.places, tags.ends) == (["items[0].tags[0]", "items[0].tags[1]"], [2, 2, 2])
+    assert (prices.places, prices.ends) == (["prices[0]"], [1, 1, 1])
+    assert cells(reading, "prices.key") == [("x", True)]
+    assert cells(reading, "prices.value") == [("1", True)]
+
+
+def test_levels_come_in_the_order_of_the_plan() -> None:
+    """Outer ones first."""
+    assert levels(plan_of().fields) == ((".items", "[]"), (".items", "[]", ".tags", "[]"), (".prices", "{}"))
+
+
+def test_keys_that_nobody_declared_are_kept_by_their_places() -> None:
+    """Of the record and of its parts, a bounded number of each row; keys of a map are data."""
+    reading = read(
+        {"a": 1, "address": {"b": 1}, "items": [{"c": 1}], "prices": {"d": 1}}, {str(n): 1 for n in range(99)}
+    )
+
+    assert sorted(reading.extra[0]) == ["a", "address.b", "items[0].c"]
+    assert len(reading.extra[1]) == MOST_EXTRA

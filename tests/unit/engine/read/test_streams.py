@@ -1,0 +1,182 @@
+"""Packed files and JSON arrays as streams: unpacked, counted, cut into records, whatever their pieces."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import tracemalloc
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts.model import Compression
+from engine.read import limits
+from engine.read.limits import BROKEN, LONGEST_RECORD
+from engine.read.streams import BrokenError, elements, folded, lines, unpacked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+PACK: dict[Compression, Callable[[bytes], bytes]] = {
+    Compression.NONE: bytes,
+    Compression.GZIP: gzip.compress,
+    Compression.BZIP2: bz2.compress,
+    Compression.ZSTD: lambda content: pa.Codec("zstd").compress(content, asbytes=True),
+}
+PACKED = [codec for codec in Compression if codec is not Compression.NONE]
+TEXT = b"".join(b"line %d\n" % number for number in range(5_000))
+
+
+def read(packed: bytes, codec: Compression) -> bytes:
+    return b"".join(piece for piece, _ in unpacked(io.BytesIO(packed), codec))
+
+
+def broken(packed: bytes, codec: Compression) -> str:
+    with pytest.raises(BrokenError) as caught:
+        read(packed, codec)
+    assert caught.value.code in BROKEN
+    return caught.value.code
+
+
+@pytest.mark.parametrize("codec", Compression)
+@pytest.mark.parametrize("cut", [None, 1, 1000])
+def test_what_was_packed_comes_out(codec: Compression, cut: int | None) -> None:
+    """In one member or in two, every byte that went in is accounted for."""
+    parts = [TEXT] if cut is None else [TEXT[:cut], TEXT[cut:]]
+    packed = b"".join(PACK[codec](part) for part in parts)
+    pieces = list(unpacked(io.BytesIO(packed), codec))
+
+    assert b"".join(piece for piece, _ in pieces) == TEXT
+    assert sum(taken for _, taken in pieces) == len(packed)
+
+
+@pytest.mark.parametrize("codec", PACKED)
+@pytest.mark.parametrize("flaw", ["cut off", "half", "more", "other", "empty"])
+def test_a_damaged_file_is_never_read_as_a_shorter_one(codec: Compression, flaw: str) -> None:
+    """What breaks off, goes on as something else, or never was packed has no good end."""
+    whole = PACK[codec](TEXT)
+    flawed = {
+        "cut off": whole[:-3],
+        "half": whole[: len(whole) // 2],
+        "more": whole + b"more",
+        "other": b"id,name\n1,Ana\n",
+        "empty": b"",
+    }
+
+    assert broken(flawed[flaw], codec) == "damaged"
+
+
+@pytest.mark.parametrize("codec", PACKED)
+def test_a_bomb_is_noticed_in_bounded_memory(codec: Compression, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond its bounds a file is not unpacked further, and no more than pieces of it are in memory."""
+    monkeypatch.setattr("engine.read.streams.GRACE", 4 << 20)
+    bomb = PACK[codec](bytes(64 << 20))
+    tracemalloc.start()
+    code = broken(bomb, codec)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert code == "bomb"
+    assert peak < 32 << 20
+
+
+def test_a_file_beyond_every_bound_is_refused_whatever_its_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is an absolute bound too."""
+    monkeypatch.setattr("engine.read.streams.MOST_UNPACKED", len(TEXT) - 1)
+
+    assert broken(gzip.compress(TEXT, 0), Compression.GZIP) == "bomb"
+    assert limits.MOST_UNPACKED == 64 << 30
+
+
+def pieces_of(content: bytes, size: int) -> Iterable[tuple[bytes, int]]:
+    return ((content[at : at + size], 1) for at in range(0, len(content), size))
+
+
+@given(st.lists(st.binary(max_size=5).filter(lambda line: b"\n" not in line)), st.integers(1, 7), st.booleans())
+def test_lines_are_the_same_however_the_stream_is_cut(found: list[bytes], size: int, ends: bool) -> None:  # noqa: FBT001 - drawn
+    """Pieces of any size give the lines of the whole, and lose none of the bytes they took."""
+    content = b"\n".join(found) + (b"\n" if ends else b"")
+    expected = content.split(b"\n")
+    batches = list(lines(pieces_of(content, size)))
+
+    assert [line for batch, _ in batches for line in batch] == (expected if expected[-1] else expected[:-1])
+    assert sum(taken for _, taken in batches) == -(-len(content) // size)
+
+
+def test_of_a_line_that_is_too_long_only_the_beginning_is_kept() -> None:
+    """One byte more than a record may have tells that it is too long; the next line is whole again."""
+    content = b"x" * (3 * LONGEST_RECORD) + b"\nnext\n"
+    found = [line for batch, _ in lines(pieces_of(content, 1 << 20)) for line in batch]
+
+    assert [len(line) for line in found] == [LONGEST_RECORD + 1, len("next")]
+
+
+def test_a_quoted_value_goes_on_in_the_next_line() -> None:
+    """Lines are joined while a quote is open; what never closes is one record."""
+    found = [
+        record
+        for batch, _ in folded([([b'1,"a', b'b"', b"2,c"], 9), ([b'3,"open', b"end"], 1)], b'"')
+        for record in batch
+    ]
+
+    assert found == [b'1,"a\nb"', b"2,c", b'3,"open\nend']
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.lists(VALUES, max_size=6), st.integers(1, 9), st.sampled_from([None, 1]))
+def test_elements_of_an_array_are_the_same_however_it_is_cut(
+    found: list[object], size: int, indent: int | None
+) -> None:
+    """Pieces of any size, even within a character, give the elements of the whole, each as its own text."""
+    content = json.dumps(found, ensure_ascii=False, indent=indent).encode()
+    texts = [text for batch, _ in elements(pieces_of(content, size)) for text in batch]
+
+    assert [json.loads(text) for text in texts] == found
+
+
+ARRAYS = {
+    "nothing": ("", "array"),
+    "an open bracket": ("[", "array"),
+    "a comma too many": ("[1,]", "array"),
+    "two commas": ("[1,,2]", "array"),
+    "a comma first": ("[,1]", "array"),
+    "no comma": ("[1 2]", "array"),
+    "more behind it": ("[1] 2", "array"),
+    "an object": ('{"a": 1}', "array"),
+    "a text that does not end": ('["a]', "array"),
+    "cut off within a number": ("[12", "array"),
+    "a word": ("[nul]", "array"),
+    "100,000 brackets": ("[" * 100_000, "array-depth"),
+    "an element of 3 MiB": (f'["{"x" * (3 << 20)}"]', "array"),
+    "3 MiB of space": ("[" + " " * (3 << 20) + "]", "array"),
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_what_is_no_array_has_no_good_end(name: str) -> None:
+    """It is never taken for the elements that were read before it broke."""
+    content, code = ARRAYS[name]
+
+    with pytest.raises(BrokenError) as caught:
+        list(elements(pieces_of(content.encode(), 1 << 20)))
+
+    assert caught.value.code == code
+
+
+def test_an_array_is_utf_8() -> None:
+    """Bytes that are none end the reading."""
+    with pytest.raises(BrokenError) as caught:
+        list(elements(pieces_of('["ação"]'.encode("latin-1"), 1)))
+
+    assert caught.value.code == "array-encoding"

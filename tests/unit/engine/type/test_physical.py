@@ -1,0 +1,226 @@
+"""Types that files bring, in our kinds, against declared types."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from contracts.kinds import UnreadableError
+from contracts.plan import PlanField, Shape
+from contracts.types import LogicalType
+from engine.read.avro_blocks import walked
+from engine.type import arrow, avro_types
+from engine.type.physical import Kind, Physical, holds
+from tests.spark.avro import SYNC, container, long, write_avro
+
+ARROW: list[tuple[pa.DataType, Kind]] = [
+    (pa.string(), Kind.TEXT),
+    (pa.large_string(), Kind.TEXT),
+    (pa.dictionary(pa.int32(), pa.string()), Kind.TEXT),
+    (pa.binary(), Kind.BYTES),
+    (pa.binary(16), Kind.BYTES),
+    *(
+        (kind, Kind.WHOLE)
+        for kind in (pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32())
+    ),
+    (pa.uint64(), Kind.EXACT),
+    (pa.decimal128(10, 2), Kind.EXACT),
+    (pa.decimal128(10, -2), Kind.OTHER),
+    (pa.decimal256(50, 2), Kind.OTHER),
+    (pa.float16(), Kind.FLOAT),
+    (pa.float32(), Kind.FLOAT),
+    (pa.float64(), Kind.DOUBLE),
+    (pa.bool_(), Kind.BOOLEAN),
+    (pa.date32(), Kind.DATE),
+    (pa.date64(), Kind.DATE),
+    (pa.time32("ms"), Kind.TIME),
+    (pa.time64("ns"), Kind.TIME),
+    (pa.timestamp("ns"), Kind.MOMENT),
+    (pa.timestamp("ms", "Europe/Berlin"), Kind.MOMENT),
+    (pa.null(), Kind.NOTHING),
+    (pa.duration("s"), Kind.OTHER),
+    (pa.struct([("a", pa.int32())]), Kind.RECORD),
+    (pa.list_(pa.string()), Kind.LIST),
+    (pa.list_(pa.string(), 3), Kind.LIST),
+    (pa.map_(pa.string(), pa.int32()), Kind.MAP),
+]
+
+
+@pytest.mark.parametrize(("kind", "expected"), ARROW, ids=str)
+def test_every_type_of_arrow_has_a_kind(kind: pa.DataType, expected: Kind) -> None:
+    """And a canonical form of that kind's type, nulls kept."""
+    found = arrow.physical(kind)
+    array = arrow.canonical(pa.nulls(2, kind), found)
+
+    assert expected is found.kind
+    assert (array.type, array.null_count) == (arrow.type_of(found), 2)
+
+
+def canonical(array: pa.Array) -> list[Any]:
+    found: list[Any] = arrow.canonical(array, arrow.physical(array.type)).to_pylist()
+    return found
+
+
+def test_values_keep_their_meaning() -> None:
+    """Parts of nested values too; times become texts, what has no kind is only there or not."""
+    nested = pa.array([[{"a": [1]}, None], None, []], pa.list_(pa.struct([("a", pa.list_(pa.int8()))])))
+    mapped = pa.array([[("x", 1)], None], pa.map_(pa.string(), pa.int32()))
+
+    assert canonical(nested) == [[{"f0": [1]}, None], None, []]
+    assert canonical(nested.slice(1)) == [None, []]
+    assert canonical(mapped) == [[("x", 1)], None]
+    assert canonical(pa.array([3_723_000_004, None], pa.time64("us"))) == ["01:02:03.000004", None]
+    assert canonical(pa.array([1, None], pa.duration("s"))) == [True, None]
+    assert canonical(pa.array(["a", None]).dictionary_encode()) == ["a", None]
+
+
+HELD = {
+    (LogicalType.STRING, Kind.TEXT),
+    (LogicalType.INTEGER, Kind.WHOLE),
+    (LogicalType.INTEGER, Kind.EXACT),
+    *((LogicalType.NUMBER, kind) for kind in (Kind.WHOLE, Kind.EXACT, Kind.FLOAT, Kind.DOUBLE)),
+    (LogicalType.DECIMAL, Kind.WHOLE),
+    (LogicalType.DECIMAL, Kind.EXACT),
+    (LogicalType.BOOLEAN, Kind.BOOLEAN),
+    (LogicalType.DATE, Kind.DATE),
+    (LogicalType.TIME, Kind.TIME),
+    (LogicalType.TIME, Kind.TEXT),
+    (LogicalType.TIMESTAMP, Kind.MOMENT),
+}
+
+
+@pytest.mark.parametrize("logical", LogicalType)
+@pytest.mark.parametrize("kind", Kind)
+def test_a_kind_holds_values_of_the_types_that_are_listed_and_no_other(kind: Kind, logical: LogicalType) -> None:
+    """The whole table; a column of nulls alone is of every type."""
+    expected = (logical, kind) in HELD or kind is Kind.NOTHING
+
+    assert expected is holds(Physical(kind, "x"), PlanField("f", "c0", logical))
+
+
+def test_fractions_are_no_integers() -> None:
+    """The scale of an exact number tells."""
+    field = PlanField("f", "c0", LogicalType.INTEGER)
+
+    assert [holds(Physical(Kind.EXACT, "x", (10, scale)), field) for scale in (0, 2)] == [True, False]
+
+
+@pytest.mark.parametrize("shape", [each for each in Shape if each is not Shape.VALUE])
+def test_values_with_parts_are_held_by_columns_with_such_parts(shape: Shape) -> None:
+    """A record by a record, a list by a list, a map by a map; what is left open by anything."""
+    kinds = {Shape.RECORD: {Kind.RECORD}, Shape.LIST: {Kind.LIST}, Shape.MAP: {Kind.MAP}, Shape.ANY: set(Kind)}
+    field = PlanField("f", "c0", LogicalType.STRING, shape=shape)
+
+    assert {kind for kind in Kind if holds(Physical(kind, "x"), field)} == kinds[shape] | {Kind.NOTHING}
+
+
+AVRO: list[tuple[object, Kind]] = [
+    ("string", Kind.TEXT),
+    (["null", "int"], Kind.WHOLE),
+    (["int", "long", "null"], Kind.WHOLE),
+    (["float", "double"], Kind.DOUBLE),
+    (["int", "string"], Kind.OTHER),
+    (["null"], Kind.NOTHING),
+    ({"type": "string"}, Kind.TEXT),
+    ({"type": {"type": "long"}}, Kind.WHOLE),
+    ({"type": "enum", "name": "e", "symbols": ["A"]}, Kind.TEXT),
+    ({"type": "fixed", "name": "f", "size": 4}, Kind.BYTES),
+    ({"type": "bytes", "logicalType": "decimal", "precision": 4}, Kind.EXACT),
+    ({"type": "int", "logicalType": "date"}, Kind.DATE),
+    ({"type": "int", "logicalType": "time-millis"}, Kind.TIME),
+    ({"type": "long", "logicalType": "local-timestamp-millis"}, Kind.MOMENT),
+    ({"type": "string", "logicalType": "uuid"}, Kind.TEXT),
+    ({"type": "array", "items": "int"}, Kind.LIST),
+    ({"type": "map", "values": "int"}, Kind.MAP),
+    ({"type": "record", "name": "r", "fields": [{"name": "a", "type": "int"}]}, Kind.RECORD),
+]
+
+
+@pytest.mark.parametrize(("schema", "expected"), AVRO, ids=str)
+def test_every_type_of_avro_has_a_kind(schema: object, expected: Kind) -> None:
+    """Unions with null are what else they hold; logical types are what they say."""
+    assert expected is avro_types.physical(schema).kind
+
+
+INNER = {"type": "record", "name": "i", "namespace": "n", "fields": [{"name": "x", "type": "int"}]}
+
+
+def test_named_types_of_avro_are_known_below() -> None:
+    """By their name, and by their whole name."""
+    fields = [{"name": "a", "type": INNER}, {"name": "b", "type": "n.i"}, {"name": "c", "type": ["null", "i"]}]
+    found = avro_types.physical({"type": "record", "name": "r", "fields": fields})
+
+    assert [part.kind for _, part in found.parts] == [Kind.RECORD] * 3
+    assert [leaf.kind for leaf in found.leaves()] == [Kind.WHOLE] * 3
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        "unheard-of",
+        5,
+        {},
+        {"type": "record"},
+        {"type": "record", "name": "r", "fields": [{"name": "a", "type": ["null", "r"]}]},
+        {"type": "bytes", "logicalType": "decimal", "precision": "x"},
+    ],
+    ids=str,
+)
+def test_what_is_no_schema_is_refused(schema: object) -> None:
+    """Unknown names, and types that lead back to themselves."""
+    with pytest.raises(UnreadableError) as caught:
+        avro_types.physical(schema)
+
+    assert caught.value.finding.code == "schema"
+
+
+TABLE = pa.table({"a": list(range(5))})
+
+
+def refused(content: bytes) -> str:
+    with pytest.raises(UnreadableError) as caught:
+        walked(io.BytesIO(content))
+    return caught.value.finding.code
+
+
+@pytest.mark.parametrize("codec", ["null", "deflate"])
+def test_every_block_of_an_avro_file_is_counted(codec: str) -> None:
+    """Records and bytes, packed or plain."""
+    content = write_avro(TABLE, codec, block=2)
+    found = walked(io.BytesIO(content))
+
+    assert (found.rows, found.size, found.unpacked) == (5, len(content), 10)
+
+
+@pytest.mark.parametrize("cut", [1, 3, 20, 40])
+def test_an_avro_file_that_was_cut_off_is_damaged(cut: int) -> None:
+    """Wherever it ends but after a block."""
+    assert refused(write_avro(TABLE)[:-cut]) == "inside"
+
+
+AVRO_FLAWS = {
+    "another magic": (b"PAR1" + bytes(40), "inside"),
+    "bytes behind it": (write_avro(TABLE) + b"more", "inside"),
+    "another mark": (write_avro(TABLE)[:-1] + b"?", "inside"),
+    "a count below zero": (container({}, []) + long(-1) + long(0) + SYNC, "inside"),
+    "a number without end": (b"Obj\x01" + b"\xff" * 30, "inside"),
+    "a header of 1 GiB": (b"Obj\x01" + long(1) + long(1 << 30), "inside"),
+    "an unknown codec": (write_avro(TABLE, "lzo"), "codec"),
+    "a codec that does not unpack": (
+        container({}, [b"\x01"] * 3, "deflate").replace(b"deflate", b"bzip2\x00\x00"),
+        "codec",
+    ),
+    "a schema that is none": (write_avro(TABLE).replace(b'{"type"', b'{type":'), "schema"),
+    "a block of 512 MiB in deflate": (container({}, [bytes(512 << 20)], "deflate"), "bomb"),
+}
+
+
+@pytest.mark.parametrize("name", AVRO_FLAWS)
+def test_an_avro_file_is_walked_to_its_end(name: str) -> None:
+    """What does not fit together is refused before Spark reads it."""
+    content, code = AVRO_FLAWS[name]
+
+    assert refused(content) == code
