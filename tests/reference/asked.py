@@ -54,10 +54,10 @@ def ask(plan: Plan, rows: Sequence[dict[str, str | None]], sql: str) -> Any:
     with duckdb.connect(":memory:") as database:
         database.execute("SET TimeZone = 'UTC'")
         database.execute(f'CREATE TABLE "{plan.dataset}" ({", ".join(columns)})')
-        for row in rows:
-            values = [_in_utc(field.type, row[field.name]) for field in plan.fields]
-            places = ", ".join("?" * len(values))
-            database.execute(f'INSERT INTO "{plan.dataset}" VALUES ({places})', values)  # noqa: S608 - the name is the test's
+        values = [_in_utc(field.type, row[field.name]) for row in rows for field in plan.fields]
+        if values:
+            places = ", ".join([f"({', '.join('?' * len(columns))})"] * len(rows))
+            database.execute(f'INSERT INTO "{plan.dataset}" VALUES {places}', values)  # noqa: S608 - the name is the test's
         found = database.execute(sql.replace("{model}", plan.dataset)).fetchall()
     return found[0][0] if found else None
 

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from contracts.answer import FAILED, REFUSED, SEVERAL_ROWS, TOO_SLOW
 from contracts.result import Measured
 from engine.ask.queries import Tables, ask
 from tests.reference.asked import TYPES
 from tests.reference.asked import ask as ask_reference
+from tests.reference.sampling import sampled
 from tests.spark.test_queries import QUERIES, ROWS, plan_of, rows
 
 if TYPE_CHECKING:
@@ -34,13 +37,15 @@ def judged(plan: Plan, records: list[dict[str, str | None]]) -> duckdb.DuckDBPyC
     database = duckdb.connect(":memory:")
     columns = ", ".join(f'"v{field.alias}" {TYPES[field.type]}' for field in plan.fields)
     database.execute(f"CREATE TABLE judged ({columns})")
-    for row in records:
-        places = ", ".join("?" * len(plan.fields))
-        values = [
-            (row[field.name] or "").removesuffix("Z") if row[field.name] is not None else None for field in plan.fields
-        ]
-        database.execute(f"INSERT INTO judged VALUES ({places})", values)  # noqa: S608 - of the test
+    values = [_in_utc(row[field.name]) for row in records for field in plan.fields]
+    if values:
+        places = ", ".join([f"({', '.join('?' * len(plan.fields))})"] * len(records))
+        database.execute(f"INSERT INTO judged VALUES {places}", values)  # noqa: S608 - of the test
     return database
+
+
+def _in_utc(text: str | None) -> str | None:
+    return text.removesuffix("Z") if text is not None else None
 
 
 def answers(
@@ -270,3 +275,68 @@ def test_answers_do_not_depend_on_the_order_of_rows() -> None:
 
     assert one_way == other
     assert len(shuffled) == ROWS
+
+
+NUMBERS = ("total", "weight", "price", "3", "-2", "0.5", "length(status)", "day - DATE '2024-05-01'", "month(placed)")
+TRUTHS = (
+    "paid",
+    "total > weight",
+    "price <= 300.25",
+    "status LIKE '%e%'",
+    "day > DATE '2024-06-01'",
+    "total IN (1, 2, NULL)",
+)
+
+
+def numbers() -> st.SearchStrategy[str]:
+    truths = st.sampled_from(TRUTHS)
+    return st.recursive(
+        st.sampled_from(NUMBERS),
+        lambda inner: st.one_of(
+            st.builds("({} {} {})".format, inner, st.sampled_from(["+", "-", "*"]), inner),
+            st.builds("({} / 7)".format, inner),
+            st.builds("CASE WHEN {} THEN {} ELSE {} END".format, truths, inner, inner),
+            st.builds("CASE WHEN {} < {} THEN {} END".format, inner, inner, inner),
+            st.builds("{}({}, {})".format, st.sampled_from(["coalesce", "least", "greatest", "nullif"]), inner, inner),
+            st.builds("{}({})".format, st.sampled_from(["abs", "ceil", "floor", "-"]), inner),
+        ),
+        max_leaves=5,
+    )
+
+
+AGGREGATES = ("sum", "avg", "min", "max", "count", "var_pop", "count(DISTINCT ", "stddev")
+
+
+@sampled(5, 20_000)
+@given(
+    st.lists(st.tuples(st.sampled_from(AGGREGATES), numbers(), st.sampled_from(TRUTHS)), min_size=8, max_size=8),
+    st.randoms(use_true_random=False),
+)
+def test_random_queries_answer_what_duckdb_answers(parts: list[tuple[str, str, str]], chance: random.Random) -> None:
+    """Aggregates of random expressions over random rows, filtered and grouped, give DuckDB's own numbers."""
+    records = chance.sample(rows(), 12)
+    queries = [
+        f"SELECT {name if '(' in name else name + '('}{of}) FROM orders WHERE {where}"  # noqa: S608 - translated
+        for name, of, where in parts
+    ]
+    plan = plan_of(*queries)
+    found = answers_of_asked(plan, records)
+    for check, query in zip(plan.checks, queries, strict=True):
+        if check.query is None:
+            continue
+        expected = ask_reference(plan, records, query)
+        measured = found[check.id].accept
+        assert measured is not None, (query, found[check.id])
+        assert agree(measured.exact, expected), (query, measured.exact, expected)
+
+
+def answers_of_asked(plan: Plan, records: list[dict[str, str | None]]) -> dict[str, Measurement]:
+    asked = tuple(check for check in plan.checks if check.query)
+    found = ask(judged(plan, records), asked, Tables(plan, NOW, "judged", nothing_accepted))
+    return {each.check: each for each in found}
+
+
+def agree(measured: Decimal | None, expected: object) -> bool:
+    if expected is None or measured is None:
+        return expected is None and measured is None
+    return float(measured) == pytest.approx(float(str(expected)), rel=1e-9, abs=1e-9)
