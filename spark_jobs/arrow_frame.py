@@ -39,7 +39,7 @@ class ArrowTables:
 
     def frame(self, spark: SparkSession, address: str, table: Table, names: list[str]) -> DataFrame:
         """See `TableFormat`."""
-        kinds, form, groups = dict(table.schema.parts), self.format, table.groups
+        kinds, form, groups = dict(table.schema.parts), self.format, table.bounds[-1]
 
         def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
