@@ -59,7 +59,7 @@ def _(source: JsonSource, share: Share) -> Iterator[pa.Table]:
 @originals.register(TableSource)
 def _(source: TableSource, share: Share) -> Iterator[pa.Table]:
     before = 0
-    for batch in source.reader.batches(share, source.tables[share.part], source.names):
+    for batch in source.reader.batches(share, source.names):
         columns = [batch.column(batch.schema.get_field_index(name)) for name in source.names]
         names = [f"x{at}" for at in range(len(columns))]
         yield pa.table([pa.arange(before, before + batch.num_rows), *columns], names=[ROW, *names])
