@@ -1,4 +1,7 @@
-"""The native judge: an attempt in this process, without a JVM. Threads evaluate shares, DuckDB groups keys and answers queries."""
+"""The native judge: an attempt in this process, without a JVM.
+
+Threads evaluate shares; DuckDB groups keys and answers queries.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,15 @@ from typing import TYPE_CHECKING
 import duckdb
 import pyarrow as pa
 
+from contracts.types import GRAMMARS
+from engine.ask.accepted import accepted_sources
+from engine.ask.queries import Tables, ask
 from engine.attempt import SAMPLES, Attempt
+from engine.evaluate.program import program
 from engine.measure.metrics import LevelMetrics
-from engine.measure.tables import append, create, database, sharing
+from engine.measure.shares import Evaluation
+from engine.measure.tables import BITS, RECORDS, append, create, database, sharing
+from engine.type.values import SQL_TYPES, value_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -27,12 +36,12 @@ if TYPE_CHECKING:
     from contracts.check import Check
     from contracts.plan import Plan
     from contracts.population import Keys
+    from contracts.query import Column
     from contracts.request import Request
     from contracts.result import Measurement, Result, Shares
     from engine.evaluate.program import Program
     from engine.explain.rejected import Rejected
     from engine.measure.partial import LevelCounts, Partial
-    from engine.measure.shares import Evaluation
     from engine.read.chunk import Level, Source, Store
 
 
@@ -42,7 +51,7 @@ def measure(
     """Measure the delivery of a request against its plan. InputError where its bytes are not the pinned ones."""
     before = time.process_time()
     with tempfile.TemporaryDirectory(prefix="lakegate-") as folder, database(Path(folder)) as connection:
-        found = Attempt(request, plan, store, Process(connection, request.judged_at), samples).result(watch)
+        found = Attempt(request, plan, store, Process(connection, request, plan, store), samples).result(watch)
     return replace(found, vcpu_seconds=round(time.process_time() - before, 3))
 
 
@@ -51,7 +60,9 @@ class Process:
     """This process as what evaluates shares (`engine.attempt.Backend`)."""
 
     connection: duckdb.DuckDBPyConnection
-    judged_at: str
+    request: Request
+    plan: Plan
+    store: Store
 
     def begin(self) -> dict[str, str]:
         """See `Backend`."""
@@ -63,8 +74,8 @@ class Process:
 
     def evaluate(self, evaluation: Evaluation) -> list[Partial]:
         """See `Backend`; shares that are not begun are left when one fails."""
-        for program in evaluation.programs.values():
-            create(self.connection, program)
+        for each in evaluation.programs.values():
+            create(self.connection, each)
         numbers = range(len(evaluation.source.shares))
         with ThreadPoolExecutor(max(1, min(len(numbers), os.cpu_count() or 1))) as pool:
             found = [pool.submit(self._share, evaluation, number) for number in numbers]
@@ -82,8 +93,8 @@ class Process:
     ) -> Iterator[Measurement]:
         """See `Backend`."""
         self.connection.execute(f"SET threads = {os.cpu_count() or 1}")
-        for level, program in programs.items():
-            yield from LevelMetrics(program, counts[level], self.connection, self.judged_at).measurements()
+        for level, own in programs.items():
+            yield from LevelMetrics(own, counts[level], self.connection, self.request.judged_at).measurements()
 
     def sharing(self, own: Program, keys: Keys, limit: int | None) -> NDArray[np.int64]:
         """See `Backend`."""
@@ -94,5 +105,28 @@ class Process:
         return None
 
     def ask(self, checks: tuple[Check, ...]) -> Iterator[Measurement]:
-        """See `Backend`."""
-        yield from ()
+        """See `Backend`; the database is locked by it, and of no use for anything else afterwards."""
+        tables = Tables(self.plan, self.request.judged_at, RECORDS, self._accepted, self.request.references)
+        yield from ask(self.connection, checks, tables)
+
+    def _accepted(self, line: str, columns: tuple[Column, ...]) -> str:
+        """A table of the accepted rows of a line, read by the plans that accepted them."""
+        reference = next(each for each in self.request.references if each.line == line)
+        (number,) = self.connection.execute("SELECT count(*) FROM duckdb_tables()").fetchall()[0]
+        name = f"accepted{number}"
+        described = ", ".join(f"c{at} {SQL_TYPES[GRAMMARS[each.type].cast]}" for at, each in enumerate(columns))
+        self.connection.execute(f"CREATE TABLE {name} ({described or 'c0 INTEGER'})")
+        names = [column.field for column in columns]
+        for plan, source in accepted_sources(reference, self.store):
+            own = program(plan, (), (), [each for each in names if each in {field.name for field in plan.columns}])
+
+            def keep(_: Program, bits: pa.Table, __: int, plan: Plan = plan) -> None:
+                known = {each.name: value_name(each.alias) for each in plan.columns}
+                values = ", ".join(known.get(each, "NULL") for each in names) or "0"
+                self.connection.register(BITS, bits)
+                self.connection.execute(f"INSERT INTO {name} SELECT {values} FROM {BITS}")  # noqa: S608 - generated names
+
+            evaluation = Evaluation(plan, source, {(): own}, samples=0)
+            for share in range(len(source.shares)):
+                evaluation.share(share, self.connection, keep)
+        return name

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import reduce
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
 from contracts.answer import lacking
-from contracts.errors import InputError
-from contracts.plan import Plan
-from contracts.request import Part
-from engine.evaluate.program import program as program_of
+from engine.ask.accepted import accepted_sources
+from engine.evaluate.program import program
 from engine.measure.shares import Evaluation
-from engine.read.open import open_source
 from engine.type.values import value_name
-from spark_jobs.store import Addresses, store_for
+from spark_jobs.store import Addresses
 from spark_jobs.tasks import run, spark_type
 
 if TYPE_CHECKING:
@@ -28,8 +23,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
     from pyspark.sql import SparkSession
 
+    from contracts.plan import Plan
     from contracts.query import Column
-    from contracts.request import AcceptedPart, Reference, Request
+    from contracts.request import Reference, Request
+    from engine.read.chunk import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,26 +47,18 @@ class Accepted:
         """
         reference = self._reference(line)
         assert reference is not None
-        by_plan = groupby(sorted(reference.parts, key=_plan_of), key=_plan_of)
-        return reduce(DataFrame.unionByName, (self._read(*plan, list(parts), columns) for plan, parts in by_plan))
+        sources = accepted_sources(reference, Addresses())
+        return reduce(DataFrame.unionByName, (self._read(plan, source, columns) for plan, source in sources))
 
     def _reference(self, line: str) -> Reference | None:
         return next((each for each in self.request.references if each.line == line), None)
 
-    def _read(self, uri: str, digest: str, parts: list[AcceptedPart], columns: tuple[Column, ...]) -> DataFrame:
-        plan = Plan.from_json(json.loads(store_for(uri).read(uri)))
-        if plan.digest != digest:
-            raise InputError("the plan of accepted data is not the one the request names")
-        source = open_source(plan, tuple(Part(each.uri, each.size) for each in parts), Addresses())
+    def _read(self, plan: Plan, source: Source, columns: tuple[Column, ...]) -> DataFrame:
         known = {field.name: field.alias for field in plan.fields}
-        program = program_of(plan, (), (), [column.field for column in columns if column.field in known])
-        passed, _ = run(self.spark, Evaluation(plan, source, {(): program}, samples=0))
+        own = program(plan, (), (), [column.field for column in columns if column.field in known])
+        passed, _ = run(self.spark, Evaluation(plan, source, {(): own}, samples=0))
         values = [_value(known.get(column.field), column).alias(f"c{at}") for at, column in enumerate(columns)]
-        return passed.rows(program).select(*values, F.lit(1).alias("row"))
-
-
-def _plan_of(part: AcceptedPart) -> tuple[str, str]:
-    return part.plan_uri, part.plan_digest
+        return passed.rows(own).select(*values, F.lit(1).alias("row"))
 
 
 def _value(alias: str | None, column: Column) -> SparkColumn:

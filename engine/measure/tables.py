@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     """The ids of records that share their key with another, by key and place; with a limit the first ones."""
 
 POSITION_BITS = 33
+RECORDS = "records"
+"""The table of the records themselves."""
 BITS = "bits"
 """The name under which the answer of a program is read."""
 _MEMORY = "1GB"
@@ -58,7 +60,7 @@ def database(folder: Path, memory: str = _MEMORY) -> duckdb.DuckDBPyConnection:
 def table_name(program: Program) -> str:
     """The table of a level."""
     levels = list(dict.fromkeys(each.level for each in program.plan.fields if each.level))
-    return f"level{levels.index(program.level) + 1}" if program.level else "level0"
+    return f"elements{levels.index(program.level)}" if program.level else RECORDS
 
 
 def stored(program: Program) -> dict[str, str]:

@@ -27,6 +27,8 @@ BATCH = 4096
 MOST_ROWS = 1 << 16
 _FIXED = 8
 """Bytes of a value of fixed size, about."""
+SHARE_ROWS = 1 << 17
+"""Rows of one share."""
 MOST_AT_ONCE = 16 << 20
 """Bytes that are handed over at a time, but for a single row."""
 _ENDS = {Format.PARQUET: 8, Format.ORC: 1}
@@ -93,10 +95,16 @@ def described(form: Format, store: Store, address: str) -> Table:
         _refuse_footer(file, form)
         opened = _opened(form, file)
         parts = tuple((each.name, physical(each.type)) for each in opened.schema)
-        table = Table(Physical(Kind.RECORD, "record", parts=parts), opened.rows, opened.groups)
+        table = Table(Physical(Kind.RECORD, "record", parts=parts), opened.rows, _bounds(opened))
         refuse_wide(table.schema)
         refuse_values(table, opened.unpacked, file.size)
         return table
+
+
+def _bounds(opened: _Opened) -> tuple[int, ...]:
+    """Whole row groups, few small ones together."""
+    step = max(1, SHARE_ROWS * opened.groups // max(1, opened.rows))
+    return (*range(0, opened.groups, step), opened.groups)
 
 
 def batches(form: Format, store: Store, address: str, group: int, names: list[str]) -> Iterator[Any]:
@@ -184,7 +192,7 @@ def _rows_at_once(about: Any, group: int) -> int:  # noqa: ANN401 - likewise
     """Rows that take some MiB, by what the footer counts; fewer where a text in a list may stand there many times."""
     leaves = [about.schema.column(at) for at in range(about.num_columns)]
     chunks = [about.row_group(group).column(at) for at in range(about.num_columns)]
-    sizes = [
+    sizes: list[int] = [
         max(chunk.total_uncompressed_size, chunk.num_values * max(_FIXED, leaf.length or 0))
         for leaf, chunk in zip(leaves, chunks, strict=True)
     ]

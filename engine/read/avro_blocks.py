@@ -11,7 +11,7 @@ import lzma
 import zlib
 from dataclasses import dataclass
 from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from contracts.kinds import UnreadableError
 from contracts.model import Compression
@@ -22,12 +22,34 @@ from engine.type.avro_types import physical
 from engine.type.physical import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import BinaryIO
+    from collections.abc import Callable, Iterator
+    from typing import Protocol
+
+    class Readable(Protocol):
+        """What a header and blocks are read from."""
+
+        def read(self, size: int = -1, /) -> bytes:
+            """So many bytes, fewer at the end."""
+            ...
+
 
 MAGIC = b"Obj\x01"
 SYNC = 16
+SHARE = 16 << 20
+"""Bytes of blocks in one share, at least."""
+MOST_EMPTY = 1 << 20
+"""Records without any bytes that one block may have."""
+_CHECKSUM = 4
 _LONGEST_NUMBER = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a file says of itself at its beginning."""
+
+    schema: Any
+    codec: str
+    sync: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,23 +61,52 @@ class Container:
     rows: int
     unpacked: int
     size: int
+    bounds: tuple[int, ...]
+    """Where its shares begin, each with a block, and where the last one ends."""
 
 
-def described(source: BinaryIO) -> Table:
+def described(source: Readable) -> Table:
     """A file's own account of itself; UnreadableError where it is damaged, or a bomb."""
     found = walked(source)
     schema = physical(found.schema)
     if schema.kind is not Kind.RECORD:
         raise UnreadableError("schema", "the Avro file holds no records: write one record for each row")
-    table = Table(schema, found.rows)
+    table = Table(schema, found.rows, found.bounds)
     refuse_wide(schema)
     refuse_values(table, found.unpacked, found.size)
     return table
 
 
-def walked(source: BinaryIO) -> Container:
+def walked(source: Readable) -> Container:
     """The header and all blocks of a file; UnreadableError where they do not fit together."""
     file = _File(source)
+    header = _header(file)
+    rows = total = 0
+    bounds = [file.at]
+    while not file.is_over():
+        if file.at - bounds[-1] >= SHARE:
+            bounds.append(file.at)
+        count, block = _block(file, header)
+        rows, total = rows + count, total + len(block)
+    return Container(header.schema, header.codec, rows, total, file.size, (*bounds, file.size))
+
+
+def header_of(source: Readable) -> Header:
+    """The header of a file."""
+    return _header(_File(source))
+
+
+def blocks_of(source: Readable, header: Header, size: int) -> Iterator[tuple[int, bytes]]:
+    """How many records the blocks in so many bytes have, and their bytes, unpacked."""
+    file = _File(source)
+    while file.at < size and not file.is_over():
+        count, block = _block(file, header)
+        if count > max(len(block), MOST_EMPTY):
+            raise unreadable("bomb")
+        yield count, block
+
+
+def _header(file: _File) -> Header:
     if file.read(len(MAGIC)) != MAGIC:
         raise unreadable("inside")
     about = _metadata(file)
@@ -68,56 +119,71 @@ def walked(source: BinaryIO) -> Container:
         raise UnreadableError(
             "codec", "the Avro file is packed with a codec that is not known: use deflate, snappy or zstandard"
         )
-    sync, rows, total = file.read(SYNC), 0, 0
-    while not file.is_over():
-        count, size = file.number(), file.number()
-        if count < 0 or size < 0:
-            raise unreadable("inside")
-        rows, total = rows + count, total + _unpacked_size(codec, file, size)
-        if file.read(SYNC) != sync:
-            raise unreadable("inside")
-    return Container(schema, codec, rows, total, file.size)
+    return Header(schema, codec, file.read(SYNC))
+
+
+def _block(file: _File, header: Header) -> tuple[int, bytes]:
+    """How many records a block has, and its bytes, unpacked; one of more than any file may have without a question is a bomb."""
+    count, size = file.number(), file.number()
+    if count < 0 or size < 0:
+        raise unreadable("inside")
+    if size > GRACE:
+        raise unreadable("bomb")
+    packed = file.read(size)
+    if file.read(SYNC) != header.sync:
+        raise unreadable("inside")
+    try:
+        block = _UNPACK[header.codec](packed)
+    except BrokenError as error:
+        raise unreadable("bomb" if error.code == "bomb" else "inside") from None
+    except (zlib.error, lzma.LZMAError, OSError, ValueError):
+        raise unreadable("inside") from None
+    if len(block) > GRACE:
+        raise unreadable("bomb")
+    return count, block
 
 
 class _File:
     """A stream that knows how much of it was read, and does not end within what was asked for."""
 
-    def __init__(self, source: BinaryIO) -> None:
+    def __init__(self, source: Readable) -> None:
         self._source = source
-        self._ahead = b""
+        self._ahead, self._used = b"", 0
         self.size = 0
+        """Bytes that were read of it."""
+
+    @property
+    def at(self) -> int:
+        """Bytes that were used."""
+        return self.size - len(self._ahead) + self._used
 
     def read(self, size: int) -> bytes:
-        found = bytearray(self._ahead[:size])
-        self._ahead = self._ahead[size:]
+        """Just so many bytes."""
+        found = bytearray()
         while len(found) < size:
-            piece = self._source.read(min(size - len(found), PIECE))
-            if not piece:
+            if self.is_over():
                 raise unreadable("inside")
+            piece = self._ahead[self._used : self._used + size - len(found)]
+            self._used += len(piece)
             found += piece
-            self.size += len(piece)
         return bytes(found)
 
     def is_over(self) -> bool:
-        if not self._ahead:
-            self._ahead = self._source.read(PIECE)
+        """Whether nothing is left."""
+        if self._used == len(self._ahead):
+            self._ahead, self._used = self._source.read(PIECE), 0
             self.size += len(self._ahead)
         return not self._ahead
 
     def number(self) -> int:
         """A whole number, zig-zag and of variable length."""
-        found = self.length()
-        return (found >> 1) ^ -(found & 1)
-
-    def length(self) -> int:
-        """A whole number of variable length."""
         found = shift = 0
         for _ in range(_LONGEST_NUMBER):
             byte = self.read(1)[0]
             found |= (byte & 0x7F) << shift
             shift += 7
             if byte < 0x80:  # noqa: PLR2004 - the mark that more follows
-                return found
+                return (found >> 1) ^ -(found & 1)
         raise unreadable("inside")
 
 
@@ -140,43 +206,38 @@ def _limited(file: _File) -> bytes:
     return file.read(size)
 
 
-def _unpacked_size(codec: str, file: _File, size: int) -> int:
-    """Bytes of a block, unpacked; a block of more than any file may have without a question is a bomb."""
-    if codec == "null":
-        left = size
-        while left:
-            left -= len(file.read(min(left, PIECE)))
-        return size
+def _deflate(block: bytes) -> bytes:
+    return zlib.decompressobj(-15).decompress(block, GRACE + 1)
+
+
+def _xz(block: bytes) -> bytes:
+    return lzma.LZMADecompressor(memlimit=GRACE).decompress(block, GRACE + 1)
+
+
+def _snappy(block: bytes) -> bytes:
+    """Snappy says first how much it unpacks to; a checksum of that follows the block."""
+    import pyarrow as pa  # noqa: PLC0415 - half a second that other codecs need not pay
+
+    size = shift = 0
+    for byte in block[:_LONGEST_NUMBER]:
+        size |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:  # noqa: PLR2004 - the mark that more follows
+            break
     if size > GRACE:
-        raise unreadable("bomb")
-    try:
-        found = _UNPACK[codec](file.read(size))
-    except (zlib.error, lzma.LZMAError, BrokenError, OSError, IndexError):
-        raise unreadable("inside") from None
-    if found > GRACE:
-        raise unreadable("bomb")
+        raise BrokenError("bomb")
+    found: bytes = pa.Codec("snappy").decompress(block[:-_CHECKSUM], size, asbytes=True)
+    if zlib.crc32(found).to_bytes(_CHECKSUM, "big") != block[-_CHECKSUM:]:
+        raise BrokenError("inside")
     return found
 
 
-def _deflate(block: bytes) -> int:
-    return len(zlib.decompressobj(-15).decompress(block, GRACE + 1))
+def _streamed(compression: Compression) -> Callable[[bytes], bytes]:
+    return lambda block: b"".join(piece for piece, _ in unpacked(BytesIO(block), compression))
 
 
-def _xz(block: bytes) -> int:
-    return len(lzma.LZMADecompressor(memlimit=GRACE).decompress(block, GRACE + 1))
-
-
-def _snappy(block: bytes) -> int:
-    """Snappy says first how much it unpacks to."""
-    return _File(BytesIO(block)).length()
-
-
-def _streamed(compression: Compression) -> Callable[[bytes], int]:
-    return lambda block: sum(len(piece) for piece, _ in unpacked(BytesIO(block), compression))
-
-
-_UNPACK: dict[str, Callable[[bytes], int]] = {
-    "null": len,
+_UNPACK: dict[str, Callable[[bytes], bytes]] = {
+    "null": bytes,
     "deflate": _deflate,
     "snappy": _snappy,
     "bzip2": _streamed(Compression.BZIP2),

@@ -16,12 +16,13 @@ import pyarrow.compute as pc
 from contracts.plan import Shape
 from contracts.result import Columns, Malformed
 from engine.read.chunk import AT, ROW, Chunk, Expression, Share
+from engine.read.json_flat import learned
 from engine.read.json_rows import MalformedError, Reading, parsed
 from engine.read.lines import shares_of, texts_of
 from engine.type.values import typed_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from contracts.plan import Plan, PlanField
     from contracts.request import Part
@@ -57,31 +58,47 @@ class JsonSource:
             line += len(texts)
 
     def _chunk(self, texts: list[bytes], size: int, first: int) -> Chunk:
-        reading, rows = Reading(self.plan.fields), []
-        bad: dict[str, list[int]] = {}
-        for row, text in enumerate(texts, first):
-            try:
-                value = parsed(text)
-            except MalformedError as error:
-                bad.setdefault(error.code, []).append(row)
-                continue
-            if value is not None:
-                rows.append(row)
-                reading.add(value)
-        places = pa.array(rows, pa.int64())
+        flat = learned(self.plan.fields, texts)
+        tokens, rest = flat.parted(texts) if flat else ([], range(len(texts)))
+        reading, rows, bad = _long_way(self.plan.fields, texts, rest)
         levels: dict[Level, pa.Table] = {}
         for place, level in reading.levels.items():
             parents = pc.list_parent_indices(pa.ListArray.from_arrays([0, *level.ends], pa.nulls(len(level.places))))
-            found = {ROW: places.take(parents), AT: pa.array(level.places, pa.string())}
+            found = {ROW: _places(rows, first).take(parents), AT: pa.array(level.places, pa.string())}
             levels[place] = pa.table(found | _arrays(level.cells))
-        return Chunk(
-            pa.table({ROW: places} | _arrays(reading.rows)),
-            len(texts),
-            size,
-            tuple(Malformed(reason, len(at), at[0]) for reason, at in sorted(bad.items())),
-            levels,
-            _named(key for keys in reading.extra for key in keys),
-        )
+        records = pa.table({ROW: _places(rows, first)} | _arrays(reading.rows))
+        extra = {key for keys in reading.extra for key in keys}
+        if flat and tokens:
+            columns, own, more = flat.columns(tokens)
+            others = set(rest)
+            places = _places([at for at in range(len(texts)) if at not in others], first)
+            short = pa.table({ROW: places} | columns | {own_name(alias): each for alias, each in own.items()})
+            records = pa.concat_tables([short, records.select(short.column_names)]).sort_by(ROW) if rows else short
+            extra |= more
+        malformed = tuple(Malformed(reason, len(at), first + at[0]) for reason, at in sorted(bad.items()))
+        return Chunk(records, len(texts), size, malformed, levels, _named(extra))
+
+
+def _long_way(
+    fields: tuple[PlanField, ...], texts: list[bytes], places: Iterable[int]
+) -> tuple[Reading, list[int], dict[str, list[int]]]:
+    """Texts token by token: what they hold, the places of those that are records, and of those that are malformed."""
+    reading, rows = Reading(fields), []
+    bad: dict[str, list[int]] = {}
+    for at in places:
+        try:
+            value = parsed(texts[at])
+        except MalformedError as error:
+            bad.setdefault(error.code, []).append(at)
+            continue
+        if value is not None:
+            rows.append(at)
+            reading.add(value)
+    return reading, rows, bad
+
+
+def _places(rows: list[int], first: int) -> pa.Array:
+    return pc.add(pa.array(rows, pa.int64()), first)
 
 
 def open_json(plan: Plan, parts: tuple[Part, ...], store: Store) -> JsonSource:
@@ -114,7 +131,7 @@ def _arrays(cells: Cells) -> dict[str, pa.Array]:
     return found | {own_name(alias): pa.array(own, pa.bool_()) for alias, own in cells.own.items()}
 
 
-def _named(keys: Iterator[str]) -> frozenset[str]:
+def _named(keys: set[str]) -> frozenset[str]:
     """Keys that nobody declared, whatever the element in which they stand."""
     found = {_PLACE.sub("[]", key) for key in keys}
     return frozenset(sorted(found)[:MOST_NAMED])

@@ -84,10 +84,18 @@ def _arrow(plan: Plan, parts: tuple[Part, ...], store: Store, _: list[bytes]) ->
     return open_tables(plan, parts, ArrowReader(plan.storage.format, store))
 
 
+def _avro(plan: Plan, parts: tuple[Part, ...], store: Store, _: list[bytes]) -> Source:
+    from engine.read.avro import AvroReader  # noqa: PLC0415 - see above
+    from engine.read.tables import open_tables  # noqa: PLC0415 - see above
+
+    return open_tables(plan, parts, AvroReader(store))
+
+
 _OPEN: dict[Format, Open] = {
     Format.CSV: _csv,
     Format.JSONL: _json,
     Format.JSON: _json,
     Format.PARQUET: _arrow,
     Format.ORC: _arrow,
+    Format.AVRO: _avro,
 }

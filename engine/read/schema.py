@@ -32,8 +32,8 @@ class Table:
 
     schema: Physical
     rows: int
-    groups: int = 1
-    """Row groups, stripes or blocks."""
+    bounds: tuple[int, ...]
+    """Where its shares begin (row groups, stripes, bytes of blocks), and where the last one ends."""
 
 
 def schema_of(tables: Sequence[Table]) -> Physical:

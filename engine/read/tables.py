@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from engine.read.chunk import Expression, Level, Store
     from engine.read.schema import Found, Table
 
-SHARE_ROWS = 1 << 17
-"""Rows of one share, in whole row groups or stripes."""
 _SURROGATE, _REPLACED = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]"), "\ufffd".encode()
 """Half of a pair is shown as one character, as Java shows it."""
 
@@ -42,7 +41,7 @@ class Reader(Protocol):
         """A file's own account of itself; UnreadableError where it is damaged, or a bomb."""
         ...
 
-    def batches(self, share: Share, table: Table, names: list[str]) -> Iterator[pa.RecordBatch]:
+    def batches(self, share: Share, names: list[str]) -> Iterator[pa.RecordBatch]:
         """Those columns of a share; UnreadableError where the file has no good end."""
         ...
 
@@ -58,7 +57,7 @@ class ArrowReader:
         """See `Reader`."""
         return described(self.format, self.store, address)
 
-    def batches(self, share: Share, _: Table, names: list[str]) -> Iterator[pa.RecordBatch]:
+    def batches(self, share: Share, names: list[str]) -> Iterator[pa.RecordBatch]:
         """See `Reader`."""
         for group in range(share.start, share.end):
             yield from batches(self.format, self.store, share.address, group, names)
@@ -86,7 +85,7 @@ class TableSource:
     def chunks(self, share: Share) -> Iterator[Chunk]:
         """See `Source`."""
         row = 0
-        for batch in self.reader.batches(share, self.tables[share.part], self.names):
+        for batch in self.reader.batches(share, self.names):
             yield self._chunk(batch, row)
             row += batch.num_rows
 
@@ -143,10 +142,8 @@ def open_tables(plan: Plan, parts: tuple[Part, ...], reader: Reader) -> TableSou
 
 
 def _shares(number: int, part: Part, table: Table) -> Iterator[Share]:
-    """Whole row groups, few small ones together."""
-    step = max(1, SHARE_ROWS * table.groups // max(1, table.rows))
-    for start in range(0, table.groups, step):
-        yield Share(number, part.uri, start, min(start + step, table.groups))
+    for start, end in pairwise(table.bounds):
+        yield Share(number, part.uri, start, end)
 
 
 def _too_long(records: Elements, found: Iterable[Found]) -> pa.Array | None:

@@ -28,7 +28,7 @@ def originals(source: Source, share: Share) -> Iterator[pa.Table]:
     raise NotImplementedError(type(source))
 
 
-@originals.register
+@originals.register(CsvSource)
 def _(source: CsvSource, share: Share) -> Iterator[pa.Table]:
     csv, before = source.plan.csv, 0
     dialect, width = Dialect.of(csv), len(source.columns.found)
@@ -47,7 +47,7 @@ def _(source: CsvSource, share: Share) -> Iterator[pa.Table]:
         before += len(lines)
 
 
-@originals.register
+@originals.register(JsonSource)
 def _(source: JsonSource, share: Share) -> Iterator[pa.Table]:
     before = 0
     for texts, _ in texts_of(source.store, share, source.plan.storage, source.sizes[share.part]):
@@ -56,10 +56,10 @@ def _(source: JsonSource, share: Share) -> Iterator[pa.Table]:
         before += len(texts)
 
 
-@originals.register
+@originals.register(TableSource)
 def _(source: TableSource, share: Share) -> Iterator[pa.Table]:
     before = 0
-    for batch in source.reader.batches(share, source.tables[share.part], source.names):
+    for batch in source.reader.batches(share, source.names):
         columns = [batch.column(batch.schema.get_field_index(name)) for name in source.names]
         names = [f"x{at}" for at in range(len(columns))]
         yield pa.table([pa.arange(before, before + batch.num_rows), *columns], names=[ROW, *names])

@@ -9,7 +9,7 @@ from contracts.kinds import UnreadableError
 from engine.type.physical import Kind, Physical
 
 DEEPEST = 64
-_SIMPLE = {
+SIMPLE = {
     "null": Kind.NOTHING,
     "boolean": Kind.BOOLEAN,
     "int": Kind.WHOLE,
@@ -21,13 +21,13 @@ _SIMPLE = {
     "enum": Kind.TEXT,
     "fixed": Kind.BYTES,
 }
-_LOGICAL = {
+LOGICAL = {
     ("int", "date"): Kind.DATE,
     ("int", "time-millis"): Kind.TIME,
     ("long", "time-micros"): Kind.TIME,
     **{("long", f"{zone}timestamp-{unit}"): Kind.MOMENT for zone in ("", "local-") for unit in ("millis", "micros")},
 }
-_WIDER = {frozenset({"int", "long"}): "long", frozenset({"float", "double"}): "double"}
+WIDER = {frozenset({"int", "long"}): "long", frozenset({"float", "double"}): "double"}
 """Unions that Spark reads as the wider of two types."""
 
 
@@ -45,12 +45,12 @@ def _physical(schema: Any, known: dict[str, Any], depth: int) -> Physical:  # no
     if isinstance(schema, list):
         return _union(schema, known, depth)
     if isinstance(schema, str):
-        return Physical(_SIMPLE[schema], schema) if schema in _SIMPLE else _physical(known[schema], known, depth + 1)
+        return Physical(SIMPLE[schema], schema) if schema in SIMPLE else _physical(known[schema], known, depth + 1)
     word = schema["type"]
     if not isinstance(word, str):
         return _physical(word, known, depth + 1)
     if "name" in schema:
-        known |= dict.fromkeys(_names(schema), schema)
+        known |= dict.fromkeys(names_of(schema), schema)
     with_parts = _WITH_PARTS.get(word)
     return (with_parts or partial(_leaf, word))(schema, known, depth)
 
@@ -77,9 +77,9 @@ def _leaf(word: str, schema: dict[str, Any], known: dict[str, Any], depth: int) 
     if logical == "decimal" and word in {"bytes", "fixed"}:
         precision, scale = int(schema["precision"]), int(schema.get("scale", 0))
         return Physical(Kind.EXACT, f"decimal({precision}, {scale})", (precision, scale))
-    if (word, logical) in _LOGICAL:
-        return Physical(_LOGICAL[word, logical], logical)
-    return Physical(_SIMPLE[word], word) if word in _SIMPLE else _physical(word, known, depth + 1)
+    if (word, logical) in LOGICAL:
+        return Physical(LOGICAL[word, logical], logical)
+    return Physical(SIMPLE[word], word) if word in SIMPLE else _physical(word, known, depth + 1)
 
 
 def _union(members: list[Any], known: dict[str, Any], depth: int) -> Physical:
@@ -87,11 +87,12 @@ def _union(members: list[Any], known: dict[str, Any], depth: int) -> Physical:
     if len(values) == 1:
         return _physical(values[0], known, depth + 1)
     plain = frozenset(each for each in values if isinstance(each, str))
-    if len(plain) == len(values) and plain in _WIDER:
-        return Physical(_SIMPLE[_WIDER[plain]], _WIDER[plain])
+    if len(plain) == len(values) and plain in WIDER:
+        return Physical(SIMPLE[WIDER[plain]], WIDER[plain])
     return Physical(Kind.OTHER if values else Kind.NOTHING, "union" if values else "null")
 
 
-def _names(schema: dict[str, Any]) -> list[str]:
+def names_of(schema: dict[str, Any]) -> list[str]:
+    """The names that a named type is known by."""
     name, space = str(schema["name"]), schema.get("namespace")
     return [name, f"{space}.{name}"] if space else [name]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from engine.read.chunk import Chunk, Level, Share, Source
 
 Row = dict[str, Any]
+DATABASE = duckdb.connect(config={"threads": 1})
 
 
 @dataclass
@@ -71,10 +72,12 @@ def read(plan: Plan, folder: Path, *objects: bytes) -> Read:
 
 def evaluated(table: pa.Table, expressions: dict[str, str]) -> list[Row]:
     """A column of SQL for each name."""
+    if not table.num_rows:
+        return []
     columns = [f"{sql} AS x{at}" for at, sql in enumerate(expressions.values())]
-    with duckdb.connect() as database:
-        database.register("chunk", table)
-        rows = database.execute(f"SELECT {', '.join(['row', *columns])} FROM chunk").fetchall()  # noqa: S608 - generated names
+    DATABASE.register("chunk", table)
+    rows = DATABASE.execute(f"SELECT {', '.join(['row', *columns])} FROM chunk").fetchall()  # noqa: S608 - generated names
+    DATABASE.unregister("chunk")
     return [dict(zip(expressions, row[1:], strict=True)) for row in rows]
 
 

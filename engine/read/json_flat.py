@@ -1,0 +1,133 @@
+"""The short way for JSON: objects without parts, whose keys stand in one order, as machines write them.
+
+One strict expression finds the tokens of such an object: no escape, no space but one behind `:` and `,`, nothing that RFC 8259
+does not allow. An object that it does not match goes the long way (`engine.read.json_rows`), which gives the same answers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from contracts.plan import Shape
+from contracts.types import LogicalType
+from engine.read.json_rows import MOST_EXTRA, MalformedError, parsed
+from engine.read.limits import LONGEST_RECORD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from contracts.plan import PlanField
+
+    Tokens = tuple[str, ...]
+
+LEARNED = 20
+"""Records that the order of keys is learned from."""
+_WRITTEN = r'("[^"\\\x00-\x1f]*+"|-?+(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?+[0-9]++)?+|true|false|null)'
+_PLAIN_KEY = re.compile(r"[^\"\\\x00-\x1f\x7f]*")
+_END = r"\}[ \t\r]*+$"
+_NOTHING, _TRUTHS = pa.array(["", "null"]), pa.array(["true", "false"])
+
+
+@dataclass(frozen=True, slots=True)
+class Flat:
+    """The expressions for objects with these keys."""
+
+    fields: Sequence[PlanField]
+    keys: Tokens
+    whole: re.Pattern[str]
+    """Of objects that have all of them."""
+    some: re.Pattern[str]
+    """Of objects that lack some of them."""
+
+    def parted(self, texts: list[bytes]) -> tuple[list[Tokens], list[int]]:
+        """The tokens of texts by key, "" for an absent one; and the places of texts that are to be read the long way."""
+        together = b"\n".join(texts)
+        if together.count(b"\n") == len(texts) - 1 and max(map(len, texts)) <= LONGEST_RECORD:
+            try:
+                found = self.whole.findall(together.decode())
+            except UnicodeDecodeError:
+                found = []
+            if len(found) == len(texts):
+                return found if len(self.keys) > 1 else [(each,) for each in found], []
+        return self._one_by_one(texts)
+
+    def _one_by_one(self, texts: list[bytes]) -> tuple[list[Tokens], list[int]]:
+        found, rest = [], []
+        for at, text in enumerate(texts):
+            match = self.some.fullmatch(text.decode(errors="replace")) if len(text) <= LONGEST_RECORD else None
+            if match and "\ufffd" not in match[0]:
+                found.append(match.groups(""))
+            else:
+                rest.append(at)
+        return found, rest
+
+    def columns(self, tokens: list[Tokens]) -> tuple[dict[str, pa.Array], dict[str, pa.Array], set[str]]:
+        """The texts by alias, whether each is a token of its field's own kind, and the keys that nobody declared."""
+        by_key = {
+            key: pa.array(column, pa.string()) for key, column in zip(self.keys, zip(*tokens, strict=True), strict=True)
+        }
+        texts, own = {}, {}
+        for field in self.fields:
+            column = by_key.pop(field.name, None)
+            if column is None:
+                column = pa.array([""] * len(tokens))
+            texts[field.alias], own[field.alias] = _judged(column, field)
+        return texts, own, {key for key, column in by_key.items() if pc.any(pc.not_equal(column, "")).as_py()}
+
+
+def learned(fields: Sequence[PlanField], texts: Iterable[bytes]) -> Flat | None:
+    """The expressions for objects like the first ones; None where they, or the declared fields, have parts."""
+    if any(field.path for field in fields):
+        return None
+    keys: list[str] = []
+    for text, _ in zip(texts, range(LEARNED), strict=False):
+        try:
+            value = parsed(text) or {}
+        except MalformedError:
+            continue
+        if any(isinstance(each, (dict, list)) for each in value.values()):
+            return None
+        _merge(keys, value)
+    extra = set(keys) - {field.name for field in fields}
+    if not keys or len(extra) > MOST_EXTRA or not all(map(_PLAIN_KEY.fullmatch, keys)):
+        return None
+    pairs = [f"{re.escape(json.dumps(key, ensure_ascii=False))}: ?+{_WRITTEN}" for key in keys]
+    whole, some = ", ?+".join(pairs), "".join(rf"(?:(?:(?<=\{{)|, ?+){pair})?+" for pair in pairs)
+    return Flat(
+        fields,
+        tuple(keys),
+        re.compile(rf"^\{{{whole}{_END}", re.MULTILINE),
+        re.compile(rf"^\{{{some}{_END}", re.MULTILINE),
+    )
+
+
+def _merge(keys: list[str], value: Iterable[str]) -> None:
+    """Put new keys behind the one that they follow."""
+    at = 0
+    for key in value:
+        if key in keys:
+            at = keys.index(key) + 1
+        else:
+            keys.insert(at, key)
+            at += 1
+
+
+def _judged(tokens: pa.Array, field: PlanField) -> tuple[pa.Array, pa.Array]:
+    """The text of each token, and whether it is of its field's own kind."""
+    nothing, quoted = pc.is_in(tokens, _NOTHING), pc.starts_with(tokens, '"')
+    texts = pc.utf8_trim(tokens, '"') if pc.any(quoted).as_py() else tokens
+    texts = pc.if_else(nothing, pa.scalar(None, pa.string()), texts)
+    if field.shape is Shape.ANY:
+        return texts, pc.invert(nothing)
+    if field.shape is not Shape.VALUE:
+        return texts, pa.array([False] * len(tokens))
+    truths = pc.is_in(tokens, _TRUTHS)
+    if field.type.numeric:
+        return texts, pc.invert(pc.or_(pc.or_(nothing, quoted), truths))
+    return texts, truths if field.type is LogicalType.BOOLEAN else quoted
