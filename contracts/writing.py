@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NULL_WORD, BLANKS, QUOTED = "null-word", "blanks", "quoted"
 NULL_WORDS = frozenset(
-    "NULL null Null N/A n/a NA na N.A. n.a. NaN nan NAN None none NONE nil NIL <NA> <null> (null) #N/A #NULL! \\N - -- .".split()
+    ["NULL", "null", "Null", "N/A", "n/a", "NA", "na", "N.A.", "n.a.", "NaN", "nan", "NAN", "None", "none", "NONE", "nil", "NIL", "<NA>", "<null>", "(null)", "#N/A", "#NULL!", "\\N", "-", "--", "."]
 )
 """Words that programs write where there is no value."""
 _NUMBERS = frozenset({LogicalType.INTEGER, LogicalType.NUMBER, LogicalType.DECIMAL})
