@@ -6,12 +6,14 @@ The first bytes of each object are looked at before anything else: a file of ano
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from contracts.errors import InputError
 from contracts.header import HEAD, text_of
-from contracts.kinds import refuse_other_text
+from contracts.kinds import UnreadableError, refuse_other_text, settled
 from contracts.model import Compression, Format
+from engine.read.chunk import of_object
 from engine.read.limits import unreadable
 from engine.read.streams import BrokenError, unpacked
 
@@ -30,16 +32,29 @@ def open_source(plan: Plan, parts: tuple[Part, ...], store: Store) -> Source:
 
     UnreadableError where it is none of the promised shape, InputError where its bytes are not the pinned ones.
     """
-    heads = [_beginning(part, plan, store) for part in parts]
+    heads = [_beginning(number, part, plan, store) for number, part in enumerate(parts)]
+    storages = {settled(plan.storage, head) for head in heads}
+    if len(storages) > 1:
+        raise UnreadableError(
+            "forms", "some objects of the delivery are JSON lines, others a JSON array: give all of them one form"
+        )
+    plan = replace(plan, storage=storages.pop())
     return _OPEN[plan.storage.format](plan, parts, store, heads)
 
 
-def _beginning(part: Part, plan: Plan, store: Store) -> bytes:
+def _beginning(number: int, part: Part, plan: Plan, store: Store) -> bytes:
     """The first bytes of an object, unpacked where the contract says that they are packed."""
     first = _head(part, store)
-    text_of(first, plan.storage, plan.csv)
-    if plan.storage.compression is Compression.NONE or not plan.storage.format.is_text:
-        return first
+    with of_object(number):
+        text_of(first, plan.storage, plan.csv)
+        if plan.storage.compression is Compression.NONE or not plan.storage.format.is_text:
+            return first
+        text = _unpacked(part, plan, store)
+        refuse_other_text(text, plan.storage, plan.csv)
+        return text
+
+
+def _unpacked(part: Part, plan: Plan, store: Store) -> bytes:
     text = b""
     try:
         with closing(store.stream(part.uri)) as source:
@@ -49,7 +64,6 @@ def _beginning(part: Part, plan: Plan, store: Store) -> bytes:
                     break
     except BrokenError as error:
         raise unreadable(error.code) from None
-    refuse_other_text(text, plan.storage, plan.csv)
     return text[:HEAD]
 
 
