@@ -10,10 +10,11 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
+from contracts.answer import TIME_LIMIT
 from contracts.check import Metric
 from contracts.numbers import tier_holds
 from spark_jobs.guard import is_query, unsafe
-from spark_jobs.queries import TIME_LIMIT, Tables, bound_for, limited, relation_of
+from spark_jobs.queries import Tables, bound_for, limited, relation_of
 from spark_jobs.samples import with_evidence
 from spark_jobs.typed import value_name
 
