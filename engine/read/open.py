@@ -12,7 +12,7 @@ from contracts.errors import InputError
 from contracts.header import HEAD, text_of
 from contracts.kinds import refuse_other_text
 from contracts.model import Compression, Format
-from engine.read.limits import unreadable
+from engine.read.limits import PIECE, unreadable
 from engine.read.streams import BrokenError, unpacked
 
 if TYPE_CHECKING:
@@ -40,17 +40,24 @@ def _beginning(part: Part, plan: Plan, store: Store) -> bytes:
     text_of(first, plan.storage, plan.csv)
     if plan.storage.compression is Compression.NONE or not plan.storage.format.is_text:
         return first
-    text = b""
+    text = _unpacked_beginning(part, plan.storage.compression, store)
+    refuse_other_text(text, plan.storage, plan.csv)
+    return text
+
+
+def _unpacked_beginning(part: Part, compression: Compression, store: Store) -> bytes:
+    """What the first MiB unpacks to, as far as it is looked at: a bomb is refused before its records are read."""
+    text, inside = b"", 0
     try:
         with closing(store.stream(part.uri)) as source:
-            for piece, _ in unpacked(source, plan.storage.compression):
-                text += piece
-                if len(text) >= HEAD:
+            for piece, taken in unpacked(source, compression):
+                text += piece[: HEAD - len(text)]
+                inside += taken
+                if inside > PIECE and len(text) == HEAD:
                     break
     except BrokenError as error:
         raise unreadable(error.code) from None
-    refuse_other_text(text, plan.storage, plan.csv)
-    return text[:HEAD]
+    return text
 
 
 def _head(part: Part, store: Store) -> bytes:
