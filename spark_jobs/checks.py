@@ -1,8 +1,8 @@
-"""Measuring: every check of a plan by Deequ.
+"""Measuring: every check of a plan by Deequ, over what the tasks hand over.
 
-1. Rows are judged in one shared scan of the narrow frame: one PyDeequ Check for each check and tier, at level Error for the tier
-   that decides about failing, at level Warning for the stricter one above it.
-2. Keys are grouped once for each set of fields and rows, and Deequ measures the frequencies.
+1. What records add up to is a small frame, a row for each share: Deequ computes sums, minima and maxima of its columns. One PyDeequ
+   Check for each check and tier, at level Error for the tier that decides about failing, at level Warning for the stricter one.
+2. Keys are grouped once for each set of fields and rows, and Deequ measures the frequencies; quantiles are measured over their numbers.
 3. Where nothing is left to take a number of, Deequ (which has no metric of an empty frame) is not asked: the counts are zero.
 """
 
@@ -10,31 +10,38 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from contracts.check import Metric
 from contracts.numbers import tier_holds
+from contracts.population import keys_of, population_of
 from contracts.result import Measured, Measurement
+from engine.evaluate.program import numbers_of
+from engine.measure.metrics import MICROSECONDS, micros
+from engine.measure.partial import LevelCounts, Moments
 from spark_jobs.deequ import Analyzer, Constraint, run
-from spark_jobs.frame import base_of
-from spark_jobs.keys import frequencies, keys_of, most_common
-from spark_jobs.quantities import MICROSECONDS, moment, numbers_of
+from spark_jobs.keys import frequencies, most_common
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
 
     from contracts.check import Check, Tier
-    from contracts.plan import Plan
+    from contracts.population import Keys
+    from engine.evaluate.program import Program
+    from engine.measure.partial import Partial
     from spark_jobs.deequ import Finding
-    from spark_jobs.frame import Census, Narrow
-    from spark_jobs.keys import Keys
+    from spark_jobs.tasks import Pass
 
-Scan = tuple["Keys | None", bool]
+Scan = tuple[str, "Keys | None"]
+"""Which frame answers: `shares`, `rows` of records, `keys` or the `most` common of them."""
 UNMEASURED = "Deequ could not measure this check"
 
 
 @dataclass(frozen=True, slots=True)
-class Gauge:
+class Reader:
     """How a number of ours is read off an analyzer of Deequ's."""
 
     analyzer: Analyzer
@@ -43,149 +50,205 @@ class Gauge:
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class TierRequest:
     """One tier of one check, on its way through Deequ."""
 
     name: str
     check: Check
     tier: Tier
-    gauge: Gauge
-    base: int
-    """Rows or values that the number is taken of."""
+    reader: Reader
+    population: int
+    """Records or values that the number is taken of."""
     is_warning: bool
 
     @property
     def scan(self) -> Scan:
-        """Which frame answers: that of all rows, or of the keys it compares (or the most common of them)."""
-        return keys_of(self.check, self.tier), self.check.metric is Metric.MOST_COMMON
+        """Which frame answers."""
+        if self.check.metric.keyed:
+            return "most" if self.check.metric is Metric.MOST_COMMON else "keys", keys_of(self.check, self.tier)
+        return "rows" if self.check.metric is Metric.QUANTILE else "shares", None
 
     @property
     def constraint(self) -> Constraint:
         """What Deequ is asked."""
-        gauge = self.gauge
+        reader = self.reader
         return Constraint(
             self.name,
-            gauge.analyzer,
-            gauge.column,
-            lambda metric: tier_holds(self.check, self.tier, gauge.read(metric)),
+            reader.analyzer,
+            reader.column,
+            lambda metric: tier_holds(self.check, self.tier, reader.read(metric)),
             self.is_warning,
-            float(self.check.quantile.of(self.base)) if self.check.quantile else 0,
+            float(self.check.quantile.of(self.population)) if self.check.quantile else 0,
         )
 
     def measured(self, finding: Finding | None) -> Measured | None:
         """What was found; None where Deequ had rows and gave no number."""
-        if self.base == 0:
+        if self.population == 0:
             return Measured(of=0, failing=0)
         if finding is None or finding.metric is None:
             return None
-        return replace(self.gauge.read(finding.metric), engine_passed=finding.passed)
+        return replace(self.reader.read(finding.metric), engine_passed=finding.passed)
 
 
-def measure(
-    plan: Plan, narrowed: Narrow, checks: tuple[Check, ...], census: Census, judged_at: str
-) -> tuple[Measurement, ...]:
-    """The measurement of each check, in order."""
-    errors = {check.id: reason for check in checks if (reason := narrowed.error_of(check))}
-    measurable = [check for check in checks if check.id not in errors]
-    numbers = numbers_of(plan, narrowed, measurable, moment(judged_at))
-    shared = narrowed.judged.withColumns(numbers.columns)
-    probes = [probe for check in measurable for probe in _probes(check, narrowed, census, numbers.names)]
-    asked: dict[Scan, list[Constraint]] = {}
-    for probe in probes:
-        if probe.base:
-            asked.setdefault(probe.scan, []).append(probe.constraint)
-    found: dict[str, Finding] = {}
-    for (keys, of_most), constraints in asked.items():
-        frame = shared if keys is None else frequencies(plan, narrowed, keys)
-        found |= run(most_common(frame) if of_most else frame, constraints)
-    answers = {probe.name: probe.measured(found.get(probe.name)) for probe in probes}
-    return tuple(_measurement(check, errors.get(check.id), answers) for check in checks)
+@dataclass(frozen=True, slots=True)
+class LevelChecks:
+    """The checks of a level, with what was counted of it."""
 
+    spark: SparkSession
+    program: Program
+    counts: LevelCounts
+    partials: list[Partial]
+    passed: Pass
+    judged_at: str
 
-def _probes(check: Check, narrowed: Narrow, census: Census, numbers: dict[str, str]) -> list[Probe]:
-    taken_of = base_of(check)
-    base = census.judged if taken_of is None else census.present[taken_of]
+    def measurements(self) -> Iterator[Measurement]:
+        """The measurement of each check, errors included."""
+        for refused, reason in self.program.errors.items():
+            yield Measurement(refused, error=reason)
+        requests = [request for check in self.program.checks for request in self._requests(check)]
+        asked: dict[Scan, list[Constraint]] = {}
+        for request in requests:
+            if request.population:
+                asked.setdefault(request.scan, []).append(request.constraint)
+        found: dict[str, Finding] = {}
+        for scan, constraints in asked.items():
+            found |= run(self._frame(scan), constraints)
+        answers = {request.name: request.measured(found.get(request.name)) for request in requests}
+        for check in self.program.checks:
+            accept, tolerate = answers[check.id], answers.get(_tolerance(check))
+            if accept is None or (check.tolerate and tolerate is None):
+                yield Measurement(check.id, error=UNMEASURED)
+            else:
+                yield Measurement(check.id, accept=accept, tolerate=tolerate)
 
-    def probe(name: str, tier: Tier, *, is_warning: bool) -> Probe:
-        gauge = _GAUGES[check.metric](_Site(check, tier, narrowed, census.judged, base, numbers.get(check.id, "")))
-        return Probe(name, check, tier, gauge, base, is_warning)
+    def population(self, check: Check) -> int:
+        """Records that the check's number is taken over."""
+        population = population_of(check)
+        return self.counts.rows if population is None else self.counts.bits.get(self.program.populations[population], 0)
 
-    strict = probe(check.id, check.accept, is_warning=check.tolerate is not None)
-    return [strict, probe(_tolerance(check), check.tolerate, is_warning=False)] if check.tolerate else [strict]
+    def numbers(self, check: Check) -> str:
+        """The column of numbers that an aggregate is taken of."""
+        numbers = numbers_of(check, self.program.plan)
+        assert numbers is not None
+        return self.program.numbers[numbers]
+
+    def _requests(self, check: Check) -> Iterator[TierRequest]:
+        population = self.population(check)
+
+        def request(name: str, tier: Tier, *, is_warning: bool) -> TierRequest:
+            reader = _READERS[check.metric](self, check, tier)
+            return TierRequest(name, check, tier, reader, population, is_warning)
+
+        yield request(check.id, check.accept, is_warning=check.tolerate is not None)
+        if check.tolerate:
+            yield request(_tolerance(check), check.tolerate, is_warning=False)
+
+    def _frame(self, scan: Scan) -> DataFrame:
+        kind, keys = scan
+        if kind == "shares":
+            return self._shares()
+        if kind == "rows":
+            return self.passed.rows(self.program)
+        assert keys is not None
+        found = frequencies(self.program, self.passed.rows(self.program), keys)
+        return most_common(found) if kind == "most" else found
+
+    def _shares(self) -> DataFrame:
+        """A row for each share: counts, and of numbers sum, extremes and squares about the mean of all."""
+        bits = [*self.program.predicates.values(), *self.program.populations.values()]
+        schema = ["judged BIGINT", *(f"{name} BIGINT" for name in bits)]
+        for numbers, name in self.program.numbers.items():
+            total = "DOUBLE" if numbers.kind == "float" else "DECIMAL(38,0)"
+            schema += [f"{name}_total {total}", f"{name}_squares DOUBLE"]
+            schema += [f"{name}_{each} BIGINT" for each in ("youngest", "oldest", "greatest")]
+        found = [each.levels.get(self.program.level, LevelCounts()) for each in self.partials]
+        rows = [
+            (each.rows, *(each.bits.get(name, 0) for name in bits), *(cell for of in self._cells(each) for cell in of))
+            for each in found
+        ]
+        return self.spark.createDataFrame(rows, ", ".join(schema))
+
+    def _cells(self, counts: LevelCounts) -> Iterator[tuple[object, ...]]:
+        """Of each column of numbers: sum, squares about the mean of all shares, ages and greatest of one share."""
+        judged = micros(self.judged_at)
+        for numbers, name in self.program.numbers.items():
+            of = counts.numbers.get(name, Moments())
+            if not of.count:
+                yield (None,) * 5
+                continue
+            assert of.least is not None
+            assert of.greatest is not None
+            distance = of.mean - self.counts.numbers[name].mean
+            squares = of.squares + of.count * distance * distance
+            ends = (judged - int(of.greatest), judged - int(of.least), int(of.greatest))
+            if numbers.kind == "float":
+                yield float(of.total), squares, None, None, None
+            else:
+                yield Decimal(int(of.total)), squares, *(ends if numbers.kind in {"moment", "delay"} else (None,) * 3)
 
 
 def _tolerance(check: Check) -> str:
     return f"{check.id} (tolerance)"
 
 
-def _measurement(check: Check, error: str | None, answers: dict[str, Measured | None]) -> Measurement:
-    if error:
-        return Measurement(check.id, error=error)
-    accept, tolerate = answers[check.id], answers.get(_tolerance(check))
-    if accept is None or (check.tolerate and tolerate is None):
-        return Measurement(check.id, error=UNMEASURED)
-    return Measurement(check.id, accept=accept, tolerate=tolerate)
+# --- readers: one small function for each metric
 
 
-# --- gauges: one small function for each metric
+def _row_count(level: LevelChecks, check: Check, _: Tier) -> Reader:
+    population = population_of(check)
+    column = "judged" if population is None else level.program.populations[population]
+    return Reader(Analyzer.SUM, column, lambda found: Measured(of=round(found)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Site:
-    """What a gauge is built from."""
-
-    check: Check
-    tier: Tier
-    narrowed: Narrow
-    rows: int
-    base: int
-    number: str
-    """The column of the numbers that an aggregate is taken of."""
+def _failing_rows(level: LevelChecks, check: Check, tier: Tier) -> Reader:
+    assert tier.predicate is not None
+    of, column = level.population(check), level.program.predicates[tier.predicate]
+    return Reader(Analyzer.SUM, column, lambda found: Measured(of, failing=round(found)))
 
 
-def _row_count(site: _Site) -> Gauge:
-    base = base_of(site.check)
-    if base is None or base.otherwise is None:
-        return Gauge(Analyzer.SIZE, "", lambda size: Measured(of=round(size)))
-    name = site.narrowed.predicates[base.otherwise]
-    return Gauge(Analyzer.COMPLIANCE, name, lambda others: Measured(of=round((1 - others) * site.rows)))
+def _duplicates(column: str) -> Callable[[LevelChecks, Check, Tier], Reader]:
+    def reader(level: LevelChecks, check: Check, _: Tier) -> Reader:
+        of = level.counts.rows if check.given is None else level.population(check)
+        return Reader(Analyzer.SUM, column, lambda found: Measured(of, failing=round(found)))
+
+    return reader
 
 
-def _failing_rows(site: _Site) -> Gauge:
-    assert site.tier.predicate is not None
-    name = site.narrowed.predicates[site.tier.predicate]
-    return Gauge(Analyzer.COMPLIANCE, name, lambda share: Measured(site.base, failing=round((1 - share) * site.rows)))
+def _distinct(level: LevelChecks, check: Check, _: Tier) -> Reader:
+    of = level.population(check)
+    return Reader(Analyzer.SIZE, "", lambda distinct: Measured(of, failing=of - round(distinct)))
 
 
-def _duplicates(column: str) -> Callable[[_Site], Gauge]:
-    def gauge(site: _Site) -> Gauge:
-        of = site.rows if site.check.given is None else site.base
-        return Gauge(Analyzer.SUM, column, lambda found: Measured(of, failing=round(found)))
-
-    return gauge
+def _most_common(level: LevelChecks, check: Check, _: Tier) -> Reader:
+    of = level.population(check)
+    return Reader(Analyzer.SUM, "meant", lambda found: Measured(of, failing=of - round(found)))
 
 
-def _distinct(site: _Site) -> Gauge:
-    return Gauge(Analyzer.SIZE, "", lambda distinct: Measured(site.base, failing=site.base - round(distinct)))
+def _number(
+    analyzer: Analyzer, suffix: str, number: Callable[[float, int], float | None]
+) -> Callable[[LevelChecks, Check, Tier], Reader]:
+    """A number made of what Deequ finds and of how many numbers there are."""
+
+    def reader(level: LevelChecks, check: Check, _: Tier) -> Reader:
+        of, column = level.population(check), f"{level.numbers(check)}{suffix}"
+        return Reader(analyzer, column, lambda found: Measured(of, number=number(found, of)))
+
+    return reader
 
 
-def _most_common(site: _Site) -> Gauge:
-    return Gauge(Analyzer.SUM, "meant", lambda found: Measured(site.base, failing=site.base - round(found)))
+def _mean(total: float, count: int) -> float:
+    return total / count
 
 
-def _number(analyzer: Analyzer, unit: int = 1) -> Callable[[_Site], Gauge]:
-    """The analyzer's own number, in units of which one holds so many of the column's."""
-    return lambda site: Gauge(analyzer, site.number, lambda found: Measured(site.base, number=found / unit))
+def _deviation(squares: float, count: int) -> float | None:
+    return math.sqrt(squares / (count - 1)) if count > 1 else None
 
 
-def _deviation(site: _Site) -> Gauge:
-    """Deequ's is the population's; a single value has no sample deviation."""
-    count = site.base
-    factor = math.sqrt(count / (count - 1)) if count > 1 else None
-    return Gauge(Analyzer.DEVIATION, site.number, lambda found: Measured(count, number=factor and found * factor))
+def _seconds(found: float, _: int) -> float:
+    return found / MICROSECONDS
 
 
-_GAUGES: dict[Metric, Callable[[_Site], Gauge]] = {
+_READERS: dict[Metric, Callable[[LevelChecks, Check, Tier], Reader]] = {
     Metric.ROW_COUNT: _row_count,
     Metric.FAILING_ROWS: _failing_rows,
     Metric.DUPLICATE_ROWS: _duplicates("shared"),
@@ -193,12 +256,12 @@ _GAUGES: dict[Metric, Callable[[_Site], Gauge]] = {
     Metric.DISTINCT_COUNT: _distinct,
     Metric.DISTINCT_SHARE: _distinct,
     Metric.MOST_COMMON: _most_common,
-    Metric.MEAN: _number(Analyzer.MEAN),
-    Metric.SUM: _number(Analyzer.SUM),
-    Metric.DEVIATION: _deviation,
-    Metric.QUANTILE: _number(Analyzer.QUANTILE),
-    Metric.MEAN_LENGTH: _number(Analyzer.MEAN),
-    Metric.YOUNGEST: _number(Analyzer.MINIMUM, MICROSECONDS),
-    Metric.OLDEST: _number(Analyzer.MAXIMUM, MICROSECONDS),
-    Metric.DELAY: _number(Analyzer.MAXIMUM, MICROSECONDS),
+    Metric.MEAN: _number(Analyzer.SUM, "_total", _mean),
+    Metric.SUM: _number(Analyzer.SUM, "_total", lambda total, _: total),
+    Metric.DEVIATION: _number(Analyzer.SUM, "_squares", _deviation),
+    Metric.QUANTILE: _number(Analyzer.QUANTILE, "", lambda found, _: found),
+    Metric.MEAN_LENGTH: _number(Analyzer.SUM, "_total", _mean),
+    Metric.YOUNGEST: _number(Analyzer.MINIMUM, "_youngest", _seconds),
+    Metric.OLDEST: _number(Analyzer.MAXIMUM, "_oldest", _seconds),
+    Metric.DELAY: _number(Analyzer.MAXIMUM, "_greatest", _seconds),
 }

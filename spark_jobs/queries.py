@@ -12,45 +12,33 @@ the dialect does not forgive and a text that cannot be cast are errors there, ne
 
 from __future__ import annotations
 
-import math
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
-from contracts.check import Metric
+from contracts.answer import FAILED, REFUSED, SEVERAL_ROWS, TOO_SLOW, UNREAD, lines_compared, measured, seconds_each
 from contracts.errors import InputError
 from contracts.kinds import UnreadableError
-from contracts.result import Measured, Measurement
+from contracts.result import Measurement
+from engine.type.values import value_name
 from spark_jobs.guard import is_query, unsafe
-from spark_jobs.typed import value_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from contracts.check import Check
     from contracts.plan import Plan
     from contracts.query import Query, Relation
     from spark_jobs.references import Accepted
 
-TIME_LIMIT = 600.0
-"""Seconds that one query may take: what the Data Contract Specification allows."""
-ALL_QUERIES = 1_800.0
-"""Seconds that all queries of a plan may take together; each has its share of them, so that no other's slowness costs it any."""
-REFUSED = "the guard of the engine refused what became of this query"
-TOO_SLOW = "the query took longer than the time it is given"
-FAILED = "the engine could not answer this query: a number too large, a division by zero, or a text that cannot be cast"
-UNREAD = "the accepted data that this check refers to could not be read"
-SEVERAL_ROWS = "the query answers with several rows: let it answer with one number"
 ANSI = "spark.sql.ansi.enabled"
-FLOAT_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +48,8 @@ class Tables:
     plan: Plan
     now: str
     """The judging time."""
-    delivered: DataFrame
-    """The judged records of the delivery, with their typed values."""
+    delivered: DataFrame | None
+    """The judged records of the delivery, with their typed values; None where no query reads them."""
     accepted: Accepted
 
 
@@ -69,23 +57,16 @@ def ask(
     spark: SparkSession, checks: tuple[Check, ...], tables: Tables, limit: float | None = None
 ) -> tuple[Measurement, ...]:
     """The answers of these checks' queries, in order; `limit`: seconds that each may take."""
-    seconds = limit if limit is not None else min(TIME_LIMIT, ALL_QUERIES / max(1, len(checks)))
+    seconds = limit if limit is not None else seconds_each(len(checks))
     return tuple(_asked(spark, check, tables, seconds) for check in checks)
-
-
-def fields_read(checks: tuple[Check, ...]) -> set[str]:
-    """The fields of the delivery that queries read."""
-    queries = [check.query for check in checks if check.query is not None]
-    relations = [each for query in queries for each in query.relations if each.delivered]
-    return {column.field for relation in relations for column in relation.columns}
 
 
 def _asked(spark: SparkSession, check: Check, tables: Tables, seconds: float) -> Measurement:
     query = check.query
     assert query is not None
-    lacking = tables.accepted.lacking(each.line for each in query.relations if each.line and not each.delivered)
-    if lacking is not None:
-        return Measurement(check.id, skip=lacking)
+    missing = tables.accepted.lacking(lines_compared(query))
+    if missing is not None:
+        return Measurement(check.id, skip=missing)
     views = [f"r{number}" for number in range(len(query.relations))]
     with _ansi(spark), _within(spark, seconds, check.id) as is_over:
         try:
@@ -112,25 +93,13 @@ def _answer(spark: SparkSession, check: Check, query: Query, now: str) -> Measur
     rows = frame.limit(2).collect()
     if len(rows) > 1:
         return Measurement(check.id, error=SEVERAL_ROWS)
-    return Measurement(check.id, accept=_measured(check, rows))
-
-
-def _measured(check: Check, rows: list[Row]) -> Measured:
-    """The number: no row, a null, NaN and infinities are none. Floats count with as many digits as no order of rows changes."""
-    found = rows[0] if rows else None
-    if check.metric is Metric.UNMATCHED_ROWS:
-        assert found is not None
-        return Measured(of=int(found[1]), failing=int(found[0]))
-    answer = found[0] if found is not None else None
-    if answer is None or not math.isfinite(answer):
-        return Measured(of=1)
-    exact = Decimal(f"{answer:.{FLOAT_DIGITS}g}") if isinstance(answer, float) else Decimal(answer)
-    return Measured(of=1, exact=exact.normalize())
+    return Measurement(check.id, accept=measured(check, rows[0] if rows else None))
 
 
 def _relation(relation: Relation, tables: Tables) -> DataFrame:
     frames = []
     if relation.delivered:
+        assert tables.delivered is not None
         columns = [
             F.col(value_name(tables.plan.field(column.field).alias)).alias(f"c{at}")
             for at, column in enumerate(relation.columns)

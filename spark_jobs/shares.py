@@ -13,14 +13,15 @@ What was packed as a whole is packed again, with the same codec.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
 from contracts.model import Compression, Format
 from contracts.result import Shares, Written
-from spark_jobs.delivery import POSITION_BITS
 from spark_jobs.store import store_for
+from spark_jobs.table_types import named_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,41 +29,60 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameWriter
 
     from contracts.plan import Plan
-    from spark_jobs.delivery import Delivery
+    from engine.type.physical import Physical
 
-    Write = Callable[[Plan, Delivery, DataFrame, DataFrame, str], None]
+    Write = Callable[[Plan, "Judged", DataFrame, DataFrame, str], None]
 
 REASONS = "_reasons"
 RECORD = "_record"
+POSITION_BITS = 33
+"""Spark's own: `monotonically_increasing_id` holds the task above these bits and the position in it below."""
 
 
-def write_shares(plan: Plan, delivery: Delivery, judged: DataFrame, folder: str) -> Shares:
-    """Write both shares of records with `line`, `malformed` and `reasons` below a folder, and list what was written."""
-    good, bad = judged.where(F.col("reasons") == ""), judged.where(F.col("reasons") != "")
-    _WRITE[plan.storage.format](plan, delivery, good, bad, folder)
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Records as they came, with what is known of them."""
+
+    frame: DataFrame
+    """`malformed`, `reasons`, and `line`; of a table its columns `x0`, `x1`, … instead."""
+    names: list[str]
+    """What the columns of a table are called in the file."""
+    kinds: list[Physical]
+    header: str | None
+    """The header line of CSV."""
+
+
+def write_shares(plan: Plan, judged: Judged, folder: str) -> Shares:
+    """Write both shares below a folder, and list what was written."""
+    good, bad = judged.frame.where(F.col("reasons") == ""), judged.frame.where(F.col("reasons") != "")
+    _WRITE[plan.storage.format](plan, judged, good, bad, folder)
     return Shares(accepted=_written(f"{folder}/accepted"), rejected=_written(f"{folder}/rejected"))
 
 
-def _csv(plan: Plan, delivery: Delivery, good: DataFrame, bad: DataFrame, folder: str) -> None:
-    quote, delimiter, header = plan.csv.quote, plan.csv.delimiter, delivery.header
+def _csv(plan: Plan, judged: Judged, good: DataFrame, bad: DataFrame, folder: str) -> None:
+    quote, delimiter, header = plan.csv.quote, plan.csv.delimiter, judged.header
     reasons = F.concat(F.lit(quote), F.replace("reasons", F.lit(quote), F.lit(quote * 2)), F.lit(quote + delimiter))
     _write_lines(plan, good.select(F.col("line").alias("value")), header, f"{folder}/accepted")
     above = header and f"{REASONS}{delimiter}{header}"
     _write_lines(plan, bad.select(F.concat(reasons, "line").alias("value")), above, f"{folder}/rejected")
 
 
-def _jsonl(plan: Plan, _delivery: Delivery, good: DataFrame, bad: DataFrame, folder: str) -> None:
+def _jsonl(plan: Plan, _: Judged, good: DataFrame, bad: DataFrame, folder: str) -> None:
     reasons, broken = F.col("reasons").alias(REASONS), F.col("line").alias(RECORD)
     begun = F.regexp_replace(F.to_json(F.struct(reasons)), r"\}\z", f',"{RECORD}":')
     whole = F.concat(begun, "line", F.lit("}"))
-    rejected = F.when(F.col("malformed").isNull(), whole).otherwise(F.to_json(F.struct(reasons, broken)))
+    rejected = F.when(~F.col("malformed"), whole).otherwise(F.to_json(F.struct(reasons, broken)))
     _write_lines(plan, good.select(F.col("line").alias("value")), None, f"{folder}/accepted")
     _write_lines(plan, bad.select(rejected.alias("value")), None, f"{folder}/rejected")
 
 
-def _table(plan: Plan, _delivery: Delivery, good: DataFrame, bad: DataFrame, folder: str) -> None:
-    good.select("line.*").write.format(plan.storage.format.value).save(f"{folder}/accepted")
-    rejected = bad.select(F.col("reasons").alias(REASONS), "line.*")
+def _table(plan: Plan, judged: Judged, good: DataFrame, bad: DataFrame, folder: str) -> None:
+    columns = [
+        F.col(f"x{at}").cast(named_type(kind)).alias(name)
+        for at, (name, kind) in enumerate(zip(judged.names, judged.kinds, strict=True))
+    ]
+    good.select(*columns).write.format(plan.storage.format.value).save(f"{folder}/accepted")
+    rejected = bad.select(F.col("reasons").alias(REASONS), *columns)
     rejected.write.format(plan.storage.format.value).save(f"{folder}/rejected")
 
 

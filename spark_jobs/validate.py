@@ -14,81 +14,35 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import pyspark
-
 from contracts.errors import InputError, LakegateError
-from contracts.kinds import UnreadableError
-from contracts.model import OnReject
-from contracts.outcome import Status
 from contracts.plan import Plan
 from contracts.request import Request
-from contracts.result import Result
-from contracts.verdict import judge, row_rules
-from spark_jobs.checks import measure
-from spark_jobs.extra import with_extra
-from spark_jobs.frame import census, narrow
-from spark_jobs.levels import by_level
+from engine.attempt import SAMPLES, Attempt
+from spark_jobs.backend import Spark
 from spark_jobs.meter import Meter
-from spark_jobs.quantities import event_time
-from spark_jobs.queries import Tables, ask, fields_read
-from spark_jobs.read import open_delivery
-from spark_jobs.references import Accepted
-from spark_jobs.rows import count_rejected, split
-from spark_jobs.samples import samples_of
-from spark_jobs.session import start
-from spark_jobs.store import store_for
+from spark_jobs.store import Addresses, store_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable
 
-    from pyspark.sql import SparkSession
-
-    from contracts.check import Check
-    from contracts.result import Measurement, Sample
-    from spark_jobs.delivery import Delivery
-    from spark_jobs.frame import Census
-    from spark_jobs.rows import Narrows
-
-    Parted = Mapping[tuple[str, ...], tuple[Delivery, tuple[Check, ...]]]
-    """The delivery at each level, with the checks that are measured there; that of the records has none."""
+    from contracts.result import Result
 
 UNUSABLE = 2
 
 
-@dataclass(slots=True)
-class Stopwatch:
-    """Seconds spent in each step, and the word to whoever watches."""
-
-    watch: Callable[[str], None]
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def step(self, name: str) -> Iterator[None]:
-        """Time one step."""
-        self.watch(name)
-        began = time.perf_counter()
-        yield
-        self.seconds[name] = round(time.perf_counter() - began, 3)
-
-
-def validate(request: Request, plan: Plan, watch: Callable[[str], None] = lambda _: None) -> Result:
+def validate(
+    request: Request, plan: Plan, watch: Callable[[str], None] = lambda _: None, samples: int = SAMPLES
+) -> Result:
     """Measure the delivery of a request against its plan."""
-    stopwatch, before = Stopwatch(watch), Meter.read()
-    with stopwatch.step("start"):
-        spark = start()
-    answer = Result(
-        request.workload, request.attempt, plan.digest, request.source_version, rows=0, engines=_engines(spark)
-    )
+    before, spark = Meter.read(), Spark(plan, request)
     try:
-        found = _measured(spark, plan, request, answer, stopwatch)
-    except UnreadableError as error:
-        found = replace(answer, unreadable=error.finding)
-    return replace(found, timings=dict(stopwatch.seconds), vcpu_seconds=Meter.read().since(before))
+        found = Attempt(request, plan, Addresses(), spark, samples).result(watch)
+    finally:
+        spark.close()
+    return replace(found, vcpu_seconds=Meter.read().since(before))
 
 
 def run(request_uri: str) -> Result:
@@ -115,68 +69,6 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _measured(spark: SparkSession, plan: Plan, request: Request, answer: Result, stopwatch: Stopwatch) -> Result:
-    with stopwatch.step("open"):
-        delivery = open_delivery(spark, plan, request)
-        absent = set(delivery.columns.absent)
-        checks = tuple(check for check in plan.checks if check.needs_rows and not absent & check.reads)
-        shared = tuple(check for check in checks if not check.metric.asked)
-        asked = tuple(check for check in checks if check.metric.asked)
-        parted = {
-            level: (delivery.at(level) if level else delivery, own) for level, own in by_level(plan, shared).items()
-        }
-        narrows = {
-            level: narrow(spark, plan, of, own, () if level else fields_read(asked))
-            for level, (of, own) in parted.items()
-        }
-    with stopwatch.step("read"):
-        counts = {level: census(narrows[level], of) for level, (of, _) in parted.items()}
-        counted, columns = counts[()], with_extra(delivery, narrows[()])
-    with stopwatch.step("measure"):
-        answers = tuple(
-            each
-            for level, (_, own) in parted.items()
-            for each in measure(plan, narrows[level], own, counts[level], request.judged_at)
-        )
-        moments = event_time(plan, narrows[()], parted[()][1]) if counted.judged else None
-    answer = replace(
-        answer,
-        rows=counted.rows,
-        columns=columns,
-        malformed=counted.malformed,
-        measurements=answers,
-        event_time=moments,
-    )
-    with stopwatch.step("explain"):
-        blamed = row_rules(plan, answer)
-        rejected = count_rejected(plan, narrows, blamed) if counted.judged else 0
-        answer = replace(answer, rejected_rows=counted.rows - counted.judged + rejected)
-        explained = _explained(plan, answer, parted, narrows, counted)
-    if plan.policy.on_reject is OnReject.ROWS and answer.rejected_rows:
-        with stopwatch.step("split"):
-            answer = replace(answer, shares=split(plan, delivery, narrows, blamed, request.output_uri))
-    if asked:
-        with stopwatch.step("ask"):
-            tables = Tables(plan, request.judged_at, narrows[()].judged, Accepted(spark, request))
-            explained += ask(spark, asked, tables)
-    for narrowed in narrows.values():
-        narrowed.packed.unpersist()
-    by_check = {each.check: each for each in explained}
-    return replace(answer, measurements=tuple(by_check[check.id] for check in checks))
-
-
-def _explained(
-    plan: Plan, answer: Result, parted: Parted, narrows: Narrows, counted: Census
-) -> tuple[Measurement, ...]:
-    """The measurements, those of bad checks with samples of their failing rows."""
-    bad = {each.id for each in judge(plan, answer).outcomes if each.status in {Status.FAIL, Status.WARN}}
-    samples: dict[str, tuple[Sample, ...]] = {}
-    for level, (of, own) in parted.items() if plan.policy.samples else ():
-        failed = tuple(check for check in own if check.id in bad)
-        samples |= samples_of(plan, of, narrows[level], counted, failed)
-    return tuple(replace(each, samples=samples.get(each.check, ())) for each in answer.measurements)
-
-
 def _document(uri: str) -> object:
     try:
         return json.loads(store_for(uri).read(uri))
@@ -184,10 +76,6 @@ def _document(uri: str) -> object:
         raise InputError(f"the document at {uri!r} cannot be read ({error.strerror})") from error
     except ValueError as error:
         raise InputError(f"the document at {uri!r} is not JSON") from error
-
-
-def _engines(spark: SparkSession) -> dict[str, str]:
-    return {"spark": spark.version, "pyspark": pyspark.__version__}
 
 
 if __name__ == "__main__":

@@ -14,14 +14,12 @@ import re
 from dataclasses import dataclass
 from re import _constants as op  # type: ignore[attr-defined]  # the parser of the standard library, whose tree this reads
 from re import _parser  # type: ignore[attr-defined]  # likewise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from contracts.matching.characters import Ranges, others, union
 from contracts.matching.spelling import RE2, spell
 from contracts.matching.tree import Chars, Choice, End, Items, Look, Node, Repeat, Start
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from engine.type.values import text_literal
 
 _LINE_ENDS: Ranges = ((10, 10), (13, 13), (0x85, 0x85), (0x2028, 0x2029))
 _LOWER: Ranges = ((97, 122),)
@@ -42,14 +40,14 @@ class Reading:
     refused: str = ""
     """SQL that is true for flags that no calendar has together, with `{0}` for the groups; empty for none."""
 
-    def sql(self, text: str, quoted: Callable[[str], str]) -> str:
+    def sql(self, text: str) -> str:
         """The reading as SQL over the SQL of a text."""
         names = ", ".join(f"'g{number}'" for number in range(self.flags + 1))
-        groups = f"regexp_extract({text}, {quoted(self.pattern)}, [{names}])"
+        groups = f"regexp_extract({text}, {text_literal(self.pattern)}, [{names}])"
         refused = f" AND NOT {self.refused.format('g')}" if self.refused else ""
         # the lambda names the groups: DuckDB would search once for each time they are used
         first = f"list_transform([{groups}], lambda g: g.g0 = {text}{refused})[1]"
-        return f"(regexp_matches({text}, {quoted(self.whole)}) AND {first})"
+        return f"(regexp_matches({text}, {text_literal(self.whole)}) AND {first})"
 
 
 def own_searches(pattern: str) -> tuple[list[Items], Reading | None]:

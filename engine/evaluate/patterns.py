@@ -24,6 +24,7 @@ from contracts.matching.engine import OUR_OWN, Engine, Part, parts_of
 from contracts.matching.spelling import JAVA, RE2, spell
 from contracts.matching.tree import Chars, Choice, Edge, End, Items, Look, Node, Repeat, Start, bodies, parse
 from engine.evaluate.forms import Reading, own_searches
+from engine.type.values import text_literal
 
 if TYPE_CHECKING:
     import duckdb
@@ -69,16 +70,11 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
         connection.create_function(FUNCTION, _found, ["VARCHAR", "VARCHAR"], "BOOLEAN", type=ARROW)
 
 
-def quoted(text: str) -> str:
-    """A text as a constant of SQL that holds nothing but hexadecimal digits of it."""
-    return f"decode(unhex('{text.encode().hex()}'))"
-
-
 def _sql(search: Search | Reading, text: str) -> str:
     if isinstance(search, Reading):
-        return search.sql(text, quoted)
+        return search.sql(text)
     name = FUNCTION if search.backtracks else "regexp_matches"
-    return f"{'' if search.wanted else 'NOT '}{name}({text}, {quoted(search.pattern)})"
+    return f"{'' if search.wanted else 'NOT '}{name}({text}, {text_literal(search.pattern)})"
 
 
 def _found(texts: pa.ChunkedArray, patterns: pa.ChunkedArray) -> pa.Array:

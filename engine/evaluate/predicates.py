@@ -23,7 +23,7 @@ from contracts.predicate import (
 )
 from contracts.types import GRAMMARS, Cast
 from engine.evaluate import patterns
-from engine.type.values import SQL_TYPES, exact_literal, literal, value_name
+from engine.type.values import SQL_TYPES, exact_literal, literal, present_name, value_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,10 @@ EXACT = SQL_TYPES[Cast.DECIMAL]
 
 
 def fails(predicate: Predicate, plan: Plan) -> str:
-    """Whether a row breaks the predicate, in SQL: never NULL. ValueError or ArithmeticError where its constants cannot be used."""
+    """Whether a row breaks the predicate, in SQL: never NULL.
+
+    ValueError or ArithmeticError where its constants cannot be used.
+    """
     return f"coalesce(NOT ({condition(predicate, plan)}), false)"
 
 
@@ -53,11 +56,11 @@ def _value(name: str, plan: Plan) -> str:
 
 
 def _present(it: Present, plan: Plan) -> str:
-    return f"{_text(it.field, plan)} IS NOT NULL"
+    return present_name(plan.field(it.field).alias)
 
 
 def _typed(it: Typed, plan: Plan) -> str:
-    return f"{_text(it.field, plan)} IS NULL OR {_value(it.field, plan)} IS NOT NULL"
+    return f"NOT {present_name(plan.field(it.field).alias)} OR {_value(it.field, plan)} IS NOT NULL"
 
 
 def _one_of(it: OneOf, plan: Plan) -> str:

@@ -1,6 +1,6 @@
 """The program of a level: one SELECT that turns the raw columns of a chunk into bits, keys and numbers.
 
-The inner SELECT makes a text (`c0`) and a value (`vc0`) of each field that is read; the outer one makes of each row
+The inner SELECT makes of each field that is read a text (`c0`), a value (`vc0`) and whether there is one (`pc0`); the outer one makes of each row
 
 * `f0`, `f1`, …: whether it breaks each predicate, never NULL;
 * `b0`, `b1`, …: whether it belongs to each population;
@@ -19,7 +19,7 @@ from contracts.predicate import fields_of
 from contracts.types import GRAMMARS, Cast
 from engine.evaluate.predicates import fails
 from engine.read.chunk import ROW
-from engine.type.values import value_name
+from engine.type.values import present_name, value_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -39,7 +39,7 @@ class Numbers:
     """A column of numbers that aggregates are taken of."""
 
     kind: str
-    """`exact` whole numbers, `float`, `length` in code points, `moment` in microseconds since 1970, or `delay` in microseconds."""
+    """`exact` whole numbers, `float`, `length` in code points, `moment` in microseconds since 1970, `delay` in microseconds."""
     fields: tuple[str, ...]
     population: Population
 
@@ -62,13 +62,16 @@ class Program:
     """Aliases of fields whose values are handed over."""
     bits: Mapping[str, str] = field(default_factory=dict)
     """The SQL of each predicate, by its column."""
+    is_asked: bool = False
+    """Whether queries read the records, be it only to count them."""
 
     def select(self, expressions: Mapping[str, Expression], typed: Callable[[str], str]) -> str:
         """The SELECT over a chunk; `typed` gives the SQL of a field's value by alias (as plain text allows)."""
         own = [each.alias for each in self.plan.fields if each.level == self.level and each.name in self.reads]
         texts = [f"{expressions[alias].text} AS {alias}" for alias in own]
+        texts += [f"{_present(expressions[alias])} AS {present_name(alias)}" for alias in own]
         values = [f"{typed(alias)} AS {value_name(alias)}" for alias in own]
-        inner = f"SELECT {', '.join([ROW, *texts, *values])} FROM {SOURCE}"
+        inner = f"SELECT {', '.join([ROW, *texts, *values])} FROM {SOURCE}"  # noqa: S608 - generated names and literals
         columns = [
             ROW,
             *(f"{sql} AS {name}" for name, sql in self.bits.items()),
@@ -76,13 +79,14 @@ class Program:
             *(f"{self._number(numbers)} AS {name}" for numbers, name in self.numbers.items()),
             *(value_name(alias) for alias in sorted(self.kept)),
         ]
-        return f"SELECT {', '.join(columns)} FROM ({inner})"
+        return f"SELECT {', '.join(columns)} FROM ({inner})"  # noqa: S608 - likewise
 
     @property
     def reads(self) -> frozenset[str]:
         """Names of the fields whose texts and values it needs."""
         read = [fields_of(each) for each in self.predicates]
-        read += [frozenset(each.fields) for each in (*self.populations, *self.numbers)]
+        read += [frozenset(each.fields) for each in self.populations]
+        read += [frozenset(each.fields) for each in self.numbers]
         aliases = {each.alias: each.name for each in self.plan.fields}
         return frozenset(aliases[each] for each in self.kept).union(*read)
 
@@ -96,8 +100,8 @@ class Program:
         return f"CASE WHEN {self._is_of(numbers.population)} THEN {_NUMBERS[numbers.kind](*aliases)} END"
 
 
-def program(plan: Plan, level: Level, checks: tuple[Check, ...], asked: Iterable[str] = ()) -> Program:
-    """The program of a level's checks; `asked` are fields whose values queries read."""
+def program(plan: Plan, level: Level, checks: tuple[Check, ...], asked: Iterable[str] | None = None) -> Program:
+    """The program of a level's checks; `asked` are the fields whose values queries read, None where no query reads the records."""
     bits: dict[Predicate, str] = {}
     errors: dict[Predicate, str] = {}
     for predicate in dict.fromkeys(predicates_of(checks)):
@@ -108,9 +112,9 @@ def program(plan: Plan, level: Level, checks: tuple[Check, ...], asked: Iterable
     refused = {check.id: UNUSABLE for check in checks if set(predicates_of((check,))) & errors.keys()}
     usable = tuple(check for check in checks if check.id not in refused)
     predicates = {predicate: f"f{at}" for at, predicate in enumerate(bits)}
-    populations = dict.fromkeys(each for check in usable if (each := population_of(check)) is not None)
-    numbers = dict.fromkeys(each for check in usable if (each := numbers_of(check, plan)) is not None)
-    keys = dict.fromkeys(each for check in usable for tier in tiers_of(check) if (each := keys_of(check, tier)))
+    populations = dict.fromkeys(one for check in usable if (one := population_of(check)) is not None)
+    numbers = dict.fromkeys(some for check in usable if (some := numbers_of(check, plan)) is not None)
+    keys = dict.fromkeys(own for check in usable for tier in tiers_of(check) if (own := keys_of(check, tier)))
     compared = [name for each in keys for name in each.fields]
     return Program(
         plan,
@@ -121,8 +125,9 @@ def program(plan: Plan, level: Level, checks: tuple[Check, ...], asked: Iterable
         {each: f"b{at}" for at, each in enumerate(populations)},
         {each: f"n{at}" for at, each in enumerate(numbers)},
         tuple(keys),
-        frozenset(plan.field(name).alias for name in (*compared, *asked)),
+        frozenset(plan.field(name).alias for name in (*compared, *(asked or ()))),
         {predicates[each]: sql for each, sql in bits.items()},
+        asked is not None,
     )
 
 
@@ -136,6 +141,10 @@ def numbers_of(check: Check, plan: Plan) -> Numbers | None:
     if kind == "float" and check.metric in _EXACT and GRAMMARS[plan.field(fields[0]).type].cast is Cast.LONG:
         kind = "exact"
     return Numbers(kind, fields, population)
+
+
+def _present(expression: Expression) -> str:
+    return f"{expression.column or expression.text} IS NOT NULL"
 
 
 _EXACT = {Metric.MEAN, Metric.SUM}

@@ -2,65 +2,91 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from contracts.check import Metric
 from contracts.population import keys_of
-from engine.measure.tables import POSITION_BITS, groups, key_columns, table_name
+from engine.measure.tables import POSITION_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import duckdb
     from numpy.typing import NDArray
 
     from contracts.check import Check
-    from contracts.population import Keys
     from engine.evaluate.program import Program
-    from engine.measure.partial import Bit, Partial
+    from engine.measure.partial import Bit, Broken, Partial
+    from engine.measure.tables import Sharing
     from engine.read.chunk import Level
 
 
-def count_rejected(
-    blamed: tuple[Check, ...], programs: Mapping[Level, Program], partials: list[Partial], connection: duckdb.DuckDBPyConnection
-) -> int:
-    """Judged records that break one of the checks."""
-    bits: list[Bit] = []
-    sharing: list[NDArray[np.int64]] = []
-    for check in blamed:
-        own = next(each for each in programs.values() if check in each.checks)
-        if check.metric is Metric.DUPLICATE_ROWS:
-            keys = keys_of(check)
-            assert keys is not None
-            sharing.append(ids_of_shared_keys(own, keys, connection))
-        else:
-            predicate = (check.tolerate or check.accept).predicate
-            assert predicate is not None
-            bits.append((own.level, own.predicates[predicate]))
-    ids = np.unique(np.concatenate(sharing)) if sharing else np.empty(0, np.int64)
-    return sum(_rejected(partial, bits, ids) for partial in partials)
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """The records that break one of some checks."""
 
+    checks: tuple[str, ...]
+    """Their ids, in the order of the plan."""
+    partials: list[Partial]
+    bits: dict[str, Bit]
+    """The predicate of each check that is decided by the record alone."""
+    shared: dict[str, NDArray[np.int64]]
+    """Of each other check the ids of the records that share their key, ascending."""
 
-def ids_of_shared_keys(program: Program, keys: Keys, connection: duckdb.DuckDBPyConnection) -> NDArray[np.int64]:
-    """The ids of the records that share their key with another."""
-    names = [f"k{at}" for at in range(len(keys.fields))]
-    rows = f"SELECT id, {', '.join(key_columns(program, keys))} FROM {table_name(program)} WHERE {program.populations[keys.population]}"  # noqa: S608 - generated names
-    same = " AND ".join(f"rows.{name} IS NOT DISTINCT FROM shared.{name}" for name in names)
-    query = f"SELECT id FROM ({rows}) rows SEMI JOIN (FROM ({groups(program, keys)}) WHERE n > 1) shared ON {same}"  # noqa: S608 - likewise
-    found: NDArray[np.int64] = connection.execute(query).fetchnumpy()["id"]
-    return found
+    @staticmethod
+    def of(
+        blamed: tuple[Check, ...], programs: Mapping[Level, Program], partials: list[Partial], sharing: Sharing
+    ) -> Rejected:
+        """The records that break one of the `blamed` checks."""
+        bits: dict[str, Bit] = {}
+        shared: dict[str, NDArray[np.int64]] = {}
+        for check in blamed:
+            own = next(each for each in programs.values() if check in each.checks)
+            if check.metric is Metric.DUPLICATE_ROWS:
+                keys = keys_of(check)
+                assert keys is not None
+                shared[check.id] = np.unique(sharing(own, keys, None))
+            else:
+                predicate = (check.tolerate or check.accept).predicate
+                assert predicate is not None
+                bits[check.id] = own.level, own.predicates[predicate]
+        return Rejected(tuple(check.id for check in blamed), partials, bits, shared)
 
+    def count(self) -> int:
+        """How many they are."""
+        found = [
+            mask
+            for partial in self.partials
+            for broken in partial.broken
+            if (mask := self._any(partial.number, broken)) is not None
+        ]
+        return int(sum(mask.sum() for mask in found))
 
-def _rejected(partial: Partial, bits: list[Bit], ids: NDArray[np.int64]) -> int:
-    low, high = np.searchsorted(ids, [partial.number << POSITION_BITS, (partial.number + 1) << POSITION_BITS])
-    lines = ids[low:high] - (partial.number << POSITION_BITS)
-    count = 0
-    for broken in partial.broken:
-        rejected = np.isin(broken.rows, lines) if len(lines) else np.zeros(len(broken.rows), np.bool_)
-        for bit in bits:
-            if bit in broken.bitmaps:
-                rejected |= broken.bitmaps[bit].to_numpy(zero_copy_only=False)
-        count += int(rejected.sum())
-    return count
+    def reasons(self, partial: Partial) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The lines of a share's judged records, and for each a number whose bits say which of the checks it breaks."""
+        lines = [broken.rows for broken in partial.broken]
+        masks = []
+        for broken in partial.broken:
+            mask = np.zeros(len(broken.rows), object)
+            for at, check in enumerate(self.checks):
+                found = self._breaks(check, partial.number, broken)
+                if found is not None:
+                    mask[found] |= 1 << at
+            masks.append(mask)
+        return np.concatenate(lines or [np.empty(0, np.int64)]), np.concatenate(masks or [np.empty(0, object)])
+
+    def _any(self, number: int, broken: Broken) -> NDArray[np.bool_] | None:
+        found = [each for check in self.checks if (each := self._breaks(check, number, broken)) is not None]
+        return np.logical_or.reduce(found) if found else None
+
+    def _breaks(self, check: str, number: int, broken: Broken) -> NDArray[np.bool_] | None:
+        """Which records of a chunk break a check; None where none does."""
+        if check in self.bits:
+            bitmap = broken.bitmaps.get(self.bits[check])
+            found: NDArray[np.bool_] | None = None if bitmap is None else bitmap.to_numpy(zero_copy_only=False)
+            return found
+        ids, first = self.shared[check], number << POSITION_BITS
+        low, high = np.searchsorted(ids, [first, (number + 1) << POSITION_BITS])
+        return np.isin(broken.rows, ids[low:high] - first) if high > low else None

@@ -18,7 +18,7 @@ from contracts.population import keys_of
 from contracts.result import Sample
 from engine.evaluate.program import SOURCE
 from engine.explain.masks import LONGEST_SHAPE, mask
-from engine.measure.tables import POSITION_BITS, groups, key_columns, table_name
+from engine.measure.tables import POSITION_BITS
 from engine.read.chunk import AT, ROW
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from contracts.plan import Plan, PlanField
     from engine.evaluate.program import Program
     from engine.measure.partial import Partial
+    from engine.measure.tables import Sharing
     from engine.read.chunk import Level, Source
 
 Place = tuple[int, int, str]
@@ -47,6 +48,7 @@ class Samples:
     partials: list[Partial]
     source: Source
     connection: duckdb.DuckDBPyConnection
+    sharing: Sharing
     limit: int
 
     def of(self, failed: tuple[Check, ...], lines_before: list[int]) -> dict[str, tuple[Sample, ...]]:
@@ -62,9 +64,7 @@ class Samples:
         }
         fields = {check.id: [self.plan.field(name) for name in check.fields] for check in failed}
         return {
-            check: tuple(
-                self._sample(place, texts[level][place], fields[check], lines_before) for place in found
-            )
+            check: tuple(self._sample(place, texts[level][place], fields[check], lines_before) for place in found)
             for check, (level, found) in places.items()
         }
 
@@ -80,13 +80,7 @@ class Samples:
         """Records that share their key with another, those of the smallest keys first."""
         keys = keys_of(check)
         assert keys is not None
-        names = ", ".join(f"k{at}" for at in range(len(keys.fields)))
-        rows = f"SELECT id, {', '.join(key_columns(own, keys))} FROM {table_name(own)} WHERE {own.populations[keys.population]}"
-        shared = f"FROM ({groups(own, keys)}) WHERE n > 1 ORDER BY {names} NULLS FIRST LIMIT {self.limit}"
-        same = " AND ".join(f"rows.k{at} IS NOT DISTINCT FROM shared.k{at}" for at in range(len(keys.fields)))
-        order = ", ".join(f"rows.k{at} NULLS FIRST" for at in range(len(keys.fields)))
-        query = f"SELECT id FROM ({rows}) rows JOIN ({shared}) shared ON {same} ORDER BY {order}, id LIMIT {self.limit}"
-        for (found,) in self.connection.execute(query).fetchall():
+        for found in self.sharing(own, keys, self.limit).tolist():
             yield found >> POSITION_BITS, found & ((1 << POSITION_BITS) - 1), ""
 
     def _texts(self, level: Level, places: set[Place]) -> dict[Place, Texts]:
@@ -111,7 +105,8 @@ class Samples:
         for chunk in self.source.chunks(self.source.shares[number]):
             table = chunk.levels[level] if level else chunk.records
             self.connection.register(SOURCE, table.filter(pc.is_in(table.column(ROW), lines)))
-            for line, at, *texts in self.connection.execute(f"SELECT {ROW}, {place}, {columns} FROM {SOURCE}").fetchall():  # noqa: S608 - generated names
+            query = f"SELECT {ROW}, {place}, {columns} FROM {SOURCE}"  # noqa: S608 - generated names
+            for line, at, *texts in self.connection.execute(query).fetchall():
                 if (line, at) in wanted:
                     yield line, at, dict(zip((each.alias for each in fields), texts, strict=True))
             before += chunk.lines

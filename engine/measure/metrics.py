@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 
-from contracts.check import Metric, Quantile
+from contracts.check import Metric
 from contracts.population import keys_of, population_of
 from contracts.result import Measured, Measurement
 from engine.evaluate.program import numbers_of
@@ -57,25 +57,11 @@ class LevelMetrics:
 
     def measurements(self) -> Iterator[Measurement]:
         """The measurement of each check, errors included."""
-        for check, reason in self.program.errors.items():
-            yield Measurement(check, error=reason)
+        for refused, reason in self.program.errors.items():
+            yield Measurement(refused, error=reason)
         for check in self.program.checks:
             accept = self._measured(check, check.accept)
             yield Measurement(check.id, accept, self._measured(check, check.tolerate) if check.tolerate else None)
-
-    def event_time(self) -> tuple[str, str] | None:
-        """The earliest and the latest moment of the field by which the first check measures the age of rows (RFC 3339).
-
-        None where no check does, where no row has one, or where the field is classified and not public: they are values of the data.
-        """
-        check = next((each for each in self.program.checks if each.metric in {Metric.YOUNGEST, Metric.OLDEST}), None)
-        if check is None:
-            return None
-        field = self.program.plan.field(check.fields[0])
-        moments = self._moments(check)
-        if (field.classification is not None and not field.public) or moments.least is None:
-            return None
-        return None if moments.least < _FIRST_SHOWN else (_shown(moments.least), _shown(moments.greatest or 0))
 
     def population(self, check: Check) -> int:
         """Records that the check's number is taken over."""
@@ -87,12 +73,14 @@ class LevelMetrics:
             return Measured(of=0, failing=0)
         return _METRICS[check.metric](self, check, tier)
 
-    def _failing(self, check: Check, tier: Tier) -> Measured:
+    def failing(self, check: Check, tier: Tier) -> Measured:
+        """Records that break the tier's predicate."""
         assert tier.predicate is not None
         failing = self.counts.bits.get(self.program.predicates[tier.predicate], 0)
         return Measured(self.population(check), failing=failing)
 
-    def _of_keys(self, check: Check, tier: Tier) -> Measured:
+    def of_keys(self, check: Check, tier: Tier) -> Measured:
+        """Numbers of keys, and of the records that have them."""
         keys, of = keys_of(check, tier), self.population(check)
         assert keys is not None
         found = self._groups(keys)
@@ -108,11 +96,10 @@ class LevelMetrics:
                 return Measured(of, failing=of - found.keys)
 
     def _groups(self, keys: Keys) -> Groups:
-        row = self.connection.execute(
+        (row,) = self.connection.execute(
             f"WITH g AS ({groups(self.program, keys)}) SELECT count(*), count(*) FILTER (n > 1),"  # noqa: S608 - generated names
             " coalesce(sum(n) FILTER (n > 1), 0), count(*) FILTER (meets AND n = (SELECT max(n) FROM g)) FROM g"
-        ).fetchone()
-        assert row is not None
+        ).fetchall()
         return Groups(*map(int, row))
 
     def _moments(self, check: Check) -> Moments:
@@ -120,36 +107,41 @@ class LevelMetrics:
         assert numbers is not None
         return self.counts.numbers.get(self.program.numbers[numbers], Moments())
 
-    def _number(self, check: Check, _: Tier) -> Measured:
-        return Measured(self.population(check), number=_NUMBERS[check.metric](self._moments(check), _micros(self.judged_at)))
+    def number(self, check: Check, _: Tier) -> Measured:
+        """An aggregate of numbers."""
+        return Measured(
+            self.population(check), number=_NUMBERS[check.metric](self._moments(check), micros(self.judged_at))
+        )
 
-    def _quantile(self, check: Check, _: Tier) -> Measured:
+    def quantile(self, check: Check, _: Tier) -> Measured:
+        """A place among the sorted numbers."""
         numbers, of = numbers_of(check, self.program.plan), self.population(check)
         assert numbers is not None
-        column, quantile = self.program.numbers[numbers], check.quantile or Quantile.__new__(Quantile)
-        row = self.connection.execute(
-            f"SELECT quantile_cont({column}, ?) FROM {table_name(self.program)}", [float(quantile.of(of))]  # noqa: S608 - likewise
-        ).fetchone()
-        assert row is not None
-        return Measured(of, number=row[0])
+        assert check.quantile is not None
+        column, quantile = self.program.numbers[numbers], check.quantile
+        ((number,),) = self.connection.execute(
+            f"SELECT quantile_cont({column}, ?) FROM {table_name(self.program)}",
+            [float(quantile.of(of))],
+        ).fetchall()
+        return Measured(of, number=number)
 
 
 _METRICS: dict[Metric, Callable[[LevelMetrics, Check, Tier], Measured]] = {
     Metric.ROW_COUNT: lambda level, check, _: Measured(of=level.population(check)),
-    Metric.FAILING_ROWS: LevelMetrics._failing,
-    Metric.DUPLICATE_ROWS: LevelMetrics._of_keys,
-    Metric.DUPLICATE_KEYS: LevelMetrics._of_keys,
-    Metric.DISTINCT_COUNT: LevelMetrics._of_keys,
-    Metric.DISTINCT_SHARE: LevelMetrics._of_keys,
-    Metric.MOST_COMMON: LevelMetrics._of_keys,
-    Metric.MEAN: LevelMetrics._number,
-    Metric.SUM: LevelMetrics._number,
-    Metric.DEVIATION: LevelMetrics._number,
-    Metric.QUANTILE: LevelMetrics._quantile,
-    Metric.MEAN_LENGTH: LevelMetrics._number,
-    Metric.YOUNGEST: LevelMetrics._number,
-    Metric.OLDEST: LevelMetrics._number,
-    Metric.DELAY: LevelMetrics._number,
+    Metric.FAILING_ROWS: LevelMetrics.failing,
+    Metric.DUPLICATE_ROWS: LevelMetrics.of_keys,
+    Metric.DUPLICATE_KEYS: LevelMetrics.of_keys,
+    Metric.DISTINCT_COUNT: LevelMetrics.of_keys,
+    Metric.DISTINCT_SHARE: LevelMetrics.of_keys,
+    Metric.MOST_COMMON: LevelMetrics.of_keys,
+    Metric.MEAN: LevelMetrics.number,
+    Metric.SUM: LevelMetrics.number,
+    Metric.DEVIATION: LevelMetrics.number,
+    Metric.QUANTILE: LevelMetrics.quantile,
+    Metric.MEAN_LENGTH: LevelMetrics.number,
+    Metric.YOUNGEST: LevelMetrics.number,
+    Metric.OLDEST: LevelMetrics.number,
+    Metric.DELAY: LevelMetrics.number,
 }
 _NUMBERS: dict[Metric, Callable[[Moments, int], float | None]] = {
     Metric.MEAN: lambda moments, _: moments.mean,
@@ -162,8 +154,23 @@ _NUMBERS: dict[Metric, Callable[[Moments, int], float | None]] = {
 }
 
 
+def event_time(program: Program, counts: LevelCounts) -> tuple[str, str] | None:
+    """The earliest and the latest moment of the field by which the first check measures the age of rows (RFC 3339).
+
+    None where no check does, where no row has one, or where the field is classified and not public: these are values of data.
+    """
+    check = next((each for each in program.checks if each.metric in {Metric.YOUNGEST, Metric.OLDEST}), None)
+    numbers = numbers_of(check, program.plan) if check else None
+    if check is None or numbers is None:
+        return None
+    field, moments = program.plan.field(check.fields[0]), counts.numbers.get(program.numbers[numbers], Moments())
+    if (field.classification is not None and not field.public) or moments.least is None or moments.least < _FIRST_SHOWN:
+        return None
+    return _shown(moments.least), _shown(moments.greatest or 0)
+
+
 @cache
-def _micros(moment: str) -> int:
+def micros(moment: str) -> int:
     """A moment in microseconds since 1970."""
     at = datetime.fromisoformat(moment)
     return ((at if at.tzinfo else at.replace(tzinfo=UTC)) - _START) // timedelta(microseconds=1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
 
@@ -77,7 +78,7 @@ class LevelCounts:
 class Broken:
     """Which records of a chunk break predicates: a bitmap for each; without one no record breaks it."""
 
-    rows: NDArray
+    rows: NDArray[np.int64]
     """The line of each record in its share, ascending."""
     bitmaps: dict[Bit, pa.BooleanArray]
 

@@ -7,7 +7,7 @@ is a few numbers and a bit for each record and broken predicate. The order in wh
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -16,19 +16,23 @@ import pyarrow.compute as pc
 from contracts.types import GRAMMARS
 from engine.evaluate.program import SOURCE
 from engine.measure.partial import Broken, LevelCounts, Moments, Partial
-from engine.measure.tables import BITS, append
+from engine.measure.tables import BITS
 from engine.read.chunk import AT, ROW
 from engine.type.values import LONGEST_PLAIN, PLAIN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import duckdb
+    from numpy.typing import NDArray
 
     from contracts.plan import Plan
     from engine.evaluate.program import Program
     from engine.measure.partial import Bit
     from engine.read.chunk import Chunk, Level, Source
+
+    Keep = Callable[[Program, pa.Table, int], None]
+    """Takes a program, its answer for a chunk, and the number of the share."""
 
 
 @dataclass(slots=True)
@@ -42,14 +46,17 @@ class Evaluation:
     """How many failing records of each predicate are kept of a share."""
     _queries: dict[tuple[Level, frozenset[str]], str] = field(default_factory=dict)
 
-    def share(self, number: int, connection: duckdb.DuckDBPyConnection) -> Partial:
-        """Evaluate one share; UnreadableError where its object has no good end, OSError where the storage fails."""
+    def share(self, number: int, connection: duckdb.DuckDBPyConnection, keep: Keep) -> Partial:
+        """Evaluate one share; `keep` takes the answers of programs whose rows are stored.
+
+        UnreadableError where its object has no good end, OSError where the storage fails.
+        """
         partial = Partial(number)
         for chunk in self.source.chunks(self.source.shares[number]):
-            self._add(chunk, partial, connection)
+            self._add(chunk, partial, connection, keep)
         return partial
 
-    def _add(self, chunk: Chunk, partial: Partial, connection: duckdb.DuckDBPyConnection) -> None:
+    def _add(self, chunk: Chunk, partial: Partial, connection: duckdb.DuckDBPyConnection, keep: Keep) -> None:
         bitmaps: dict[Bit, pa.BooleanArray] = {}
         rows = _numbers(chunk.records.column(ROW))
         for level, program in self.programs.items():
@@ -58,7 +65,7 @@ class Evaluation:
             counts.rows += table.num_rows
             if table.num_rows:
                 bits = self._bits(program, table, connection)
-                append(connection, program, bits, partial.number)
+                keep(program, bits, partial.number)
                 counts.add(_counts(program, bits, connection))
                 bitmaps |= self._failing(program, table, bits, rows, partial)
         partial.malformed += chunk.malformed
@@ -83,13 +90,13 @@ class Evaluation:
         found = []
         for each in self.plan.fields:
             expression, alphabet = self.source.expressions[each.alias], PLAIN.get(GRAMMARS[each.type].cast)
-            if each.level == program.level and alphabet and expression.plain and each.name in program.reads:
-                if _consists_of(table.column(expression.raw), alphabet):
-                    found.append(each.alias)
+            is_asked = each.level == program.level and each.name in program.reads and alphabet and expression.plain
+            if is_asked and _consists_of(table.column(expression.raw), alphabet or b""):
+                found.append(each.alias)
         return found
 
     def _failing(
-        self, program: Program, table: pa.Table, bits: pa.Table, rows: Any, partial: Partial
+        self, program: Program, table: pa.Table, bits: pa.Table, rows: NDArray[np.int64], partial: Partial
     ) -> dict[Bit, pa.BooleanArray]:
         """The bitmap of each predicate that some record breaks; the first of them are noted."""
         found: dict[Bit, pa.BooleanArray] = {}
@@ -109,11 +116,12 @@ class Evaluation:
         return found
 
 
-def _numbers(lines: Any) -> Any:
-    return lines.combine_chunks().to_numpy()
+def _numbers(lines: pa.ChunkedArray) -> NDArray[np.int64]:
+    found: NDArray[np.int64] = lines.combine_chunks().to_numpy()
+    return found
 
 
-def _of_records(rows: Any, elements: pa.Table, bitmap: pa.BooleanArray) -> pa.BooleanArray:
+def _of_records(rows: NDArray[np.int64], elements: pa.Table, bitmap: pa.BooleanArray) -> pa.BooleanArray:
     """Which records have an element that is set."""
     owners = elements.column(ROW).combine_chunks().filter(bitmap).to_numpy()
     found = np.zeros(len(rows), np.bool_)
@@ -142,8 +150,7 @@ def _counts(program: Program, bits: pa.Table, connection: duckdb.DuckDBPyConnect
         return LevelCounts(0, counts)
     connection.register(BITS, bits)
     columns = [_aggregates(name, numbers.kind) for numbers, name in program.numbers.items()]
-    row = connection.execute(f"SELECT {', '.join(columns)} FROM {BITS}").fetchone()
-    assert row is not None
+    (row,) = connection.execute(f"SELECT {', '.join(columns)} FROM {BITS}").fetchall()  # noqa: S608 - generated names
     found = {name: Moments(*row[5 * at : 5 * at + 5]) for at, name in enumerate(program.numbers.values())}
     return LevelCounts(0, counts, found)
 
@@ -151,4 +158,6 @@ def _counts(program: Program, bits: pa.Table, connection: duckdb.DuckDBPyConnect
 def _aggregates(name: str, kind: str) -> str:
     """Count, sum, least, greatest, and squares about the mean of a column of numbers."""
     total = f"fsum({name})" if kind == "float" else f"sum({name})"
-    return f"count({name}), coalesce({total}, 0), min({name}), max({name}), coalesce(var_pop({name}) * count({name}), 0)"
+    return (
+        f"count({name}), coalesce({total}, 0), min({name}), max({name}), coalesce(var_pop({name}) * count({name}), 0)"
+    )

@@ -19,21 +19,29 @@ from engine.read.chunk import ROW
 from engine.type.values import SQL_TYPES, value_name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
     from contracts.population import Keys
     from engine.evaluate.program import Program
 
+    Sharing = Callable[[Program, Keys, int | None], NDArray[np.int64]]
+    """The ids of records that share their key with another, by key and place; with a limit the first ones."""
+
 POSITION_BITS = 33
+RECORDS = "records"
+"""The table of the records themselves."""
 BITS = "bits"
 """The name under which the answer of a program is read."""
 _MEMORY = "1GB"
 
 
 def database(folder: Path, memory: str = _MEMORY) -> duckdb.DuckDBPyConnection:
-    """An empty database that reads and writes nothing but its spill files in a folder, loads no extension, and keeps to its memory."""
+    """An empty database in bounded memory that loads no extension and spills to a folder."""
     connection = duckdb.connect(
         ":memory:",
         config={
@@ -52,11 +60,11 @@ def database(folder: Path, memory: str = _MEMORY) -> duckdb.DuckDBPyConnection:
 def table_name(program: Program) -> str:
     """The table of a level."""
     levels = list(dict.fromkeys(each.level for each in program.plan.fields if each.level))
-    return f"level{levels.index(program.level) + 1}" if program.level else "level0"
+    return f"elements{levels.index(program.level)}" if program.level else RECORDS
 
 
 def stored(program: Program) -> dict[str, str]:
-    """The columns of a level's table beside `id`, with their types; none where no table is needed."""
+    """The columns of a level's table beside `id`, with their types."""
     by_alias = {each.alias: each for each in program.plan.fields}
     values = {value_name(alias): SQL_TYPES[GRAMMARS[by_alias[alias].type].cast] for alias in sorted(program.kept)}
     keys = [each for check in program.checks for tier in tiers_of(check) if (each := keys_of(check, tier))]
@@ -67,34 +75,61 @@ def stored(program: Program) -> dict[str, str]:
     return values | dict.fromkeys(flags, "BOOLEAN") | numbers
 
 
+def is_stored(program: Program) -> bool:
+    """Whether a level needs a table."""
+    return program.is_asked or bool(stored(program))
+
+
 def create(connection: duckdb.DuckDBPyConnection, program: Program) -> None:
     """Create the table of a level, where it needs one."""
-    columns = stored(program)
-    if columns:
-        described = ", ".join(f"{name} {kind}" for name, kind in columns.items())
-        connection.execute(f"CREATE TABLE {table_name(program)} (id BIGINT, {described})")
+    if is_stored(program):
+        columns = "".join(f", {name} {kind}" for name, kind in stored(program).items())
+        connection.execute(f"CREATE TABLE {table_name(program)} (id BIGINT{columns})")
 
 
 def append(connection: duckdb.DuckDBPyConnection, program: Program, bits: pa.Table, share: int) -> None:
-    """Append the answer of a program to the table of its level."""
-    columns = stored(program)
-    if columns:
+    """Append the answer of a program for a chunk to the table of its level, where it has one."""
+    if is_stored(program):
         connection.register(BITS, bits)
-        names = ", ".join(columns)
+        names = "".join(f", {name}" for name in stored(program))
         connection.execute(
-            f"INSERT INTO {table_name(program)} (id, {names}) SELECT {share << POSITION_BITS} + {ROW}, {names} FROM {BITS}"
+            f"INSERT INTO {table_name(program)} (id{names})"  # noqa: S608 - generated names
+            f" SELECT {share << POSITION_BITS} + {ROW}{names} FROM {BITS}"
         )
 
 
 def groups(program: Program, keys: Keys) -> str:
     """A SELECT of how often (`n`) each key occurs, and whether all its rows meet the predicate (`meets`)."""
-    names = ", ".join(key_columns(program, keys))
     meets = f"bool_and(NOT {program.predicates[keys.predicate]})" if keys.predicate is not None else "true"
-    population = program.populations[keys.population]
-    return f"SELECT {names}, count(*) AS n, {meets} AS meets FROM {table_name(program)} WHERE {population} GROUP BY ALL"
+    return f"SELECT {', '.join(_key_columns(program, keys))}, count(*) AS n, {meets} AS meets {_of(program, keys)} GROUP BY ALL"
 
 
-def key_columns(program: Program, keys: Keys) -> list[str]:
+def keyed_rows(program: Program, keys: Keys) -> str:
+    """A SELECT of the ids and the keys (`k0`, …) of the records that have one."""
+    return f"SELECT id, {', '.join(_key_columns(program, keys))} {_of(program, keys)}"
+
+
+def sharing(
+    connection: duckdb.DuckDBPyConnection, program: Program, keys: Keys, limit: int | None
+) -> NDArray[np.int64]:
+    """The ids of records that share their key with another, by key and place; with a limit the first ones."""
+    names = [f"k{at}" for at in range(len(keys.fields))]
+    same = " AND ".join(f"rows.{name} IS NOT DISTINCT FROM shared.{name}" for name in names)
+    most = "" if limit is None else f"LIMIT {limit}"
+    smallest = "" if limit is None else f"ORDER BY {', '.join(f'{name} NULLS FIRST' for name in names)} {most}"
+    order = ", ".join(f"rows.{name} NULLS FIRST" for name in names)
+    shared = f"FROM ({groups(program, keys)}) WHERE n > 1 {smallest}"
+    rows = keyed_rows(program, keys)
+    query = f"SELECT id FROM ({rows}) rows JOIN ({shared}) shared ON {same} ORDER BY {order}, id {most}"  # noqa: S608 - generated names
+    found: NDArray[np.int64] = connection.execute(query).fetchnumpy()["id"]
+    return found
+
+
+def _of(program: Program, keys: Keys) -> str:
+    return f"FROM {table_name(program)} WHERE {program.populations[keys.population]}"
+
+
+def _key_columns(program: Program, keys: Keys) -> list[str]:
     """The columns of a key's parts; 0 and -0 are one number."""
     fields = [program.plan.field(name) for name in keys.fields]
     is_float = {each.alias: SQL_TYPES[GRAMMARS[each.type].cast] == "DOUBLE" for each in fields}

@@ -44,7 +44,9 @@ def share_block(store: Store, share: Share) -> bytes:
     return data
 
 
-def object_blocks(store: Store, address: str, compression: Compression, quote: bytes | None) -> Iterator[tuple[bytes, int]]:
+def object_blocks(
+    store: Store, address: str, compression: Compression, quote: bytes | None
+) -> Iterator[tuple[bytes, int]]:
     """A whole object in blocks of whole records, each with the bytes of the object that it took.
 
     `quote` keeps a record open over line feeds. UnreadableError where the object has no good end.

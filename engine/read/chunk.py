@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from typing import BinaryIO
 
     import pyarrow as pa
@@ -77,9 +77,9 @@ class Expression:
     raw: str = ""
     """Name of the raw text column that `plain` speaks of; "" for none."""
     plain: str = ""
-    """The typed value where the raw text column of the chunk consists of the type's plain alphabet (`engine.type.values.PLAIN`)."""
+    """The typed value where the chunk's raw text column consists of the type's plain alphabet (`engine.type.values.PLAIN`)."""
     column: str = ""
-    """A column that is NULL just where the text is, and costs nothing to ask; "" for none: then the text is to be asked."""
+    """A raw column that is NULL exactly where the text is, and cheaper to test; "" for none."""
 
 
 class Source(Protocol):

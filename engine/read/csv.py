@@ -41,16 +41,19 @@ class CsvSource:
     shares: tuple[Share, ...]
     expressions: Mapping[str, Expression]
     sizes: tuple[int, ...]
+    header: str | None
+    """The header line that all objects share; None where the contract has none."""
 
     def chunks(self, share: Share) -> Iterator[Chunk]:
         """See `Source`."""
         before = 0
-        for block, size in self._blocks(share):
+        for block, size in self.blocks(share):
             chunk = self._chunk(block, size, before, is_first=share.start == 0 and before == 0)
             before += chunk.lines
             yield chunk
 
-    def _blocks(self, share: Share) -> Iterator[tuple[bytes, int]]:
+    def blocks(self, share: Share) -> Iterator[tuple[bytes, int]]:
+        """The bytes of a share in blocks of whole records, each with the bytes of the object that it took."""
         dialect = Dialect.of(self.plan.csv)
         if _is_whole(self.plan):
             quote = dialect.raw_quote if dialect.multi_line else None
@@ -87,23 +90,30 @@ def open_csv(plan: Plan, parts: tuple[Part, ...], store: Store, heads: list[byte
 
     UnreadableError where the objects have no header of this dataset, or different ones.
     """
-    columns = _columns(plan, heads)
+    header = _header(plan, heads)
+    columns = _columns(plan, header)
     found = set(columns.found)
     expressions = {each.alias: _expression(each, plan, is_found=each.name in found) for each in plan.fields}
-    return CsvSource(plan, store, columns, tuple(_shares(plan, parts)), expressions, tuple(part.size for part in parts))
+    return CsvSource(
+        plan, store, columns, tuple(_shares(plan, parts)), expressions, tuple(part.size for part in parts), header
+    )
 
 
-def _columns(plan: Plan, heads: list[bytes]) -> Columns:
-    """The columns that the header line of all objects names; without one, the declared ones."""
-    declared = tuple(field.name for field in plan.fields)
+def _header(plan: Plan, heads: list[bytes]) -> str | None:
     lines = [first_line(head, plan.csv) for head in heads]
     if not plan.csv.header:
-        return Columns(declared)
+        return None
     if len(set(lines)) > 1:
         raise UnreadableError(
             "header", "the objects of the delivery have different headers: give all of them the same one"
         )
-    return columns_of(lines[0], plan.csv, declared)
+    return lines[0]
+
+
+def _columns(plan: Plan, header: str | None) -> Columns:
+    """The columns that the header line names; without one, the declared ones."""
+    declared = tuple(field.name for field in plan.fields)
+    return Columns(declared) if header is None else columns_of(header, plan.csv, declared)
 
 
 def _is_whole(plan: Plan) -> bool:

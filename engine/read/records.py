@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from contracts.model import Csv
 
+CRLF = "\r\n"
 REPLACEMENT = "\ufffd"
 """What a decoder writes where bytes are none of its encoding."""
 _STAND_INS = [chr(code) for code in range(1, 32) if chr(code) not in "\t\n\r"]
@@ -106,7 +107,7 @@ def parse(block: bytes, dialect: Dialect, width: int, wanted: list[int]) -> Pars
         index = np.flatnonzero(strict)
         content = _content(texts.array.filter(pa.array(strict)))
         table, ragged = _arrow(content, dialect, width, wanted, is_quoted=quote in content)
-        found = Parsed(table, index, len(texts.array), texts.flaws(dialect, width, strict))
+        found = Parsed(table, index, len(texts.array), texts.flaws(width, strict))
     if ragged:
         numbers = np.array([number for number, _ in ragged], np.int64)
         found.rows = np.delete(index, numbers)
@@ -203,7 +204,7 @@ class _Lines:
 
     def strict(self, dialect: Dialect, width: int) -> NDArray[np.bool_]:
         """Which of them are records that keep to the grammar; blank lines are none where a record has several values."""
-        found = np.array(pc.match_substring_regex(self.array, dialect.strict))
+        found: NDArray[np.bool_] = np.array(pc.match_substring_regex(self.array, dialect.strict))
         if width > 1:
             found &= ~self.blank(width)
         if self.bad:
@@ -215,12 +216,12 @@ class _Lines:
         if width == 1:
             return np.zeros(len(self.array), np.bool_)
         sizes = np.array(pc.binary_length(self.array))
-        blank = sizes == 1
-        for at in np.flatnonzero(sizes == 2).tolist():
-            blank[at] = self.array[at].as_py() == "\r\n"
+        blank: NDArray[np.bool_] = sizes == 1
+        for at in np.flatnonzero(sizes == len(CRLF)).tolist():
+            blank[at] = self.array[at].as_py() == CRLF
         return blank
 
-    def flaws(self, dialect: Dialect, width: int, strict: NDArray[np.bool_]) -> list[Flaw]:
+    def flaws(self, width: int, strict: NDArray[np.bool_]) -> list[Flaw]:
         """The others, by reason."""
         flaws: dict[str, Flaw] = {}
         others = ~strict & ~self.blank(width)

@@ -41,6 +41,11 @@ def value_name(alias: str) -> str:
     return f"v{alias}"
 
 
+def present_name(alias: str) -> str:
+    """The column that says whether a field has a value."""
+    return f"p{alias}"
+
+
 def typed_value(field: PlanField, text: str, *, plain: bool = False) -> str:
     """The value of the text in that SQL expression; NULL where it is none of the field's type.
 
@@ -79,11 +84,12 @@ def _whole_time(text: str) -> str:
 
 
 def _moment(text: str) -> str:
-    """DuckDB's cast leaves the offset out; it is subtracted."""
-    sign, hours, minutes = (f"substr({text}, -6, 1)", f"substr({text}, -5, 2)", f"substr({text}, -2, 2)")
-    offset = f"({sign} || '1')::BIGINT * ({hours}::BIGINT * 60 + {minutes}::BIGINT)"
+    """DuckDB's cast leaves the offset out: it is subtracted. One beyond 18:00 is none."""
+    sign, offset = f"substr({text}, -6, 1)", f"substr({text}, -5)"
+    minutes = f"({sign} || '1')::BIGINT * (left({offset}, 2)::BIGINT * 60 + right({offset}, 2)::BIGINT)"
     moment = f"try_cast({text} AS TIMESTAMP)"
-    return f"CASE WHEN {sign} IN ('+', '-') THEN {moment} - to_minutes({offset}) ELSE {moment} END"
+    shifted = f"WHEN {sign} IN ('+', '-') THEN CASE WHEN {offset} <= '18:00' THEN {moment} - to_minutes({minutes}) END"
+    return f"CASE {shifted} ELSE {moment} END"
 
 
 _CASTS: dict[LogicalType, Callable[[str], str]] = {each: _cast(each) for each in LogicalType} | {
@@ -95,7 +101,7 @@ _CASTS: dict[LogicalType, Callable[[str], str]] = {each: _cast(each) for each in
 
 
 def _whole(text: str) -> str:
-    """A bound of whole numbers may be a fraction, which compares with them as the half above its floor does, or lie beyond 64 bits."""
+    """A bound of whole numbers may lie beyond 64 bits, or be a fraction: that compares with them as the half above its floor."""
     number = Decimal(text)
     floor = max(min(math.floor(number), _LONG_END), -_LONG_END - 1)
     return f"{floor}::HUGEINT" if number == math.floor(number) else f"({floor}::DECIMAL(38,1) + 0.5)"

@@ -1,0 +1,34 @@
+"""The accepted data that queries refer to: exactly the objects that the request lists, each read by the plan that accepted it."""
+
+from __future__ import annotations
+
+import json
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from contracts.errors import InputError
+from contracts.plan import Plan
+from contracts.request import Part
+from engine.read.open import open_source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from contracts.request import AcceptedPart, Reference
+    from engine.read.chunk import Source, Store
+
+
+def accepted_sources(reference: Reference, store: Store) -> Iterator[tuple[Plan, Source]]:
+    """The accepted objects of a line as sources, one for each plan. InputError where an object or plan is not as requested."""
+    for (uri, digest), parts in groupby(sorted(reference.parts, key=_plan_of), key=_plan_of):
+        try:
+            plan = Plan.from_json(json.loads(store.part(uri, 0, store.size(uri))))
+        except ValueError as error:
+            raise InputError("the plan of accepted data is not JSON") from error
+        if plan.digest != digest:
+            raise InputError("the plan of accepted data is not the one the request names")
+        yield plan, open_source(plan, tuple(Part(each.uri, each.size) for each in parts), store)
+
+
+def _plan_of(part: AcceptedPart) -> tuple[str, str]:
+    return part.plan_uri, part.plan_digest

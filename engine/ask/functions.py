@@ -1,0 +1,205 @@
+"""The functions of queries: each name that plans use, with what DuckDB says for it. No other is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine.ask.casts import rounded
+from engine.ask.value import Type, Value, common, once, refuse
+
+ZERO = "a division by zero"
+"""What the engine raises; nobody repeats it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """An aggregate or a function over a window: text for FILTER and OVER to follow, and what is put around all of that."""
+
+    text: str
+    type: Type
+    around: str = "{0}"
+
+
+Say = Callable[..., Value]
+
+
+def number_of(value: Value) -> int:
+    """A whole number that stands in a query as such."""
+    if not value.text.isdigit():
+        raise refuse("a number that is computed")
+    return int(value.text)
+
+
+def divisor(value: Value) -> str:
+    """A float that must not be zero."""
+    return once(value.text, f"CASE WHEN p = 0 THEN CAST(error('{ZERO}') AS DOUBLE) ELSE p END")
+
+
+def quotient(left: Value, right: Value) -> Value:
+    """Floats divided."""
+    if {left.type, right.type} - {Type.DOUBLE, Type.INTEGER, Type.NULL}:
+        raise refuse("a quotient of exact numbers")
+    if right.text.startswith("CAST('") and float(right.text.split("'")[1]):
+        return Value(f"({left.text} / {right.text})", Type.DOUBLE)
+    return Value(f"({left.text} / {divisor(right)})", Type.DOUBLE)
+
+
+def _plain(name: str, result: Type) -> Say:
+    return lambda *given: Value(f"{name}({', '.join(each.text for each in given)})", result)
+
+
+def _same(name: str) -> Say:
+    """A function whose result is of the type of what it is given."""
+    return lambda *given: Value(f"{name}({', '.join(each.text for each in given)})", common(*given))
+
+
+def _upper(value: Value) -> Value:
+    """Of the letters whose upper form is longer, the one that is in common use."""
+    return Value(f"upper(replace({value.text}, chr(223), 'ss'))", Type.TEXT)
+
+
+def _concat(*given: Value) -> Value:
+    return Value(f"({' || '.join(each.text for each in given)})", Type.TEXT)
+
+
+def _floor(name: str) -> Say:
+    return lambda value: Value(f"{name}({value.text})", Type.SUM if value.type is Type.DECIMAL else value.type)
+
+
+def _nullif(value: Value, other: Value) -> Value:
+    return Value(f"nullif({value.text}, {number_of(other)})", value.type)
+
+
+def _pmod(value: Value, by: Value) -> Value:
+    return Value(f"((({value.text} % {by.text}) + {by.text}) % {by.text})", Type.INTEGER)
+
+
+def _days(later: Value, earlier: Value) -> Value:
+    return Value(f"date_diff('day', {earlier.text}, {later.text})", Type.INTEGER)
+
+
+def _moved(sign: str) -> Say:
+    return lambda day, days: Value(f"({day.text} {sign} CAST({days.text} AS INTEGER))", Type.DATE)
+
+
+def _months(years: Value, months: Value) -> Value:
+    return Value(f"to_months(CAST({number_of(years) * 12 + signed(months)} AS INTEGER))", Type.MONTHS)
+
+
+def signed(value: Value) -> int:
+    """A whole number that stands in a query as such, with a sign."""
+    return -number_of(Value(value.text[1:], value.type)) if value.text.startswith("-") else number_of(value)
+
+
+FUNCTIONS: dict[str, tuple[int, Say]] = {
+    "abs": (1, _same("abs")),
+    "ceil": (1, _floor("ceil")),
+    "coalesce": (-1, _same("coalesce")),
+    "concat": (-1, _concat),
+    "contains": (2, _plain("contains", Type.BOOLEAN)),
+    "date_add": (2, _moved("+")),
+    "date_sub": (2, _moved("-")),
+    "datediff": (2, _days),
+    "day": (1, _plain("day", Type.INTEGER)),
+    "dayofweek": (1, lambda value: Value(f"(dayofweek({value.text}) + 1)", Type.INTEGER)),
+    "dayofyear": (1, _plain("dayofyear", Type.INTEGER)),
+    "endswith": (2, _plain("suffix", Type.BOOLEAN)),
+    "floor": (1, _floor("floor")),
+    "greatest": (-1, _same("greatest")),
+    "hour": (1, _plain("hour", Type.INTEGER)),
+    "least": (-1, _same("least")),
+    "left": (2, lambda text, count: Value(f"left({text.text}, {number_of(count)})", Type.TEXT)),
+    "length": (1, _plain("length", Type.INTEGER)),
+    "lower": (1, _plain("lower", Type.TEXT)),
+    "make_ym_interval": (2, _months),
+    "minute": (1, _plain("minute", Type.INTEGER)),
+    "month": (1, _plain("month", Type.INTEGER)),
+    "nullif": (2, _nullif),
+    "pmod": (2, _pmod),
+    "power": (2, _plain("pow", Type.DOUBLE)),
+    "quarter": (1, _plain("quarter", Type.INTEGER)),
+    "replace": (3, _plain("replace", Type.TEXT)),
+    "right": (2, lambda text, count: Value(f"right({text.text}, {number_of(count)})", Type.TEXT)),
+    "rint": (1, lambda value: Value(f"round_even({value.text}, 0)", Type.DOUBLE)),
+    "round": (2, lambda value, places: rounded(value, number_of(places))),
+    "second": (1, _plain("second", Type.INTEGER)),
+    "sqrt": (1, _plain("sqrt", Type.DOUBLE)),
+    "startswith": (2, _plain("starts_with", Type.BOOLEAN)),
+    "substring": (-1, _same("substring")),
+    "timestamp_micros": (1, _plain("make_timestamp", Type.TIMESTAMP)),
+    "trim": (1, _plain("trim", Type.TEXT)),
+    "unix_micros": (1, _plain("epoch_us", Type.INTEGER)),
+    "upper": (1, _upper),
+    "weekday": (1, lambda value: Value(f"(isodow({value.text}) - 1)", Type.INTEGER)),
+    "weekofyear": (1, _plain("weekofyear", Type.INTEGER)),
+    "year": (1, _plain("year", Type.INTEGER)),
+}
+"""By the name that plans use: how many values it takes (-1: any number), and what is said for it."""
+
+
+_OF_NULL = {
+    **dict.fromkeys(("abs", "ceil", "floor", "power", "rint", "round", "sqrt"), Type.DOUBLE),
+    **dict.fromkeys(("concat", "contains", "endswith", "left", "length", "lower", "replace", "right"), Type.TEXT),
+    **dict.fromkeys(("startswith", "substring", "trim", "upper"), Type.TEXT),
+    **dict.fromkeys(("date_add", "date_sub", "datediff"), Type.DATE),
+    **dict.fromkeys(("day", "dayofweek", "dayofyear", "hour", "minute", "month", "quarter"), Type.TIMESTAMP),
+    **dict.fromkeys(("second", "unix_micros", "weekday", "weekofyear", "year"), Type.TIMESTAMP),
+}
+"""As which type a function takes a NULL that has none."""
+
+
+def called(name: str, given: list[Value]) -> Value:
+    """A function of values."""
+    if name not in FUNCTIONS or FUNCTIONS[name][0] not in {-1, len(given)} or not given:
+        raise refuse(f"the function {name[:20]!r}")
+    to = _OF_NULL.get(name)
+    typed = [Value(f"CAST({each.text} AS {to.value})", to) if to and each.type is Type.NULL else each for each in given]
+    return FUNCTIONS[name][1](*typed)
+
+
+def _count_if(_word: str, value: Value) -> Aggregate:
+    return Aggregate(f"count(CASE WHEN {value.text} THEN 1 END)", Type.INTEGER)
+
+
+def _sum(word: str, value: Value) -> Aggregate:
+    if value.type is Type.INTEGER:
+        return Aggregate(f"sum({word}{value.text})", Type.INTEGER, "CAST({0} AS BIGINT)")
+    return Aggregate(f"sum({word}{value.text})", value.type)
+
+
+def _percentile(_word: str, value: Value, share: Value) -> Aggregate:
+    return Aggregate(f"quantile_cont({value.text}, {share.text})", Type.DOUBLE)
+
+
+def _over_rows(name: str) -> Callable[..., Aggregate]:
+    return lambda _word, value, rows: Aggregate(f"{name}({value.text}, {number_of(rows)})", value.type)
+
+
+def _of(name: str, result: Type | None) -> Callable[..., Aggregate]:
+    return lambda word, value: Aggregate(f"{name}({word}{value.text})", result or value.type)
+
+
+def _ranking(name: str) -> Callable[..., Aggregate]:
+    return lambda _word: Aggregate(f"{name}()", Type.INTEGER)
+
+
+AGGREGATES: dict[str, tuple[int, Callable[..., Aggregate]]] = {
+    "avg": (1, _of("avg", Type.DOUBLE)),
+    "count": (1, _of("count", Type.INTEGER)),
+    "count_if": (1, _count_if),
+    "dense_rank": (0, _ranking("dense_rank")),
+    "lag": (2, _over_rows("lag")),
+    "lead": (2, _over_rows("lead")),
+    "max": (1, _of("max", None)),
+    "min": (1, _of("min", None)),
+    "percentile": (2, _percentile),
+    "rank": (0, _ranking("rank")),
+    "row_number": (0, _ranking("row_number")),
+    "stddev_pop": (1, _of("stddev_pop", Type.DOUBLE)),
+    "stddev_samp": (1, _of("stddev_samp", Type.DOUBLE)),
+    "sum": (1, _sum),
+    "var_pop": (1, _of("var_pop", Type.DOUBLE)),
+    "var_samp": (1, _of("var_samp", Type.DOUBLE)),
+}
+"""Likewise, of aggregates and what is computed over windows."""

@@ -1,0 +1,158 @@
+"""The second guard, which knows nothing of the first: what DuckDB itself parsed of a query, looked at before it is asked.
+
+DuckDB writes the tree of one SELECT as JSON and looks nothing up for it. Every node of that tree is of a kind in a closed list,
+every function and every type is too, and every table is one of the relations of this query or a query of a WITH.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from collections.abc import Set as AbstractSet
+
+    import duckdb
+
+MOST_NODES = 40_000
+NODES = frozenset(
+    (
+        *("ARRAY_EXTRACT", "ASCENDING", "BASE_TABLE", "CASE_EXPR", "COLUMN_REF", "COMPARE_BETWEEN", "COMPARE_EQUAL"),
+        *("COMPARE_GREATERTHAN", "COMPARE_GREATERTHANOREQUALTO", "COMPARE_IN", "COMPARE_LESSTHAN"),
+        *(
+            "COMPARE_LESSTHANOREQUALTO",
+            "COMPARE_NOTEQUAL",
+            "COMPARE_NOT_DISTINCT_FROM",
+            "CONJUNCTION_AND",
+            "CONJUNCTION_OR",
+        ),
+        *("DESCENDING", "DISTINCT_MODIFIER", "EMPTY", "FUNCTION", "JOIN", "LAMBDA", "LIMIT_MODIFIER", "OPERATOR_CAST"),
+        *(
+            "OPERATOR_COALESCE",
+            "OPERATOR_IS_NOT_NULL",
+            "OPERATOR_IS_NULL",
+            "OPERATOR_NOT",
+            "ORDER_MODIFIER",
+            "SELECT_NODE",
+        ),
+        *(
+            "SET_OPERATION_NODE",
+            "SUBQUERY",
+            "TYPE",
+            "VALUE_CONSTANT",
+            "VALUE_PARAMETER",
+            "WINDOW_AGGREGATE",
+            "WINDOW_LAG",
+        ),
+        *("WINDOW_LEAD", "WINDOW_RANK", "WINDOW_RANK_DENSE", "WINDOW_ROW_NUMBER"),
+    )
+)
+FUNCTIONS = frozenset(
+    (
+        *("%", "*", "+", "-", "/", "//", "||", "~~"),
+        *("abs", "avg", "ceil", "chr", "contains", "count", "date_diff", "date_trunc", "day", "dayofweek", "dayofyear"),
+        *("dense_rank", "epoch_us", "error", "floor", "greatest", "hour", "isodow", "lag", "lead", "least", "left"),
+        *("length", "list_transform", "list_value", "lower", "make_timestamp", "max", "microsecond", "min", "minute"),
+        *(
+            "month",
+            "nullif",
+            "pow",
+            "quantile_cont",
+            "quantile_disc",
+            "quarter",
+            "rank",
+            "regexp_extract",
+            "regexp_replace",
+        ),
+        *("replace", "right", "round", "round_even", "row_number", "second", "sqrt", "starts_with", "stddev_pop"),
+        *("stddev_samp", "struct_pack", "substring", "suffix", "sum", "to_months", "trim", "trunc", "upper", "var_pop"),
+        *("var_samp", "weekofyear", "year"),
+    )
+)
+KINDS = frozenset({"bigint", "date", "decimal", "double", "integer", "timestamp", "timestamptz", "varchar"})
+JOINS = frozenset({"REGULAR", "CROSS"})
+_NAME = re.compile("[rqck][0-9]+|p")
+"""Of relations, of their columns, and of what is computed once (`engine.ask.value.once`)."""
+ABSENT = (
+    "sample",
+    "at_clause",
+    "qualify",
+    "schema",
+    "schema_name",
+    "catalog",
+    "catalog_name",
+    "column_name_alias",
+    "using_columns",
+)
+"""Parts of nodes that no query of ours has."""
+
+
+def unsafe(connection: duckdb.DuckDBPyConnection, text: str, relations: set[str]) -> str | None:
+    """What stands in no list, if there is something; None where the query may be asked."""
+    (written,) = connection.execute("SELECT json_serialize_sql($text)", {"text": text}).fetchall()[0]
+    try:
+        tree = json.loads(written)
+    except RecursionError:
+        return "too deep"
+    if tree["error"] or len(tree["statements"]) != 1:
+        return "no single SELECT"
+    nodes = list(_nodes(tree["statements"][0]))
+    if len(nodes) > MOST_NODES:
+        return "too large"
+    named = {each["key"] for node in nodes for each in node.get("cte_map", {}).get("map", ())}
+    if named & relations:
+        return "a relation named anew"
+    return next((found for node in nodes if (found := _unknown(node, named | relations))), None)
+
+
+def kinds_of(connection: duckdb.DuckDBPyConnection, text: str) -> set[str]:
+    """The kinds of nodes, the functions and the types that a query is made of."""
+    (written,) = connection.execute("SELECT json_serialize_sql($text)", {"text": text}).fetchall()[0]
+    nodes = list(_nodes(json.loads(written)["statements"][0]))
+    return {
+        str(node[key]).lower() if key == "type_name" else node[key]
+        for node in nodes
+        for key in _NAMING
+        if node.get(key)
+    }
+
+
+_NAMING = ("type", "function_name", "type_name")
+
+
+def _unknown(node: dict[str, Any], tables: set[str]) -> str | None:
+    """What of a node stands in no list."""
+    found = (
+        node["type"]
+        if isinstance(node.get("type"), str) and node["type"] not in NODES and not _is_order(node)
+        else None,
+        _outside(node.get("function_name"), FUNCTIONS),
+        _outside(node["type_name"].lower() if "type_name" in node else None, KINDS),
+        _outside(node.get("table_name"), tables),
+        _outside(node.get("ref_type"), JOINS),
+        *(None if _NAME.fullmatch(each) else each for each in node.get("column_names", ())),
+        *(part for part in ABSENT if node.get(part)),
+    )
+    return next(filter(None, found), None)
+
+
+def _outside(name: str | None, known: AbstractSet[str]) -> str | None:
+    return None if name is None or name in known else name
+
+
+def _is_order(node: dict[str, Any]) -> bool:
+    """Whether a node is a key of an order that says nothing of its direction."""
+    return node["type"] == "ORDER_DEFAULT" and "expression" in node
+
+
+def _nodes(tree: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - JSON
+    todo = [tree]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, dict):
+            yield node
+            todo += node.values()
+        elif isinstance(node, list):
+            todo += node

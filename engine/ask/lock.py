@@ -1,0 +1,37 @@
+"""A connection that reaches nothing but its own tables: no files, no network, no extensions, no variables of the program.
+
+Settings cannot be changed afterwards. They hold for the whole database of the connection, so that it is locked when everything
+that comes from outside is loaded.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import duckdb
+
+SETTINGS = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "python_enable_replacements": "false",
+    "enable_external_access": "false",
+    # what an answer depends on
+    "TimeZone": "'UTC'",
+    "default_collation": "''",
+    "error_on_division_by_zero": "true",
+    "ieee_floating_point_ops": "true",
+    "integer_division": "false",
+    "scalar_subquery_error_on_multiple_rows": "true",
+}
+
+
+def lock(connection: duckdb.DuckDBPyConnection) -> None:
+    """Lock a connection down; a second time changes nothing."""
+    (is_locked,) = connection.execute("SELECT current_setting('lock_configuration')").fetchall()[0]
+    if is_locked:
+        return
+    for name, value in SETTINGS.items():
+        connection.execute(f"SET {name} = {value}")
+    connection.execute("SET lock_configuration = true")

@@ -1,0 +1,182 @@
+"""Queries of a plan, each asked by itself of a locked-down DuckDB, apart from the shared scan and under a time limit.
+
+1. The accepted data that queries refer to is loaded; then the connection is locked (`engine.ask.lock`).
+2. Every relation of a query becomes a view of typed columns: `r0`, `r1`, … with columns `c0`, `c1`, …. A value that is not of its
+   type is null there.
+3. The query's text is said in DuckDB's SQL (`engine.ask.reader`), and `engine.ask.guard` looks at what DuckDB parsed of it.
+4. It is asked, and interrupted when its time is over. Whatever happens is that check's error, in words without values.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import duckdb
+
+from contracts.answer import (
+    FAILED,
+    REFUSED,
+    SEVERAL_ROWS,
+    TOO_SLOW,
+    UNREAD,
+    lacking,
+    lines_compared,
+    measured,
+    seconds_each,
+)
+from contracts.errors import InputError
+from contracts.kinds import UnreadableError
+from contracts.result import Measurement
+from engine.ask.guard import unsafe
+from engine.ask.lock import lock
+from engine.ask.reader import say
+from engine.ask.value import TYPES, UnreadError
+from engine.type.values import value_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from contracts.check import Check
+    from contracts.plan import Plan
+    from contracts.query import Column, Query, Relation
+    from contracts.request import Reference
+
+
+class Accepted(Protocol):
+    """Loads the accepted rows of a line into a table of the connection, and says its name.
+
+    Its columns are `c0`, `c1`, … of the given types, in order; NULL in data from before a field was there, and for values that
+    are not of their type. InputError, UnreadableError or OSError where the data is not what the request says.
+    """
+
+    def __call__(self, line: str, columns: tuple[Column, ...]) -> str:
+        """Load them."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """What queries are asked of."""
+
+    plan: Plan
+    now: str
+    """The judging time."""
+    delivered: str
+    """Table of the judged records of the delivery, malformed ones left out: typed values as `v<alias>`."""
+    accepted: Accepted
+    references: tuple[Reference, ...] = ()
+    """What the request lists of accepted data."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asker:
+    connection: duckdb.DuckDBPyConnection
+    tables: Tables
+    seconds: float
+    loaded: dict[tuple[str, tuple[Column, ...]], str | None] = field(default_factory=dict)
+    """Tables of accepted data; None where it could not be read."""
+
+
+def ask(
+    connection: duckdb.DuckDBPyConnection, checks: tuple[Check, ...], tables: Tables, limit: float | None = None
+) -> tuple[Measurement, ...]:
+    """The answers of these checks' queries, in order; `limit`: seconds that each may take.
+
+    The connection is locked down from then on, with the whole of its database.
+    """
+    asker = _Asker(connection, tables, limit if limit is not None else seconds_each(len(checks)))
+    for check in checks:
+        _load(asker, _query(check))
+    lock(connection)
+    return tuple(_asked(asker, check) for check in checks)
+
+
+def _query(check: Check) -> Query:
+    assert check.query is not None
+    return check.query
+
+
+def _load(asker: _Asker, query: Query) -> None:
+    """Load the accepted data that a query refers to, once."""
+    given = asker.tables.references
+    if lacking(given, lines_compared(query)) is not None:
+        return
+    for each in query.relations:
+        if each.line is None or lacking(given, [each.line]) is not None or (each.line, each.columns) in asker.loaded:
+            continue
+        try:
+            asker.loaded[each.line, each.columns] = asker.tables.accepted(each.line, each.columns)
+        except (InputError, UnreadableError, OSError):
+            asker.loaded[each.line, each.columns] = None
+
+
+def _asked(asker: _Asker, check: Check) -> Measurement:
+    query = _query(check)
+    missing = lacking(asker.tables.references, lines_compared(query))
+    if missing is not None:
+        return Measurement(check.id, skip=missing)
+    if any(each.line and asker.loaded.get((each.line, each.columns), "") is None for each in query.relations):
+        return Measurement(check.id, error=UNREAD)
+    views = [f"r{number}" for number in range(len(query.relations))]
+    with _within(asker.connection, asker.seconds) as is_over:
+        try:
+            for view, relation in zip(views, query.relations, strict=True):
+                asker.connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {_relation(asker, relation)}")
+            return _answer(asker, check, query, set(views))
+        except UnreadError:
+            return Measurement(check.id, error=REFUSED)
+        except duckdb.Error:
+            # DuckDB's words may hold values of the data: none of them is repeated.
+            return Measurement(check.id, error=TOO_SLOW if is_over.is_set() else FAILED)
+
+
+def _answer(asker: _Asker, check: Check, query: Query, views: set[str]) -> Measurement:
+    said = say(query)
+    if unsafe(asker.connection, said.text, views) is not None:
+        return Measurement(check.id, error=REFUSED)
+    values = {f"t{number}": text for number, text in enumerate(query.texts)} | {"now": asker.tables.now}
+    asked = f"SELECT * FROM ({said.text}) LIMIT 2"  # noqa: S608 - said by us, and looked at by the guard
+    rows = asker.connection.execute(asked, {name: values[name] for name in said.bound}).fetchall()
+    if len(rows) > 1:
+        return Measurement(check.id, error=SEVERAL_ROWS)
+    return Measurement(check.id, accept=measured(check, rows[0] if rows else None))
+
+
+def _relation(asker: _Asker, relation: Relation) -> str:
+    selects = []
+    if relation.delivered:
+        columns = [
+            f"{value_name(asker.tables.plan.field(column.field).alias)} AS c{at}"
+            for at, column in enumerate(relation.columns)
+        ]
+        selects.append(_select(columns, asker.tables.delivered))
+    table = asker.loaded.get((relation.line, relation.columns)) if relation.line is not None else None
+    if table is not None:
+        casts = [f"CAST(c{at} AS {TYPES[column.type].value}) AS c{at}" for at, column in enumerate(relation.columns)]
+        selects.append(_select(casts, table))
+    return " UNION ALL ".join(selects)
+
+
+def _select(columns: list[str], table: str) -> str:
+    quoted = table.replace('"', '""')
+    return f'SELECT {", ".join([*columns, "1 AS row"])} FROM "{quoted}"'  # noqa: S608 - names of our own alone
+
+
+@contextmanager
+def _within(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[threading.Event]:
+    """A time after which what the connection does is interrupted; the event tells that it was."""
+    is_over = threading.Event()
+
+    def interrupt() -> None:
+        is_over.set()
+        connection.interrupt()
+
+    timer = threading.Timer(seconds, interrupt)
+    timer.start()
+    try:
+        yield is_over
+    finally:
+        timer.cancel()

@@ -1,0 +1,226 @@
+"""One attempt: the steps from a request to its result, whatever evaluates the shares and adds them up.
+
+1. Open the delivery: what is no file of the promised shape is answered at once (`unreadable`).
+2. Evaluate its shares; every byte (of a table, every row) is accounted for.
+3. Measure each check from what the shares add up to.
+4. Count the rejected records; read the few shares that hold samples of failed checks again, and mask what is shown.
+5. Write the accepted and the rejected records apart, where the contract refuses single rows.
+6. Ask the contract's own queries, each by itself: last, so that none of them delays anything else.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
+
+from contracts.errors import InputError
+from contracts.kinds import UnreadableError
+from contracts.model import OnReject
+from contracts.outcome import Status
+from contracts.result import Malformed, Result
+from contracts.verdict import judge, row_rules
+from engine.evaluate.program import program
+from engine.explain.masks import undeclared
+from engine.explain.rejected import Rejected
+from engine.explain.samples import Samples
+from engine.measure.metrics import event_time
+from engine.measure.partial import LevelCounts, Partial
+from engine.measure.shares import Evaluation
+from engine.read.open import open_source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    import duckdb
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from contracts.check import Check
+    from contracts.plan import Plan
+    from contracts.population import Keys
+    from contracts.request import Request
+    from contracts.result import Measurement, Shares
+    from engine.evaluate.program import Program
+    from engine.read.chunk import Level, Source, Store
+
+SAMPLES = 20
+"""Failing records of each check that are shown at the most."""
+
+
+class Backend(Protocol):
+    """What evaluates shares and adds them up: the process itself, or Spark."""
+
+    def begin(self) -> dict[str, str]:
+        """Start what is needed; names and versions of the engines."""
+        ...
+
+    def database(self) -> duckdb.DuckDBPyConnection:
+        """A database of this process, for what is looked up here."""
+        ...
+
+    def evaluate(self, evaluation: Evaluation) -> list[Partial]:
+        """Every share, in their order. UnreadableError where an object has no good end."""
+        ...
+
+    def measure(
+        self, programs: Mapping[Level, Program], counts: Mapping[Level, LevelCounts], partials: list[Partial]
+    ) -> Iterable[Measurement]:
+        """The measurement of each check."""
+        ...
+
+    def sharing(self, own: Program, keys: Keys, limit: int | None) -> NDArray[np.int64]:
+        """The ids of records that share their key with another, by key and place; with a limit the first ones."""
+        ...
+
+    def split(self, source: Source, rejected: Rejected) -> Shares | None:
+        """Write accepted and rejected records apart; None where nothing is written."""
+        ...
+
+    def ask(self, checks: tuple[Check, ...]) -> Iterable[Measurement]:
+        """The answers of queries, in order."""
+        ...
+
+
+@dataclass(slots=True)
+class Stopwatch:
+    """Seconds spent in each step; `watch` is called with its name when it begins."""
+
+    watch: Callable[[str], None]
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Time one step."""
+        self.watch(name)
+        began = time.perf_counter()
+        yield
+        self.seconds[name] = round(time.perf_counter() - began, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A request and its plan, with what evaluates them."""
+
+    request: Request
+    plan: Plan
+    store: Store
+    backend: Backend
+    samples: int = SAMPLES
+
+    def result(self, watch: Callable[[str], None] = lambda _: None) -> Result:
+        """The result, without its cost. InputError where the delivery's bytes are not the pinned ones."""
+        request, stopwatch = self.request, Stopwatch(watch)
+        with stopwatch.step("start"):
+            engines = self.backend.begin()
+        answer = Result(request.workload, request.attempt, self.plan.digest, request.source_version, rows=0)
+        try:
+            found = self._measured(answer, stopwatch)
+        except UnreadableError as error:
+            found = replace(answer, unreadable=error.finding)
+        return replace(found, engines=engines, timings=dict(stopwatch.seconds))
+
+    def _measured(self, answer: Result, stopwatch: Stopwatch) -> Result:
+        plan, backend = self.plan, self.backend
+        with stopwatch.step("open"):
+            source = open_source(plan, self.request.parts, self.store)
+            absent = set(source.columns.absent)
+            checks = tuple(check for check in plan.checks if check.needs_rows and not absent & check.reads)
+            asked = tuple(check for check in checks if check.metric.asked)
+            programs = _programs(plan, checks, asked)
+        with stopwatch.step("read"):
+            partials = backend.evaluate(Evaluation(plan, source, programs, self.samples))
+            _account_for(source, partials)
+        with stopwatch.step("measure"):
+            counts = {level: _added(partials, level) for level in programs}
+            measurements = {each.check: each for each in backend.measure(programs, counts, partials)}
+            judged, malformed = counts[()].rows, _malformed(source, partials)
+            extra = undeclared(key for partial in partials for key in partial.extra)
+            answer = replace(
+                answer,
+                rows=judged + sum(each.rows for each in malformed),
+                columns=replace(source.columns, extra=(*source.columns.extra, *extra)),
+                malformed=malformed,
+                measurements=tuple(measurements.values()),
+                event_time=event_time(programs[()], counts[()]) if judged else None,
+            )
+        with stopwatch.step("explain"):
+            rejected = Rejected.of(row_rules(plan, answer), programs, partials, backend.sharing)
+            answer = replace(answer, rejected_rows=answer.rows - judged + rejected.count())
+            self._explain(answer, programs, partials, source, measurements)
+        if plan.policy.on_reject is OnReject.ROWS and answer.rejected_rows:
+            with stopwatch.step("split"):
+                answer = replace(answer, shares=backend.split(source, rejected))
+        if asked:
+            with stopwatch.step("ask"):
+                measurements |= {each.check: each for each in backend.ask(asked)}
+        return replace(answer, measurements=tuple(measurements[check.id] for check in checks))
+
+    def _explain(
+        self,
+        answer: Result,
+        programs: Mapping[Level, Program],
+        partials: list[Partial],
+        source: Source,
+        measurements: dict[str, Measurement],
+    ) -> None:
+        """Add samples of their failing records to the measurements of bad checks."""
+        outcomes = judge(self.plan, answer).outcomes if self.plan.policy.samples else ()
+        bad = {each.id for each in outcomes if each.status in {Status.FAIL, Status.WARN}}
+        failed = tuple(check for each in programs.values() for check in each.checks if check.id in bad)
+        explain = Samples(
+            self.plan, programs, partials, source, self.backend.database(), self.backend.sharing, self.samples
+        )
+        for check, samples in explain.of(failed, _lines_before(source, partials)).items():
+            measurements[check] = replace(measurements[check], samples=samples)
+
+
+def _programs(plan: Plan, checks: tuple[Check, ...], asked: tuple[Check, ...]) -> dict[Level, Program]:
+    """The program of each level, that of records (without a level) first, even where it has no checks."""
+    relations = [each for check in asked if check.query for each in check.query.relations if each.delivered]
+    read = {column.field for relation in relations for column in relation.columns} if relations else None
+    levels: dict[Level, list[Check]] = {(): []}
+    for check in checks:
+        if not check.metric.asked:
+            level = plan.field(check.fields[0]).level if check.of_elements else ()
+            levels.setdefault(level, []).append(check)
+    return {level: program(plan, level, tuple(own), None if level else read) for level, own in levels.items()}
+
+
+def _account_for(source: Source, partials: list[Partial]) -> None:
+    """InputError where not every byte (of a table, every row) of each object was read."""
+    read = [0] * len(source.sizes)
+    for partial in partials:
+        read[source.shares[partial.number].part] += partial.size
+    if tuple(read) != source.sizes:
+        raise InputError(
+            f"the engine read {sum(read):,} of {sum(source.sizes):,} units of the delivery: stage it again"
+        )
+
+
+def _added(partials: list[Partial], level: Level) -> LevelCounts:
+    total = LevelCounts()
+    for partial in partials:
+        total.add(partial.levels.get(level, LevelCounts()))
+    return total
+
+
+def _lines_before(source: Source, partials: list[Partial]) -> list[int]:
+    """Lines of the same object before each share."""
+    before, lines = [], dict.fromkeys((share.part for share in source.shares), 0)
+    for share, partial in zip(source.shares, partials, strict=True):
+        before.append(lines[share.part])
+        lines[share.part] += partial.lines
+    return before
+
+
+def _malformed(source: Source, partials: list[Partial]) -> tuple[Malformed, ...]:
+    """By reason, with the line (from 1) of the first one of the delivery."""
+    found: dict[str, Malformed] = {}
+    for before, partial in zip(_lines_before(source, partials), partials, strict=True):
+        for each in partial.malformed:
+            known = found.get(each.reason)
+            first = replace(each, first_row=before + each.first_row + 1)
+            found[each.reason] = replace(known, rows=known.rows + each.rows) if known else first
+    return tuple(found[reason] for reason in sorted(found))

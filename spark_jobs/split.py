@@ -1,0 +1,99 @@
+"""Splitting: with `onReject: rows`, the accepted records are published and the rejected ones are kept apart with their reasons.
+
+1. Which records break which check is known since they were evaluated; a record that was not judged is malformed.
+2. Tasks read their shares once more, as they came, and put the reasons beside each record; `spark_jobs.shares` writes them.
+3. Together the two shares hold every record once.
+"""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from contracts.shape import RECORDS
+from engine.read.chunk import ROW
+from engine.read.csv import CsvSource
+from engine.read.tables import TableSource
+from engine.split.originals import LINE, originals
+from engine.type.arrow import canonical
+from spark_jobs.shares import Judged, write_shares
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pyspark.sql import SparkSession
+
+    from contracts.plan import Plan
+    from contracts.result import Shares
+    from engine.explain.rejected import Rejected
+    from engine.read.chunk import Source
+    from engine.type.physical import Physical
+
+SEPARATOR = "; "
+
+
+def split(spark: SparkSession, plan: Plan, source: Source, rejected: Rejected, output_uri: str) -> Shares:
+    """Write both shares below `<output_uri>/rows/` and list what was written."""
+    kinds = _kinds(source)
+    checks = rejected.checks
+
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number, payload in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                lines, masks = pickle.loads(payload)  # noqa: S301 - the driver wrote it
+                for found in originals(source, source.shares[number]):
+                    yield from _with_reasons(found, lines, masks, checks, kinds)
+
+    columns = [f"x{at} {kind.sql}" for at, kind in enumerate(kinds)] or [f"{LINE} STRING"]
+    schema = ", ".join(["malformed BOOLEAN", "reasons STRING", *columns])
+    rows = [(partial.number, bytearray(pickle.dumps(rejected.reasons(partial)))) for partial in rejected.partials]
+    tasks = max(1, min(len(rows), spark.sparkContext.defaultParallelism))
+    numbered = spark.createDataFrame(spark.sparkContext.parallelize(rows, tasks), "number INT, payload BINARY")
+    judged = Judged(numbered.mapInArrow(read, schema), _names(source), kinds, _header(source))
+    return write_shares(plan, judged, f"{output_uri}/rows")
+
+
+def _with_reasons(
+    found: pa.Table, lines: np.ndarray, masks: np.ndarray, checks: tuple[str, ...], kinds: list[Physical]
+) -> Iterator[pa.RecordBatch]:
+    rows = found.column(ROW).to_numpy()
+    at = np.minimum(np.searchsorted(lines, rows), max(0, len(lines) - 1))
+    is_judged = lines[at] == rows if len(lines) else np.zeros(len(rows), np.bool_)
+    broken = [
+        int(mask) if judged else -1 for mask, judged in zip(masks[at] if len(lines) else rows, is_judged, strict=True)
+    ]
+    words = {mask: _words(mask, checks) for mask in set(broken)}
+    columns = [
+        pa.array(~is_judged),
+        pa.array([words[mask] for mask in broken], pa.string()),
+        *(
+            [canonical(found.column(f"x{n}").combine_chunks(), kind) for n, kind in enumerate(kinds)]
+            or [found.column(LINE)]
+        ),
+    ]
+    names = ["malformed", "reasons", *([f"x{n}" for n in range(len(kinds))] or [LINE])]
+    yield from pa.table(columns, names=names).to_batches()
+
+
+def _words(mask: int, checks: tuple[str, ...]) -> str:
+    """The broken checks of a record; of one that was not judged, that it is malformed."""
+    return RECORDS if mask < 0 else SEPARATOR.join(check for at, check in enumerate(checks) if mask >> at & 1)
+
+
+def _kinds(source: Source) -> list[Physical]:
+    """The kinds of a table's columns; none of text."""
+    if not isinstance(source, TableSource):
+        return []
+    kinds = dict(source.tables[0].schema.parts)
+    return [kinds[name] for name in source.names]
+
+
+def _names(source: Source) -> list[str]:
+    return list(source.names) if isinstance(source, TableSource) else []
+
+
+def _header(source: Source) -> str | None:
+    return source.header if isinstance(source, CsvSource) else None

@@ -1,0 +1,146 @@
+"""Shares of the delivery as tasks of Spark: each task evaluates some shares with the native engine, in a Python worker.
+
+The frame of a pass has two kinds of rows. One row for each share carries its `Partial` (counts, sums, bitmaps: small). Rows of
+records carry what is compared across shares: keys, numbers of quantiles, values that queries read; their columns are those of the
+level's table (`engine.measure.tables.stored`) behind a prefix for the level, and `id`.
+"""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import StorageLevel
+from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
+
+from contracts.kinds import UnreadableError
+from contracts.types import GRAMMARS
+from engine.measure.tables import POSITION_BITS, database, is_stored, stored
+from engine.read.chunk import ROW
+from engine.type.values import SQL_TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from contracts.types import LogicalType
+    from engine.evaluate.program import Program
+    from engine.measure.partial import Partial
+    from engine.measure.shares import Evaluation
+    from engine.read.chunk import Level
+
+MEMORY = "512MB"
+"""What DuckDB may take in a worker before it spills."""
+TASK = 64 << 20
+"""Bytes (of a table, rows) that one task evaluates, about."""
+_ARROW = {
+    "VARCHAR": pa.string(),
+    "BIGINT": pa.int64(),
+    "DOUBLE": pa.float64(),
+    "DECIMAL(38,18)": pa.decimal128(38, 18),
+    "BOOLEAN": pa.bool_(),
+    "DATE": pa.date32(),
+    "TIMESTAMP": pa.timestamp("us", "UTC"),
+}
+_SPARK = {"VARCHAR": "STRING", "TIMESTAMP": "TIMESTAMP"}
+Unreadable = tuple[str, str]
+"""Code and message of an object that has no good end."""
+
+
+def spark_type(logical: LogicalType) -> str:
+    """What values of a type are in a frame."""
+    kind = SQL_TYPES[GRAMMARS[logical].cast]
+    return _SPARK.get(kind, kind)
+
+
+def column_name(level: int, name: str) -> str:
+    """The column of the pass that holds a column of the level with that number."""
+    return f"l{level}_{name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """The evaluation of a delivery by tasks."""
+
+    frame: DataFrame
+    levels: dict[Level, int]
+    """The number of each level that stores rows."""
+
+    def rows(self, program: Program) -> DataFrame:
+        """The stored rows of a level: `id` and its columns under their own names."""
+        level = self.levels[program.level]
+        names = [F.col(column_name(level, name)).alias(name) for name in stored(program)]
+        return self.frame.where(F.col("level") == level).select("id", *names)
+
+
+def run(spark: SparkSession, evaluation: Evaluation) -> tuple[Pass, list[Partial]]:
+    """Evaluate all shares; rows of records are kept where Spark keeps them. UnreadableError where an object has no good end."""
+    programs = [each for each in evaluation.programs.values() if is_stored(each)]
+    numbered = list(enumerate(programs))
+    types = {column_name(at, name): kind for at, each in numbered for name, kind in stored(each).items()}
+    schema = pa.schema(
+        [("partial", pa.binary()), ("level", pa.int32()), ("id", pa.int64())]
+        + [(name, _ARROW[kind]) for name, kind in types.items()]
+    )
+    levels = {each.level: at for at, each in numbered}
+
+    def evaluated(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with tempfile.TemporaryDirectory(prefix="lakegate-") as folder, database(Path(folder), MEMORY) as connection:
+            for batch in batches:
+                for number in batch.column(0).to_pylist():
+                    kept: list[pa.RecordBatch] = []
+
+                    def keep(program: Program, bits: pa.Table, share: int, kept: list[pa.RecordBatch] = kept) -> None:
+                        if program.level in levels:
+                            kept.extend(_rows(program, bits, share, levels[program.level], schema))
+
+                    try:
+                        found: Partial | Unreadable = evaluation.share(number, connection, keep)
+                    except UnreadableError as error:
+                        found = error.finding.code, error.finding.message
+                    yield _one({"partial": pickle.dumps(found)}, schema)
+                    yield from kept
+
+    described = ", ".join(
+        [
+            "partial BINARY",
+            "level INT",
+            "id BIGINT",
+            *(f"{name} {_SPARK.get(kind, kind)}" for name, kind in types.items()),
+        ]
+    )
+    shares = len(evaluation.source.shares)
+    frame = spark.range(0, shares, 1, _tasks(spark, evaluation)).mapInArrow(evaluated, described)
+    if programs:
+        frame = frame.persist(StorageLevel.MEMORY_AND_DISK)
+    answers = [pickle.loads(row["partial"]) for row in frame.where("partial IS NOT NULL").select("partial").collect()]  # noqa: S301 - our own workers wrote it
+    for answer in answers:
+        if isinstance(answer, tuple):
+            raise UnreadableError(*answer)
+    return Pass(frame, levels), sorted(answers, key=lambda partial: partial.number)
+
+
+def _tasks(spark: SparkSession, evaluation: Evaluation) -> int:
+    shares, size = evaluation.source.shares, sum(evaluation.source.sizes)
+    return max(1, min(len(shares), max(spark.sparkContext.defaultParallelism, size // TASK)))
+
+
+def _rows(program: Program, bits: pa.Table, share: int, level: int, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    ids = pc.add(bits.column(ROW), share << POSITION_BITS)
+    own = {column_name(level, name): bits.column(name) for name in stored(program)}
+    given = {"level": pa.array([level] * len(ids), pa.int32()), "id": ids, **own}
+    columns = [
+        given[each.name].cast(each.type) if each.name in given else pa.nulls(len(ids), each.type) for each in schema
+    ]
+    yield from pa.table(columns, schema=schema).to_batches()
+
+
+def _one(values: dict[str, object], schema: pa.Schema) -> pa.RecordBatch:
+    columns = [pa.array([values.get(each.name)], each.type) for each in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -1,0 +1,239 @@
+"""P9 natively: three walls, each tested with the others left out, keep other data and the machine out of every answer."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+import duckdb
+import pytest
+
+from contracts.answer import REFUSED
+from contracts.check import Check, Interval, Metric, Tier, Unit
+from contracts.query import Column, Query, Relation
+from contracts.types import LogicalType
+from engine.ask.guard import unsafe
+from engine.ask.lock import lock
+from engine.ask.queries import Tables, ask
+from engine.ask.reader import say
+from engine.ask.value import UnreadError
+from tests.security.queries import hostile
+from tests.spark.test_guard import SPARKS
+from tests.spark.test_queries import plan_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from contracts.result import Measurement
+
+CANARY = 5309
+DUCKDBS = (
+    "SELECT max(secret) FROM main.canary",
+    "SELECT max(secret) FROM memory.main.canary",
+    "SELECT max(q1.c0) FROM memory.main.canary AS q1",
+    "SELECT max(secret) FROM temp.main.r0",
+    "WITH RECURSIVE q1(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM q1) SELECT max(n) FROM q1",
+    "WITH q1 AS (DELETE FROM canary RETURNING secret) SELECT max(secret) FROM q1",
+    "SELECT count(*) FROM read_csv('{file}')",
+    "SELECT count(*) FROM read_text('{file}')",
+    "SELECT content FROM read_blob('{file}')",
+    "SELECT count(*) FROM '{file}'",
+    "SELECT count(*) FROM glob('/etc/*')",
+    "SELECT count(*) FROM secret_frame",
+    "SELECT getenv('HOME')",
+    "SELECT current_setting('memory_limit')",
+    "SELECT current_user",
+    "SELECT count(*) FROM duckdb_settings()",
+    "SELECT count(*) FROM information_schema.tables",
+    "SELECT count(*) FROM sqlite_master",
+    "SELECT count(*) FROM query('SELECT secret FROM canary')",
+    "SELECT max(secret) FROM query_table('canary')",
+    "SELECT random() FROM r0",
+    "SELECT uuid()",
+    "SELECT nextval('x')",
+    "SELECT unnest(range(1000000000))",
+    "SELECT max(length(repeat('x', 1000000000))) FROM r0",
+    "SELECT max(length(lpad('x', 1000000000, 'y'))) FROM r0",
+    "SELECT regexp_matches('x', '(x+)+y') FROM r0",
+    "SELECT list_reduce([1, 2], lambda x, y: x + y)",
+    "SELECT [x FOR x IN range(10)]",
+    "SELECT * FROM r0",
+    "SELECT COLUMNS('.*') FROM r0",
+    "SELECT max(c0) FROM r0 USING SAMPLE 10%",
+    "SELECT max(c0) FROM r0 TABLESAMPLE 10%",
+    "SELECT c0 FROM r0 QUALIFY row_number() OVER (ORDER BY c0) = 1",
+    "SELECT c0::BLOB FROM r0",
+    "SELECT CAST(c0 AS JSON) FROM r0",
+    "SELECT c0 FROM r0 AS x(a)",
+    "SELECT c0 FROM r0 POSITIONAL JOIN r0 AS b",
+    "FROM canary",
+    "FROM r0",
+    "TABLE canary",
+    "VALUES (1)",
+    "SELECT 1; SELECT 2",
+    "PIVOT r0 ON c0",
+    "SUMMARIZE canary",
+    "DESCRIBE canary",
+    "SHOW TABLES",
+    "CALL duckdb_settings()",
+    "PRAGMA database_list",
+    "EXPLAIN SELECT 1",
+    "SET threads = 99",
+    "RESET lock_configuration",
+    "ATTACH '{file}.db' AS stolen",
+    "DETACH memory",
+    "INSTALL httpfs",
+    "LOAD httpfs",
+    "COPY canary TO '{file}.out'",
+    "COPY (SELECT secret FROM canary) TO '{file}.out'",
+    "EXPORT DATABASE '{file}.out'",
+    "CREATE TABLE stolen AS SELECT * FROM canary",
+    "CREATE TEMP MACRO stolen() AS (SELECT max(secret) FROM canary)",
+    "CREATE SECRET stolen (TYPE s3)",
+    "INSERT INTO canary VALUES (1)",
+    "DROP TABLE canary",
+    "PREPARE x AS SELECT secret FROM canary",
+    "EXECUTE x",
+    "VACUUM",
+    "CHECKPOINT",
+    "BEGIN TRANSACTION",
+    "",
+)
+"""In DuckDB's own words: what a reader that was broken or deceived might hand on."""
+REACHING = (
+    *(
+        "SELECT count(*) FROM '{file}'",
+        "SELECT count(*) FROM read_text('{file}')",
+        "SELECT count(*) FROM glob('/etc/*')",
+    ),
+    *("COPY (SELECT 1) TO '{file}.out'", "EXPORT DATABASE '{file}.out'", "ATTACH '{file}.db' AS stolen"),
+    *("INSTALL httpfs", "LOAD httpfs", "SELECT count(*) FROM secret_frame", "SET enable_external_access = true"),
+    *("SET lock_configuration = false", "RESET lock_configuration", "SET threads = 99", "SET memory_limit = '1TB'"),
+    *("SELECT count(*) FROM 'https://example.org/x.csv'", "SELECT count(*) FROM read_csv('s3://bucket/x.csv')"),
+    *("CREATE SECRET stolen (TYPE s3)", "SELECT count(*) FROM sniff_csv('{file}')", "LOAD '{file}'"),
+)
+RELATION = Relation("orders", (Column("total", LogicalType.INTEGER),))
+PLAN = plan_of("SELECT max(total) FROM orders", total="integer")
+
+
+def nothing_accepted(line: str, _columns: object) -> str:
+    raise AssertionError(line)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A table and a file that hold a number nobody may see."""
+    (tmp_path / "file.txt").write_text(f"{CANARY}\n")
+    connection = duckdb.connect(":memory:")
+    connection.execute("CREATE TABLE canary AS SELECT ?::INT AS secret, ?::INT AS c0", [CANARY, CANARY])
+    connection.execute("CREATE TABLE judged AS SELECT x AS vc0 FROM range(3) t(x)")
+    connection.execute("CREATE TEMP VIEW r0 AS SELECT x AS c0, 1 AS row FROM range(3) t(x)")
+    yield connection
+    assert connection.execute("SELECT secret FROM canary").fetchall() == [(CANARY,)]
+    assert connection.execute("SELECT count(*) FROM duckdb_tables()").fetchall() == [(2,)]
+    assert [path.name for path in tmp_path.iterdir()] == ["file.txt"]
+    connection.close()
+
+
+def asked(connection: duckdb.DuckDBPyConnection, text: str, *texts: str) -> Measurement:
+    """What the native engine answers to a text that went past the linter."""
+    check = Check(
+        "q", "q", "sql", (), Metric.ANSWER, Unit.VALUE, Tier(Interval()), query=Query(text, texts, (RELATION,))
+    )
+    return ask(connection, (check,), Tables(PLAN, "2026-07-01T00:00:00Z", "judged", nothing_accepted), 10)[0]
+
+
+def test_the_way_past_the_linter_is_open(database: duckdb.DuckDBPyConnection) -> None:
+    """What the engine is asked here is really run: a harmless text is answered."""
+    assert str(asked(database, "SELECT max(q1.c0) AS k0 FROM r0 AS q1").accept.exact) == "2"  # type: ignore[union-attr]  # it is answered
+    assert unsafe(database, "SELECT max(q1.c0) AS k0 FROM r0 AS q1", {"r0"}) is None
+
+
+@pytest.mark.parametrize("text", [*SPARKS, *DUCKDBS])
+def test_the_engine_refuses(text: str, tmp_path: Path, database: duckdb.DuckDBPyConnection) -> None:
+    """Other relations, functions that are not listed, commands: an error of the rule, and the canary stays where it is."""
+    secret_frame = [CANARY]
+    found = asked(database, text.format(file=tmp_path / "file.txt"), str(secret_frame))
+
+    assert (found.accept, found.error) == (None, REFUSED)
+
+
+@pytest.mark.parametrize("text", DUCKDBS)
+def test_the_guard_refuses_by_itself(text: str, tmp_path: Path, database: duckdb.DuckDBPyConnection) -> None:
+    """What a deceived reader might hand on is refused by what DuckDB itself parsed of it."""
+    written = text.format(file=tmp_path / "file.txt")
+    try:
+        found = unsafe(database, written, {"r0"})
+    except duckdb.Error:
+        return  # DuckDB cannot even parse it
+    assert found is not None
+
+
+@pytest.mark.parametrize("text", REACHING)
+def test_the_lock_holds_by_itself(text: str, tmp_path: Path, database: duckdb.DuckDBPyConnection) -> None:
+    """A locked connection reads and writes no file, loads no extension, sees no variable and keeps its settings."""
+    lock(database)
+    secret_frame = [CANARY]
+    with pytest.raises(duckdb.Error) as refusal:
+        database.execute(text.format(file=tmp_path / "file.txt")).fetchall()
+
+    assert str(CANARY) not in str(refusal.value)
+    assert secret_frame
+
+
+@cache
+def corpus() -> list[str]:
+    return sorted({re.sub(r"\borders\b", "r0", each.sql) for each in hostile()})
+
+
+def test_hostile_queries_are_refused_by_each_wall(database: duckdb.DuckDBPyConnection) -> None:
+    """The linter's corpus, as it is written: the reader reads none of it to an answer, and the guard lets nothing reach out."""
+    let_through = [text for text in corpus() if is_read(text)]
+    answers = [asked(database, text, "a", "b") for text in let_through]
+    past_guard = [text for text in corpus() if is_let_through(database, text)]
+
+    assert len(corpus()) > 500
+    assert not any(str(CANARY) in str(each) for each in answers)
+    assert all(each.accept is None or each.accept.exact is None or each.accept.exact <= 3 for each in answers)
+    lock(database)
+    for text in past_guard:
+        assert str(CANARY) not in str(rows_of(database, text))
+
+
+def is_read(text: str) -> bool:
+    try:
+        say(Query(text, ("a", "b"), (RELATION,)))
+    except UnreadError:
+        return False
+    return True
+
+
+def is_let_through(database: duckdb.DuckDBPyConnection, text: str) -> bool:
+    try:
+        return unsafe(database, text, {"r0"}) is None
+    except duckdb.Error:
+        return False
+
+
+def rows_of(database: duckdb.DuckDBPyConnection, text: str) -> object:
+    try:
+        return database.execute(text).fetchmany(10)
+    except duckdb.Error as error:
+        return error
+
+
+def test_a_bound_text_is_never_sql(database: duckdb.DuckDBPyConnection) -> None:
+    """What the contract wrote in quotes reaches DuckDB as a value, whatever stands in it."""
+    text = "'); SELECT secret FROM canary; --"
+    found = asked(database, "SELECT count(1) AS k0 FROM r0 AS q1 WHERE (CAST(q1.c0 AS STRING) <> :t0)", text)
+
+    assert str(found.accept.exact) == "3"  # type: ignore[union-attr]  # it is answered
+
+
+def test_relations_are_not_named_anew(database: duckdb.DuckDBPyConnection) -> None:
+    """A query of a WITH cannot stand in the place of the delivery."""
+    assert unsafe(database, "WITH r0 AS (SELECT 1 AS c0) SELECT max(c0) FROM r0", {"r0"}) == "a relation named anew"
+    assert replace(RELATION, delivered=False) != RELATION

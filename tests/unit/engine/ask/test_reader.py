@@ -1,0 +1,184 @@
+"""Every query that the translator writes is read by the native engine, bound by DuckDB, and known to the guard; no other is."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+import duckdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts.queries.refusal import RefusedError, UntranslatedError
+from contracts.query import Column, Query, Relation
+from contracts.types import LogicalType
+from engine.ask.guard import FUNCTIONS, KINDS, NODES, kinds_of, unsafe
+from engine.ask.reader import say
+from engine.ask.value import TYPES, UnreadError
+from tests.reference.cases import good_cases
+from tests.reference.sampling import sampled
+from tests.spark.test_queries import QUERIES
+from tests.unit.queries.test_translate import CASES, translated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NOW = "2026-07-01T00:00:00Z"
+MORE = (
+    ("SELECT max(extract(second FROM placed)) FROM orders", "postgres"),
+    ("SELECT max(hour(try_cast(status AS TIMESTAMP))) + max(day(try_cast(status AS DATE))) FROM orders", None),
+    ("SELECT max(try_cast(status AS DECIMAL(38, 18))) + max(try_cast(status AS DOUBLE)) FROM orders", None),
+    ("SELECT count(*) FROM orders WHERE total <= 3 AND price < 2 AND price IS NOT NULL", None),
+    ("SELECT max(total / 2) FROM orders", "mysql"),
+    ("SELECT count(*) FROM orders WHERE total IN ((SELECT max(total) FROM orders), 3)", None),
+    ("SELECT count(*) FROM orders WHERE total IN (SELECT total FROM orders UNION SELECT 3)", None),
+    ("SELECT count(*) FROM orders WHERE ((SELECT max(total) FROM orders) + 1) > 3", None),
+    ("WITH a AS (WITH b AS (SELECT total AS t FROM orders) SELECT max(t) AS m FROM b) SELECT m FROM a", None),
+)
+
+
+@cache
+def written() -> tuple[Query, ...]:
+    """The queries of all cases of the translator, of the job's corpus and of the kinds of rules."""
+    said = [translated(case["sql"], case.get("dialect"), *case.get("fields", ())) for case in CASES["said"]]
+    said += [translated(sql, "duckdb") for sql in QUERIES]
+    said += [translated(sql, dialect or "duckdb") for sql, dialect in MORE]
+    said += [check.query for case in good_cases() for check in case.plan.checks if check.query]
+    return tuple(said)
+
+
+def views(query: Query, database: duckdb.DuckDBPyConnection) -> set[str]:
+    """Relations without rows."""
+    for number, relation in enumerate(query.relations):
+        columns = [f"CAST(NULL AS {TYPES[each.type].value}) AS c{at}" for at, each in enumerate(relation.columns)]
+        empty = f"SELECT {', '.join([*columns, '1 AS row'])} WHERE false"
+        database.execute(f"CREATE OR REPLACE TEMP VIEW r{number} AS {empty}")
+    return {f"r{number}" for number in range(len(query.relations))}
+
+
+@pytest.mark.parametrize("query", written(), ids=lambda query: query.text[:80])
+def test_what_the_translator_writes_is_asked(query: Query) -> None:
+    """The text is read, the guard lets it pass, and DuckDB binds it: on relations without rows it has an answer."""
+    with duckdb.connect(":memory:") as database:
+        database.execute("SET TimeZone = 'UTC'")
+        named = views(query, database)
+        said = say(query)
+        values = {f"t{at}": text for at, text in enumerate(query.texts)} | {"now": NOW}
+
+        assert unsafe(database, said.text, named) is None
+        database.execute(said.text, {name: values[name] for name in said.bound}).fetchall()
+
+
+def test_what_the_guard_lists_is_used() -> None:
+    """The guard lists nothing that no query of ours needs: everything in its lists is what translated queries are made of."""
+    with duckdb.connect(":memory:") as database:
+        used = {name for query in written() for name in kinds_of(database, say(query).text)}
+
+    assert set() == (NODES | FUNCTIONS | KINDS) - used
+
+
+PIECES = (
+    *("total", "price", "weight", "1", "2.5", "1e3", "status", "'a'", "day", "placed", "paid", "NULL", "now()"),
+    *(
+        "DATE '2024-01-01'",
+        "INTERVAL 1 DAY",
+        "count(*)",
+        "length(status)",
+        "round(weight, 1)",
+        "try_cast(status AS INT)",
+    ),
+)
+SIGNS = ("+", "-", "*", "/", "//", "%", "=", "<", ">=", "<>", "||")
+
+
+def expressions() -> st.SearchStrategy[str]:
+    return st.recursive(
+        st.sampled_from(PIECES),
+        lambda inner: st.one_of(
+            st.builds("({} {} {})".format, inner, st.sampled_from(SIGNS), inner),
+            st.builds("CASE WHEN {} THEN {} ELSE {} END".format, inner, inner, inner),
+            st.builds("coalesce({}, {})".format, inner, inner),
+            st.builds(
+                "CAST({} AS {})".format,
+                inner,
+                st.sampled_from(["INT", "DOUBLE", "DECIMAL(10, 2)", "DATE", "TIMESTAMP"]),
+            ),
+            st.builds("(-({}))".format, inner),
+            st.builds("({} IS NULL)".format, inner),
+            st.builds("({} IN ({}, {}))".format, inner, inner, inner),
+            st.builds(
+                "{}({})".format, st.sampled_from(["abs", "max", "sum", "avg", "year", "ceil", "median", "lower"]), inner
+            ),
+        ),
+        max_leaves=6,
+    )
+
+
+@sampled(400, 50_000)
+@given(expressions(), st.sampled_from(["duckdb", "postgres", "snowflake", "spark", "mysql"]))
+def test_whatever_is_translated_is_bound(expression: str, dialect: str) -> None:
+    """Any expression that the translator accepts is read and bound; its types fit together in DuckDB too."""
+    try:
+        query = translated(f"SELECT max(x) FROM (SELECT {expression} AS x FROM orders)", dialect)  # noqa: S608 - translated
+    except (RefusedError, UntranslatedError):
+        return
+    with suppress(duckdb.InvalidInputException, duckdb.OutOfRangeException):  # a count of nothing divides by zero
+        test_what_the_translator_writes_is_asked(query)
+
+
+PLAIN = Query("", ("a",), (Relation("rows", (Column("a", LogicalType.INTEGER),)),))
+
+
+def unknown() -> Iterator[str]:
+    yield from ("", "SELECT", "SELECT count(1) AS k0 FROM r1 AS q1", "SELECT count(1) AS k0 FROM r0 AS q1; SELECT 1")
+    yield from (
+        "SELECT max(q1.c1) AS k0 FROM r0 AS q1",
+        "SELECT max(q2.c0) AS k0 FROM r0 AS q1",
+        "SELECT :t1 AS k0 FROM r0 AS q1",
+    )
+    yield from ("SELECT getenv(:t0) AS k0 FROM r0 AS q1", "SELECT * FROM r0 AS q1", "SELECT max(c0) FROM r0 -- x")
+    yield from (
+        "SELECT max(q1.c0 + 1) AS k0 FROM r0 AS q1",
+        "SELECT (q1.c0 + :t0) AS k0 FROM r0 AS q1",
+        "SELECT 'a' AS k0 FROM r0 AS q1",
+    )
+    yield from ("SELECT CAST(q1.c0 AS BLOB) AS k0 FROM r0 AS q1", "SELECT CAST(:t0 AS BIGINT) AS k0 FROM r0 AS q1")
+    yield from (
+        "SELECT try_cast(q1.c0 AS DATE) AS k0 FROM r0 AS q1",
+        "SELECT date_trunc('century', CAST(:now AS TIMESTAMP)) AS k0",
+    )
+    yield from (
+        "SELECT 1x AS k0",
+        "SELECT 1.5 AS k0",
+        "SELECT (1L ? 2L) AS k0",
+        "SELECT DATE 'today' AS k0",
+        "SELECT left(:t0, q1.c0) AS k0 FROM r0 AS q1",
+    )
+    yield from (
+        "SELECT (- :t0) AS k0",
+        "SELECT (1L << 2L) AS k0",
+        "SELECT (1BD / 2BD) AS k0",
+        "SELECT (1L AND) AS k0",
+        'SELECT "c0" FROM r0',
+    )
+    yield from (
+        "(SELECT 1L AS k0) UNION (SELECT 1L AS k1)",
+        "SELECT raise_error('It''s') AS k0",
+        "SELECT " + "(" * 5_000 + "1L" + ")" * 5_000 + " AS k0",
+    )
+    yield from (
+        "SELECT count(1, 2) AS k0 FROM r0",
+        "SELECT try_cast(:t0 AS STRING) AS k0",
+        "SELECT abs() AS k0",
+        "SELECT (1L @ 2L) AS k0",
+    )
+
+
+@pytest.mark.parametrize("text", list(unknown()), ids=lambda text: text[:60])
+def test_a_text_that_nobody_here_writes_is_not_read(text: str) -> None:
+    """Other tables, columns, functions, casts, constants and words are refused before DuckDB sees anything of them."""
+    with pytest.raises(UnreadError):
+        say(replace(PLAIN, text=text))
