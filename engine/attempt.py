@@ -22,9 +22,9 @@ from contracts.outcome import Status
 from contracts.result import Malformed, Result
 from contracts.verdict import judge, row_rules
 from engine.evaluate.program import program
-from engine.explain.masks import undeclared
 from engine.explain.rejected import Rejected
 from engine.explain.samples import Samples
+from engine.explain.undeclared import undeclared
 from engine.measure.metrics import event_time
 from engine.measure.partial import LevelCounts, Partial
 from engine.measure.shares import Evaluation
@@ -139,16 +139,29 @@ class Attempt:
             extra = undeclared(key for partial in partials for key in partial.extra)
             answer = replace(
                 answer,
-                rows=judged + sum(each.rows for each in malformed),
+                rows=judged + sum(each.rows for each, _, _ in malformed),
                 columns=replace(source.columns, extra=(*source.columns.extra, *extra)),
-                malformed=malformed,
+                malformed=tuple(each for each, _, _ in malformed),
                 measurements=tuple(measurements.values()),
                 event_time=event_time(programs[()], counts[()]) if judged else None,
             )
         with stopwatch.step("explain"):
             rejected = Rejected.of(row_rules(plan, answer), programs, partials, backend.sharing)
             answer = replace(answer, rejected_rows=answer.rows - judged + rejected.count())
-            self._explain(answer, programs, partials, source, measurements)
+            explain = Samples(
+                plan,
+                programs,
+                partials,
+                source,
+                backend.database(),
+                backend.sharing,
+                self.samples,
+                _lines_before(source, partials),
+            )
+            answer = replace(answer, malformed=explain.with_first_records(malformed))
+            measurements = {
+                each.check: each for each in explain.with_evidence(measurements.values(), _bad(plan, answer, programs))
+            }
         if plan.policy.on_reject is OnReject.ROWS and answer.rejected_rows:
             with stopwatch.step("split"):
                 answer = replace(answer, shares=backend.split(source, rejected))
@@ -157,23 +170,12 @@ class Attempt:
                 measurements |= {each.check: each for each in backend.ask(asked)}
         return replace(answer, measurements=tuple(measurements[check.id] for check in checks))
 
-    def _explain(
-        self,
-        answer: Result,
-        programs: Mapping[Level, Program],
-        partials: list[Partial],
-        source: Source,
-        measurements: dict[str, Measurement],
-    ) -> None:
-        """Add samples of their failing records to the measurements of bad checks."""
-        outcomes = judge(self.plan, answer).outcomes if self.plan.policy.samples else ()
-        bad = {each.id for each in outcomes if each.status in {Status.FAIL, Status.WARN}}
-        failed = tuple(check for each in programs.values() for check in each.checks if check.id in bad)
-        explain = Samples(
-            self.plan, programs, partials, source, self.backend.database(), self.backend.sharing, self.samples
-        )
-        for check, samples in explain.of(failed, _lines_before(source, partials)).items():
-            measurements[check] = replace(measurements[check], samples=samples)
+
+def _bad(plan: Plan, answer: Result, programs: Mapping[Level, Program]) -> tuple[Check, ...]:
+    """The checks of which failing records are shown."""
+    outcomes = judge(plan, answer).outcomes if plan.policy.samples else ()
+    bad = {each.id for each in outcomes if each.status in {Status.FAIL, Status.WARN}}
+    return tuple(check for own in programs.values() for check in own.checks if check.id in bad)
 
 
 def _programs(plan: Plan, checks: tuple[Check, ...], asked: tuple[Check, ...]) -> dict[Level, Program]:
@@ -215,12 +217,20 @@ def _lines_before(source: Source, partials: list[Partial]) -> list[int]:
     return before
 
 
-def _malformed(source: Source, partials: list[Partial]) -> tuple[Malformed, ...]:
-    """By reason, with the line (from 1) of the first one of the delivery."""
-    found: dict[str, Malformed] = {}
+def _malformed(source: Source, partials: list[Partial]) -> tuple[tuple[Malformed, int, int], ...]:
+    """By reason, with the first one of the delivery: its line (from 1) and object, and beside it its share and its line there."""
+    found: dict[str, tuple[Malformed, int, int]] = {}
+    lines = dict.fromkeys((share.part for share in source.shares), 0)
+    for share, partial in zip(source.shares, partials, strict=True):
+        lines[share.part] += partial.lines
     for before, partial in zip(_lines_before(source, partials), partials, strict=True):
+        part = source.shares[partial.number].part
         for each in partial.malformed:
-            known = found.get(each.reason)
-            first = replace(each, first_row=before + each.first_row + 1)
-            found[each.reason] = replace(known, rows=known.rows + each.rows) if known else first
+            if each.reason in found:
+                known, *place = found[each.reason]
+                found[each.reason] = replace(known, rows=known.rows + each.rows), *place
+            else:
+                row = before + each.first_row + 1
+                first = replace(each, first_row=row, part=part, is_last=row == lines[part])
+                found[each.reason] = first, partial.number, each.first_row
     return tuple(found[reason] for reason in sorted(found))

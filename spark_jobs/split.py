@@ -37,15 +37,15 @@ SEPARATOR = "; "
 
 def split(spark: SparkSession, plan: Plan, source: Source, rejected: Rejected, output_uri: str) -> Shares:
     """Write both shares below `<output_uri>/rows/` and list what was written."""
-    kinds = _kinds(source)
-    checks = rejected.checks
+    kinds, checks = _kinds(source), rejected.checks
+    encoding = plan.csv.encoding if isinstance(source, CsvSource) else "utf-8"
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number, payload in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 lines, masks = pickle.loads(payload)  # noqa: S301 - the driver wrote it
                 for found in originals(source, source.shares[number]):
-                    yield from _with_reasons(found, lines, masks, checks, kinds)
+                    yield from _with_reasons(_decoded(found, encoding), lines, masks, checks, kinds)
 
     columns = [f"x{at} {kind.sql}" for at, kind in enumerate(kinds)] or [f"{LINE} STRING"]
     schema = ", ".join(["malformed BOOLEAN", "reasons STRING", *columns])
@@ -76,6 +76,14 @@ def _with_reasons(
     ]
     names = ["malformed", "reasons", *([f"x{n}" for n in range(len(kinds))] or [LINE])]
     yield from pa.table(columns, names=names).to_batches()
+
+
+def _decoded(found: pa.Table, encoding: str) -> pa.Table:
+    """The lines as text: shares are written in UTF-8."""
+    if LINE not in found.column_names:
+        return found
+    lines = [line.decode(encoding, errors="replace") for line in found.column(LINE).to_pylist()]
+    return pa.table({ROW: found.column(ROW), LINE: pa.array(lines, pa.string())})
 
 
 def _words(mask: int, checks: tuple[str, ...]) -> str:

@@ -78,8 +78,19 @@ class Program:
             *(f"{self._is_of(population)} AS {name}" for population, name in self.populations.items()),
             *(f"{self._number(numbers)} AS {name}" for numbers, name in self.numbers.items()),
             *(value_name(alias) for alias in sorted(self.kept)),
+            *(present_name(alias) for alias in sorted(set(self.single.values()))),
         ]
         return f"SELECT {', '.join(columns)} FROM ({inner})"  # noqa: S608 - likewise
+
+    @property
+    def single(self) -> dict[str, str]:
+        """The bit of each check that counts failing rows of one field, with the field's alias."""
+        counted = (check for check in self.checks if check.metric is Metric.FAILING_ROWS and len(check.fields) == 1)
+        return {
+            self.predicates[check.accept.predicate]: self.plan.field(check.fields[0]).alias
+            for check in counted
+            if check.accept.predicate is not None
+        }
 
     @property
     def reads(self) -> frozenset[str]:
@@ -88,7 +99,7 @@ class Program:
         read += [frozenset(each.fields) for each in self.populations]
         read += [frozenset(each.fields) for each in self.numbers]
         aliases = {each.alias: each.name for each in self.plan.fields}
-        return frozenset(aliases[each] for each in self.kept).union(*read)
+        return frozenset(aliases[each] for each in (*self.kept, *self.single.values())).union(*read)
 
     def _is_of(self, population: Population) -> str:
         there = [f"{value_name(self.plan.field(name).alias)} IS NOT NULL" for name in population.fields]

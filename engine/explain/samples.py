@@ -1,35 +1,43 @@
 """Samples: where a failed check failed, without the values that failed it.
 
-The first failing records of each predicate are noted while shares are evaluated; of keys, the records that share the smallest
-ones are looked up in the table of keys. The shares that hold them are read again, each to the last record that is wanted.
+The first failing records of each predicate are noted while shares are evaluated, and so are some that pass; of keys, the records
+that share the smallest ones are looked up in the table of keys. The shares that hold them are read again, each to the last
+record that is wanted. A raw value is shown only for a field that the contract classifies `public`.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from contracts.check import Metric
+from contracts.faults import SEEN_OF_A_LINE, readable_in, record_of, values_in
+from contracts.masks import cut, hexadecimal, mask
+from contracts.outcome import OF_TYPES
 from contracts.population import keys_of
 from contracts.result import Sample
+from contracts.types import LogicalType
+from contracts.writing import form_of
 from engine.evaluate.program import SOURCE
-from engine.explain.masks import LONGEST_SHAPE, mask
 from engine.measure.tables import POSITION_BITS
 from engine.read.chunk import AT, ROW
+from engine.read.csv import CsvSource
+from engine.split.originals import LINE, originals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     import duckdb
 
     from contracts.check import Check
     from contracts.plan import Plan, PlanField
+    from contracts.result import Malformed, Measurement
     from engine.evaluate.program import Program
-    from engine.measure.partial import Partial
+    from engine.measure.partial import Bit, Partial
     from engine.measure.tables import Sharing
     from engine.read.chunk import Level, Source
 
@@ -37,11 +45,14 @@ Place = tuple[int, int, str]
 """A record or an element: the number of its share, its line there, and its place in the record."""
 Texts = dict[str, str | None]
 """The texts of a record's fields, by alias."""
+GOOD_VALUES = 40
+"""Values that pass whose shapes are counted."""
+GOOD_SHAPES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """The samples of failed checks."""
+    """What is shown of the records of a delivery."""
 
     plan: Plan
     programs: Mapping[Level, Program]
@@ -50,48 +61,109 @@ class Samples:
     connection: duckdb.DuckDBPyConnection
     sharing: Sharing
     limit: int
+    """Failing records of each check that are shown at the most."""
+    lines_before: list[int]
+    """Lines of the same object before each share."""
 
-    def of(self, failed: tuple[Check, ...], lines_before: list[int]) -> dict[str, tuple[Sample, ...]]:
-        """The samples of each failed check, by check id."""
-        places: dict[str, tuple[Level, list[Place]]] = {}
+    def with_evidence(self, measurements: Iterable[Measurement], failed: tuple[Check, ...]) -> Iterator[Measurement]:
+        """The measurements, those of failed checks with samples, shapes of values that pass, and how failing ones are written."""
+        bad: dict[str, list[Place]] = {}
+        good: dict[str, list[Place]] = {}
+        levels: dict[str, Level] = {}
         for check in failed:
-            own = next((each for each in self.programs.values() if check in each.checks), None)
-            if own is not None:
-                places[check.id] = own.level, self._places(check, own)
+            own = next(each for each in self.programs.values() if check in each.checks)
+            levels[check.id] = own.level
+            bad[check.id], good[check.id] = self._bad(check, own), self._good(check, own)
         texts = {
-            level: self._texts(level, {place for of, found in places.values() if of == level for place in found})
-            for level in {level for level, _ in places.values()}
+            level: self._texts(
+                level, {place for name in bad if levels[name] == level for place in bad[name] + good[name]}
+            )
+            for level in set(levels.values())
         }
-        fields = {check.id: [self.plan.field(name) for name in check.fields] for check in failed}
-        return {
-            check: tuple(self._sample(place, texts[level][place], fields[check], lines_before) for place in found)
-            for check, (level, found) in places.items()
-        }
+        lines = self._lines({place[:2] for found in bad.values() for place in found})
+        by_id = {check.id: check for check in failed}
+        for each in measurements:
+            if each.check in bad:
+                found = texts[levels[each.check]]
+                rows = [(place, found[place]) for place in bad[each.check]]
+                passing = [found[place] for place in good[each.check]]
+                yield self._with_evidence(each, by_id[each.check], rows, passing, lines)
+            else:
+                yield each
 
-    def _places(self, check: Check, own: Program) -> list[Place]:
+    def with_first_records(self, malformed: tuple[tuple[Malformed, int, int], ...]) -> tuple[Malformed, ...]:
+        """Malformed records by reason, each with what its first one shows; that is in the share, at the line, beside it."""
+        if not self.plan.storage.format.is_text:
+            return tuple(each for each, _, _ in malformed)
+        lines = self._lines({(share, line) for _, share, line in malformed}, every=True)
+        return tuple(self._first_record(each, lines.get((share, line), b"")) for each, share, line in malformed)
+
+    def _first_record(self, found: Malformed, line: bytes) -> Malformed:
+        csv, is_csv = self.plan.csv, isinstance(self.source, CsvSource)
+        if found.reason == "encoding" and is_csv and csv.encoding.startswith("utf-8"):
+            return replace(found, encoding=readable_in(line, csv.encoding))
+        if found.reason == "fields" and isinstance(self.source, CsvSource):
+            text = line.decode(csv.encoding, errors="replace")
+            record = record_of(text, self.source.header, csv)
+            return replace(found, values=values_in(text, csv), wanted=len(self.source.columns.found), record=record)
+        return found
+
+    def _with_evidence(
+        self,
+        measurement: Measurement,
+        check: Check,
+        bad: list[tuple[Place, Texts]],
+        good: list[Texts],
+        lines: Mapping[tuple[int, int], bytes],
+    ) -> Measurement:
+        fields = [self.plan.field(name) for name in check.fields]
+        measurement = replace(measurement, samples=tuple(self._sample(*each, fields, lines) for each in bad))
+        if len(fields) != 1:
+            return measurement
+        field = fields[0]
+        texts = [text for _, row in bad if (text := row[field.alias]) is not None]
+        if not texts:
+            return measurement
+        is_typed = check.kind in OF_TYPES or field.type is LogicalType.STRING
+        form = form_of(field.type, texts, is_json=self.plan.storage.format.is_json) if is_typed else None
+        shapes = Counter(self._masked(field, row[field.alias]) for row in good if row[field.alias] is not None)
+        return replace(measurement, good=tuple(shape for shape, _ in shapes.most_common(GOOD_SHAPES)), form=form)
+
+    # --- places
+
+    def _bad(self, check: Check, own: Program) -> list[Place]:
         if check.metric is Metric.FAILING_ROWS:
             assert check.accept.predicate is not None
-            bit = own.level, own.predicates[check.accept.predicate]
-            found = ((each.number, *place) for each in self.partials for place in each.failing.get(bit, ()))
-            return [place for place, _ in zip(found, range(self.limit), strict=False)]
-        return list(self._sharing(check, own)) if check.metric is Metric.DUPLICATE_ROWS else []
-
-    def _sharing(self, check: Check, own: Program) -> Iterator[Place]:
-        """Records that share their key with another, those of the smallest keys first."""
-        keys = keys_of(check)
+            return self._noted((own.level, own.predicates[check.accept.predicate]), self.limit)
+        if check.metric is not Metric.DUPLICATE_ROWS:
+            return []
+        keys, mask_of_line = keys_of(check), (1 << POSITION_BITS) - 1
         assert keys is not None
-        for found in self.sharing(own, keys, self.limit).tolist():
-            yield found >> POSITION_BITS, found & ((1 << POSITION_BITS) - 1), ""
+        found = self.sharing(own, keys, self.limit).tolist()
+        return [(each >> POSITION_BITS, each & mask_of_line, "") for each in found]
+
+    def _good(self, check: Check, own: Program) -> list[Place]:
+        if check.metric is not Metric.FAILING_ROWS or len(check.fields) != 1:
+            return []
+        assert check.accept.predicate is not None
+        return self._noted((own.level, own.predicates[check.accept.predicate]), GOOD_VALUES, passing=True)
+
+    def _noted(self, bit: Bit, limit: int, *, passing: bool = False) -> list[Place]:
+        found = (
+            (each.number, *place)
+            for each in self.partials
+            for place in (each.passing if passing else each.failing).get(bit, ())
+        )
+        return [place for place, _ in zip(found, range(limit), strict=False)]
+
+    # --- what stands there
 
     def _texts(self, level: Level, places: set[Place]) -> dict[Place, Texts]:
         """The texts of records, from the shares that hold them."""
         fields = [each for each in self.plan.fields if each.level == level]
-        wanted: dict[int, set[tuple[int, str]]] = defaultdict(set)
-        for number, line, at in places:
-            wanted[number].add((line, at))
         found: dict[Place, Texts] = {}
-        for number, own in wanted.items():
-            for line, at, texts in self._read(number, level, own, fields):
+        for number, wanted in _by_share(places).items():
+            for line, at, texts in self._read(number, level, {each[1:] for each in wanted}, fields):
                 found[number, line, at] = texts
         return found
 
@@ -100,12 +172,11 @@ class Samples:
     ) -> Iterator[tuple[int, str, Texts]]:
         lines, last = pa.array(sorted({line for line, _ in wanted})), max(line for line, _ in wanted)
         columns = ", ".join(f"{self.source.expressions[each.alias].text} AS {each.alias}" for each in fields)
-        place = AT if level else f"'' AS {AT}"
+        query = f"SELECT {ROW}, {AT if level else chr(39) * 2}, {columns} FROM {SOURCE}"  # noqa: S608 - generated names
         before = 0
         for chunk in self.source.chunks(self.source.shares[number]):
             table = chunk.levels[level] if level else chunk.records
             self.connection.register(SOURCE, table.filter(pc.is_in(table.column(ROW), lines)))
-            query = f"SELECT {ROW}, {place}, {columns} FROM {SOURCE}"  # noqa: S608 - generated names
             for line, at, *texts in self.connection.execute(query).fetchall():
                 if (line, at) in wanted:
                     yield line, at, dict(zip((each.alias for each in fields), texts, strict=True))
@@ -113,11 +184,54 @@ class Samples:
             if before > last:
                 return
 
-    def _sample(self, place: Place, texts: Texts, fields: list[PlanField], lines_before: list[int]) -> Sample:
+    def _lines(self, places: set[tuple[int, int]], *, every: bool = False) -> dict[tuple[int, int], bytes]:
+        """The beginning of lines of CSV (with `every`, of any text), by share and line."""
+        found: dict[tuple[int, int], bytes] = {}
+        if not (every or isinstance(self.source, CsvSource)):
+            return found
+        for number, wanted in _by_share(places).items():
+            lines = pa.array(sorted(line for _, line in wanted))
+            for table in originals(self.source, self.source.shares[number]):
+                own = table.filter(pc.is_in(table.column(ROW), lines))
+                for line, content in zip(own.column(ROW).to_pylist(), own.column(LINE).to_pylist(), strict=True):
+                    found[number, line] = content[: 4 * SEEN_OF_A_LINE]
+        return found
+
+    def _sample(
+        self, place: Place, texts: Texts, fields: list[PlanField], lines: Mapping[tuple[int, int], bytes]
+    ) -> Sample:
         number, line, at = place
-        shapes = tuple(_shown(texts[each.alias], each) for each in fields)
-        return Sample(lines_before[number] + line + 1, shapes, self.source.shares[number].part, at)
+        shown = [self._shown(each, texts[each.alias]) for each in fields]
+        record = None
+        if isinstance(self.source, CsvSource):
+            text = lines[number, line].decode(self.plan.csv.encoding, errors="replace")
+            record = record_of(text, self.source.header, self.plan.csv)
+        return Sample(
+            self.lines_before[number] + line + 1,
+            tuple(shape for shape, _ in shown),
+            self.source.shares[number].part,
+            at,
+            tuple(raw for _, raw in shown),
+            record,
+        )
+
+    def _shown(self, field: PlanField, text: str | None) -> tuple[str, bool]:
+        """What is shown of a value, and whether that is the value itself."""
+        if text is None or not field.public:
+            return self._masked(field, text), False
+        return cut(hexadecimal(text) if self._is_bytes(field) else text), True
+
+    def _masked(self, field: PlanField, text: str | None) -> str:
+        """The shape of a value; of bytes only their number is shown."""
+        return mask("9" * (2 * len(text)) if text and self._is_bytes(field) else text)
+
+    def _is_bytes(self, field: PlanField) -> bool:
+        return field.type is LogicalType.BINARY and not self.plan.storage.format.is_text
 
 
-def _shown(text: str | None, field: PlanField) -> str:
-    return text if field.public and text is not None and len(text) <= LONGEST_SHAPE else mask(text)
+def _by_share(places: Iterable[Any]) -> dict[int, list[Any]]:
+    """Places by the share they are in."""
+    found: dict[int, list[Any]] = defaultdict(list)
+    for place in places:
+        found[place[0]].append(place)
+    return found

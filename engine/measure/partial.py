@@ -96,5 +96,7 @@ class Partial:
     """`first_row` is the line in the share, from 0."""
     failing: dict[Bit, list[tuple[int, str]]] = field(default_factory=dict)
     """The first failing records or elements: line in the share, and place in the record."""
+    passing: dict[Bit, list[tuple[int, str]]] = field(default_factory=dict)
+    """The same of the first ones that have a value and pass, of the first shares and of predicates of one field."""
     broken: list[Broken] = field(default_factory=list)
     extra: set[str] = field(default_factory=set)

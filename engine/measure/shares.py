@@ -17,11 +17,11 @@ from contracts.types import GRAMMARS
 from engine.evaluate.program import SOURCE
 from engine.measure.partial import Broken, LevelCounts, Moments, Partial
 from engine.measure.tables import BITS
-from engine.read.chunk import AT, ROW
-from engine.type.values import LONGEST_PLAIN, PLAIN
+from engine.read.chunk import AT, ROW, of_object
+from engine.type.values import LONGEST_PLAIN, PLAIN, present_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import duckdb
     from numpy.typing import NDArray
@@ -33,6 +33,14 @@ if TYPE_CHECKING:
 
     Keep = Callable[[Program, pa.Table, int], None]
     """Takes a program, its answer for a chunk, and the number of the share."""
+
+
+PASSING = 40
+"""Records that pass whose values are looked at, of each predicate."""
+PASSING_SHARES = 2
+"""Shares at the beginning of the delivery in which such records are looked for."""
+LOOKED_AT = 4096
+"""Records of a chunk among which they are looked for."""
 
 
 @dataclass(slots=True)
@@ -51,9 +59,10 @@ class Evaluation:
 
         UnreadableError where its object has no good end, OSError where the storage fails.
         """
-        partial = Partial(number)
-        for chunk in self.source.chunks(self.source.shares[number]):
-            self._add(chunk, partial, connection, keep)
+        partial, share = Partial(number), self.source.shares[number]
+        with of_object(share.part):
+            for chunk in self.source.chunks(share):
+                self._add(chunk, partial, connection, keep)
         return partial
 
     def _add(self, chunk: Chunk, partial: Partial, connection: duckdb.DuckDBPyConnection, keep: Keep) -> None:
@@ -65,6 +74,8 @@ class Evaluation:
             counts.rows += table.num_rows
             if table.num_rows:
                 bits = self._bits(program, table, connection)
+                if partial.number < PASSING_SHARES:
+                    _note_passing(program, bits, table, partial)
                 keep(program, bits, partial.number)
                 counts.add(_counts(program, bits, connection))
                 bitmaps |= self._failing(program, table, bits, rows, partial)
@@ -108,12 +119,29 @@ class Evaluation:
             noted = partial.failing.setdefault(bit, [])
             missing = self.samples - len(noted)
             if missing > 0:
-                first = pa.array(np.flatnonzero(bitmap.to_numpy(zero_copy_only=False))[:missing])
-                lines = bits.column(ROW).take(first).to_pylist()
-                places = table.column(AT).take(first).to_pylist() if program.level else [""] * len(lines)
-                noted += zip(lines, places, strict=True)
+                noted += _places(bits, table, np.flatnonzero(bitmap.to_numpy(zero_copy_only=False))[:missing])
             found[bit] = _of_records(rows, table, bitmap) if program.level else bitmap
         return found
+
+
+def _note_passing(program: Program, bits: pa.Table, table: pa.Table, partial: Partial) -> None:
+    """Note the first records in which a field has a value that passes, for each predicate of one field."""
+    head = bits.slice(0, LOOKED_AT)
+    for name, field in program.single.items():
+        noted = partial.passing.setdefault((program.level, name), [])
+        missing = PASSING - len(noted)
+        if missing > 0:
+            passes = pc.and_not(head.column(present_name(field)), head.column(name))
+            noted += _places(
+                bits, table, np.flatnonzero(passes.combine_chunks().to_numpy(zero_copy_only=False))[:missing]
+            )
+
+
+def _places(bits: pa.Table, table: pa.Table, first: NDArray[np.int64]) -> Iterator[tuple[int, str]]:
+    """Line and place of some records or elements."""
+    lines = bits.column(ROW).take(pa.array(first)).to_pylist()
+    places = table.column(AT).take(pa.array(first)).to_pylist() if AT in table.column_names else [""] * len(lines)
+    return zip(lines, places, strict=True)
 
 
 def _numbers(lines: pa.ChunkedArray) -> NDArray[np.int64]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
+
+from contracts.kinds import UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -80,6 +83,15 @@ class Expression:
     """The typed value where the chunk's raw text column consists of the type's plain alphabet (`engine.type.values.PLAIN`)."""
     column: str = ""
     """A raw column that is NULL exactly where the text is, and cheaper to test; "" for none."""
+
+
+@contextmanager
+def of_object(number: int) -> Iterator[None]:
+    """Name the object of the delivery that is unreadable in the block."""
+    try:
+        yield
+    except UnreadableError as error:
+        raise error.of_part(number) from None
 
 
 class Source(Protocol):

@@ -16,7 +16,7 @@ from contracts.kinds import BOM, UnreadableError
 from contracts.model import Compression
 from contracts.result import Columns
 from engine.read.blocks import object_blocks, share_block
-from engine.read.chunk import ROW, Chunk, Expression, Share
+from engine.read.chunk import ROW, Chunk, Expression, Share, of_object
 from engine.read.records import Dialect, merged, parse
 from engine.type.values import text_literal, typed_value
 
@@ -91,7 +91,7 @@ def open_csv(plan: Plan, parts: tuple[Part, ...], store: Store, heads: list[byte
     UnreadableError where the objects have no header of this dataset, or different ones.
     """
     header = _header(plan, heads)
-    columns = _columns(plan, header)
+    columns = _columns(plan, header, heads[0])
     found = set(columns.found)
     expressions = {each.alias: _expression(each, plan, is_found=each.name in found) for each in plan.fields}
     return CsvSource(
@@ -100,7 +100,7 @@ def open_csv(plan: Plan, parts: tuple[Part, ...], store: Store, heads: list[byte
 
 
 def _header(plan: Plan, heads: list[bytes]) -> str | None:
-    lines = [first_line(head, plan.csv) for head in heads]
+    lines = [_first_line(number, head, plan) for number, head in enumerate(heads)]
     if not plan.csv.header:
         return None
     if len(set(lines)) > 1:
@@ -110,10 +110,16 @@ def _header(plan: Plan, heads: list[bytes]) -> str | None:
     return lines[0]
 
 
-def _columns(plan: Plan, header: str | None) -> Columns:
+def _first_line(number: int, head: bytes, plan: Plan) -> str:
+    with of_object(number):
+        return first_line(head, plan.csv)
+
+
+def _columns(plan: Plan, header: str | None, head: bytes) -> Columns:
     """The columns that the header line names; without one, the declared ones."""
     declared = tuple(field.name for field in plan.fields)
-    return Columns(declared) if header is None else columns_of(header, plan.csv, declared)
+    with of_object(0):
+        return Columns(declared) if header is None else columns_of(header, plan.csv, declared, head)
 
 
 def _is_whole(plan: Plan) -> bool:

@@ -6,43 +6,20 @@ The first bytes of each object are looked at before anything else: a file of ano
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from contracts.errors import InputError
 from contracts.header import HEAD, text_of
-from contracts.kinds import refuse_other_text
+from contracts.kinds import UnreadableError, refuse_other_text, settled
 from contracts.model import Compression, Format
-from engine.read.limits import PIECE, unreadable
-from engine.read.streams import BrokenError, unpacked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from contracts.plan import Plan
-    from contracts.request import Part
-    from engine.read.chunk import Source, Store
-
-    Open = Callable[[Plan, tuple[Part, ...], Store, list[bytes]], Source]
-
-
-def open_source(plan: Plan, parts: tuple[Part, ...], store: Store) -> Source:
-    """The delivery, not yet read.
-
-    UnreadableError where it is none of the promised shape, InputError where its bytes are not the pinned ones.
-    """
-    heads = [_beginning(part, plan, store) for part in parts]
-    return _OPEN[plan.storage.format](plan, parts, store, heads)
-
-
-def _beginning(part: Part, plan: Plan, store: Store) -> bytes:
-    """The first bytes of an object, unpacked where the contract says that they are packed."""
-    first = _head(part, store)
-    text_of(first, plan.storage, plan.csv)
-    if plan.storage.compression is Compression.NONE or not plan.storage.format.is_text:
-        return first
-    text = _unpacked_beginning(part, plan.storage.compression, store)
-    refuse_other_text(text, plan.storage, plan.csv)
-    return text
+    with of_object(number):
+        text_of(first, plan.storage, plan.csv)
+        if plan.storage.compression is Compression.NONE or not plan.storage.format.is_text:
+            return first
+        text = _unpacked_beginning(part, plan.storage.compression, store)
+        refuse_other_text(text, plan.storage, plan.csv)
+        return text
 
 
 def _unpacked_beginning(part: Part, compression: Compression, store: Store) -> bytes:

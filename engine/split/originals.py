@@ -24,7 +24,7 @@ _SPACE = b" \t\r\n"
 
 @singledispatch
 def originals(source: Source, share: Share) -> Iterator[pa.Table]:
-    """The records of a share: `row` (the line in the share, from 0), and `line` or the columns `x0`, `x1`, … of a table."""
+    """The records of a share: `row` (the line in the share, from 0), and the bytes of the `line` or the columns `x0`, … of a table."""
     raise NotImplementedError(type(source))
 
 
@@ -40,9 +40,8 @@ def _(source: CsvSource, share: Share) -> Iterator[pa.Table]:
         is_first = share.start == 0 and before == 0
         if is_first and lines and csv.encoding == "utf-8-sig":
             lines[0] = lines[0].removeprefix(BOM)
-        found = [(before + at, _text(line, dialect)) for at, line in enumerate(lines)][
-            1 if is_first and csv.header else 0 :
-        ]
+        whole = [(before + at, line.removesuffix(b"\n").removesuffix(b"\r")) for at, line in enumerate(lines)]
+        found = whole[1:] if is_first and csv.header else whole
         yield _table([(row, line) for row, line in found if line or width == 1])
         before += len(lines)
 
@@ -51,8 +50,7 @@ def _(source: CsvSource, share: Share) -> Iterator[pa.Table]:
 def _(source: JsonSource, share: Share) -> Iterator[pa.Table]:
     before = 0
     for texts, _ in texts_of(source.store, share, source.plan.storage, source.sizes[share.part]):
-        found = [(before + at, text.decode(errors="replace")) for at, text in enumerate(texts) if text.strip(_SPACE)]
-        yield _table(found)
+        yield _table([(before + at, text) for at, text in enumerate(texts) if text.strip(_SPACE)])
         before += len(texts)
 
 
@@ -66,11 +64,6 @@ def _(source: TableSource, share: Share) -> Iterator[pa.Table]:
         before += batch.num_rows
 
 
-def _text(line: bytes, dialect: Dialect) -> str:
-    encoding = "utf-8" if dialect.is_utf_8 else dialect.encoding
-    return line.removesuffix(b"\n").removesuffix(b"\r").decode(encoding, errors="replace")
-
-
-def _table(found: list[tuple[int, str]]) -> pa.Table:
+def _table(found: list[tuple[int, bytes]]) -> pa.Table:
     rows, lines = zip(*found, strict=True) if found else ((), ())
-    return pa.table({ROW: pa.array(rows, pa.int64()), LINE: pa.array(lines, pa.string())})
+    return pa.table({ROW: pa.array(rows, pa.int64()), LINE: pa.array(lines, pa.binary())})
