@@ -13,6 +13,38 @@ from contracts.errors import InputError
 from contracts.header import HEAD, text_of
 from contracts.kinds import UnreadableError, refuse_other_text, settled
 from contracts.model import Compression, Format
+from engine.read.chunk import of_object
+from engine.read.limits import PIECE, unreadable
+from engine.read.streams import BrokenError, unpacked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from contracts.plan import Plan
+    from contracts.request import Part
+    from engine.read.chunk import Source, Store
+
+    Open = Callable[[Plan, tuple[Part, ...], Store, list[bytes]], Source]
+
+
+def open_source(plan: Plan, parts: tuple[Part, ...], store: Store) -> Source:
+    """The delivery, not yet read.
+
+    UnreadableError where it is none of the promised shape, InputError where its bytes are not the pinned ones.
+    """
+    heads = [_beginning(number, part, plan, store) for number, part in enumerate(parts)]
+    storages = {settled(plan.storage, head) for head in heads}
+    if len(storages) > 1:
+        raise UnreadableError(
+            "forms", "some objects of the delivery are JSON lines, others a JSON array: give all of them one form"
+        )
+    plan = replace(plan, storage=storages.pop())
+    return _OPEN[plan.storage.format](plan, parts, store, heads)
+
+
+def _beginning(number: int, part: Part, plan: Plan, store: Store) -> bytes:
+    """The first bytes of an object, unpacked where the contract says that they are packed."""
+    first = _head(part, store)
     with of_object(number):
         text_of(first, plan.storage, plan.csv)
         if plan.storage.compression is Compression.NONE or not plan.storage.format.is_text:
