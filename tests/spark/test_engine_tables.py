@@ -38,9 +38,8 @@ READ_BY_SPARK = [
 
 def test_texts_are_those_of_sparks_cast(spark: SparkSession, tmp_path: Path) -> None:
     """Of all types that Spark's own reader knows, odd values included."""
-    found = {}
+    found, path = {}, tmp_path / "x.parquet"
     for name in READ_BY_SPARK:
-        path = tmp_path / f"{name}.parquet"
         path.write_bytes(as_parquet(pa.table({"x": COLUMNS[name][0]})))
         rows = spark.read.parquet(path.as_uri()).selectExpr("decode(CAST(x AS STRING), 'UTF-8') AS text").collect()
         found[name] = [row["text"] for row in rows]
