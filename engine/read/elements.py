@@ -76,18 +76,22 @@ class Elements:
             )
             steps = zip(kind.parts, (keys, lists), strict=True)
             parts = {step: (pc.list_flatten(each), inner) for (step, inner), each in steps}
-        parents = pc.list_parent_indices(lists)
-        texts = (pc.cast(_places(lists, parents), pa.string()), pa.scalar("]"), pa.scalar(""))
+        parents, places = _stand(lists)
+        texts = (pc.cast(places, pa.string()), pa.scalar("]"), pa.scalar(""))
         before = pa.scalar("") if self.at is None else self.at.take(parents)
         at = pc.binary_join_element_wise(before, pa.scalar(f"{words}["), *texts)
         return Elements(parts, self.rows.take(parents), depth, at)
 
 
-def _places(lists: pa.Array, parents: pa.Array) -> pa.Array:
-    """Where in its list each element stands, from 0."""
+def _stand(lists: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """The list of each element, and its place there, from 0; a null may have elements below it, which do not count."""
     lengths = pc.fill_null(pc.list_value_length(lists), 0).cast(pa.int64())
-    begins = pc.subtract(pc.cumulative_sum(lengths), lengths)
-    return pc.subtract(pa.arange(0, len(parents)), begins.take(parents))
+    ends = pc.cumulative_sum(lengths)
+    begins = pc.subtract(ends, lengths)
+    count = ends[-1].as_py() if len(ends) else 0
+    offsets = pa.concat_arrays([pa.array([0], pa.int64()), ends])
+    parents = pc.list_parent_indices(pa.LargeListArray.from_arrays(offsets, pa.nulls(count)))
+    return parents, pc.subtract(pa.arange(0, count), begins.take(parents))
 
 
 def _member(part: Part, step: str) -> Part | None:

@@ -14,7 +14,7 @@ from contracts.header import HEAD, text_of
 from contracts.kinds import UnreadableError, refuse_other_text, settled
 from contracts.model import Compression, Format
 from engine.read.chunk import of_object
-from engine.read.limits import unreadable
+from engine.read.limits import PIECE, unreadable
 from engine.read.streams import BrokenError, unpacked
 
 if TYPE_CHECKING:
@@ -49,22 +49,24 @@ def _beginning(number: int, part: Part, plan: Plan, store: Store) -> bytes:
         text_of(first, plan.storage, plan.csv)
         if plan.storage.compression is Compression.NONE or not plan.storage.format.is_text:
             return first
-        text = _unpacked(part, plan, store)
+        text = _unpacked_beginning(part, plan.storage.compression, store)
         refuse_other_text(text, plan.storage, plan.csv)
         return text
 
 
-def _unpacked(part: Part, plan: Plan, store: Store) -> bytes:
-    text = b""
+def _unpacked_beginning(part: Part, compression: Compression, store: Store) -> bytes:
+    """What the first MiB unpacks to, as far as it is looked at: a bomb is refused before its records are read."""
+    text, inside = b"", 0
     try:
         with closing(store.stream(part.uri)) as source:
-            for piece, _ in unpacked(source, plan.storage.compression):
-                text += piece
-                if len(text) >= HEAD:
+            for piece, taken in unpacked(source, compression):
+                text += piece[: HEAD - len(text)]
+                inside += taken
+                if inside > PIECE and len(text) == HEAD:
                     break
     except BrokenError as error:
         raise unreadable(error.code) from None
-    return text[:HEAD]
+    return text
 
 
 def _head(part: Part, store: Store) -> bytes:

@@ -21,7 +21,7 @@ ARROWS = {
 THIRD_PARTY = {
     "contracts": {"yaml", "jsonschema", "sqlglot"},
     "functions": {"aws_lambda_powertools", "boto3", "botocore"},
-    "engine": {"duckdb", "fastavro", "pyarrow"},
+    "engine": {"duckdb", "numpy", "pyarrow"},
     "spark_jobs": {"boto3", "botocore", "py4j", "pyarrow", "pydeequ", "pyspark"},
 }
 TYPES_ONLY = {
