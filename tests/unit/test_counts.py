@@ -56,7 +56,7 @@ def test_checks_that_were_not_measured_are_counted(checks: dict[str, int], words
         (Policy(mode=Mode.OBSERVE), True, Counts(10, 10, 0, NONE_MEASURED | {"fail": 1, "skip": 1})),
     ],
 )
-def test_what_is_published_follows_from_verdict_and_policy(policy: Policy, bad: bool, expected: Counts) -> None:
+def test_what_is_published_follows_from_verdict_and_policy(policy: Policy, *, bad: bool, expected: Counts) -> None:
     """Row by row only bad rows are rejected, else all or none; what an observing contract lets through is published."""
     compiled = plan(check(), check(id="s/n", skip="not measured by this version"), policy=policy)
     result = answer(measured(BAD if bad else CLEAN), rejected_rows=3 if bad else 0)
