@@ -39,6 +39,23 @@ class Sample:
     """Which object of the delivery, from 0."""
     at: str = ""
     """Where in the row, for an element of a list or a map: `items[2]`, counted from 0."""
+    raw: tuple[bool, ...] = ()
+    """Which of the shapes are values as written; none where it is empty."""
+    record: str | None = None
+    """What the record is, where it holds no data: `header` (the header line once more) or `blank` (delimiters, quotes and blanks)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How failing values are written, from a closed list of known mistakes (`contracts.writing`)."""
+
+    code: str
+    values: int
+    """Sampled values that are written so."""
+    of: int
+    """Sampled values."""
+    word: str = ""
+    """The word itself, where it is one of a closed list: `NULL`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +70,10 @@ class Measurement:
     samples: tuple[Sample, ...] = ()
     skip: str | None = None
     """Why there was nothing to measure it against: it is then only named."""
+    good: tuple[str, ...] = ()
+    """Masked shapes of values that pass, the most common first; of checks of one field that failed."""
+    form: Form | None = None
+    """How the failing values are written, where that is a known mistake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +104,18 @@ class Malformed:
     """`fields`, `quotes`, `encoding`, `nul`, `too_long`; of JSON also `json`, `object` and `keys`."""
     rows: int
     first_row: int
+    part: int = 0
+    """The object of the first such row."""
+    values: int | None = None
+    """How many values the first such row has, where their number is wrong."""
+    wanted: int | None = None
+    """How many it should have."""
+    record: str | None = None
+    """What the first such row is, as of samples."""
+    is_last: bool = False
+    """Whether the first such row is the last line of its object."""
+    encoding: str | None = None
+    """An encoding in which the first such row can be read, where it is none of the declared one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +126,8 @@ class Unreadable:
     """Stable, e.g. `gzip`, `no-header`, `not-text`."""
     message: str
     """One sentence that says how to mend it."""
+    part: int | None = None
+    """The object that is meant, from 0; None where it is the delivery as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
