@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -63,10 +63,19 @@ def main() -> None:
         sys.stderr.write(f"lakegate: {seen(str(error))}\n")
         sys.exit(UNUSABLE)
     except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+        _interrupted()
+    except SystemExit as ended:
+        if ended.code == INTERRUPTED:
+            _interrupted()
+        raise
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(UNUSABLE)
+
+
+def _interrupted() -> NoReturn:
+    sys.stderr.write("lakegate: interrupted\n")
+    sys.exit(INTERRUPTED)
 
 
 def _version(wanted: bool) -> None:

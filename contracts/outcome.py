@@ -50,6 +50,8 @@ class Outcome:
     message: str
     """One sentence: what was found against what was wanted, or why nothing was."""
     samples: tuple[Sample, ...] = ()
+    good: tuple[str, ...] = ()
+    """The commonest shapes of values that pass."""
     numbers: Numbers | None = None
     """What was measured, for machines; None where nothing was."""
 
@@ -76,6 +78,7 @@ def check_outcome(check: Check, result: Result, answer: Measurement | None) -> O
         failing_rows=accept.failing if accept and check.metric.of_rows else None,
         message=message,
         samples=answer.samples if answer else (),
+        good=answer.good if answer else (),
         numbers=in_numbers(check, accept) if accept and status is not Status.ERROR else None,
     )
 
