@@ -7,7 +7,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from cli import local, route
+from cli import local, route, terminal
 from cli.check import check
 from cli.contracts import tell
 from cli.demo import demo
@@ -49,7 +49,6 @@ app.add_typer(local.app, name="local")
 app.command("demo")(demo)
 
 UNUSABLE = 2
-INTERRUPTED = 130
 
 
 def main() -> None:
@@ -65,7 +64,7 @@ def main() -> None:
     except KeyboardInterrupt:
         _interrupted()
     except SystemExit as ended:
-        if ended.code == INTERRUPTED:
+        if ended.code == terminal.INTERRUPTED:
             _interrupted()
         raise
     except BrokenPipeError:
@@ -74,8 +73,8 @@ def main() -> None:
 
 
 def _interrupted() -> NoReturn:
-    sys.stderr.write("lakegate: interrupted\n")
-    sys.exit(INTERRUPTED)
+    terminal.say_interrupted()
+    sys.exit(terminal.INTERRUPTED)
 
 
 def _version(wanted: bool) -> None:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C."""
 WIDE = 180
 """Columns of a table that is written into a file or a pipe."""
 
@@ -36,6 +38,12 @@ def wide() -> Console:
 
     console = answers()
     return console if console.is_terminal else Console(highlight=False, width=WIDE)
+
+
+def say_interrupted() -> None:
+    """What Ctrl-C ends with."""
+    sys.stderr.write("lakegate: interrupted\n")
+    sys.stderr.flush()
 
 
 def print_json(document: object) -> None:
