@@ -6,10 +6,11 @@ Spark reads anything.
 
 from __future__ import annotations
 
-import csv as stdlib_csv
 from typing import TYPE_CHECKING
 
+from contracts.faults import readable_in
 from contracts.kinds import BOM, UnreadableError, refuse_other_kinds, refuse_other_text
+from contracts.no_header import cells, why_no_header
 from contracts.result import Columns
 from contracts.unpack import beginning
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 HEAD = 1 << 18
 """Bytes read of each object; a header must end within them."""
-
-_SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
 
 
 def text_of(first: bytes, storage: Storage, csv: Csv) -> bytes | None:
@@ -45,23 +44,25 @@ def first_line(head: bytes, csv: Csv) -> str:
     try:
         return line.decode(csv.encoding)
     except UnicodeDecodeError:
-        raise UnreadableError(
-            "encoding",
-            f"the header is not valid {csv.encoding}: save the file as {csv.encoding}, or declare csv.encoding",
-        ) from None
+        other = readable_in(line, csv.encoding)
+        declare = f"csv.encoding: {other}, in which it can be read" if other else "csv.encoding"
+        words = f"the header is not valid {csv.encoding}: save the file as {csv.encoding}, or declare {declare}"
+        raise UnreadableError("encoding", words) from None
 
 
-def columns_of(line: str, csv: Csv, declared: tuple[str, ...]) -> Columns:
-    """The header's columns against the declared ones; UnreadableError where it is no header of this dataset."""
-    found = _split(line, csv)
+def columns_of(line: str, csv: Csv, declared: tuple[str, ...], head: bytes = b"") -> Columns:
+    """The header's columns against the declared ones; UnreadableError where it is no header of this dataset.
+
+    `head`: the beginning of the file, which may explain what the line is instead.
+    """
+    found = cells(line, csv.delimiter, csv.quote)
+    if found == (line,) and csv.quote in line:
+        raise UnreadableError("header", "the header has quotes that do not close: write each name plainly")
     known = [name for name in found if name in declared]
     if not known:
-        raise UnreadableError("header", _no_header(line, csv, declared))
+        raise UnreadableError("header", why_no_header(line, csv, declared, head))
     if len(set(found)) != len(found):
-        twice = next(name for name in found if found.count(name) > 1)
-        raise UnreadableError(
-            "header", f"the header names the column {twice!r} twice: every column needs a name of its own"
-        )
+        raise UnreadableError("header", _named_twice(found))
     return Columns(
         found=found,
         absent=tuple(name for name in declared if name not in found),
@@ -70,18 +71,8 @@ def columns_of(line: str, csv: Csv, declared: tuple[str, ...]) -> Columns:
     )
 
 
-def _split(line: str, csv: Csv) -> tuple[str, ...]:
-    try:
-        rows = list(stdlib_csv.reader([line], delimiter=csv.delimiter, quotechar=csv.quote, strict=True))
-    except stdlib_csv.Error:
-        raise UnreadableError("header", "the header has quotes that do not close: write each name plainly") from None
-    return tuple(rows[0]) if rows else ()
-
-
-def _no_header(line: str, csv: Csv, declared: tuple[str, ...]) -> str:
-    for mark, words in _SEPARATORS.items():
-        if mark != csv.delimiter and set(declared) & set(line.split(mark)):
-            ours = _SEPARATORS.get(csv.delimiter, repr(csv.delimiter))
-            promise = f"although the contract says {ours}: write the file so, or declare csv.delimiter"
-            return f"the columns are separated by {words}, {promise}"
-    return "the first line names none of the declared columns: the file needs a header line"
+def _named_twice(found: tuple[str, ...]) -> str:
+    if (empty := sum(not name.strip() for name in found)) > 1:
+        return f"the header has {empty} columns without a name: remove the empty columns (spreadsheets export them)"
+    twice = next(name for name in found if found.count(name) > 1)
+    return f"the header names the column {twice!r} twice: every column needs a name of its own"

@@ -5,6 +5,7 @@ Formats and codecs begin with bytes of their own (their *magic*); text has none,
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from contracts.errors import LakegateError
@@ -29,7 +30,14 @@ _MAGIC = {
     b"\xd0\xcf\x11\xe0": ("office", "an old Office document"),
 }
 _BINARY = {Format.PARQUET: "a Parquet file", Format.ORC: "an ORC file", Format.AVRO: "an Avro file"}
-_TEXT = {Format.CSV: "CSV", Format.JSONL: "JSON lines", Format.JSON: "a JSON array"}
+_TEXT = {
+    Format.CSV: "CSV",
+    Format.JSONL: "JSON lines",
+    Format.JSON: "a JSON array",
+    Format.ANY_JSON: "JSON lines or a JSON array",
+}
+_FIRST = {Format.JSONL: {b"", b"{"}, Format.JSON: {b"", b"["}, Format.ANY_JSON: {b"", b"{", b"["}}
+"""How a text of the format begins; one of nothing but space holds no rows."""
 _PACKED = {Compression.GZIP: "gzip", Compression.BZIP2: "bzip2", Compression.ZSTD: "zstd"}
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _JSON_SPACE = b" \t\r\n"
@@ -55,6 +63,12 @@ def promised(storage: Storage) -> str:
 
 def refuse_other_kinds(head: bytes, storage: Storage) -> None:
     """UnreadableError where the first bytes, be they few, are not those of the promised format or codec."""
+    if storage.format is Format.UNKNOWN:
+        raise UnreadableError(
+            "format-unknown",
+            "the servers of the contract name formats that differ or are not read here: "
+            "say `format` in its `lakegate` extension",
+        )
     if not head:
         raise UnreadableError("empty", "the file is empty: it has not even a header")
     wanted = storage.compression.value if storage.format.is_text else storage.format.value
@@ -87,6 +101,14 @@ def refuse_other_text(head: bytes, storage: Storage, csv: Csv) -> None:
         _refuse_other_json(head.lstrip(_JSON_SPACE)[:1], storage.format)
 
 
+def settled(storage: Storage, text: bytes) -> Storage:
+    """The storage of a file whose text begins so: JSON of either form is the one that its first character tells."""
+    if storage.format is not Format.ANY_JSON:
+        return storage
+    is_array = text.lstrip(_JSON_SPACE).startswith(b"[")
+    return replace(storage, format=Format.JSON if is_array else Format.JSONL)
+
+
 def _refuse_other_json(first: bytes, form: Format) -> None:
     """A JSON file tells by its first character whether it is an array; nothing but space is no rows at all."""
     if form is Format.JSONL and first == b"[":
@@ -99,7 +121,7 @@ def _refuse_other_json(first: bytes, form: Format) -> None:
             "json-lines",
             "the file begins with a JSON object, although the contract promises one JSON array: declare format: jsonl",
         )
-    if first not in {b"", b"{" if form is Format.JSONL else b"["}:
+    if first not in _FIRST[form]:
         raise UnreadableError("not-json", f"the file does not begin as {_TEXT[form]} does: is this JSON?")
 
 

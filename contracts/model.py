@@ -106,14 +106,23 @@ class Format(Enum):
     """One JSON object a line."""
     JSON = "json"
     """One JSON array of objects."""
+    ANY_JSON = "any-json"
+    """Either of the two: the first character of a file decides."""
     PARQUET = "parquet"
     ORC = "orc"
     AVRO = "avro"
+    UNKNOWN = "unknown"
+    """The servers of the document name formats that differ or are not read here: no file is taken for another format."""
 
     @property
     def is_text(self) -> bool:
         """Whether the file is text; others bring a schema of their own, and compress inside."""
-        return self in {Format.CSV, Format.JSONL, Format.JSON}
+        return self is Format.CSV or self.is_json
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the file is JSON, as lines or as one array."""
+        return self in {Format.JSONL, Format.JSON, Format.ANY_JSON}
 
 
 class Compression(Enum):
@@ -134,8 +143,9 @@ class Storage:
 
     @property
     def suffix(self) -> str:
-        """How keys of ours end: `.csv`, `.jsonl.gz`, `.parquet`."""
-        return f".{self.format.value}{_ENDINGS[self.compression]}"
+        """How keys of ours end: `.csv`, `.jsonl.gz`, `.parquet`; nothing where the format is unknown."""
+        form = {Format.ANY_JSON: ".json", Format.UNKNOWN: ""}.get(self.format, f".{self.format.value}")
+        return form + _ENDINGS[self.compression]
 
 
 _ENDINGS = {Compression.NONE: "", Compression.GZIP: ".gz", Compression.BZIP2: ".bz2", Compression.ZSTD: ".zst"}

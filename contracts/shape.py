@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from contracts.faults import BLANK
 from contracts.model import Additional
 from contracts.outcome import Outcome, Status
 from contracts.result import Sample
@@ -13,12 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from contracts.plan import Plan
-    from contracts.result import Columns, Result
+    from contracts.result import Columns, Malformed, Result
 
 RECORDS = "file/records"
 """The outcome that malformed records give; each is a row that can be refused alone."""
 
 _ADDITIONAL = {Additional.ALLOW: Status.PASS, Additional.WARN: Status.WARN, Additional.FORBID: Status.FAIL}
+_CUT_OFF = ("fields", "quotes", "json")
 _MALFORMED = {
     "fields": "have another number of values than the header",
     "quotes": "have quotes that do not close or stand inside a value (a value with line breaks needs csv.multiLine: true)",
@@ -48,6 +50,7 @@ def file_outcomes(plan: Plan, result: Result) -> Iterator[Outcome]:
 def _records_outcome(result: Result) -> Outcome:
     message = "; ".join(
         f"{each.rows:,} {'row' if each.rows == 1 else 'rows'} (first: row {each.first_row:,}) {_MALFORMED[each.reason]}"
+        f"{_detail(each, result)}"
         for each in result.malformed
     )
     rows = sum(each.rows for each in result.malformed)
@@ -56,13 +59,35 @@ def _records_outcome(result: Result) -> Outcome:
     return replace(_of_file(name, Status.FAIL, wanted, message), failing_rows=rows, samples=samples)
 
 
+def _detail(found: Malformed, result: Result) -> str:
+    """What the first such record tells, and what to do about it."""
+    said: list[str] = []
+    if found.values is not None:
+        said.append(f" ({found.values:,} instead of {found.wanted:,})")
+    if found.record == BLANK:
+        said.append(": it holds nothing but delimiters, remove such rows")
+    elif found.is_last and found.reason in _CUT_OFF and (found.values or 0) <= (found.wanted or 0):
+        said.append(": it is the last line, was the upload cut off?")
+    elif found.values is not None and found.values > (found.wanted or 0):
+        said.append(_too_many(found, result))
+    if found.encoding is not None:
+        said.append(f": save the file in it, or declare csv.encoding: {found.encoding}, in which they can be read")
+    return "".join(said)
+
+
+def _too_many(found: Malformed, result: Result) -> str:
+    if found.rows == result.rows and found.values == (found.wanted or 0) + 1:
+        return ": every row has one more, either an index without a name in the header, a delimiter at the end, or a decimal comma"
+    return ": a value that holds the delimiter, such as a decimal comma, stands in quotes"
+
+
 def column_outcomes(plan: Plan, columns: Columns) -> Iterator[Outcome]:
     """What there is to say of the header's columns beside those it lacks, which their checks say."""
     if columns.reordered:
         message = "the columns stand in another order than declared; consumers may read by position"
         yield _of_file("column-order", Status.WARN, "columns in the declared order", message)
     if columns.extra:
-        message = f"the file has columns the contract does not name: {', '.join(columns.extra)}"
+        message = f"the file has columns the contract does not name: {', '.join(each or 'one without a name' for each in columns.extra)}"
         yield _of_file("additional-columns", _ADDITIONAL[plan.policy.additional_fields], "declared columns", message)
 
 

@@ -22,6 +22,7 @@ class LogicalType(Enum):
     DATE = "date"
     TIME = "time"
     TIMESTAMP = "timestamp"
+    BINARY = "binary"
 
     @property
     def numeric(self) -> bool:
@@ -31,7 +32,7 @@ class LogicalType(Enum):
     @property
     def ordered(self) -> bool:
         """Whether values have an order that bounds can speak of."""
-        return self not in {LogicalType.STRING, LogicalType.BOOLEAN}
+        return self not in {LogicalType.STRING, LogicalType.BOOLEAN, LogicalType.BINARY}
 
 
 class Cast(Enum):
@@ -84,4 +85,5 @@ GRAMMARS = {
         Cast.TIMESTAMP,
         "a date and a time of day as YYYY-MM-DDTHH:MM or YYYY-MM-DDTHH:MM:SS, the latter with an optional offset; else in UTC",
     ),
+    LogicalType.BINARY: Grammar(None, Cast.TEXT, "any bytes; in CSV and JSON any text"),
 }

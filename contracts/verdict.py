@@ -13,6 +13,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from contracts.causes import Cause, explained, reasons
 from contracts.check import Metric, Unit
 from contracts.counts import Counts
 from contracts.model import Mode, OnReject
@@ -44,23 +45,31 @@ class Judgement:
     outcomes: tuple[Outcome, ...]
     rows: int
     rejected_rows: int
+    causes: tuple[Cause, ...] = ()
+    """Faults of the file that each explain several outcomes."""
 
     @property
     def reasons(self) -> tuple[Outcome, ...]:
-        """What explains the verdict, the worst first: errors, fails, then warnings."""
-        order = (Status.ERROR, Status.FAIL, Status.WARN)
-        return tuple(each for status in order for each in self.outcomes if each.status is status)
+        """What explains the verdict, the worst first: errors, fails, then warnings; causes stand for what they explain."""
+        return reasons(self.causes, self.outcomes)
+
+    @property
+    def explained(self) -> frozenset[str]:
+        """Ids of the outcomes that a cause explains."""
+        return frozenset(each for cause in self.causes for each in cause.explains)
 
 
 def judge(plan: Plan, result: Result) -> Judgement:
     """The verdict on a delivery; pure, and total for every plan and every result that answers it."""
     of_file = tuple(file_outcomes(plan, result))
     of_checks = _check_outcomes(plan, result)
+    causes, outcomes = explained(plan, result, of_file + of_checks)
     return Judgement(
         verdict=_verdict(plan, result, of_file, of_checks),
-        outcomes=of_file + of_checks,
+        outcomes=outcomes,
         rows=result.rows,
         rejected_rows=result.rejected_rows,
+        causes=causes,
     )
 
 
@@ -89,7 +98,8 @@ def foregone(plan: Plan, columns: Columns) -> tuple[Outcome, ...]:
     absent = set(columns.absent)
     lacking = (check for check in plan.checks if check.reads & absent or check.metric.of_header)
     outcomes = (*column_outcomes(plan, columns), *(check_outcome(check, answer, None) for check in lacking))
-    return tuple(each for each in outcomes if each.status is Status.FAIL)
+    causes, outcomes = explained(plan, answer, outcomes)
+    return tuple(each for each in reasons(causes, outcomes) if each.status is Status.FAIL)
 
 
 def row_rules(plan: Plan, result: Result) -> tuple[Check, ...]:

@@ -104,7 +104,7 @@ def _columns(plan: Mapping[str, Any], size: int, first: bytes) -> Columns | None
         return None
     line = first_line(text, csv)
     declared = tuple(field["name"] for field in plan["fields"])
-    return columns_of(line, csv, declared) if csv.header else None
+    return columns_of(line, csv, declared, text) if csv.header else None
 
 
 def _storage(plan: Mapping[str, Any]) -> Storage:

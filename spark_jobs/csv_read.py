@@ -60,7 +60,7 @@ def _header(heads: list[bytes], plan: Plan) -> tuple[str | None, Columns]:
         raise UnreadableError(
             "header", "the objects of the delivery have different headers: give all of them the same one"
         )
-    return lines[0], columns_of(lines[0], plan.csv, declared)
+    return lines[0], columns_of(lines[0], plan.csv, declared, heads[0])
 
 
 def _with_ends(records: DataFrame) -> DataFrame:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
-from spark_jobs.samples import mask
+from contracts.masks import mask
 
 if TYPE_CHECKING:
     from contracts.result import Columns

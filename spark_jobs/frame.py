@@ -7,7 +7,7 @@ the only parsing of the file. The **census** fills it. Read back, each predicate
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING
@@ -84,6 +84,8 @@ class Census:
     """Lines of a part before a task's first one, by (part, task)."""
     present: dict[Base, int]
     """Judged records that the numbers of some checks are taken of."""
+    first: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Part and identity of the first malformed record, by reason."""
 
     @property
     def judged(self) -> int:
@@ -150,7 +152,12 @@ def census(narrowed: Narrow, delivery: Delivery) -> Census:
     whole = [
         F.count(F.when(is_of, 1)).alias(f"present{number}") for number, is_of in enumerate(narrowed.bases.values())
     ]
-    counts = [F.count(F.lit(1)).alias("lines"), F.sum("bytes").alias("bytes"), F.min("id").alias("first")]
+    counts = [
+        F.count(F.lit(1)).alias("lines"),
+        F.sum("bytes").alias("bytes"),
+        F.min("id").alias("first"),
+        F.max("id").alias("last"),
+    ]
     counted = _collected(narrowed.frame.groupBy("part", task, reason).agg(*counts, *whole))
     for row in counted:
         if row["reason"] in BROKEN:
@@ -162,8 +169,7 @@ def census(narrowed: Narrow, delivery: Delivery) -> Census:
         for number, base in enumerate(narrowed.bases)
     }
     found = Census(sum(row["lines"] for row in counted if row["reason"] is not None), (), before, present)
-    bad = [(row["reason"], row["lines"], found.line(row["part"], row["first"])) for row in counted if row["reason"]]
-    return replace(found, malformed=tuple(_by_reason(bad)))
+    return _with_malformed(found, [row for row in counted if row["reason"] is not None])
 
 
 def _collected(counted: DataFrame) -> list[Row]:
@@ -294,7 +300,13 @@ def _lines_before(counted: list[tuple[int, int, int]]) -> dict[tuple[int, int], 
     }
 
 
-def _by_reason(bad: list[tuple[str, int, int]]) -> Iterator[Malformed]:
-    for reason in sorted({reason for reason, _, _ in bad}):
-        same = [(lines, first) for other, lines, first in bad if other == reason]
-        yield Malformed(reason, rows=sum(lines for lines, _ in same), first_row=min(first for _, first in same))
+def _with_malformed(found: Census, records: list[Row]) -> Census:
+    """The census with the malformed records by reason; `records` are counted by part, task and reason."""
+    malformed, firsts = [], {}
+    for reason in sorted({row["reason"] for row in records if row["reason"]}):
+        same = [row for row in records if row["reason"] == reason]
+        part, first = firsts[reason] = min((row["part"], row["first"]) for row in same)
+        last = max(row["last"] for row in records if row["part"] == part)
+        rows = sum(row["lines"] for row in same)
+        malformed.append(Malformed(reason, rows, found.line(part, first), part, is_last=first == last))
+    return replace(found, malformed=tuple(malformed), first=firsts)

@@ -120,6 +120,7 @@ _HELD = {
     LogicalType.DATE: {Kind.DATE},
     LogicalType.TIME: {Kind.TIME, Kind.TEXT},
     LogicalType.TIMESTAMP: {Kind.MOMENT},
+    LogicalType.BINARY: {Kind.BYTES, Kind.TEXT},
 }
 """Which kinds hold values of which declared type (docs/data.md)."""
 _SHAPES = {Shape.RECORD: Kind.RECORD, Shape.LIST: Kind.LIST, Shape.MAP: Kind.MAP}

@@ -5,12 +5,13 @@ What the first bytes of each object are is asked before anything else: a file of
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from contracts.errors import InputError
 from contracts.header import HEAD, text_of
-from contracts.kinds import refuse_other_text
+from contracts.kinds import UnreadableError, refuse_other_text, settled
 from contracts.model import Compression, Format
 from spark_jobs.arrow_tables import ArrowTables
 from spark_jobs.avro_tables import AvroTables
@@ -39,6 +40,12 @@ def open_delivery(spark: SparkSession, plan: Plan, request: Request) -> Delivery
     UnreadableError where it is none of the promised shape, InputError where its bytes are not the pinned ones.
     """
     heads = [_beginning(part, plan) for part in request.parts]
+    storages = {settled(plan.storage, head) for head in heads}
+    if len(storages) > 1:
+        raise UnreadableError(
+            "forms", "some objects of the delivery are JSON lines, others a JSON array: give all of them one form"
+        )
+    plan = replace(plan, storage=storages.pop())
     return _OPEN[plan.storage.format](spark, plan, request, heads)
 
 

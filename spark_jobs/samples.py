@@ -1,114 +1,181 @@
 """Samples: where a failed check failed, without the values that failed it.
 
-The first and the last failing row of each failed check are found in the narrow frame; their values are read again and shown as
-masked shapes (`aaa-99`). A raw value is shown only for a field the contract classifies `public`.
+The first failing rows of each failed check are found in the narrow frame (`spark_jobs.places`); their values are read again and
+shown as masked shapes (`aaa-99`). A raw value is shown only for a field the contract classifies `public`. Values that pass
+are read with them, for their shapes.
 """
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import and_
+import json
+from collections import Counter
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
 from contracts.check import Metric
+from contracts.faults import SEEN_OF_A_LINE, readable_in, record_of, values_in
+from contracts.masks import LONGEST_SHAPE, cut, hexadecimal, mask
+from contracts.model import Format
+from contracts.outcome import OF_TYPES
 from contracts.result import Sample
-from spark_jobs.keys import frequencies, keyed_rows, keys_of
+from contracts.types import LogicalType
+from contracts.writing import form_of
+from spark_jobs.places import failing_places, passing_places
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-    from pyspark.sql import Column, Row
+    from pyspark.sql import Column, DataFrame, Row
 
     from contracts.check import Check
     from contracts.plan import Plan, PlanField
+    from contracts.result import Form, Malformed
     from spark_jobs.delivery import Delivery
     from spark_jobs.frame import Census, Narrow
+    from spark_jobs.places import Place
 
-LONGEST_SHAPE = 40
-Place = tuple[int, int]
-"""Part and identity of a record."""
+SAMPLES = 20
+"""Failing rows of a check that are shown, unless more are asked for."""
+GOOD_VALUES = 40
+"""Values that pass whose shapes are counted."""
+GOOD_SHAPES = 3
+_BYTES_OF_A_LINE = 4 * SEEN_OF_A_LINE
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is shown of a failed check."""
+
+    samples: tuple[Sample, ...]
+    good: tuple[str, ...] = ()
+    form: Form | None = None
 
 
 def samples_of(
-    plan: Plan, delivery: Delivery, narrowed: Narrow, census: Census, failed: tuple[Check, ...]
-) -> dict[str, tuple[Sample, ...]]:
-    """Samples of each failed check, by check id."""
-    places = _failing_places(narrowed, [check for check in failed if check.metric is Metric.FAILING_ROWS])
-    for check in failed:
-        if check.metric is Metric.DUPLICATE_ROWS:
-            places[check.id] = _duplicate_places(plan, narrowed, check)
-    records = _records(delivery, plan, {place for found in places.values() for place in found})
-    fields = {check.id: [plan.field(name) for name in check.fields] for check in failed}
+    plan: Plan, delivery: Delivery, narrowed: Narrow, census: Census, failed: tuple[Check, ...], most: int = SAMPLES
+) -> dict[str, Evidence]:
+    """The evidence of each failed check, by check id."""
+    bad = failing_places(plan, narrowed, failed, most)
+    single = [each for each in failed if each.metric is Metric.FAILING_ROWS and len(each.fields) == 1]
+    good = passing_places(narrowed, single, GOOD_VALUES)
+    return shown(plan, delivery, census, failed, bad, good)
+
+
+def shown(  # noqa: PLR0913, PLR0917 - a delivery, its plan, and what was found
+    plan: Plan,
+    delivery: Delivery,
+    census: Census,
+    failed: tuple[Check, ...],
+    bad: Mapping[str, list[Place]],
+    good: Mapping[str, list[Place]],
+) -> dict[str, Evidence]:
+    """What the rows at those places are, of checks that failed in some and held in others."""
+    records = _records(delivery, plan, {place for found in (*bad.values(), *good.values()) for place in found})
+    by_id = {check.id: check for check in failed}
     return {
-        name: tuple(_sample(records[place], fields[name], census) for place in found) for name, found in places.items()
+        name: _evidence(
+            plan, delivery, census, by_id[name], [records[each] for each in places], _at(records, good, name)
+        )
+        for name, places in bad.items()
     }
 
 
-def mask(text: str | None) -> str:
-    """The shape of a text: letters as `a`, digits as `9`, controls as `?`, the rest as it is; `null` for none."""
-    if text is None:
-        return "null"
-    shape = "".join(_mask_character(each) for each in text[:LONGEST_SHAPE])
-    return shape + ("…" if len(text) > LONGEST_SHAPE else "")
+def with_first_records(plan: Plan, delivery: Delivery, census: Census) -> tuple[Malformed, ...]:
+    """The malformed records by reason, each with what its first one tells."""
+    if not plan.storage.format.is_text or not census.malformed:
+        return census.malformed
+    rows = delivery.frame.where(F.col("malformed").isNotNull())
+    line = F.substring(F.col("line").cast("binary"), 1, _BYTES_OF_A_LINE).alias("line")
+    lines = {
+        (row["part"], row["id"]): bytes(row["line"] or b"") for row in _at_places(rows, census.first.values(), line)
+    }
+    return tuple(_told(plan, delivery, each, lines[census.first[each.reason]]) for each in census.malformed)
 
 
-def _mask_character(character: str) -> str:
-    if character.isdigit():
-        return "9"
-    if character.isalpha():
-        return "a"
-    return character if character.isprintable() and character.isascii() else "?"
+def _told(plan: Plan, delivery: Delivery, found: Malformed, line: bytes) -> Malformed:
+    is_utf_8 = plan.storage.format is Format.CSV and plan.csv.encoding.startswith("utf-8")
+    if found.reason == "encoding" and is_utf_8:
+        return replace(found, encoding=readable_in(line, plan.csv.encoding))
+    if found.reason == "fields":
+        text = line.decode(errors="replace")
+        record = record_of(text, delivery.header, plan.csv)
+        return replace(found, values=values_in(text, plan.csv), wanted=len(delivery.columns.found), record=record)
+    return found
 
 
-def _failing_places(narrowed: Narrow, checks: list[Check]) -> dict[str, list[Place]]:
-    if not checks:
-        return {}
-    ends: list[Column] = []
-    for number, check in enumerate(checks):
-        assert check.accept.predicate is not None
-        place = F.when(~F.col(narrowed.predicates[check.accept.predicate]), F.struct("part", "id"))
-        ends += [F.min(place).alias(f"first{number}"), F.max(place).alias(f"last{number}")]
-    row = narrowed.judged.agg(*ends).collect()[0]
-    return {check.id: _places(row, str(number)) for number, check in enumerate(checks)}
+def _at(records: dict[Place, Row], places: Mapping[str, list[Place]], name: str) -> list[Row]:
+    return [records[each] for each in places.get(name, ())]
 
 
-def _duplicate_places(plan: Plan, narrowed: Narrow, check: Check) -> list[Place]:
-    """Two rows that share the smallest key that occurs more than once."""
-    keys = keys_of(check)
-    assert keys is not None
-    names = keys.columns(plan)
-    shared = frequencies(plan, narrowed, keys).where("n > 1").select(*names).orderBy(*names).limit(1)
-    same_key = reduce(and_, (F.col(f"one.{name}").eqNullSafe(F.col(f"other.{name}")) for name in names))
-    sharing = keyed_rows(narrowed, keys).alias("one").join(F.broadcast(shared).alias("other"), same_key)
-    place = F.struct("part", "id")
-    return _places(sharing.agg(F.min(place).alias("first"), F.max(place).alias("last")).collect()[0], "")
-
-
-def _places(row: Row, suffix: str) -> list[Place]:
-    found = [row[f"first{suffix}"], row[f"last{suffix}"]]
-    return list(dict.fromkeys((place["part"], place["id"]) for place in found if place is not None))
+def _evidence(  # noqa: PLR0913, PLR0917 - a check, its rows, and what shows them
+    plan: Plan, delivery: Delivery, census: Census, check: Check, bad: list[Row], good: list[Row]
+) -> Evidence:
+    fields = [plan.field(name) for name in check.fields]
+    samples = tuple(_sample(plan, delivery, row, fields, census) for row in bad)
+    if len(fields) != 1:
+        return Evidence(samples)
+    field = fields[0]
+    texts = [row[field.alias] for row in bad if row[field.alias] is not None]
+    is_typed = check.kind in OF_TYPES or field.type is LogicalType.STRING
+    form = form_of(field.type, texts, is_json=plan.storage.format.is_json) if texts and is_typed else None
+    shapes = Counter(_masked(plan, field, row) for row in good if row[field.alias] is not None)
+    return Evidence(samples, tuple(shape for shape, _ in shapes.most_common(GOOD_SHAPES)) if texts else (), form)
 
 
 def _records(delivery: Delivery, plan: Plan, places: Iterable[Place]) -> dict[Place, Row]:
-    wanted = sorted(places)
-    if not wanted:
-        return {}
-    at = F.struct("part", "id").isin([F.struct(F.lit(part), F.lit(identity).cast("long")) for part, identity in wanted])
+    """The records at some places: the beginning of each text, and of the line where there is one."""
     aliases = [field.alias for field in plan.fields if field.level == delivery.level]
-    names = ["part", "id", *(("row", "at") if delivery.level else ()), *aliases]
-    return {(row["part"], row["id"]): row for row in delivery.frame.where(at).select(*names).collect()}
+    texts = [F.substring(alias, 1, LONGEST_SHAPE + 1).alias(alias) for alias in aliases]
+    is_csv = plan.storage.format is Format.CSV
+    line = [F.substring("line", 1, SEEN_OF_A_LINE + 1).alias("line")] if is_csv else []
+    own = [F.col("row"), F.col("at")] if delivery.level else []
+    return {(row["part"], row["id"]): row for row in _at_places(delivery.frame, places, *own, *texts, *line)}
 
 
-def _sample(record: Row, fields: list[PlanField], census: Census) -> Sample:
-    shapes = tuple(
-        record[field.alias] or "" if _shown(field, record) else mask(record[field.alias]) for field in fields
+def _at_places(frame: DataFrame, places: Iterable[Place], *columns: Column) -> list[Row]:
+    wanted = sorted(set(places))
+    if not wanted:
+        return []
+    text = F.lit(json.dumps([{"part": part, "id": identity} for part, identity in wanted]))
+    session = frame.sparkSession
+    listed = session.range(1).select(
+        F.explode(F.from_json(text, "array<struct<part: int, id: bigint>>")).alias("place")
     )
-    is_element = "at" in record
-    line = census.line(record["part"], record["row" if is_element else "id"])
-    return Sample(line, shapes, record["part"], record["at"] if is_element else "")
+    at = F.broadcast(listed.select("place.*"))
+    return frame.join(at, ["part", "id"]).select("part", "id", *columns).collect()
 
 
-def _shown(field: PlanField, record: Row) -> bool:
-    return field.public and record[field.alias] is not None and len(record[field.alias]) <= LONGEST_SHAPE
+def _sample(plan: Plan, delivery: Delivery, row: Row, fields: list[PlanField], census: Census) -> Sample:
+    is_element = bool(delivery.level)
+    shapes = tuple(_shape(plan, field, row) for field in fields)
+    return Sample(
+        row=census.line(row["part"], row["row" if is_element else "id"]),
+        shapes=tuple(shape for shape, _ in shapes),
+        part=row["part"],
+        at=row["at"] if is_element else "",
+        raw=tuple(raw for _, raw in shapes),
+        record=record_of(row["line"], delivery.header, plan.csv) if "line" in row else None,
+    )
+
+
+def _shape(plan: Plan, field: PlanField, row: Row) -> tuple[str, bool]:
+    """What is shown of a value, and whether that is the value itself."""
+    text = _written(plan, field, row)
+    return (cut(text), True) if text is not None and field.public else (_masked(plan, field, row), False)
+
+
+def _masked(plan: Plan, field: PlanField, row: Row) -> str:
+    """The shape of a value; of bytes only their number is told."""
+    text = _written(plan, field, row)
+    return mask("9" * len(text) if text and _is_bytes(plan, field) else text)
+
+
+def _written(plan: Plan, field: PlanField, row: Row) -> str | None:
+    text: str | None = row[field.alias]
+    return hexadecimal(text) if text is not None and _is_bytes(plan, field) else text
+
+
+def _is_bytes(plan: Plan, field: PlanField) -> bool:
+    return field.type is LogicalType.BINARY and not plan.storage.format.is_text

@@ -2,7 +2,8 @@
 
 A value of its column's own type is a value of the declared one where the two agree (`spark_jobs.physical`), but for those that a
 text could not write: `NaN` and the infinities are no numbers, days before the year 0 or after 9999 are no dates, and a number
-beyond the digits of its declared type is none of it. `-0` is 0. A 32-bit float means its shortest decimal.
+beyond the digits of its declared type is none of it. `-0` is 0. A 32-bit float means its shortest decimal. The text of bytes has
+one character for each byte, so that their length is the number of bytes.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ def with_values(frame: DataFrame, kept: Iterable[str], found: Iterable[Found]) -
 
 def too_long(found: Iterable[Found]) -> Column:
     """The reason why a record is malformed: a text that would sit in memory as one value."""
-    texts = [raw_name(field.alias) for field, physical in found if physical and physical.kind is Kind.TEXT]
+    texts = [
+        raw_name(field.alias) for field, physical in found if physical and physical.kind in {Kind.TEXT, Kind.BYTES}
+    ]
     longest = F.greatest(F.lit(0), F.lit(0), *(F.octet_length(name) for name in texts))
     return F.when(longest > LONGEST_RECORD, F.lit("too_long"))
 
@@ -64,6 +67,8 @@ def _text(field: PlanField, physical: Physical | None) -> str:
     if physical is None:
         return "string(NULL)"
     raw = raw_name(field.alias)
+    if field.type is LogicalType.BINARY and holds(physical, field) and field.shape is Shape.VALUE:
+        return f"decode(CAST({raw} AS BINARY), 'ISO-8859-1')"
     shown = _SHOWN.get(physical.kind)
     return f"CAST({raw} AS STRING)" if shown is None else f"IF({raw} IS NULL, NULL, '{shown}')"
 
@@ -92,6 +97,10 @@ _SHOWN = {
 
 def _string(field: PlanField, _: Physical, raw: str) -> str:
     return f"IF(decode(CAST({raw} AS BINARY), 'UTF-8') = {raw}, {field.alias}, NULL)"
+
+
+def _binary(field: PlanField, _: Physical, __: str) -> str:
+    return field.alias
 
 
 def _integer(_: PlanField, physical: Physical, raw: str) -> str:
@@ -136,4 +145,5 @@ _VALUES: dict[LogicalType, Callable[[PlanField, Physical, str], str]] = {
     LogicalType.DATE: _date,
     LogicalType.TIME: _time,
     LogicalType.TIMESTAMP: _moment,
+    LogicalType.BINARY: _binary,
 }

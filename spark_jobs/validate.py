@@ -39,7 +39,7 @@ from spark_jobs.queries import Tables, ask, fields_read
 from spark_jobs.read import open_delivery
 from spark_jobs.references import Accepted
 from spark_jobs.rows import count_rejected, split
-from spark_jobs.samples import samples_of
+from spark_jobs.samples import SAMPLES, samples_of, with_first_records
 from spark_jobs.session import start
 from spark_jobs.store import store_for
 
@@ -49,10 +49,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from contracts.check import Check
-    from contracts.result import Measurement, Sample
+    from contracts.result import Measurement
     from spark_jobs.delivery import Delivery
     from spark_jobs.frame import Census
     from spark_jobs.rows import Narrows
+    from spark_jobs.samples import Evidence
 
     Parted = Mapping[tuple[str, ...], tuple[Delivery, tuple[Check, ...]]]
     """The delivery at each level, with the checks that are measured there; that of the records has none."""
@@ -76,8 +77,10 @@ class Stopwatch:
         self.seconds[name] = round(time.perf_counter() - began, 3)
 
 
-def validate(request: Request, plan: Plan, watch: Callable[[str], None] = lambda _: None) -> Result:
-    """Measure the delivery of a request against its plan."""
+def validate(
+    request: Request, plan: Plan, watch: Callable[[str], None] = lambda _: None, samples: int = SAMPLES
+) -> Result:
+    """Measure the delivery of a request against its plan; `samples`: failing rows of each check that are shown at most."""
     stopwatch, before = Stopwatch(watch), Meter.read()
     with stopwatch.step("start"):
         spark = start()
@@ -85,7 +88,7 @@ def validate(request: Request, plan: Plan, watch: Callable[[str], None] = lambda
         request.workload, request.attempt, plan.digest, request.source_version, rows=0, engines=_engines(spark)
     )
     try:
-        found = _measured(spark, plan, request, answer, stopwatch)
+        found = _measured(spark, plan, request, answer, stopwatch, samples)
     except UnreadableError as error:
         found = replace(answer, unreadable=error.finding)
     return replace(found, timings=dict(stopwatch.seconds), vcpu_seconds=Meter.read().since(before))
@@ -115,7 +118,9 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _measured(spark: SparkSession, plan: Plan, request: Request, answer: Result, stopwatch: Stopwatch) -> Result:
+def _measured(  # noqa: PLR0913, PLR0917 - what is measured, and how it is told
+    spark: SparkSession, plan: Plan, request: Request, answer: Result, stopwatch: Stopwatch, samples: int
+) -> Result:
     with stopwatch.step("open"):
         delivery = open_delivery(spark, plan, request)
         absent = set(delivery.columns.absent)
@@ -151,7 +156,8 @@ def _measured(spark: SparkSession, plan: Plan, request: Request, answer: Result,
         blamed = row_rules(plan, answer)
         rejected = count_rejected(plan, narrows, blamed) if counted.judged else 0
         answer = replace(answer, rejected_rows=counted.rows - counted.judged + rejected)
-        explained = _explained(plan, answer, parted, narrows, counted)
+        answer = replace(answer, malformed=with_first_records(plan, delivery, counted))
+        explained = _explained(plan, answer, parted, narrows, counted, samples)
     if plan.policy.on_reject is OnReject.ROWS and answer.rejected_rows:
         with stopwatch.step("split"):
             answer = replace(answer, shares=split(plan, delivery, narrows, blamed, request.output_uri))
@@ -166,15 +172,21 @@ def _measured(spark: SparkSession, plan: Plan, request: Request, answer: Result,
 
 
 def _explained(
-    plan: Plan, answer: Result, parted: Parted, narrows: Narrows, counted: Census
+    plan: Plan, answer: Result, parted: Parted, narrows: Narrows, counted: Census, most: int
 ) -> tuple[Measurement, ...]:
     """The measurements, those of bad checks with samples of their failing rows."""
     bad = {each.id for each in judge(plan, answer).outcomes if each.status in {Status.FAIL, Status.WARN}}
-    samples: dict[str, tuple[Sample, ...]] = {}
+    found: dict[str, Evidence] = {}
     for level, (of, own) in parted.items() if plan.policy.samples else ():
         failed = tuple(check for check in own if check.id in bad)
-        samples |= samples_of(plan, of, narrows[level], counted, failed)
-    return tuple(replace(each, samples=samples.get(each.check, ())) for each in answer.measurements)
+        found |= samples_of(plan, of, narrows[level], counted, failed, most)
+    return tuple(_with_evidence(each, found.get(each.check)) for each in answer.measurements)
+
+
+def _with_evidence(measurement: Measurement, found: Evidence | None) -> Measurement:
+    if found is None:
+        return measurement
+    return replace(measurement, samples=found.samples, good=found.good, form=found.form)
 
 
 def _document(uri: str) -> object:

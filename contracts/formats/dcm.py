@@ -40,7 +40,7 @@ TYPES = {
     **dict.fromkeys(
         ("string", "mediumtext", "text", "char", "varchar", "enum", "json", "interval"), LogicalType.STRING
     ),
-    **dict.fromkeys(("bytes", "binary", "varbinary"), LogicalType.STRING),
+    **dict.fromkeys(("bytes", "binary", "varbinary"), LogicalType.BINARY),
 }
 """The types of Appendix B (and YAML's own names for two of them), whatever their case."""
 SIZED = ("char", "varchar")

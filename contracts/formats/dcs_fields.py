@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from contracts.nodes import Place
 
 TYPES = {
-    **dict.fromkeys(("string", "text", "varchar", "bytes"), LogicalType.STRING),
+    **dict.fromkeys(("string", "text", "varchar"), LogicalType.STRING),
     **dict.fromkeys(("int", "integer", "long", "bigint"), LogicalType.INTEGER),
     **dict.fromkeys(("number", "float", "double"), LogicalType.NUMBER),
     **dict.fromkeys(("decimal", "numeric"), LogicalType.DECIMAL),
@@ -30,6 +30,7 @@ TYPES = {
     **dict.fromkeys(("timestamp", "timestamp_tz", "timestamp_ntz"), LogicalType.TIMESTAMP),
     "date": LogicalType.DATE,
     "time": LogicalType.TIME,
+    "bytes": LogicalType.BINARY,
 }
 NESTED = ("array", "map", "object", "record", "struct", "variant", "json")
 """Types whose values have parts of their own."""

@@ -35,9 +35,9 @@ class _WrongError(Exception):
 Parser = Callable[["Place"], Any]
 
 
-def _one_of(enum: type[Enum]) -> Parser:
+def _one_of(enum: type[Enum], *hidden: Enum) -> Parser:
     def parse(place: Place) -> Enum:
-        known = [str(each.value) for each in enum]
+        known = [str(each.value) for each in enum if each not in hidden]
         if place.text not in known:
             raise _WrongError(f"one of {listed(known)}")
         return enum(place.text)
@@ -104,7 +104,7 @@ POLICY: dict[str, tuple[str, Parser]] = {
     "maxBytes": ("max_bytes", _count),
 }
 STORAGE: dict[str, tuple[str, Parser]] = {
-    "format": ("format", _one_of(Format)),
+    "format": ("format", _one_of(Format, Format.UNKNOWN)),
     "compression": ("compression", _one_of(Compression)),
 }
 OTHER: dict[str, tuple[str, Parser]] = {
@@ -128,7 +128,7 @@ CSV: dict[str, tuple[str, Parser]] = {
 class Extension:
     """The extension of a dataset: later places win over earlier ones (the dataset's over the contract's).
 
-    `served`: the format that the document's servers agree on, which the extension's own word wins over.
+    `served`: the format that the document's servers name, which the extension's own word wins over.
     """
 
     def __init__(self, places: list[Place], notes: Notes, served: Format | None = None) -> None:
@@ -144,7 +144,8 @@ class Extension:
         """What the document says of the policy, by the names of `Policy`."""
         self.policy = Policy(**said)
         self.csv = Csv(**csv)
-        self.storage = Storage(**({"format": served or Format.CSV} | storage))
+        is_csv = served is None or (served is Format.UNKNOWN and bool(csv))
+        self.storage = Storage(**({"format": Format.CSV if is_csv else served} | storage))
 
 
 def _read(place: Place, table: dict[str, tuple[str, Parser]], notes: Notes, apart: str = "") -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from contracts.formats.nesting import NESTED_KIND
 from contracts.formats.odcs_options import DATE_FORMATS, UNMEASURED_DATE, option_rules
+from contracts.formats.physical_types import EXACT, PHYSICAL, type_word
 from contracts.formats.quality import Owner, quality_rules
 from contracts.formats.values import examples, rule_id, texts
 from contracts.model import Field, Origin, Rule
@@ -22,22 +23,11 @@ if TYPE_CHECKING:
     from contracts.formats.notes import Notes
     from contracts.nodes import Place
 
-TYPES = {each.value: each for each in LogicalType if each is not LogicalType.DECIMAL}
+TYPES = {each.value: each for each in LogicalType if each not in {LogicalType.DECIMAL, LogicalType.BINARY}}
 NESTED = ("object", "array", "map", "vector")
 BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+TEXTS = (LogicalType.STRING, LogicalType.BINARY)
 FORMATTED = (LogicalType.DATE, LogicalType.TIME, LogicalType.TIMESTAMP)
-EXACT = ("decimal", "numeric", "number")
-PHYSICAL = {
-    **dict.fromkeys(("int", "integer", "bigint", "smallint", "tinyint", "long", "short"), LogicalType.INTEGER),
-    **dict.fromkeys(("float", "double", "real"), LogicalType.NUMBER),
-    **dict.fromkeys(EXACT, LogicalType.DECIMAL),
-    **dict.fromkeys(("bool", "boolean"), LogicalType.BOOLEAN),
-    **dict.fromkeys(("varchar", "char", "text", "string", "nvarchar", "nchar", "clob"), LogicalType.STRING),
-    **dict.fromkeys(("timestamp", "datetime"), LogicalType.TIMESTAMP),
-    "date": LogicalType.DATE,
-    "time": LogicalType.TIME,
-}
-"""What a physical type means where no logical one is given."""
 COLUMN = "column"
 PERSONAL = "pii"
 LAST = 1 << 30
@@ -100,19 +90,15 @@ def _personal(place: Place) -> bool | None:
 
 def _logical(place: Place) -> LogicalType | None:
     """The type values are judged by; None where the property has none that a text can be judged by."""
-    said, physical = place["logicalType"].text, _physical(place)
-    logical = TYPES.get(said or "")
-    if logical in FORMATTED and place["logicalTypeOptions"]["format"].present:
-        return DATE_FORMATS.get(place["logicalTypeOptions"]["format"].text or "")
+    said, physical = place["logicalType"].text, type_word(place["physicalType"].text)
+    logical, form = TYPES.get(said or ""), place["logicalTypeOptions"]["format"]
+    if logical in FORMATTED and form.present:
+        return DATE_FORMATS.get(form.text or "")
     if logical is LogicalType.NUMBER and physical in EXACT:
         return LogicalType.DECIMAL
+    if logical is LogicalType.STRING and (PHYSICAL.get(physical) is LogicalType.BINARY or form.text == "binary"):
+        return LogicalType.BINARY
     return PHYSICAL.get(physical) if said is None else logical
-
-
-def _physical(place: Place) -> str:
-    """The first word of the physical type: `decimal` of `DECIMAL(10, 2)`."""
-    word = re.match(r"[A-Za-z]+", place["physicalType"].text or "")
-    return word[0].lower() if word else ""
 
 
 def _rules(
@@ -173,8 +159,8 @@ def _warn(place: Place, logical: LogicalType | None, notes: Notes) -> None:
         _warn_of_format(place, notes)
     elif logical is None and place["logicalType"].text not in NESTED:
         notes.warning("no-type", place, "The property has no type that is known: say its `logicalType`.")
-    declared, physical = TYPES.get(place["logicalType"].text or ""), PHYSICAL.get(_physical(place))
-    if declared and physical and physical is not LogicalType.STRING and _family(declared) != _family(physical):
+    declared, physical = TYPES.get(place["logicalType"].text or ""), PHYSICAL.get(type_word(place["physicalType"].text))
+    if declared and physical and physical not in TEXTS and _family(declared) != _family(physical):
         message = f"A {declared.value} does not fit into the physical type {shown(place['physicalType'].text)}."
         notes.warning("physical-type", place["physicalType"], message)
     if zone.text is not None and zone.text not in UTC:

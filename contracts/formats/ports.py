@@ -22,7 +22,7 @@ import yaml
 from contracts.document import parse
 from contracts.errors import ContractError, Problem
 from contracts.formats.dcs_fields import TYPES
-from contracts.formats.odcs_properties import PHYSICAL
+from contracts.formats.physical_types import PHYSICAL
 from contracts.types import LogicalType
 from contracts.words import did_you_mean, shown
 
@@ -34,6 +34,8 @@ COLUMNS = ("columns", "schema", "fields")
 KEYS = ("primary_key", "primaryKey")
 FIRST_VERSION = "0.1.0"
 LOGICAL = {**PHYSICAL, **TYPES}
+_WRITTEN = {LogicalType.DECIMAL: LogicalType.NUMBER, LogicalType.BINARY: LogicalType.STRING}
+"""What ODCS has no logical type for, and says by the physical one."""
 
 
 def generated(text: bytes) -> bytes:
@@ -86,12 +88,12 @@ def _property(column: Place, problems: list[Problem]) -> dict[str, object]:
     if logical is None:
         hint = did_you_mean(said, LOGICAL)
         problems.append(_problem("unknown-type", column["type"], f"{shown(said)} is no type that is known.{hint}"))
-    is_exact = logical is LogicalType.DECIMAL
+    written = _WRITTEN.get(logical, logical) if logical else None
     return _present(
         {
             "name": column["name"].text,
-            "logicalType": LogicalType.NUMBER.value if is_exact else logical.value if logical else None,
-            "physicalType": said if said.lower() != (logical.value if logical else "") else None,
+            "logicalType": written.value if written else None,
+            "physicalType": said if said.lower() != (written.value if written else "") else None,
             "description": column["description"].text,
             "required": column["required"].flag or None,
             "unique": column["unique"].flag or None,

@@ -48,9 +48,12 @@ def format_left_open(_contract: Contract, document: Document) -> Iterator[Findin
     """Where servers name formats, they agree on one that is read, or the extension names it."""
     servers = document.top["servers"]
     named = [each for each in (*servers.items, *servers.entries.values()) if each["format"].present]
-    if not named or served(servers) or any(place["format"].present for place in extensions_of(document)):
+    extensions = [place for place in extensions_of(document) if place["format"].present or place["csv"].entries]
+    if served(servers) is not Format.UNKNOWN or extensions:
         return
-    words = f"{shown(named[0]['format'].text)} does not tell what is delivered, so files are read as CSV"
+    formats = list(dict.fromkeys(shown(each["format"].text) for each in named))
+    problem = "is not read" if len(formats) == 1 else "differ or are not read"
+    words = f"{' and '.join(formats)} {problem} here, so that every delivery is refused"
     yield f"{named[0].path}.format", f"{words}: say `format` in the `lakegate` extension."
 
 
@@ -68,4 +71,4 @@ def _is_packed(dataset: Dataset) -> bool:
 
 
 def _is_one_piece(dataset: Dataset) -> bool:
-    return dataset.storage.format is Format.JSON or dataset.storage.compression is Compression.ZSTD
+    return dataset.storage.format in {Format.JSON, Format.ANY_JSON} or dataset.storage.compression is Compression.ZSTD

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
 COLUMN_KINDS = ("complete", "distinct", "min", "max", "mean", "stdev", "allowedValues")
 """Rules of DCM that are nothing without a column."""
+TEXTS = (LogicalType.STRING, LogicalType.BINARY)
 SUITS: dict[str, tuple[Callable[[LogicalType], bool], str]] = {
     **dict.fromkeys(("mean", "stdev", "min", "max", "multipleOf"), (lambda each: each.numeric, "numbers")),
     **dict.fromkeys(("minimum", "maximum"), (lambda each: each.ordered, "numbers, dates and times")),
-    **dict.fromkeys(("minLength", "maxLength", "pattern"), (lambda each: each is LogicalType.STRING, "texts")),
+    **dict.fromkeys(("minLength", "maxLength", "pattern"), (lambda each: each in TEXTS, "texts")),
 }
 LISTS = ("parameter", "values", "validValues", "missingValues")
 SURPRISES = re.compile(r"(?i:yes|no|on|off)|0[0-9]+|0[xo][0-9a-fA-F]+|[0-9][0-9_]*_[0-9_]*|[0-9]+(?::[0-5]?[0-9])+")

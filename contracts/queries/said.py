@@ -49,6 +49,7 @@ KINDS = {
     LogicalType.BOOLEAN: Kind.BOOLEAN,
     LogicalType.DATE: Kind.DATE,
     LogicalType.TIMESTAMP: Kind.TIMESTAMP,
+    LogicalType.BINARY: Kind.TEXT,
 }
 
 

@@ -14,6 +14,7 @@ _NAMES = {
     LogicalType.DATE: "date datetype",
     LogicalType.TIME: "time",
     LogicalType.TIMESTAMP: "timestamp datetime datetime64 datetime64[ns] timestamptype timestamp_tz timestamp_ntz timestamptz",
+    LogicalType.BINARY: "binary varbinary bytes bytea binarytype",
 }
 TYPE_NAMES = {name: logical for logical, names in _NAMES.items() for name in names.split()}
 """By the name in small letters."""

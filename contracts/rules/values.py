@@ -115,4 +115,5 @@ _LITERALS: dict[LogicalType, Callable[[str], str | None]] = {
     LogicalType.DATE: _date,
     LogicalType.TIME: _time,
     LogicalType.TIMESTAMP: _timestamp,
+    LogicalType.BINARY: str,
 }

@@ -30,6 +30,7 @@ TYPES = {
     LogicalType.DATE: "DATE",
     LogicalType.TIME: "VARCHAR",
     LogicalType.TIMESTAMP: "TIMESTAMP",
+    LogicalType.BINARY: "VARCHAR",
 }
 _WRITTEN: dict[Query, str] = {}
 

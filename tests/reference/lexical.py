@@ -96,4 +96,5 @@ _PARSERS: dict[LogicalType, Callable[[str], Any]] = {
     LogicalType.DATE: _date,
     LogicalType.TIME: _time,
     LogicalType.TIMESTAMP: _timestamp,
+    LogicalType.BINARY: lambda text: text,
 }

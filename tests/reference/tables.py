@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contracts.check import Metric
+from contracts.formats import dcm, dcs_fields, odcs_properties
+from contracts.formats.physical_types import PHYSICAL
 from contracts.predicate import All, Not, Predicate, Present, together
 from contracts.rules.expectations import EXPECTATIONS
 from contracts.rules.soda_checks import METRICS
@@ -47,6 +49,23 @@ def types_table() -> str:
         for logical, grammar in GRAMMARS.items()
     ]
     return table(("type", "a value is", "pattern of the whole text (¦ stands for the bar)", "cast to"), rows)
+
+
+def words_table() -> str:
+    """Each type, and the words of each format that mean it; then the words for values with parts."""
+    columns = (odcs_properties.TYPES, PHYSICAL, dcs_fields.TYPES, dcm.TYPES)
+    rows = [
+        (f"`{each.value}`", *(_quoted(word for word in words if words[word] is each) for words in columns))
+        for each in GRAMMARS
+    ]
+    with_parts = tuple(_quoted(words) for words in (odcs_properties.NESTED, (), dcs_fields.NESTED, dcm.NESTED))
+    null = ("nothing but null", "", "", f"`{dcs_fields.NULL}`", "")
+    head = ("type", "ODCS `logicalType`", "ODCS `physicalType`", "DCS `type`", "DCM `dataType`")
+    return table(head, [*rows, ("values with parts", *with_parts), null])
+
+
+def _quoted(words: Iterable[str]) -> str:
+    return ", ".join(f"`{each}`" for each in words)
 
 
 def rules_table() -> str:
@@ -136,6 +155,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 TABLES = {
     "types.md#types": types_table(),
+    "types.md#words": words_table(),
     "rules.md#rules": rules_table(),
     "rules.md#expectations": expectations_table(),
     "rules.md#soda": soda_table(),

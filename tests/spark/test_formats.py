@@ -428,3 +428,49 @@ def test_a_packed_file_is_accounted_for_by_its_packed_bytes(judge_files: Callabl
     judged = judge_files(plan, content)
 
     assert (judged.verdict, judged.result.rows, judged.result.malformed) == (Verdict.ACCEPTED, 3, ())
+
+
+ORDERS = """
+apiVersion: v3.1.0
+kind: DataContract
+id: x
+version: 1.0.0
+status: active
+servers: [{{server: a, type: s3, location: s3://b/p, format: {form}}}]
+schema: [{{name: rows, properties: [{{name: id, logicalType: integer, required: true}}]}}]
+"""
+
+
+@pytest.mark.parametrize("objects", [(b'\n {"id": 1}\n{"id": 2}\n',), (b' [{"id": 1}, {"id": 2}]',)])
+@pytest.mark.parametrize("codec", [Compression.NONE, Compression.GZIP])
+def test_a_server_of_json_is_read_as_lines_or_as_one_array(
+    objects: tuple[bytes, ...], codec: Compression, judge_files: Callable[..., Judged]
+) -> None:
+    """Where a server says `json` and no delimiter, the first character of the file decides what it is."""
+    contract = read(ORDERS.format(form="json").encode())
+    plan = compile_plan(contract, contract.datasets[0])
+    plan = replace(plan, storage=replace(plan.storage, compression=codec))
+
+    judged = judge_files(plan, *(packed(each, codec) for each in objects))
+
+    assert (Verdict.ACCEPTED, 2) == (judged.verdict, judged.result.rows)
+
+
+def test_objects_of_one_delivery_have_one_form_of_json(judge_files: Callable[..., Judged]) -> None:
+    """Lines beside an array are no one delivery: the reason says so."""
+    contract = read(ORDERS.format(form="json").encode())
+
+    judged = judge_files(compile_plan(contract, contract.datasets[0]), b'{"id": 1}\n', b'[{"id": 2}]')
+
+    assert judged.result.unreadable is not None
+    assert judged.result.unreadable.code == "forms"
+
+
+def test_a_format_that_is_not_read_is_never_taken_for_csv(judge_files: Callable[..., Judged]) -> None:
+    """A contract whose server says `delta` has every file refused, with what to write."""
+    contract = read(ORDERS.format(form="delta").encode())
+
+    judged = judge_files(compile_plan(contract, contract.datasets[0]), b"id\n1\n")
+
+    assert Verdict.REJECTED is judged.verdict
+    assert "say `format` in its `lakegate` extension" in judged.reasons

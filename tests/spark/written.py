@@ -25,7 +25,7 @@ Rows = list[dict[str, Any]]
 TEXTS = (Format.CSV, Format.JSONL, Format.JSON)
 STORAGES = [
     *(Storage(form, codec) for form in TEXTS for codec in Compression),
-    *(Storage(form) for form in Format if not form.is_text),
+    *(Storage(form) for form in (Format.PARQUET, Format.ORC, Format.AVRO)),
 ]
 
 

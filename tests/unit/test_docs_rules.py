@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
 from contracts.check import Unit
 from contracts.rules.strftime import compile_format
+from infra.local.places import ROOT
 from tests.reference.tables import DOCS, TABLES, between
 
 
@@ -37,3 +41,25 @@ def test_the_directives_of_dates_are_listed() -> None:
         return True
 
     assert set(listed) == {f"%{letter}" for letter in letters if compiles(f"%{letter}")}
+
+
+@pytest.mark.parametrize(("schema", "key", "column"), [("odcs-3.2.0", "logicalType", 2), ("dcs-1.2.1", "FieldType", 4)])
+def test_every_type_of_a_standard_stands_in_the_table(schema: str, key: str, column: int) -> None:
+    """Of each type that an official schema knows, docs/types.md says what becomes of it."""
+    document = json.loads((ROOT / f"contracts/schemas/official/{schema}.json").read_text())
+    lines = TABLES["types.md#words"].splitlines()[2:]
+    listed = {word.strip(" `") for line in lines for word in line.split("|")[column].split(",")}
+
+    assert set(_enum_of(document, key)) <= listed
+
+
+def _enum_of(node: Any, key: str) -> list[str]:
+    """The closed list that stands under a key, wherever that is."""
+    if isinstance(node, list):
+        return next(filter(None, (_enum_of(each, key) for each in node)), [])
+    if not isinstance(node, dict):
+        return []
+    found = node.get(key)
+    if isinstance(found, dict) and "enum" in found:
+        return list(found["enum"])
+    return _enum_of(list(node.values()), key)

@@ -15,7 +15,8 @@ DECLARED = ("id", "name", "city")
 
 def refused(head: bytes, csv: Csv = PLAIN) -> tuple[str, str]:
     with pytest.raises(UnreadableError) as caught:
-        columns_of(first_line(text_of(head, Storage(), csv) or b"", csv), csv, DECLARED)
+        text = text_of(head, Storage(), csv) or b""
+        columns_of(first_line(text, csv), csv, DECLARED, text)
     return caught.value.finding.code, caught.value.finding.message
 
 
@@ -29,11 +30,33 @@ def refused(head: bytes, csv: Csv = PLAIN) -> tuple[str, str]:
         (b"\xef\xbb\xbfid,name\n", "bom", "byte order mark"),
         (b"x" * HEAD, "too-long", "does not end within"),
         (b"id,name\r1,a\r", "line-ends", "CR alone"),
-        (b"id,na\xffme\n", "encoding", "not valid utf-8"),
+        (b"id,na\xffme\n", "encoding", "declare csv.encoding: windows-1252, in which it can be read"),
+        (b"id,na\x81me\n", "encoding", "save the file as utf-8, or declare csv.encoding"),
         (b"id,name,id\n", "header", "names the column 'id' twice"),
+        (b"id,,,\n", "header", "3 columns without a name: remove the empty columns"),
         (b'id,"name\n', "header", "quotes that do not close"),
+        (b'id,"na"me\n', "header", "quotes that do not close"),
         (b"\n", "header", "needs a header line"),
         (b"1,a,b\n", "header", "needs a header line"),
+        (b"\n\nid,name,city\n", "header", "the header stands in line 3: remove what is above it"),
+        (b"Customers of 2024\nid,name,city\n", "header", "the header stands in line 2"),
+        (b"1,a,b\n", "header", "the first line holds values"),
+        (b"1,a,b\n", "header", "(id, name, city), or the contract csv.header: false"),
+        (
+            b"colour,size\n",
+            "header",
+            "names none of the declared columns (id, name, city): the file needs a header line",
+        ),
+        (b"colour,size\n", "header", "checked against a wrong contract?"),
+        (
+            b"colour;size;weight\n",
+            "header",
+            "the values are separated by a semicolon, although the contract says a comma",
+        ),
+        (b"sep=;\nid;name\n", "header", "the first line is a note to Excel"),
+        (b"ID,Name,CITY\n", "header", "another case: 'ID' should be id, 'Name' should be name, 'CITY' should be city"),
+        (b" id , name,city \n", "header", "blanks in the names: ' id ' should be id"),
+        (b"ID;Name\n", "header", "separated by a semicolon, although the contract says a comma"),
         (b"id;name\n", "header", "separated by a semicolon, although the contract says a comma"),
     ],
 )
@@ -43,6 +66,15 @@ def test_what_is_no_header_is_refused_with_what_to_do(head: bytes, code: str, wo
 
     assert code == found
     assert words in message
+
+
+@pytest.mark.parametrize("line", ["city\tplace", "other|one|more"])
+def test_a_single_declared_column_tells_no_delimiter(line: str) -> None:
+    """Where one column is declared, a line of several values is none of another delimiter by their number alone."""
+    with pytest.raises(UnreadableError) as caught:
+        columns_of(line, PLAIN, ("colour",))
+
+    assert "names none of the declared columns (colour)" in caught.value.finding.message
 
 
 def test_an_unusual_delimiter_is_named_as_it_is() -> None:

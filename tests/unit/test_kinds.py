@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from contracts.header import HEAD, text_of
-from contracts.kinds import BOM, UnreadableError, promised
+from contracts.kinds import BOM, UnreadableError, promised, settled
 from contracts.model import Compression, Csv, Format, Storage
 
 TEXT = b'{"id": 1}\n'
@@ -27,7 +27,11 @@ MAGIC = {
     "office": b"\xd0\xcf\x11\xe0",
 }
 STORAGES = [
-    *(Storage(form, codec) for form in (Format.CSV, Format.JSONL, Format.JSON) for codec in Compression),
+    *(
+        Storage(form, codec)
+        for form in (Format.CSV, Format.JSONL, Format.JSON, Format.ANY_JSON)
+        for codec in Compression
+    ),
     *(Storage(form) for form in (Format.PARQUET, Format.ORC, Format.AVRO)),
 ]
 
@@ -91,11 +95,31 @@ def test_packed_bytes_that_are_damaged_are_refused(packed: bytes) -> None:
         ('{"id": 1}'.encode("utf-16"), Format.JSONL, "encoding"),
         ('{"id": 1}'.encode("utf-16-le"), Format.JSONL, "encoding"),
         ('[{"id": 1}]'.encode("utf-16-be"), Format.JSON, "encoding"),
+        (b"id,name\n", Format.ANY_JSON, "not-json"),
+        (b'{"id": 1}', Format.UNKNOWN, "format-unknown"),
+        (b"", Format.UNKNOWN, "format-unknown"),
     ],
 )
 def test_json_tells_by_its_first_character_what_it_is(first: bytes, form: Format, code: str) -> None:
     """Lines and an array are told apart; JSON is UTF-8 without a byte order mark."""
     assert code == refused(first, Storage(form))[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        (b'\n\t [{"id": 1}]', Format.JSON),
+        (b'\r\n {"id": 1}', Format.JSONL),
+        (b" \n", Format.JSONL),
+        (b"", Format.JSONL),
+    ],
+)
+def test_json_of_either_form_is_the_one_it_begins_as(text: bytes, form: Format) -> None:
+    """Where lines and one array are allowed, the first character that is no space decides; without one there are no rows."""
+    either = Storage(Format.ANY_JSON, Compression.GZIP)
+
+    assert settled(either, text) == Storage(form, Compression.GZIP)
+    assert settled(Storage(form), b"[{") == Storage(form)
 
 
 @pytest.mark.parametrize("text", [b' \n{"id": 1}', b"\n\n"])

@@ -88,7 +88,7 @@ def test_appendix_a_says_what_it_is() -> None:
         ("varchar", "string"),
         ("json", "string"),
         ("interval", "string"),
-        ("varbinary", "string"),
+        ("varbinary", "binary"),
     ],
 )
 def test_every_data_type_has_a_meaning(said: str, type_: str) -> None:

@@ -128,7 +128,7 @@ TYPES = {
     "string": LogicalType.STRING,
     "text": LogicalType.STRING,
     "varchar": LogicalType.STRING,
-    "bytes": LogicalType.STRING,
+    "bytes": LogicalType.BINARY,
     "boolean": LogicalType.BOOLEAN,
     "timestamp": LogicalType.TIMESTAMP,
     "timestamp_tz": LogicalType.TIMESTAMP,

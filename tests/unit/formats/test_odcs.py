@@ -79,6 +79,16 @@ TYPES = {
     "physicalType: BIGINT": LogicalType.INTEGER,
     "physicalType: 'numeric(3)'": LogicalType.DECIMAL,
     "physicalType: geometry": LogicalType.STRING,
+    "physicalType: BYTEA": LogicalType.BINARY,
+    "logicalType: string, physicalType: varbinary(16)": LogicalType.BINARY,
+    "logicalType: string, logicalTypeOptions: {format: binary}": LogicalType.BINARY,
+    "physicalType: LONG RAW": LogicalType.BINARY,
+    "physicalType: long": LogicalType.INTEGER,
+    "physicalType: timestamp with time zone": LogicalType.TIMESTAMP,
+    "physicalType: TIMESTAMP_NTZ(9)": LogicalType.TIMESTAMP,
+    "physicalType: double precision": LogicalType.NUMBER,
+    "physicalType: character varying(20)": LogicalType.STRING,
+    "physicalType: money": LogicalType.DECIMAL,
     "logicalType: object": LogicalType.STRING,
 }
 

@@ -7,7 +7,7 @@ import pytest
 from contracts.errors import ContractError
 from contracts.formats import examine, read
 from contracts.formats.discovery import Discovered, Source, discover
-from contracts.formats.ports import generated
+from contracts.formats.ports import LOGICAL, generated
 from contracts.types import LogicalType
 
 PRODUCT = b"""\
@@ -41,6 +41,15 @@ def test_a_contract_is_written_from_ports() -> None:
     ]
     assert [field.personal for field in customers.fields] == [None, True, None, None]
     assert [rule.kind for rule in customers.rules if rule.kind != "type"] == ["required", "unique", "primaryKey"]
+
+
+@pytest.mark.parametrize("said", ["decimal", "bytes", "binary", "string", "boolean"])
+def test_a_type_of_a_port_is_the_type_of_the_contract(said: str) -> None:
+    """What ODCS has no logical type for is written as a physical type, and read again as the same type."""
+    found = generated(PRODUCT.replace(b"1.10", b"1.1.0").replace(b"type: bigint", f"type: '{said}'".encode()))
+
+    assert examine(found).errors == ()
+    assert read(found).datasets[0].fields[0].type is LOGICAL[said]
 
 
 def test_a_version_stays_as_it_was_written() -> None:

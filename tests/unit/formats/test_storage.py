@@ -26,6 +26,8 @@ models: {{m: {{fields: {{n: {{type: long}}}}}}}}
 {more}
 """
 PARQUET = "{server: a, type: local, path: x, format: parquet}"
+DELTA = "{server: a, type: local, path: x, format: delta}"
+CSV = "customProperties: [{property: lakegate, value: {csv: {delimiter: ';'}}}]"
 ARRAY = "{type: s3, location: s3://b/p, format: JSON, delimiter: array}"
 SAID = "customProperties: [{property: lakegate, value: {format: jsonl, compression: gzip}}]"
 
@@ -42,15 +44,20 @@ def storage_of(text: str, more: str) -> Storage:
         (ODCS, "", Storage()),
         (ODCS, SAID, Storage(Format.JSONL, Compression.GZIP)),
         (ODCS, f"servers: [{PARQUET}]", Storage(Format.PARQUET)),
-        (ODCS, f"servers: [{PARQUET}, {{server: b, type: local, path: y, format: avro}}]", Storage()),
+        (ODCS, f"servers: [{PARQUET}, {{server: b, type: local, path: y, format: avro}}]", Storage(Format.UNKNOWN)),
+        (ODCS, f"servers: [{PARQUET}, {{server: b, type: local, path: y}}]", Storage(Format.PARQUET)),
         (ODCS, f"servers: [{PARQUET}]\n{SAID}", Storage(Format.JSONL, Compression.GZIP)),
         (DCS, f"servers: {{a: {ARRAY}}}", Storage(Format.JSON)),
-        (DCS, "servers: {a: {type: s3, location: s3://b/p, format: json}}", Storage()),
-        (DCS, "servers: {a: {type: s3, location: s3://b/p, format: delta}}", Storage()),
+        (ODCS, "servers: [{server: a, type: local, path: x, format: json}]", Storage(Format.ANY_JSON)),
+        (DCS, "servers: {a: {type: s3, location: s3://b/p, format: json}}", Storage(Format.ANY_JSON)),
+        (DCS, "servers: {a: {type: s3, location: s3://b/p, format: ndjson}}", Storage(Format.JSONL)),
+        (DCS, "servers: {a: {type: s3, location: s3://b/p, format: delta}}", Storage(Format.UNKNOWN)),
+        (ODCS, f"servers: [{DELTA}]\n{SAID}", Storage(Format.JSONL, Compression.GZIP)),
+        (ODCS, f"servers: [{DELTA}]\n{CSV}", Storage()),
     ],
 )
 def test_the_extension_wins_over_servers_that_agree(text: str, more: str, storage: Storage) -> None:
-    """What servers agree on is a default; what they leave open is CSV; the extension's own word wins."""
+    """What servers agree on is a default, never replaced by another format; the extension's own word wins."""
     assert storage == storage_of(text, more)
 
 
@@ -73,6 +80,8 @@ def test_a_plan_says_what_its_files_are() -> None:
         (Storage(Format.JSONL, Compression.GZIP), ".jsonl.gz"),
         (Storage(Format.JSON, Compression.ZSTD), ".json.zst"),
         (Storage(Format.PARQUET), ".parquet"),
+        (Storage(Format.ANY_JSON), ".json"),
+        (Storage(Format.UNKNOWN), ""),
     ],
 )
 def test_keys_of_ours_end_in_what_a_file_is(storage: Storage, suffix: str) -> None:

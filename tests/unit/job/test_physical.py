@@ -89,6 +89,8 @@ HELD = {
     (LogicalType.TIME, Kind.TIME),
     (LogicalType.TIME, Kind.TEXT),
     (LogicalType.TIMESTAMP, Kind.MOMENT),
+    (LogicalType.BINARY, Kind.BYTES),
+    (LogicalType.BINARY, Kind.TEXT),
 }
 
 

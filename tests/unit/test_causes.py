@@ -1,0 +1,281 @@
+"""Causes: one fault that explains several outcomes is one reason, and changes no verdict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from contracts.check import NONE, Check, Metric, Tier, Unit
+from contracts.column_causes import MOST_COMPARED, plain, renamed
+from contracts.model import Additional, Mode, Policy
+from contracts.outcome import Status
+from contracts.plan import Plan, PlanField
+from contracts.predicate import Present, Typed
+from contracts.result import Columns, Foreign, Form, Malformed, Measured, Measurement, Result, Sample, Unreadable
+from contracts.types import LogicalType
+from contracts.verdict import Verdict, foregone, judge
+
+FIELDS = tuple(PlanField(name, f"c{at}", LogicalType.NUMBER) for at, name in enumerate(("id", "price", "weight")))
+HEADER_AGAIN = Sample(5, ("aa",), record="header")
+COMMA = Form("decimal-comma", 2, 2)
+
+
+def check(name: str, kind: str = "type", **changes: object) -> Check:
+    usual = Check(
+        id=f"{kind}/{name}",
+        rule=kind,
+        kind=kind,
+        fields=(name,),
+        metric=Metric.FAILING_ROWS,
+        unit=Unit.ROWS,
+        accept=Tier(NONE, Typed(name) if kind == "type" else Present(name)),
+        wanted="so",
+    )
+    return replace(usual, **changes)  # type: ignore[arg-type]
+
+
+CHECKS = tuple(check(each.name, kind) for each in FIELDS for kind in ("type", "required"))
+PLAN = Plan("c", "1.0.0", "d", FIELDS, CHECKS)
+ALL = Columns(("id", "price", "weight"))
+
+
+def measured(name: str, failing: int = 0, *samples: Sample, form: Form | None = None) -> Measurement:
+    return Measurement(name, Measured(10, failing), samples=samples, form=form)
+
+
+def answer(*failed: Measurement, columns: Columns = ALL, **changes: object) -> Result:
+    by_name = {each.check: each for each in failed}
+    measurements = tuple(by_name.get(each.id, measured(each.id)) for each in CHECKS)
+    usual = Result("w", 1, "0" * 64, "v", 10, columns=columns, measurements=measurements)
+    return replace(usual, **changes)  # type: ignore[arg-type]
+
+
+def reasons(result: Result, plan: Plan = PLAN) -> list[tuple[str, str, str]]:
+    return [(each.id, each.status.value, each.message) for each in judge(plan, result).reasons]
+
+
+def test_an_unreadable_file_is_one_reason() -> None:
+    """The cause explains that nothing was measured; the outcomes keep every check."""
+    judgement = judge(PLAN, answer(unreadable=Unreadable("zip", "it is a zip"), measurements=(), columns=None))
+
+    assert Verdict.REJECTED is judgement.verdict
+    assert [(each.id, each.message) for each in judgement.reasons] == [("file/readable", "it is a zip")]
+    assert judgement.explained == {each.id for each in judgement.outcomes}
+    assert len(judgement.outcomes) == 1 + len(CHECKS)
+
+
+def test_what_fails_in_a_repeated_header_alone_is_one_reason() -> None:
+    """Checks that fail in such rows and in no other are explained by them; samples say where."""
+    both = measured("type/price", 2, HEADER_AGAIN, replace(HEADER_AGAIN, row=9))
+    other = measured("type/weight", 2, HEADER_AGAIN, Sample(7, ("a",)))
+    judgement = judge(PLAN, answer(measured("type/id", 1, HEADER_AGAIN), both, other))
+
+    assert [(each.id, each.samples) for each in judgement.reasons] == [
+        ("cause/header-repeated", both.samples),
+        ("type/weight", other.samples),
+    ]
+    assert judgement.reasons[0].message == (
+        "row 5 (and 1 more) repeats the header line: remove it (was the file put together of several?)"
+    )
+    assert judgement.explained == {"type/id", "type/price"}
+    assert {each.id for each in judgement.outcomes if each.status is Status.FAIL} == {
+        "type/id",
+        "type/price",
+        "type/weight",
+    }
+
+
+def test_a_fault_that_explains_one_outcome_is_said_by_it() -> None:
+    """There is no reason beside it: the remedy stands in its own message."""
+    assert reasons(answer(measured("type/id", 1, replace(HEADER_AGAIN, record="blank")))) == [
+        (
+            "type/id",
+            "fail",
+            "id: wanted so; measured 1 of 10 rows fail (10 %); row 5 holds nothing but delimiters, "
+            "as spreadsheets write below the last row: remove such rows",
+        )
+    ]
+
+
+def test_a_known_mistake_in_several_columns_is_one_reason() -> None:
+    """Columns whose values are all written so share a reason; one with other failures beside them is told its share."""
+    mixed = measured("type/weight", 3, form=Form("decimal-comma", 2, 3))
+    found = reasons(answer(measured("type/id", 2, form=COMMA), measured("type/price", 2, form=COMMA), mixed))
+
+    words = "written with a decimal comma: write 1234.5, not 1234,5 or 1.234,5"
+    assert found == [
+        ("cause/decimal-comma", "fail", f"id, price: {words}"),
+        (
+            "type/weight",
+            "fail",
+            f"weight: wanted so; measured 3 of 10 rows fail (30 %); 2 of 3 sampled values are {words}",
+        ),
+    ]
+
+
+def test_a_known_mistake_of_one_column_is_said_by_its_outcome() -> None:
+    """A single check is hinted at; an answer to no check of the plan explains nothing."""
+    stray = measured("nobody", 1, form=COMMA)
+    result = answer(measured("type/id", 2, form=COMMA))
+
+    assert [each[2] for each in reasons(replace(result, measurements=(*result.measurements, stray)))] == [
+        "id: wanted so; measured 2 of 10 rows fail (20 %); "
+        "written with a decimal comma: write 1234.5, not 1234,5 or 1.234,5"
+    ]
+
+
+NAMES: dict[str, tuple[Columns, list[tuple[str, str, str]]]] = {
+    "blanks": (
+        Columns(("id", " price", "wei ght"), absent=("price", "weight"), extra=(" price", "wei ght")),
+        [
+            (
+                "cause/column-names",
+                "fail",
+                "the header has blanks in the names: ' price' should be price, 'wei ght' should be weight",
+            )
+        ],
+    ),
+    "case": (
+        Columns(("id", "PRICE", "weight"), absent=("price",), extra=("PRICE",)),
+        [("cause/column-names", "fail", "the header has another case: 'PRICE' should be price")],
+    ),
+    "spelling": (
+        Columns(("id", "pricé", "wieght"), absent=("price", "weight"), extra=("pricé", "wieght")),
+        [
+            (
+                "cause/column-names",
+                "fail",
+                "the header has another spelling: 'pricé' should be price, 'wieght' should be weight",
+            )
+        ],
+    ),
+    "lacking": (
+        Columns(("id",), absent=("price", "weight")),
+        [("cause/missing-columns", "fail", "the file has no column price, weight: deliver them")],
+    ),
+    "both": (
+        Columns(("id", "Price"), absent=("price", "weight"), extra=("Price",)),
+        [
+            ("cause/column-names", "fail", "the header has another case: 'Price' should be price"),
+            ("cause/missing-columns", "fail", "the file has no column weight: deliver it"),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_columns_are_one_reason_for_each_fault(name: str) -> None:
+    """Whatever the rules of a column say, its absence is said once, with the name that the file has instead."""
+    columns, expected = NAMES[name]
+
+    assert reasons(answer(columns=columns)) == expected
+    assert [each.message for each in foregone(PLAN, columns)] == [message for _, _, message in expected]
+
+
+def test_a_renamed_column_explains_the_additional_one() -> None:
+    """An extra column that is a declared one in another spelling is no second fault; another extra one is."""
+    plan = replace(PLAN, policy=Policy(additional_fields=Additional.FORBID))
+    columns = Columns(("id", "PRICE", "weight"), absent=("price",), extra=("PRICE",))
+
+    assert [each[0] for each in reasons(answer(columns=columns), plan)] == ["cause/column-names"]
+    assert [each[0] for each in reasons(answer(columns=replace(columns, extra=("PRICE", "x"))), plan)] == [
+        "cause/column-names",
+        "file/additional-columns",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("extra", "is_hinted"), [(("",), True), (("Unnamed: 0",), True), (("", "x"), False), (("x",), False)]
+)
+def test_an_exported_index_is_named(extra: tuple[str, ...], is_hinted: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    """A first column that only numbers the rows is told how to be left out, where it is the only additional one."""
+    plan = replace(PLAN, policy=Policy(additional_fields=Additional.WARN))
+    (reason,) = reasons(answer(columns=Columns((*extra, *ALL.found), extra=extra)), plan)
+
+    assert reason[:2] == ("file/additional-columns", "warn")
+    assert ("index=False" in reason[2]) is is_hinted
+
+
+def test_columns_of_other_types_are_one_reason() -> None:
+    """Each is named with both types; a column that is only a part of another's type is left to its own check."""
+    columns = replace(ALL, foreign=(Foreign("id", "string"), Foreign("price", "bool")))
+    failed = (measured("type/id", 10), measured("type/price", 10))
+
+    assert reasons(answer(*failed, columns=columns)) == [
+        (
+            "cause/column-types",
+            "fail",
+            "id is stored as string, not as number, price is stored as bool, not as number: "
+            "convert before the file is written",
+        )
+    ]
+
+
+def test_a_cause_of_warnings_is_a_warning() -> None:
+    """A cause is as bad as the worst it explains, and changes no verdict."""
+    checks = tuple(replace(each, fields=(*each.fields,)) for each in CHECKS if each.kind == "type")
+    plan = replace(PLAN, checks=checks, policy=Policy(mode=Mode.OBSERVE))
+    columns = Columns(("id",), absent=("price", "weight"))
+
+    judgement = judge(plan, answer(columns=columns, measurements=(measured("type/id"),)))
+
+    assert (judgement.verdict, [each.status for each in judgement.reasons]) == (
+        Verdict.ACCEPTED_WITH_WARNINGS,
+        [Status.WARN],
+    )
+
+
+DETAILS: dict[str, tuple[Malformed, str]] = {
+    "fewer": (
+        Malformed("fields", 1, 3, values=2, wanted=5),
+        "have another number of values than the header (2 instead of 5)",
+    ),
+    "cut off": (
+        Malformed("fields", 1, 9, values=2, wanted=5, is_last=True),
+        "have another number of values than the header (2 instead of 5): it is the last line, was the upload cut off?",
+    ),
+    "more": (
+        Malformed("fields", 1, 3, values=6, wanted=5, is_last=True),
+        "have another number of values than the header (6 instead of 5): a value that holds the delimiter, "
+        "such as a decimal comma, stands in quotes",
+    ),
+    "one more in every row": (
+        Malformed("fields", 10, 2, values=6, wanted=5),
+        "have another number of values than the header (6 instead of 5): every row has one more, either an index without a name "
+        "in the header, a delimiter at the end, or a decimal comma",
+    ),
+    "blank": (
+        Malformed("fields", 1, 9, values=2, wanted=5, record="blank", is_last=True),
+        "have another number of values than the header (2 instead of 5): it holds nothing but delimiters, remove such rows",
+    ),
+    "json": (
+        Malformed("json", 1, 9, is_last=True),
+        "are no JSON (RFC 8259; `NaN` is none, nor is a line that breaks off): it is the last line, was the upload cut off?",
+    ),
+    "encoding": (
+        Malformed("encoding", 1, 9, encoding="windows-1252", is_last=True),
+        "are not valid in the declared encoding (csv.encoding): save the file in it, or declare csv.encoding: windows-1252, "
+        "in which they can be read",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DETAILS)
+def test_a_malformed_record_says_what_its_first_one_tells(name: str) -> None:
+    """How many values it has, whether it is the last line, and in which encoding it can be read."""
+    found, words = DETAILS[name]
+    rows = "1 row" if found.rows == 1 else f"{found.rows} rows"
+
+    assert [each[2] for each in reasons(answer(malformed=(found,)))] == [
+        f"{rows} (first: row {found.first_row}) {words}"
+    ]
+
+
+def test_names_are_compared_in_bounds() -> None:
+    """Nothing is compared with an endless header, and each of its names belongs to one declared column."""
+    many = [f"x{at}" for at in range(10_000)]
+
+    assert renamed([*many, "price"], ["price"]) == {}
+    assert renamed([*many[: MOST_COMPARED - 1], "Price"], ["price", "PRICE"]) == {"price": "Price"}
+    assert plain(" Größe_(kg) ") == "grossekg"

@@ -1,0 +1,142 @@
+"""How failing values are written, what may be shown of them, and what single lines of a file tell."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts.faults import SEEN_OF_A_LINE, readable_in, record_of, values_in
+from contracts.masks import cut, hexadecimal, mask
+from contracts.model import Csv, Format, Storage
+from contracts.result import Form
+from contracts.types import LogicalType
+from contracts.writing import MISTAKES, NULL_WORDS, form_of, remedy
+
+SEMICOLON = Csv(delimiter=";")
+WRITTEN = {
+    "thousands": [(LogicalType.NUMBER, "1,234.50"), (LogicalType.INTEGER, "1'234"), (LogicalType.DECIMAL, "1.234.567")],
+    "thousands-point": [(LogicalType.INTEGER, "12.345")],
+    "decimal-comma": [(LogicalType.NUMBER, "9,99"), (LogicalType.DECIMAL, "-1.234,5"), (LogicalType.NUMBER, ",5")],
+    "whole-as-fraction": [(LogicalType.INTEGER, "5.0")],
+    "scientific": [(LogicalType.INTEGER, "1.23E+12")],
+    "percent": [(LogicalType.NUMBER, "9.5 %")],
+    "currency": [(LogicalType.NUMBER, "€ 9.99"), (LogicalType.DECIMAL, "9.99 EUR"), (LogicalType.NUMBER, "$1")],
+    "boolean-word": [(LogicalType.BOOLEAN, "yes"), (LogicalType.BOOLEAN, "0"), (LogicalType.BOOLEAN, "Ja")],
+    "dotted-date": [(LogicalType.DATE, "31.12.2024"), (LogicalType.TIMESTAMP, "1.2.24 10:00")],
+    "slashed-date": [(LogicalType.DATE, "12/31/2024"), (LogicalType.DATE, "2024/12/31")],
+    "day-first": [(LogicalType.DATE, "31-12-2024")],
+    "month-name": [(LogicalType.DATE, "31-Dez-2024"), (LogicalType.DATE, "Dec 31, 2024")],
+    "compact-date": [(LogicalType.DATE, "20241231")],
+    "epoch": [(LogicalType.TIMESTAMP, "1704067200"), (LogicalType.TIMESTAMP, "1704067200000")],
+    "serial-date": [(LogicalType.DATE, "45292"), (LogicalType.TIMESTAMP, "45292.5")],
+    "date-time": [(LogicalType.DATE, "2024-12-31 00:00:00")],
+    "date-only": [(LogicalType.TIMESTAMP, "2024-12-31")],
+    "offset": [(LogicalType.TIMESTAMP, "2024-12-31 10:00:00+00"), (LogicalType.TIMESTAMP, "2024-12-31T10:00:00 UTC")],
+    "short-time": [(LogicalType.TIME, "9:05"), (LogicalType.TIME, "09:05 PM")],
+}
+
+
+@pytest.mark.parametrize(("code", "logical", "text"), [(code, *each) for code in MISTAKES for each in WRITTEN[code]])
+def test_a_known_mistake_is_told_from_the_text(code: str, logical: LogicalType, text: str) -> None:
+    """Each known way to write a value wrongly is recognised, and has words that say what to write."""
+    assert form_of(logical, [text]) == Form(code, 1, 1)
+    assert ": write" in remedy(Form(code, 1, 1), Storage())
+
+
+@pytest.mark.parametrize("logical", [LogicalType.NUMBER, LogicalType.DATE, LogicalType.STRING])
+def test_words_for_null_are_told_by_a_closed_list(logical: LogicalType) -> None:
+    """The word leaves because it is no value of the data; what to do depends on the format."""
+    forms = {form_of(logical, [word, f" {word}"]) for word in NULL_WORDS}
+
+    assert forms == {Form("null-word", 2, 2, word) for word in NULL_WORDS}
+    assert remedy(Form("null-word", 1, 1, "NA"), Storage()).endswith('declare csv.nullValues: ["NA"]')
+    assert remedy(Form("null-word", 1, 1, "NA"), Storage(Format.JSONL)).endswith("write null")
+    assert remedy(Form("null-word", 1, 1, "NA"), Storage(Format.ORC)).endswith("store a null")
+
+
+@pytest.mark.parametrize(
+    ("logical", "texts", "is_json", "form"),
+    [
+        (LogicalType.INTEGER, [" 5", "6 "], False, Form("blanks", 2, 2)),
+        (LogicalType.STRING, ["A ", "B"], False, None),
+        (LogicalType.STRING, ["A ", " B", "C"], False, Form("blanks", 2, 3)),
+        (LogicalType.INTEGER, ["5"], True, Form("quoted", 1, 1)),
+        (LogicalType.INTEGER, ["5"], False, None),
+        (LogicalType.DATE, ["2024-02-30"], True, None),
+        (LogicalType.BINARY, ["x"], True, None),
+        (LogicalType.NUMBER, ["x", "y"], False, None),
+        (LogicalType.NUMBER, ["1,5", "1,5", "x"], False, Form("decimal-comma", 2, 3)),
+        (LogicalType.NUMBER, ["1,5", "x"], False, None),
+        (LogicalType.NUMBER, [], False, None),
+    ],
+)
+def test_a_form_is_that_of_most_values(
+    logical: LogicalType,
+    texts: list[str],
+    is_json: bool,
+    form: Form | None,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    """What half of the values or fewer show is no explanation; values of the type itself show nothing."""
+    assert form_of(logical, texts, is_json=is_json) == form
+
+
+def test_values_that_are_shared_have_words_too() -> None:
+    """Blanks and quotes have a remedy."""
+    assert remedy(Form("blanks", 1, 1), Storage()).endswith("write them without")
+    assert remedy(Form("quoted", 1, 1), Storage(Format.JSON)).endswith("without quotes")
+
+
+@pytest.mark.parametrize(
+    ("line", "header", "record"),
+    [
+        ("id;name", "id;name", "header"),
+        ("id;name\r", "id;name", "header"),
+        ("id;name2", "id;name", None),
+        (";;;", "id;name", "blank"),
+        (' ;"";\t', None, "blank"),
+        ("", "id", None),
+        ("1;2", None, None),
+        ("x" * 2 * SEEN_OF_A_LINE, "x" * 3 * SEEN_OF_A_LINE, "header"),
+    ],
+)
+def test_a_line_without_data_is_told(line: str, header: str | None, record: str | None) -> None:
+    """The header once more, or nothing but delimiters, quotes and blanks."""
+    assert record_of(line, header, SEMICOLON) == record
+
+
+@pytest.mark.parametrize(
+    ("line", "values"),
+    [("1;2;3", 3), ('1;"2;3"\r', 2), ("", 1), ('1;"2', None), ("x" * SEEN_OF_A_LINE, None)],
+)
+def test_values_of_a_line_are_counted(line: str, values: int | None) -> None:
+    """By the quotes and the delimiter of the contract; not where quotes do not close, nor in endless lines."""
+    assert values_in(line, SEMICOLON) == values
+
+
+@pytest.mark.parametrize(
+    ("content", "declared", "encoding"),
+    [
+        ("João".encode("latin-1"), "utf-8", "windows-1252"),
+        ("João €".encode("windows-1252"), "utf-8-sig", "windows-1252"),
+        ("João".encode(), "us-ascii", "utf-8"),
+        (b"Jo\x81o", "utf-8", None),
+        (b"Jo\x00\xe3o", "utf-8", None),
+    ],
+)
+def test_an_encoding_that_works_is_found(content: bytes, declared: str, encoding: str | None) -> None:
+    """One of the usual encodings that reads the bytes without control characters; none where none does."""
+    assert readable_in(content, declared) == encoding
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [(None, "null"), ("SKU-12 é\x07✓", "aaa-99 a??"), ("x" * 40, "a" * 40), ("x" * 41, "a" * 40 + "…")],
+)
+def test_a_shape_tells_no_value(text: str | None, shape: str) -> None:
+    """Letters are `a`, digits `9`; what is no plain character is `?`; long ones are cut."""
+    assert mask(text) == shape
+
+
+def test_bytes_are_shown_as_hexadecimal_digits() -> None:
+    """One character stands for each byte; raw texts are cut as shapes are."""
+    assert hexadecimal("\x00\xff") == "00ff"
+    assert (cut("y" * 40), cut("y" * 41)) == ("y" * 40, "y" * 40 + "…")
