@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from functions.adapters.tables import instant, number, shard, text
-from functions.workload import Decision, Message, Pin, Referred, Source, State, Workload
+from functions.workload import Cause, Decision, FailedAttempt, Message, Pin, Referred, Source, State, Workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,6 +24,7 @@ _PARTS: Final[Mapping[str, Any]] = {
     "pin": lambda part: _pin(**part),
     "decision": lambda part: Decision(**{**part, "reasons": tuple(part["reasons"])}),
     "state": State,
+    "failed": lambda part: tuple(map(_failed, part)),
     "not_before": datetime.fromisoformat,
     "deadline": datetime.fromisoformat,
 }
@@ -34,6 +35,10 @@ REMEMBERED: Final = timedelta(days=90)
 def _pin(references: Iterable[Mapping[str, Any]] = (), **part: str) -> Pin:
     """A pin, of rows too that were written before any plan referred to another line."""
     return Pin(**part, references=tuple(Referred(**each) for each in references))
+
+
+def _failed(part: Mapping[str, Any]) -> FailedAttempt:
+    return FailedAttempt(part["number"], part["run"], Cause(part["cause"]), datetime.fromisoformat(part["at"]))
 
 
 def workload_key(workload: str) -> dict[str, dict[str, str]]:

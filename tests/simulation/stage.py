@@ -218,8 +218,8 @@ ROUND = 90.0
 """Minutes: longer than every lease, back-off and deadline."""
 SWEEPS = 2
 """What recovery may take, beyond what dead job runs and new faults cost."""
-SWEEPS_OF_A_DEATH = 2
-"""One sweep finds a dead run and prepares the next attempt, one starts it."""
+SWEEPS_OF_A_DEATH = 1
+"""The sweep that finds a dead run prepares the next attempt, waits its back-off and starts it."""
 
 
 def settle(stage: Stage) -> int:

@@ -163,7 +163,7 @@ def test_a_run_that_died_before_recovery_began_costs_as_much_as_a_later_one() ->
     sweeps = settle(stage)
 
     assert world.memory.rows.rows[upload.workload].state is State.PUBLISHED
-    assert sweeps == 4
+    assert sweeps == 3
 
 
 def test_recovery_that_takes_too_long_is_a_violation() -> None:
