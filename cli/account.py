@@ -103,6 +103,11 @@ class Account:
         reasons = row.decision.reasons if row and row.decision else ()
         return tuple(f"{each}: {CODES[each]}{self._first(each)}" if each in CODES else each for each in reasons)
 
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Those of the reasons that are no check of the contract, and so in no table of checks."""
+        return tuple(each for each in self.reasons if each.partition(":")[0] in CODES)
+
     def _first(self, reason: str) -> str:
         if reason != DUPLICATE or self.first is None:
             return ""

@@ -418,6 +418,7 @@ def test_a_duplicate_names_the_delivery_that_brought_the_content_first(
     assert said["duplicate_of"] == {"workload": first, "key": "orders/first.csv", "at": row.pin.judging_time}
     before = f"the very same content was accepted before: orders/first.csv, taken in {at}, workload {first}"
     assert said["reasons"] == [f"duplicate-content: {before}"]
+    assert f"duplicate-content: {before}" in lakegate.ok("reasons", again)
     assert lakegate.json("status", first)["duplicate_of"] is None
 
 
