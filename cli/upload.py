@@ -85,6 +85,8 @@ def upload(  # noqa: PLR0913 - a command has these options
         _print_json(sent, waited, accounts)
     else:
         for one, end in zip(accounts, waited, strict=True):
+            if len(accounts) > 1:
+                terminal.answers().print()
             tell_end(one, end, "upload")
     raise typer.Exit(exit_code(waited) if wait else Exit.ACCEPTED)
 

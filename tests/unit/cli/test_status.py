@@ -238,7 +238,7 @@ def test_a_key_cannot_write_on_the_terminal(lakegate: Lakegate) -> None:
 def test_a_narrow_terminal_gets_a_table_of_its_width(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal its own width counts; in a file or a pipe nothing is folded."""
     narrow = Console(width=80, force_terminal=True)
-    assert terminal.wide().width == terminal.WIDE
+    assert terminal.wide().width == terminal.WIDE > 1_024
     monkeypatch.setattr(terminal, "answers", lambda: narrow)
 
     assert terminal.wide() is narrow
@@ -448,3 +448,15 @@ def test_a_name_of_no_delivery_is_not_guessed(lakegate: Lakegate) -> None:
     }
     for command in ("status", "reasons", "replay"):
         assert {name: str(lakegate(command, name).exception) for name in names} == names
+
+
+def test_a_table_in_a_pipe_is_not_folded(lakegate: Lakegate) -> None:
+    """One line for each delivery, however long its key is, so that `grep` and `awk` find it whole."""
+    lakegate.routed()
+    name = f"{'long-' * 60}.csv"
+    lakegate.ok("upload", lakegate.file(), "--to", "orders/", "--as", name)
+    lakegate.intake(f"orders/{name}")
+    _head, row = lakegate.ok("status").splitlines()
+
+    assert row.split()[1] == f"orders/{name}"
+    assert row.rstrip().endswith(" landing")
