@@ -49,7 +49,7 @@ def measure(request: Request, plan: Plan, folder: Path, samples: int) -> Result:
                 arm()
                 status.update(STEPS[step])
 
-            return validate(request, plan, watch)
+            return validate(request, plan, watch, samples)
     except _spark_failures() as error:
         kept = shutil.copy(folder / LOG, folder.with_suffix(".log"))
         raise SetUpError(f"Spark could not finish ({type(error).__name__}); its log is {kept}") from None

@@ -44,6 +44,8 @@ def reasons(
         console = terminal.answers()
         console.print(seen(f"{one.delivery.key} (workload {one.delivery.id})"), markup=False, soft_wrap=True)
         show(console, _report(one, one.measured), show_all=show_all)
+        for code in one.codes:
+            console.print(seen(code), markup=False, soft_wrap=True)
         for place in one.where:
             console.print(seen(f"The data is at {place}"), markup=False, soft_wrap=True)
 

@@ -61,7 +61,10 @@ def at_the_door(first: bytes, size: int | None = None, plan: Plan = COMPILED) ->
         (b"%PDF-1.7", "file/readable: the file is a PDF document"),
         (HEADER.replace(";", ",").encode(), "file/readable: the columns are separated by a comma"),
         (b"a;b\n1;2\n", "file/readable: the first line names none of the declared columns"),
-        (HEADER.replace("quantity;", "").encode(), "cause/missing-columns: the file has no column quantity: deliver it"),
+        (
+            HEADER.replace("quantity;", "").encode(),
+            "cause/missing-columns: the file has no column quantity: deliver it",
+        ),
     ],
 )
 def test_the_door_refuses_what_no_rows_can_save(first: bytes, expected: str) -> None:
