@@ -51,7 +51,7 @@ def judged(inputs: Inputs, report: Report) -> dict[str, object]:
         "rejected_rows": counts.rejected_rows,
         "breaking_rows": judgement.rejected_rows,
         "counts": counts.checks,
-        "reasons": [{"id": each.id, "message": report.message(each)} for each in judgement.reasons],
+        "reasons": _reasons(report),
         "checks": checks(report),
         "timings": report.result.timings,
     }
@@ -62,6 +62,13 @@ def refused(inputs: Inputs, error: LakegateError) -> dict[str, object]:
     kind = {ContractError: "contract", SetUpError: "set-up"}.get(type(error), "input")
     problems = [asdict(each) for each in error.problems] if isinstance(error, ContractError) else []
     return _document(inputs) | {"error": {"kind": kind, "message": str(error), "problems": problems}}
+
+
+def _reasons(report: Report) -> list[dict[str, object]]:
+    """Causes with the checks that they explain, and the checks that no cause explains."""
+    explains = {each.as_outcome(): list(each.explains) for each in report.judgement.causes}
+    reasons = report.judgement.reasons
+    return [{"id": each.id, "message": report.message(each), "explains": explains.get(each, [])} for each in reasons]
 
 
 def checks(report: Report) -> list[dict[str, object]]:

@@ -81,6 +81,9 @@ def show(console: Console, report: Report, *, show_all: bool, advice: tuple[str,
     contract = f"{plan.dataset}, contract {plan.contract} {plan.contract_version}"
     print_wrapped(console, f"{_named(report.files)} as {contract}, in {seconds:.1f} s")
     console.print(f"Checks: {counts.checks_in_words}", soft_wrap=True)
+    explained = report.judgement.explained - {each.id for each in report.judgement.reasons}
+    if explained and not show_all:
+        print_wrapped(console, f"{len(explained):,} more findings have the same cause; --all shows them.")
     for each in (*_legend(report), *advice):
         print_wrapped(console, each)
 
@@ -106,16 +109,16 @@ def _entry(report: Report, outcome: Outcome) -> Entry:
 
 
 def _others(report: Report) -> list[Entry]:
-    """Every check that is no reason: passed, or not measured."""
-    outcomes = report.judgement.outcomes
-    return [_entry(report, each) for status in (Status.PASS, Status.SKIP) for each in outcomes if each.status is status]
+    """Every check that is no reason: explained by one, passed, or not measured."""
+    reasons = {each.id for each in report.judgement.reasons}
+    others = [each for each in report.judgement.outcomes if each.id not in reasons]
+    return [_entry(report, each) for status in Status for each in others if each.status is status]
 
 
 def _not_measured(report: Report) -> list[Entry]:
-    """What was not measured, one entry for each reason; none of a file that could not be read at all."""
-    if report.result.unreadable is not None:
-        return []
-    skipped = [each for each in report.judgement.outcomes if each.status is Status.SKIP]
+    """What was not measured, one entry for each reason; not what a cause explains."""
+    judgement = report.judgement
+    skipped = [each for each in judgement.outcomes if each.status is Status.SKIP and each.id not in judgement.explained]
     by_reason = {
         reason: [each for each in skipped if each.message == reason] for reason in {x.message: 0 for x in skipped}
     }

@@ -229,8 +229,32 @@ def test_of_several_files_the_unreadable_one_is_named(job: Engine) -> None:
     assert lakegate("a.csv", "b.csv").stdout == (
         "fail  the file\n      b.csv: this is gzip, not CSV\n\nRejected: 0 rows\n"
         "a.csv, b.csv as orders, contract shop 1.0.0, in 1.2 s\nChecks: 1 failed, 5 not measured\n"
+        "5 more findings have the same cause; --all shows them.\n"
     )
-    assert document["reasons"] == [{"id": "file/readable", "message": "b.csv: this is gzip, not CSV"}]
+    assert [(each["id"], each["message"]) for each in document["reasons"]] == [
+        ("file/readable", "b.csv: this is gzip, not CSV")
+    ]
+
+
+HEADER_ROWS = (Sample(7, ("aaaaaa",), record="header"),)
+
+
+@pytest.mark.usefixtures("folder")
+def test_one_cause_is_one_reason(job: Engine) -> None:
+    """What one fault of the file explains is shown once; --all and the document have every check."""
+    job.answers |= {
+        name: Measurement("", Measured(12_000, 1), samples=HEADER_ROWS) for name in ("amount:type", "required")
+    }
+    shown, everything = lakegate("a.csv").stdout, lakegate("a.csv", "--all").stdout
+    document = json.loads(lakegate("a.csv", "--json").stdout)
+    validate("check", document)
+
+    assert shown.startswith("fail  the file\n      row 7 repeats the header line: ")
+    assert (shown.count("\nfail  "), everything.count("\nfail  ")) == (0, 2)
+    assert "2 more findings have the same cause; --all shows them.\n" in shown
+    assert [(each["id"], sorted(each["explains"])) for each in document["reasons"]] == [
+        ("cause/header-repeated", ["amount:type:1/amount", "order_id:required:1/order_id"])
+    ]
 
 
 @pytest.mark.usefixtures("folder", "rejected")
@@ -353,7 +377,7 @@ def test_machines_get_one_document(rejected: Engine) -> None:
         "rejected_rows": 12_000,
         "breaking_rows": 950,
         "counts": {"pass": 3, "warn": 0, "fail": 1, "error": 0, "skip": 1},
-        "reasons": [{"id": CHECK["id"], "message": CHECK["message"]}],
+        "reasons": [{"id": CHECK["id"], "message": CHECK["message"], "explains": []}],
         "timings": {"read": 1.25},
     }
 
