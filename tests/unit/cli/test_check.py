@@ -21,8 +21,9 @@ from cli.main import app, main
 from cli.report import Report
 from contracts.errors import InputError, LakegateError, SetUpError
 from contracts.result import Columns, Malformed, Measured, Measurement, Result, Sample, Unreadable
-from contracts.schemas import validate
+from contracts.schemas import load, validate
 from contracts.verdict import judge
+from infra.local.places import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -610,3 +611,27 @@ def test_an_interrupted_command_prints_one_line(
         main()
 
     assert (ended.value.code, *capsys.readouterr()) == (130, "", "lakegate: interrupted\n")
+
+
+def test_the_producers_page_names_every_key_and_option() -> None:
+    """The page documents every key of the document, of its checks and samples, and every exit code and option of the command."""
+    page = (ROOT / "docs" / "producer.md").read_text()
+    schema: Any = load("check")
+    definitions = schema["$defs"]
+    keys = {
+        *schema["properties"],
+        *(name for each in ("check", "measured", "sample") for name in definitions[each]["properties"]),
+    }
+    options = {"--show-values", "--failures", "--reference", "--reference-contract", "--dataset", "--json", "--all"}
+
+    assert sorted(name for name in keys if f"`{name}`" not in page) == []
+    assert sorted(name for name in options if name not in page) == []
+    assert re.findall(
+        r"^\| (\d+) \| (?:accepted, with|rejected|the contract, a|undecided|interrupted)", page, re.MULTILINE
+    ) == [
+        "0",
+        "1",
+        "2",
+        "3",
+        "130",
+    ]
