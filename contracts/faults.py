@@ -1,4 +1,4 @@
-"""Known faults of text files, told from single lines: a header that is repeated, a line of nothing but delimiters, a wrong encoding."""
+"""Known faults of text files, told from single lines: a repeated header, a line of delimiters alone, a wrong encoding."""
 
 from __future__ import annotations
 

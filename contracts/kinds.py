@@ -50,6 +50,11 @@ class UnreadableError(LakegateError):
         super().__init__(code)
         self.finding = Unreadable(code, message)
 
+    def of_part(self, number: int) -> UnreadableError:
+        """The same of one object of the delivery."""
+        self.finding = replace(self.finding, part=number)
+        return self
+
 
 def promised(storage: Storage) -> str:
     """What the contract promises, in words: `plain CSV`, `CSV packed with gzip`, `a Parquet file`."""

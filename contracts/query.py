@@ -6,7 +6,9 @@ in quotes is bound as `:t0`, `:t1`, …, and the judging time as `:now`. `contra
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from itertools import accumulate
 
 from contracts.types import LogicalType
 
@@ -40,3 +42,22 @@ class Query:
     """Constant texts, bound as `:t0`, `:t1`, …"""
     relations: tuple[Relation, ...]
     """`r0`, `r1`, …"""
+
+    @property
+    def of_rows(self) -> str | None:
+        """The query for the rows (`part`, `id`) that this one counts, where it counts rows of the delivery and nothing else."""
+        own, counted = self.relations[0], _COUNT.match(self.text)
+        if counted is None or not own.delivered or own.line is not None:
+            return None
+        condition = self.text[counted.end() :]
+        return f"{_ROWS}{condition}" if _is_one(condition) else None
+
+
+_COUNT = re.compile(r"SELECT count\(1L?\) AS k0 FROM r0 AS q1 WHERE (?=\()")
+_ROWS = "SELECT q1.part, q1.id FROM r0 AS q1 WHERE "
+
+
+def _is_one(condition: str) -> bool:
+    """Whether a text is one expression in brackets, with nothing behind it; constant texts are bound, so that brackets count."""
+    depths = list(accumulate((each == "(") - (each == ")") for each in condition))
+    return 0 not in depths[:-1] and depths[-1] == 0

@@ -42,7 +42,7 @@ class Sample:
     raw: tuple[bool, ...] = ()
     """Which of the shapes are values as written; none where it is empty."""
     record: str | None = None
-    """What the record is, where it holds no data: `header` (the header line once more) or `blank` (delimiters, quotes and blanks)."""
+    """What the record is, where it holds no data: `header` (that line once more) or `blank` (delimiters, quotes, blanks)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ def _detail(found: Malformed, result: Result) -> str:
 
 def _too_many(found: Malformed, result: Result) -> str:
     if found.rows == result.rows and found.values == (found.wanted or 0) + 1:
-        return ": every row has one more, either an index without a name in the header, a delimiter at the end, or a decimal comma"
+        return ": every row has one more, an index without a name in the header, a delimiter at the end, or a decimal comma"
     return ": a value that holds the delimiter, such as a decimal comma, stands in quotes"
 
 
@@ -87,7 +87,8 @@ def column_outcomes(plan: Plan, columns: Columns) -> Iterator[Outcome]:
         message = "the columns stand in another order than declared; consumers may read by position"
         yield _of_file("column-order", Status.WARN, "columns in the declared order", message)
     if columns.extra:
-        message = f"the file has columns the contract does not name: {', '.join(each or 'one without a name' for each in columns.extra)}"
+        extra = ", ".join(each or "one without a name" for each in columns.extra)
+        message = f"the file has columns the contract does not name: {extra}"
         yield _of_file("additional-columns", _ADDITIONAL[plan.policy.additional_fields], "declared columns", message)
 
 

@@ -1,6 +1,6 @@
-"""How values are written that are none of their type: known mistakes, told from the texts, each with what to do about it.
+"""How values are written that are none of their type: known mistakes, told from the texts, each with what to do.
 
-Only the code of a mistake leaves here, and of words that mean "no value" the word itself, out of a closed list: no value of the data.
+Only the code of a mistake leaves here, and of words that mean "no value" the word itself, out of a closed list.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from contracts.model import Storage
 
 NULL_WORD, BLANKS, QUOTED = "null-word", "blanks", "quoted"
-NULL_WORDS = frozenset(
-    "NULL null Null N/A n/a NA na N.A. n.a. NaN nan NAN None none NONE nil NIL <NA> <null> (null) #N/A #NULL! \\N - -- .".split()
-)
+_WORDS = "NULL null Null N/A n/a NA na N.A. n.a. NaN nan NAN None none NONE nil NIL <NA> <null> (null) #N/A #NULL! \\N - -- ."
+NULL_WORDS = frozenset(_WORDS.split(" "))
 """Words that programs write where there is no value."""
 _NUMBERS = frozenset({LogicalType.INTEGER, LogicalType.NUMBER, LogicalType.DECIMAL})
 _DAYS = frozenset({LogicalType.DATE, LogicalType.TIMESTAMP})
@@ -61,7 +60,8 @@ MISTAKES: dict[str, Mistake] = {
     "whole-as-fraction": Mistake(
         {LogicalType.INTEGER},
         r"[-+]?[0-9]+\.0*",
-        "whole numbers written with a fraction (5.0): write 5 (pandas turns whole numbers with gaps into floats: use the type Int64)",
+        "whole numbers written with a fraction (5.0): write 5 "
+        "(pandas turns whole numbers with gaps into floats: use the type Int64)",
     ),
     "scientific": Mistake(
         {LogicalType.INTEGER, LogicalType.DECIMAL},
@@ -112,7 +112,8 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "offset": Mistake(
         {LogicalType.TIMESTAMP},
-        r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2})?(?:\.[0-9]+)? ?(?:[-+][0-9]{2}|[-+][0-9]{4}|[A-Z]{2,5}|[A-Z][a-z]+/.+)",
+        r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2})?(?:\.[0-9]+)? ?"
+        r"(?:[-+][0-9]{2}|[-+][0-9]{4}|[A-Z]{2,5}|[A-Z][a-z]+/.+)",
         "timestamps with an offset in another form: write +01:00 or Z after the seconds",
     ),
     "short-time": Mistake(

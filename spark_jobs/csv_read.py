@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own docu
 from contracts.header import columns_of, first_line
 from contracts.kinds import BOM, UnreadableError
 from contracts.result import Columns
-from spark_jobs.delivery import Delivery
+from spark_jobs.delivery import Delivery, object_number
 from spark_jobs.lines import is_streamed, stream_of, streamed_lines, text_lines
 from spark_jobs.plain import is_parsed, mark_plain, plain_text
 from spark_jobs.records import cell, split_records, texts_of
@@ -52,7 +52,7 @@ def open_csv(spark: SparkSession, plan: Plan, request: Request, heads: list[byte
 
 def _header(heads: list[bytes], plan: Plan) -> tuple[str | None, Columns]:
     """The header line that all parts share, if the contract has one, and the columns it names."""
-    lines = [first_line(head, plan.csv) for head in heads]
+    lines = [_first_line(number, head, plan) for number, head in enumerate(heads)]
     declared = tuple(field.name for field in plan.fields)
     if not plan.csv.header:
         return None, Columns(declared)
@@ -60,7 +60,13 @@ def _header(heads: list[bytes], plan: Plan) -> tuple[str | None, Columns]:
         raise UnreadableError(
             "header", "the objects of the delivery have different headers: give all of them the same one"
         )
-    return lines[0], columns_of(lines[0], plan.csv, declared, heads[0])
+    with object_number(0):
+        return lines[0], columns_of(lines[0], plan.csv, declared, heads[0])
+
+
+def _first_line(number: int, head: bytes, plan: Plan) -> str:
+    with object_number(number):
+        return first_line(head, plan.csv)
 
 
 def _with_ends(records: DataFrame) -> DataFrame:

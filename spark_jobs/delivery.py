@@ -8,11 +8,14 @@ fields; `row` is there the `id` of the row, and `at` the place in it.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from contracts.kinds import UnreadableError
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import DataFrame
 
@@ -20,6 +23,15 @@ if TYPE_CHECKING:
 
 POSITION_BITS = 33
 """Spark's own: `monotonically_increasing_id` holds the task above these bits and the position in it below."""
+
+
+@contextmanager
+def object_number(number: int) -> Iterator[None]:
+    """Whatever is unreadable in the block is so in that object of the delivery."""
+    try:
+        yield
+    except UnreadableError as error:
+        raise error.of_part(number) from None
 
 
 @dataclass(frozen=True, slots=True)

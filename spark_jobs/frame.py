@@ -161,7 +161,7 @@ def census(narrowed: Narrow, delivery: Delivery) -> Census:
     counted = _collected(narrowed.frame.groupBy("part", task, reason).agg(*counts, *whole))
     for row in counted:
         if row["reason"] in BROKEN:
-            raise unreadable(row["reason"])
+            raise unreadable(row["reason"]).of_part(row["part"])
     _account_for_bytes(delivery, [(row["part"], row["bytes"]) for row in counted])
     before = _lines_before([(row["part"], row["task"], row["lines"]) for row in counted])
     present = {

@@ -87,10 +87,10 @@ def _asked(spark: SparkSession, check: Check, tables: Tables, seconds: float) ->
     if lacking is not None:
         return Measurement(check.id, skip=lacking)
     views = [f"r{number}" for number in range(len(query.relations))]
-    with _ansi(spark), _within(spark, seconds, check.id) as is_over:
+    with limited(spark, seconds, check.id) as is_over:
         try:
             for view, relation in zip(views, query.relations, strict=True):
-                _relation(relation, tables).createOrReplaceTempView(view)
+                relation_of(relation, tables).createOrReplaceTempView(view)
             return _answer(spark, check, query, tables.now)
         except (InputError, UnreadableError, OSError):
             return Measurement(check.id, error=UNREAD)
@@ -105,8 +105,7 @@ def _asked(spark: SparkSession, check: Check, tables: Tables, seconds: float) ->
 def _answer(spark: SparkSession, check: Check, query: Query, now: str) -> Measurement:
     if not is_query(spark, query.text):
         return Measurement(check.id, error=REFUSED)
-    bound = {f"t{number}": text for number, text in enumerate(query.texts)}
-    frame = spark.sql(query.text, args={**bound, "now": now})
+    frame = spark.sql(query.text, args=bound_for(query, now))
     if unsafe(frame, {f"r{number}" for number in range(len(query.relations))}):
         return Measurement(check.id, error=REFUSED)
     rows = frame.limit(2).collect()
@@ -128,17 +127,31 @@ def _measured(check: Check, rows: list[Row]) -> Measured:
     return Measured(of=1, exact=exact.normalize())
 
 
-def _relation(relation: Relation, tables: Tables) -> DataFrame:
+def bound_for(query: Query, now: str) -> dict[str, str]:
+    """What is bound to a query's parameters."""
+    return {f"t{number}": text for number, text in enumerate(query.texts)} | {"now": now}
+
+
+def relation_of(relation: Relation, tables: Tables, *, placed: bool = False) -> DataFrame:
+    """The rows of a relation as typed columns, `c0`, `c1`, …, and `row`; of the delivery, where asked for, with their places."""
     frames = []
     if relation.delivered:
         columns = [
             F.col(value_name(tables.plan.field(column.field).alias)).alias(f"c{at}")
             for at, column in enumerate(relation.columns)
         ]
-        frames.append(tables.delivered.select(*columns, F.lit(1).alias("row")))
+        places = ("part", "id") if placed else ()
+        frames.append(tables.delivered.select(*columns, F.lit(1).alias("row"), *places))
     if relation.line is not None and tables.accepted.lacking([relation.line]) is None:
         frames.append(tables.accepted.rows(relation.line, relation.columns))
     return frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
+
+
+@contextmanager
+def limited(spark: SparkSession, seconds: float, name: str) -> Iterator[threading.Event]:
+    """How queries are run: in ANSI mode, and for so long."""
+    with _ansi(spark), _within(spark, seconds, name) as is_over:
+        yield is_over
 
 
 @contextmanager

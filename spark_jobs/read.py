@@ -16,6 +16,7 @@ from contracts.model import Compression, Format
 from spark_jobs.arrow_tables import ArrowTables
 from spark_jobs.avro_tables import AvroTables
 from spark_jobs.csv_read import open_csv
+from spark_jobs.delivery import object_number
 from spark_jobs.json_read import open_json
 from spark_jobs.lines import beginning_of, stream_of
 from spark_jobs.store import store_for
@@ -39,7 +40,7 @@ def open_delivery(spark: SparkSession, plan: Plan, request: Request) -> Delivery
 
     UnreadableError where it is none of the promised shape, InputError where its bytes are not the pinned ones.
     """
-    heads = [_beginning(part, plan) for part in request.parts]
+    heads = [_beginning(number, part, plan) for number, part in enumerate(request.parts)]
     storages = {settled(plan.storage, head) for head in heads}
     if len(storages) > 1:
         raise UnreadableError(
@@ -49,15 +50,16 @@ def open_delivery(spark: SparkSession, plan: Plan, request: Request) -> Delivery
     return _OPEN[plan.storage.format](spark, plan, request, heads)
 
 
-def _beginning(part: Part, plan: Plan) -> bytes:
+def _beginning(number: int, part: Part, plan: Plan) -> bytes:
     """The first bytes of an object, unpacked where the contract says that they are packed."""
     first = _head(part)
-    text_of(first, plan.storage, plan.csv)
-    if plan.storage.compression is Compression.NONE or not plan.storage.format.is_text:
-        return first
-    text = beginning_of(stream_of(plan, part.uri))
-    refuse_other_text(text, plan.storage, plan.csv)
-    return text
+    with object_number(number):
+        text_of(first, plan.storage, plan.csv)
+        if plan.storage.compression is Compression.NONE or not plan.storage.format.is_text:
+            return first
+        text = beginning_of(stream_of(plan, part.uri))
+        refuse_other_text(text, plan.storage, plan.csv)
+        return text
 
 
 def _head(part: Part) -> bytes:

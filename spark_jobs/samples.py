@@ -25,13 +25,13 @@ from contracts.writing import form_of
 from spark_jobs.places import failing_places, passing_places
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from pyspark.sql import Column, DataFrame, Row
 
     from contracts.check import Check
     from contracts.plan import Plan, PlanField
-    from contracts.result import Form, Malformed
+    from contracts.result import Form, Malformed, Measurement
     from spark_jobs.delivery import Delivery
     from spark_jobs.frame import Census, Narrow
     from spark_jobs.places import Place
@@ -53,37 +53,46 @@ class Evidence:
     form: Form | None = None
 
 
-def samples_of(
-    plan: Plan, delivery: Delivery, narrowed: Narrow, census: Census, failed: tuple[Check, ...], most: int = SAMPLES
-) -> dict[str, Evidence]:
-    """The evidence of each failed check, by check id."""
-    bad = failing_places(plan, narrowed, failed, most)
-    single = [each for each in failed if each.metric is Metric.FAILING_ROWS and len(each.fields) == 1]
-    good = passing_places(narrowed, single, GOOD_VALUES)
-    return shown(plan, delivery, census, failed, bad, good)
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the rows of failed checks are read again."""
+
+    plan: Plan
+    delivery: Delivery
+    narrowed: Narrow
+    census: Census
+    """That of the records, by which rows are numbered."""
+    checks: tuple[Check, ...]
+    """What was measured of them."""
+
+    def samples_of(self, bad: Collection[str], most: int) -> dict[str, Evidence]:
+        """The evidence of each failed check, by check id."""
+        failed = tuple(check for check in self.checks if check.id in bad)
+        single = [each for each in failed if each.metric is Metric.FAILING_ROWS and len(each.fields) == 1]
+        good = passing_places(self.narrowed, single, GOOD_VALUES)
+        return self.shown(failed, failing_places(self.plan, self.narrowed, failed, most), good)
+
+    def shown(
+        self, failed: tuple[Check, ...], bad: Mapping[str, list[Place]], good: Mapping[str, list[Place]]
+    ) -> dict[str, Evidence]:
+        """What the rows at those places are, of checks that failed in some and held in others."""
+        records = _records(self, {place for found in (*bad.values(), *good.values()) for place in found})
+        by_id = {check.id: check for check in failed}
+        rows = {name: [records[each] for each in places] for name, places in bad.items()}
+        passed = {name: [records[each] for each in places] for name, places in good.items()}
+        return {name: _evidence(self, by_id[name], found, passed.get(name, [])) for name, found in rows.items()}
 
 
-def shown(  # noqa: PLR0913, PLR0917 - a delivery, its plan, and what was found
-    plan: Plan,
-    delivery: Delivery,
-    census: Census,
-    failed: tuple[Check, ...],
-    bad: Mapping[str, list[Place]],
-    good: Mapping[str, list[Place]],
-) -> dict[str, Evidence]:
-    """What the rows at those places are, of checks that failed in some and held in others."""
-    records = _records(delivery, plan, {place for found in (*bad.values(), *good.values()) for place in found})
-    by_id = {check.id: check for check in failed}
-    return {
-        name: _evidence(
-            plan, delivery, census, by_id[name], [records[each] for each in places], _at(records, good, name)
-        )
-        for name, places in bad.items()
-    }
+def with_evidence(measurements: Iterable[Measurement], found: Mapping[str, Evidence]) -> tuple[Measurement, ...]:
+    """The measurements with what was found of their checks."""
+    nothing = Evidence(())
+    evidence = [(each, found.get(each.check, nothing)) for each in measurements]
+    return tuple(replace(each, samples=it.samples, good=it.good, form=it.form) for each, it in evidence)
 
 
-def with_first_records(plan: Plan, delivery: Delivery, census: Census) -> tuple[Malformed, ...]:
+def with_first_records(source: Source) -> tuple[Malformed, ...]:
     """The malformed records by reason, each with what its first one tells."""
+    plan, delivery, census = source.plan, source.delivery, source.census
     if not plan.storage.format.is_text or not census.malformed:
         return census.malformed
     rows = delivery.frame.where(F.col("malformed").isNotNull())
@@ -105,15 +114,9 @@ def _told(plan: Plan, delivery: Delivery, found: Malformed, line: bytes) -> Malf
     return found
 
 
-def _at(records: dict[Place, Row], places: Mapping[str, list[Place]], name: str) -> list[Row]:
-    return [records[each] for each in places.get(name, ())]
-
-
-def _evidence(  # noqa: PLR0913, PLR0917 - a check, its rows, and what shows them
-    plan: Plan, delivery: Delivery, census: Census, check: Check, bad: list[Row], good: list[Row]
-) -> Evidence:
-    fields = [plan.field(name) for name in check.fields]
-    samples = tuple(_sample(plan, delivery, row, fields, census) for row in bad)
+def _evidence(source: Source, check: Check, bad: list[Row], good: list[Row]) -> Evidence:
+    plan, fields = source.plan, [source.plan.field(name) for name in check.fields]
+    samples = tuple(_sample(source, row, fields) for row in bad)
     if len(fields) != 1:
         return Evidence(samples)
     field = fields[0]
@@ -124,8 +127,9 @@ def _evidence(  # noqa: PLR0913, PLR0917 - a check, its rows, and what shows the
     return Evidence(samples, tuple(shape for shape, _ in shapes.most_common(GOOD_SHAPES)) if texts else (), form)
 
 
-def _records(delivery: Delivery, plan: Plan, places: Iterable[Place]) -> dict[Place, Row]:
+def _records(source: Source, places: Iterable[Place]) -> dict[Place, Row]:
     """The records at some places: the beginning of each text, and of the line where there is one."""
+    plan, delivery = source.plan, source.delivery
     aliases = [field.alias for field in plan.fields if field.level == delivery.level]
     texts = [F.substring(alias, 1, LONGEST_SHAPE + 1).alias(alias) for alias in aliases]
     is_csv = plan.storage.format is Format.CSV
@@ -147,11 +151,11 @@ def _at_places(frame: DataFrame, places: Iterable[Place], *columns: Column) -> l
     return frame.join(at, ["part", "id"]).select("part", "id", *columns).collect()
 
 
-def _sample(plan: Plan, delivery: Delivery, row: Row, fields: list[PlanField], census: Census) -> Sample:
-    is_element = bool(delivery.level)
+def _sample(source: Source, row: Row, fields: list[PlanField]) -> Sample:
+    plan, delivery, is_element = source.plan, source.delivery, bool(source.delivery.level)
     shapes = tuple(_shape(plan, field, row) for field in fields)
     return Sample(
-        row=census.line(row["part"], row["row" if is_element else "id"]),
+        row=source.census.line(row["part"], row["row" if is_element else "id"]),
         shapes=tuple(shape for shape, _ in shapes),
         part=row["part"],
         at=row["at"] if is_element else "",

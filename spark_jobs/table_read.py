@@ -16,7 +16,7 @@ from contracts.kinds import UnreadableError
 from contracts.model import OnReject
 from contracts.plan import ENTRIES, OF_MAPS
 from contracts.result import Columns, Foreign
-from spark_jobs.delivery import Delivery
+from spark_jobs.delivery import Delivery, object_number
 from spark_jobs.json_rows import levels
 from spark_jobs.physical import Kind, Physical, holds, named_type
 from spark_jobs.table_columns import member, raw_name, too_long, with_values
@@ -54,7 +54,7 @@ class TableFormat(Protocol):
 
 def open_table(spark: SparkSession, plan: Plan, request: Request, reader: TableFormat) -> Delivery:
     """The delivery as a lazy frame."""
-    tables = [reader.describe(part.uri) for part in request.parts]
+    tables = [_described(number, part.uri, reader) for number, part in enumerate(request.parts)]
     schema = tables[0].schema
     if any(each.schema != schema for each in tables):
         raise UnreadableError(
@@ -75,6 +75,11 @@ def open_table(spark: SparkSession, plan: Plan, request: Request, reader: TableF
         unit="rows",
         levels={level: _elements(numbered, schema, names, level, found) for level in levels(plan.fields)},
     )
+
+
+def _described(number: int, address: str, reader: TableFormat) -> Table:
+    with object_number(number):
+        return reader.describe(address)
 
 
 def _needed(schema: Physical, plan: Plan) -> list[str]:

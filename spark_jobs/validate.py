@@ -36,10 +36,11 @@ from spark_jobs.levels import by_level
 from spark_jobs.meter import Meter
 from spark_jobs.quantities import event_time
 from spark_jobs.queries import Tables, ask, fields_read
+from spark_jobs.query_rows import with_rows
 from spark_jobs.read import open_delivery
 from spark_jobs.references import Accepted
 from spark_jobs.rows import count_rejected, split
-from spark_jobs.samples import SAMPLES, samples_of, with_first_records
+from spark_jobs.samples import SAMPLES, Evidence, Source, with_evidence, with_first_records
 from spark_jobs.session import start
 from spark_jobs.store import store_for
 
@@ -51,9 +52,6 @@ if TYPE_CHECKING:
     from contracts.check import Check
     from contracts.result import Measurement
     from spark_jobs.delivery import Delivery
-    from spark_jobs.frame import Census
-    from spark_jobs.rows import Narrows
-    from spark_jobs.samples import Evidence
 
     Parted = Mapping[tuple[str, ...], tuple[Delivery, tuple[Check, ...]]]
     """The delivery at each level, with the checks that are measured there; that of the records has none."""
@@ -156,37 +154,29 @@ def _measured(  # noqa: PLR0913, PLR0917 - what is measured, and how it is told
         blamed = row_rules(plan, answer)
         rejected = count_rejected(plan, narrows, blamed) if counted.judged else 0
         answer = replace(answer, rejected_rows=counted.rows - counted.judged + rejected)
-        answer = replace(answer, malformed=with_first_records(plan, delivery, counted))
-        explained = _explained(plan, answer, parted, narrows, counted, samples)
+        sources = [Source(plan, of, narrows[level], counted, own) for level, (of, own) in parted.items()]
+        answer = replace(answer, malformed=with_first_records(sources[0]))
+        explained = _explained(answer, sources, samples)
     if plan.policy.on_reject is OnReject.ROWS and answer.rejected_rows:
         with stopwatch.step("split"):
             answer = replace(answer, shares=split(plan, delivery, narrows, blamed, request.output_uri))
     if asked:
         with stopwatch.step("ask"):
             tables = Tables(plan, request.judged_at, narrows[()].judged, Accepted(spark, request))
-            explained += ask(spark, asked, tables)
+            explained += with_rows(ask(spark, asked, tables), replace(sources[0], checks=asked), tables, samples)
     for narrowed in narrows.values():
         narrowed.packed.unpersist()
     by_check = {each.check: each for each in explained}
     return replace(answer, measurements=tuple(by_check[check.id] for check in checks))
 
 
-def _explained(
-    plan: Plan, answer: Result, parted: Parted, narrows: Narrows, counted: Census, most: int
-) -> tuple[Measurement, ...]:
+def _explained(answer: Result, sources: list[Source], most: int) -> tuple[Measurement, ...]:
     """The measurements, those of bad checks with samples of their failing rows."""
+    plan, found = sources[0].plan, dict[str, Evidence]()
     bad = {each.id for each in judge(plan, answer).outcomes if each.status in {Status.FAIL, Status.WARN}}
-    found: dict[str, Evidence] = {}
-    for level, (of, own) in parted.items() if plan.policy.samples else ():
-        failed = tuple(check for check in own if check.id in bad)
-        found |= samples_of(plan, of, narrows[level], counted, failed, most)
-    return tuple(_with_evidence(each, found.get(each.check)) for each in answer.measurements)
-
-
-def _with_evidence(measurement: Measurement, found: Evidence | None) -> Measurement:
-    if found is None:
-        return measurement
-    return replace(measurement, samples=found.samples, good=found.good, form=found.form)
+    for source in sources if plan.policy.samples else ():
+        found |= source.samples_of(bad, most)
+    return with_evidence(answer.measurements, found)
 
 
 def _document(uri: str) -> object:

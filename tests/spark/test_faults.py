@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 
 from contracts.model import Additional, Csv, Format, Policy, Storage
-from contracts.result import Form, Sample
+from contracts.result import Form, Malformed, Sample
 from contracts.verdict import Verdict
 from tests.spark.delivery import plan_of, rule, with_classification
 from tests.spark.written import as_jsonl
@@ -54,32 +54,40 @@ FAULTS: dict[str, tuple[Plan, bytes, list[str]]] = {
         COMMAS,
         text(*GOOD, HEADER, *GOOD, HEADER, *GOOD),
         [
-            "cause/header-repeated: row 7 (and 1 more) repeats the header line: remove it "
-            "(was the file put together of several?)"
+            (
+                "cause/header-repeated: row 7 (and 1 more) repeats the header line: remove it "
+                "(was the file put together of several?)"
+            )
         ],
     ),
     "lines of delimiters below the last row": (
         SEMICOLONS,
         european(text(*GOOD, ",,,,,", ",,,,,", " , ,,,,")),
         [
-            "cause/blank-records: row 7 (and 2 more) holds nothing but delimiters, as spreadsheets write below the last row: "
-            "remove such rows"
+            (
+                "cause/blank-records: row 7 (and 2 more) holds nothing but delimiters, as spreadsheets write below the last row: "
+                "remove such rows"
+            )
         ],
     ),
     "blanks in the names of the header": (
         COMMAS,
         text(*GOOD, header="id, price , weight,day, sku,ok"),
         [
-            "cause/column-names: the header has blanks in the names: ' price ' should be price, ' weight' should be weight, "
-            "' sku' should be sku"
+            (
+                "cause/column-names: the header has blanks in the names: ' price ' should be price, ' weight' should be weight, "
+                "' sku' should be sku"
+            )
         ],
     ),
     "names in another case": (
         COMMAS,
         text(*GOOD, header="ID,Price,WEIGHT,Day,sku,ok"),
         [
-            "cause/column-names: the header has another case: 'ID' should be id, 'Price' should be price, "
-            "'WEIGHT' should be weight, 'Day' should be day"
+            (
+                "cause/column-names: the header has another case: 'ID' should be id, 'Price' should be price, "
+                "'WEIGHT' should be weight, 'Day' should be day"
+            )
         ],
     ),
     "a column that is misspelt": (
@@ -96,8 +104,11 @@ FAULTS: dict[str, tuple[Plan, bytes, list[str]]] = {
         STRICT,
         text(*(f"{at},{line}" for at, line in enumerate(GOOD)), header=f",{HEADER}"),
         [
-            "file/additional-columns: the file has columns the contract does not name: one without a name; the first column only numbers the rows: "
-            "write the file without it (pandas: index=False; R: row.names = FALSE)"
+            (
+                "file/additional-columns: the file has columns the contract does not name: one without a name; "
+                "the first column only numbers the rows: "
+                "write the file without it (pandas: index=False; R: row.names = FALSE)"
+            )
         ],
     ),
     "decimal commas": (
@@ -109,81 +120,103 @@ FAULTS: dict[str, tuple[Plan, bytes, list[str]]] = {
         COMMAS,
         text(*GOOD, "7,N/A,N/A,2024-01-01,SKU11,true"),
         [
-            "cause/null-word: price, weight: `N/A` where there is no value: "
-            'write nothing there, or declare csv.nullValues: ["N/A"]'
+            (
+                "cause/null-word: price, weight: `N/A` where there is no value: "
+                'write nothing there, or declare csv.nullValues: ["N/A"]'
+            )
         ],
     ),
     "dates of day, month and year": (
         COMMAS,
         text("1,1.5,1,31/12/2024,SKU11,true"),
         [
-            "type-3/day: day: wanted a calendar date as YYYY-MM-DD; measured 1 of 1 rows fail (100 %); "
-            "dates with slashes, which leave open what is the day and what the month: write YYYY-MM-DD"
+            (
+                "type-3/day: day: wanted a calendar date as YYYY-MM-DD; measured 1 of 1 rows fail (100 %); "
+                "dates with slashes, which leave open what is the day and what the month: write YYYY-MM-DD"
+            )
         ],
     ),
     "yes and no": (
         COMMAS,
         text("1,1.5,1,2024-12-31,SKU11,yes", "2,1.5,1,2024-12-31,SKU11,no"),
         [
-            "type-5/ok: ok: wanted true or false; measured 2 of 2 rows fail (100 %); "
-            "other words than true and false (yes, no, 0, 1, …): write true and false"
+            (
+                "type-5/ok: ok: wanted true or false; measured 2 of 2 rows fail (100 %); "
+                "other words than true and false (yes, no, 0, 1, …): write true and false"
+            )
         ],
     ),
     "separators of thousands": (
         COMMAS,
         text('1,"1,234.50",1,2024-12-31,SKU11,true'),
         [
-            "type-1/price: price: wanted a decimal number of at most 200 characters with an optional exponent of at most two digits, "
-            "read as a 64-bit float; measured 1 of 1 rows fail (100 %); "
-            "written with separators of thousands: write 1234567, not 1,234,567"
+            (
+                "type-1/price: price: wanted a decimal number of at most 200 characters with an optional exponent of "
+                "at most two digits, "
+                "read as a 64-bit float; measured 1 of 1 rows fail (100 %); "
+                "written with separators of thousands: write 1234567, not 1,234,567"
+            )
         ],
     ),
     "a line that breaks off": (
         COMMAS,
         text(*GOOD) + b"7,1.5,2",
         [
-            "file/records: 1 row (first: row 7) have another number of values than the header (3 instead of 6): "
-            "it is the last line, was the upload cut off?"
+            (
+                "file/records: 1 row (first: row 7) have another number of values than the header (3 instead of 6): "
+                "it is the last line, was the upload cut off?"
+            )
         ],
     ),
     "a value that holds the delimiter": (
         COMMAS,
         text(GOOD[0], "2,9,99,1,2024-12-31,SKU11,true", GOOD[1]),
         [
-            "file/records: 1 row (first: row 3) have another number of values than the header (7 instead of 6): "
-            "a value that holds the delimiter, such as a decimal comma, stands in quotes"
+            (
+                "file/records: 1 row (first: row 3) have another number of values than the header (7 instead of 6): "
+                "a value that holds the delimiter, such as a decimal comma, stands in quotes"
+            )
         ],
     ),
     "an index without a name": (
         COMMAS,
         text(*(f"{at},{line}" for at, line in enumerate(GOOD))),
         [
-            "file/records: 5 rows (first: row 2) have another number of values than the header (7 instead of 6): every row has one "
-            "more, either an index without a name in the header, a delimiter at the end, or a decimal comma"
+            (
+                "file/records: 5 rows (first: row 2) have another number of values than the header (7 instead of 6): "
+                "every row has one "
+                "more, an index without a name in the header, a delimiter at the end, or a decimal comma"
+            )
         ],
     ),
     "an encoding that is not declared": (
         COMMAS,
         text(*GOOD, "7,1.5,1,2024-12-31,SKU1é,true").decode().encode("windows-1252"),
         [
-            "file/records: 1 row (first: row 7) are not valid in the declared encoding (csv.encoding): save the file in it, "
-            "or declare csv.encoding: windows-1252, in which they can be read"
+            (
+                "file/records: 1 row (first: row 7) are not valid in the declared encoding (csv.encoding): save the file in it, "
+                "or declare csv.encoding: windows-1252, in which they can be read"
+            )
         ],
     ),
     "blank lines of delimiters of another number": (
         COMMAS,
         text(*GOOD, ",,,"),
         [
-            "file/records: 1 row (first: row 7) have another number of values than the header (4 instead of 6): "
-            "it holds nothing but delimiters, remove such rows"
+            (
+                "file/records: 1 row (first: row 7) have another number of values than the header (4 instead of 6): "
+                "it holds nothing but delimiters, remove such rows"
+            )
         ],
     ),
     "another delimiter, whatever the names are": (
         COMMAS,
         b"a;b;c;d;e;f\n1;2;3;4;5;6\n",
         [
-            "file/readable: the values are separated by a semicolon, although the contract says a comma, and the first line "
-            "names none of the declared columns (id, price, weight, day, sku and 1 more): the file needs a header line"
+            (
+                "file/readable: the values are separated by a semicolon, although the contract says a comma, and the first line "
+                "names none of the declared columns (id, price, weight, day, sku and 1 more): the file needs a header line"
+            )
         ],
     ),
 }
@@ -198,6 +231,16 @@ def test_one_fault_is_one_reason_with_what_to_do(name: str, judge_files: Callabl
 
     assert Verdict.REJECTED is judged.verdict
     assert [f"{each.id}: {each.message}" for each in judged.judgement.reasons] == reasons
+
+
+def test_of_several_files_the_one_that_is_meant_is_named(judge_files: Callable[..., Judged]) -> None:
+    """What is unreadable, and the first malformed record, say in which object they lie."""
+    unreadable = judge_files(COMMAS, text(*GOOD), b"PK\x03\x04").result.unreadable
+    (malformed,) = judge_files(COMMAS, text(*GOOD), text(*GOOD, "7,1.5")).result.malformed
+
+    assert unreadable is not None
+    assert (unreadable.code, unreadable.part) == ("zip", 1)
+    assert malformed == Malformed("fields", 1, 7, part=1, values=2, wanted=6, is_last=True)
 
 
 def test_a_fault_hides_no_other(judge_files: Callable[..., Judged]) -> None:
@@ -216,8 +259,10 @@ def test_dates_that_parquet_stores_as_texts_are_named(judge_files: Callable[...,
     judged = judge_files(plan, file.getvalue())
 
     assert [f"{each.id}: {each.message}" for each in judged.judgement.reasons] == [
-        "cause/column-types: id is stored as string, not as integer, day is stored as string, not as date: "
-        "convert before the file is written"
+        (
+            "cause/column-types: id is stored as string, not as integer, day is stored as string, not as date: "
+            "convert before the file is written"
+        )
     ]
 
 
@@ -228,7 +273,10 @@ def test_numbers_in_quotes_are_named(judge_files: Callable[..., Judged]) -> None
     judged = judge_files(plan, as_jsonl([{"id": "1"}, {"id": "2"}]))
 
     assert [each.message for each in judged.judgement.reasons] == [
-        "id: wanted digits with an optional sign, within 64 bits; measured 2 of 2 rows fail (100 %); written as texts, in quotes: write the values without quotes"
+        (
+            "id: wanted digits with an optional sign, within 64 bits; measured 2 of 2 rows fail (100 %); "
+            "written as texts, in quotes: write the values without quotes"
+        )
     ]
 
 

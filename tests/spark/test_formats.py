@@ -453,7 +453,7 @@ def test_a_server_of_json_is_read_as_lines_or_as_one_array(
 
     judged = judge_files(plan, *(packed(each, codec) for each in objects))
 
-    assert (Verdict.ACCEPTED, 2) == (judged.verdict, judged.result.rows)
+    assert (judged.verdict, judged.result.rows) == (Verdict.ACCEPTED, 2)
 
 
 def test_objects_of_one_delivery_have_one_form_of_json(judge_files: Callable[..., Judged]) -> None:

@@ -12,6 +12,7 @@ from contracts.compile import compile_plan
 from contracts.model import Contract, Csv, Dataset, Field, Origin, Rule
 from contracts.outcome import Status
 from contracts.request import AcceptedPart, Reference
+from contracts.result import Sample
 from contracts.types import LogicalType
 from contracts.verdict import judge
 from tests.spark.delivery import request_for
@@ -83,6 +84,27 @@ def test_keys_are_looked_for_in_everything_that_was_accepted(spark: SparkSession
     assert found.message == "order_id: wanted found in orders.id; measured 1 of 3 keys are found nowhere (33.33 %)"
 
 
+def test_rows_that_refer_to_nothing_are_sampled(spark: SparkSession, tmp_path: Path) -> None:
+    """Each row whose key is found nowhere is named, in the order of the file, its key masked."""
+    assert spark
+    now = accepted(tmp_path, plan_of(ORDERS_NOW), b"id;shop\n2;b\n")
+
+    found = outcome(tmp_path, lines(TO_ORDERS), DELIVERY, Reference(ORDERS, 1, now))
+
+    assert found.failing_rows == 2
+    assert found.samples == (Sample(2, ("9",), raw=(False,)), Sample(5, ("9",), raw=(False,)))
+
+
+def test_rows_of_a_reference_to_itself_are_sampled(spark: SparkSession, tmp_path: Path) -> None:
+    """The delivery is part of what is compared with; only what is in neither is named."""
+    assert spark
+    to_lines = Rule("fk", "foreignKey", Origin("$"), ("above",), {"to": "lines.line"})
+
+    found = outcome(tmp_path, lines(to_lines), DELIVERY, Reference(LINES, 0, ()))
+
+    assert (found.failing_rows, [each.row for each in found.samples]) == (1, [4])
+
+
 def test_whole_keys_are_compared(spark: SparkSession, tmp_path: Path) -> None:
     """Of a reference of two fields both must be found in one row; data from before a field was there has none."""
     assert spark.version
@@ -147,3 +169,24 @@ def test_accepted_data_that_cannot_be_read_is_an_error(spark: SparkSession, tmp_
     ]
 
     assert [each.status for each in found] == [Status.ERROR] * 2
+
+
+@pytest.mark.parametrize(
+    ("query", "must_be", "rows"),
+    [
+        ("SELECT COUNT(*) FROM lines WHERE order_id > 1", {"mustBe": 0}, [3, 5]),
+        ("SELECT COUNT(*) FROM lines WHERE line = 'L3' AND order_id IS NULL", {"mustBeLessThan": 1}, [4]),
+        ("SELECT COUNT(*) FROM lines WHERE order_id > 1", {"mustBeGreaterThan": 5}, []),
+        ("SELECT MAX(order_id) FROM lines WHERE order_id > 1", {"mustBe": 0}, []),
+        ("SELECT COUNT(*) FROM lines WHERE order_id > 1", {"mustBe": 2}, []),
+    ],
+)
+def test_rows_that_a_query_counts_are_sampled(
+    query: str, must_be: dict[str, int], rows: list[int], spark: SparkSession, tmp_path: Path
+) -> None:
+    """Where a query counts bad rows, and there are some, they are named; of any other query there is only the number."""
+    assert spark
+
+    found = outcome(tmp_path, lines(Rule("q", "sql", Origin("$"), (), {"query": query, **must_be})), DELIVERY)
+
+    assert [each.row for each in found.samples] == rows

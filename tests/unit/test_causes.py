@@ -92,8 +92,10 @@ def test_a_fault_that_explains_one_outcome_is_said_by_it() -> None:
         (
             "type/id",
             "fail",
-            "id: wanted so; measured 1 of 10 rows fail (10 %); row 5 holds nothing but delimiters, "
-            "as spreadsheets write below the last row: remove such rows",
+            (
+                "id: wanted so; measured 1 of 10 rows fail (10 %); row 5 holds nothing but delimiters, "
+                "as spreadsheets write below the last row: remove such rows"
+            ),
         )
     ]
 
@@ -120,8 +122,10 @@ def test_a_known_mistake_of_one_column_is_said_by_its_outcome() -> None:
     result = answer(measured("type/id", 2, form=COMMA))
 
     assert [each[2] for each in reasons(replace(result, measurements=(*result.measurements, stray)))] == [
-        "id: wanted so; measured 2 of 10 rows fail (20 %); "
-        "written with a decimal comma: write 1234.5, not 1234,5 or 1.234,5"
+        (
+            "id: wanted so; measured 2 of 10 rows fail (20 %); "
+            "written with a decimal comma: write 1234.5, not 1234,5 or 1.234,5"
+        )
     ]
 
 
@@ -206,8 +210,10 @@ def test_columns_of_other_types_are_one_reason() -> None:
         (
             "cause/column-types",
             "fail",
-            "id is stored as string, not as number, price is stored as bool, not as number: "
-            "convert before the file is written",
+            (
+                "id is stored as string, not as number, price is stored as bool, not as number: "
+                "convert before the file is written"
+            ),
         )
     ]
 
@@ -237,13 +243,17 @@ DETAILS: dict[str, tuple[Malformed, str]] = {
     ),
     "more": (
         Malformed("fields", 1, 3, values=6, wanted=5, is_last=True),
-        "have another number of values than the header (6 instead of 5): a value that holds the delimiter, "
-        "such as a decimal comma, stands in quotes",
+        (
+            "have another number of values than the header (6 instead of 5): a value that holds the delimiter, "
+            "such as a decimal comma, stands in quotes"
+        ),
     ),
     "one more in every row": (
         Malformed("fields", 10, 2, values=6, wanted=5),
-        "have another number of values than the header (6 instead of 5): every row has one more, either an index without a name "
-        "in the header, a delimiter at the end, or a decimal comma",
+        (
+            "have another number of values than the header (6 instead of 5): every row has one more, an index without a name "
+            "in the header, a delimiter at the end, or a decimal comma"
+        ),
     ),
     "blank": (
         Malformed("fields", 1, 9, values=2, wanted=5, record="blank", is_last=True),
@@ -255,8 +265,10 @@ DETAILS: dict[str, tuple[Malformed, str]] = {
     ),
     "encoding": (
         Malformed("encoding", 1, 9, encoding="windows-1252", is_last=True),
-        "are not valid in the declared encoding (csv.encoding): save the file in it, or declare csv.encoding: windows-1252, "
-        "in which they can be read",
+        (
+            "are not valid in the declared encoding (csv.encoding): save the file in it, or declare csv.encoding: windows-1252, "
+            "in which they can be read"
+        ),
     ),
 }
 

@@ -14,9 +14,12 @@ DECLARED = ("id", "name", "city")
 
 
 def refused(head: bytes, csv: Csv = PLAIN) -> tuple[str, str]:
-    with pytest.raises(UnreadableError) as caught:
+    def read() -> None:
         text = text_of(head, Storage(), csv) or b""
         columns_of(first_line(text, csv), csv, DECLARED, text)
+
+    with pytest.raises(UnreadableError) as caught:
+        read()
     return caught.value.finding.code, caught.value.finding.message
 
 

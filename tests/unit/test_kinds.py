@@ -11,6 +11,7 @@ import pytest
 from contracts.header import HEAD, text_of
 from contracts.kinds import BOM, UnreadableError, promised, settled
 from contracts.model import Compression, Csv, Format, Storage
+from contracts.result import Unreadable
 
 TEXT = b'{"id": 1}\n'
 MAGIC = {
@@ -120,6 +121,13 @@ def test_json_of_either_form_is_the_one_it_begins_as(text: bytes, form: Format) 
 
     assert settled(either, text) == Storage(form, Compression.GZIP)
     assert settled(Storage(form), b"[{") == Storage(form)
+
+
+def test_an_unreadable_object_is_known_by_its_number() -> None:
+    """Of several objects, the one that is meant is told with the same words."""
+    found = UnreadableError("zip", "it is a zip").of_part(2).finding
+
+    assert found == Unreadable("zip", "it is a zip", part=2)
 
 
 @pytest.mark.parametrize("text", [b' \n{"id": 1}', b"\n\n"])

@@ -72,8 +72,8 @@ def test_words_for_null_are_told_by_a_closed_list(logical: LogicalType) -> None:
 def test_a_form_is_that_of_most_values(
     logical: LogicalType,
     texts: list[str],
-    is_json: bool,
-    form: Form | None,  # noqa: FBT001 - a parameter of the test
+    is_json: bool,  # noqa: FBT001 - a parameter of the test
+    form: Form | None,
 ) -> None:
     """What half of the values or fewer show is no explanation; values of the type itself show nothing."""
     assert form_of(logical, texts, is_json=is_json) == form

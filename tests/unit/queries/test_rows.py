@@ -1,0 +1,43 @@
+"""Which queries count rows of the delivery and nothing else, so that the rows can be listed."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts.compile import compile_plan
+from contracts.formats import read
+
+DOCUMENT = """
+apiVersion: v3.1.0
+kind: DataContract
+id: x
+version: 1.0.0
+status: active
+schema:
+  - name: rows
+    properties: [{{name: id, logicalType: integer}}, {{name: n, logicalType: string}}]
+    quality: [{{type: sql, query: "{query}", mustBe: 0}}]
+"""
+ROWS = "SELECT q1.part, q1.id FROM r0 AS q1 WHERE "
+
+
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ("SELECT COUNT(*) FROM rows WHERE id < 0 AND n = ') x'", f"{ROWS}((q1.c0 < 0L) AND (q1.c1 = :t0))"),
+        ("SELECT COUNT(1) AS bad FROM rows r WHERE r.id IS NULL", f"{ROWS}(q1.c0 IS NULL)"),
+        ("SELECT COUNT(*) FROM rows", None),
+        ("SELECT COUNT(id) FROM rows WHERE id < 0", None),
+        ("SELECT COUNT(*) FROM rows WHERE id < 0 GROUP BY n", None),
+        ("SELECT COUNT(*) FROM rows a JOIN rows b ON a.id = b.id WHERE a.id < 0", None),
+        ("WITH a AS (SELECT id FROM rows) SELECT COUNT(*) FROM a WHERE id < 0", None),
+        ("SELECT COUNT(*) FROM rows WHERE NOT id < 0 UNION ALL SELECT COUNT(*) FROM rows WHERE (id < 0)", None),
+    ],
+)
+def test_a_plain_count_of_rows_can_list_them(query: str, rows: str | None) -> None:
+    """One table, one condition: the same condition lists the rows; any other query has only its number."""
+    contract = read(DOCUMENT.format(query=query).encode())
+    (check,) = (each for each in compile_plan(contract, contract.datasets[0]).checks if each.query)
+    assert check.query is not None
+
+    assert check.query.of_rows == rows
