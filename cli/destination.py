@@ -43,7 +43,8 @@ def destination(files: list[Path], to: str, name: str | None) -> Destination:
     folders, _, last = path.rpartition("/")
     if "." in last:
         if len(files) > 1:
-            raise InputError(f"{to} is the name of one file, and there are {len(files)}: give a folder, --to {to}/")
+            folder = to.removesuffix(last) or f"{to}/"
+            raise InputError(f"{to} is the name of one file, and there are {len(files)}: give a folder, --to {folder}")
         if name is not None:
             raise InputError("the object's name is given twice, in --to and in --as: leave one out")
         path, name = f"{folders}/" if folders else "", last

@@ -326,7 +326,7 @@ def test_a_destination_is_a_folder_or_the_key_of_one_file(lakegate: Lakegate, to
     [
         (
             ["0.csv", "1.csv", "--to", "orders/x.csv"],
-            "orders/x.csv is the name of one file, and there are 2: give a folder",
+            "orders/x.csv is the name of one file, and there are 2: give a folder, --to orders/",
         ),
         (["0.csv", "1.csv", "--to", "orders/", "--as", "x.csv"], "--as names one file, and there are 2"),
         (["0.csv", "--to", "orders/x.csv", "--as", "y.csv"], "the object's name is given twice, in --to and in --as"),

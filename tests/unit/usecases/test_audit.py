@@ -165,6 +165,24 @@ def test_an_extra_object_in_the_folder_of_a_delivery_names_that_delivery() -> No
     assert (finding.damage, finding.workload, finding.file) == (Damage.EXTRA, block.workload, f"{PREFIX}0.csv")
 
 
+def test_an_extra_object_in_another_folder_of_a_known_delivery_is_extra() -> None:
+    """The name of a delivery in the key makes no place of its own."""
+    world = rested(b"good:1")
+    block = world.gate.ledger.blocks(LINE)[0]
+    world.memory.objects.put(Address(LAKE, f"{FOLDER}ingest_date=1999-01-01/workload={block.workload}/x"), b"x")
+
+    assert found(world) == [(Damage.EXTRA, None, f"{PREFIX}0.csv")]
+
+
+def test_a_folder_of_many_objects_is_listed_to_its_end() -> None:
+    """The store answers a thousand at a time."""
+    world = rested(b"good:1")
+    for number in range(1_001):
+        world.memory.objects.put(Address(LAKE, f"{FOLDER}{number:04}"), b"x")
+
+    assert len(findings(world)) == 1_001
+
+
 def test_an_extra_object_below_a_delete_marker_is_nobodys_matter() -> None:
     """No reader sees it."""
     world = rested(b"good:1")

@@ -6,8 +6,9 @@ import pytest
 
 from contracts.errors import InputError
 from functions.ports import Publication
-from functions.usecases.lines import line_named
+from functions.usecases.lines import line_named, lines_fitting
 from tests.simulation.meaning import DIGESTS
+from tests.simulation.stage import Fault, Stage, settle
 from tests.simulation.world import World
 
 PUBLISHED = (
@@ -51,6 +52,25 @@ def test_a_contract_of_one_line_stands_for_it() -> None:
     one.memory.registry.publish(Publication("weather", "1.0.0", "active", "contracts/1.0.0", (), plans=plans))
 
     assert line_named(one.gate, "weather") == "weather/day_v1"
+
+
+def test_a_line_that_is_on_no_list_any_more_is_found_by_its_whole_name() -> None:
+    """A day without a route, long ago: its chain is there as long as anybody asks for it."""
+    one = World()
+    one.upload("elsewhere/x.csv", b"good:1")
+    settle(Stage(one, lambda _: Fault.NONE))
+    one.memory.clock.sleep(30 * 24 * 3600)
+
+    assert line_named(one.gate, "_unrouted/2026-01-05") == "_unrouted/2026-01-05"
+    assert lines_fitting(one.gate, "_unrouted/2026-01-05") == {"_unrouted/2026-01-05"}
+
+
+def test_every_line_that_a_name_fits_is_found_where_several_may_be_meant() -> None:
+    """A contract's lines, and those of a dataset of the same name."""
+    gate = world().gate
+
+    assert lines_fitting(gate, "orders") == {"shop/orders_v1", "shop/orders_v2", "orders/single_v1"}
+    assert lines_fitting(gate, "shop") == {"shop/orders_v1", "shop/lines_v1", "shop/orders_v2"}
 
 
 @pytest.mark.parametrize(
