@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
-from cli import local, route
+from cli import local, route, terminal
 from cli.check import check
 from cli.contracts import tell
 from cli.demo import demo
-from cli.ledger import log, verify
+from cli.ledger import log
 from cli.lint import lint
 from cli.plan import plan
 from cli.publish import publish
@@ -21,6 +21,7 @@ from cli.seen import seen
 from cli.shelf import contracts, show
 from cli.status import status
 from cli.upload import upload
+from cli.verify import verify
 from contracts.errors import ContractError, LakegateError
 
 app = typer.Typer(
@@ -49,7 +50,6 @@ app.add_typer(local.app, name="local")
 app.command("demo")(demo)
 
 UNUSABLE = 2
-INTERRUPTED = 130
 
 
 def main() -> None:
@@ -63,10 +63,19 @@ def main() -> None:
         sys.stderr.write(f"lakegate: {seen(str(error))}\n")
         sys.exit(UNUSABLE)
     except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+        _interrupted()
+    except SystemExit as ended:
+        if ended.code == terminal.INTERRUPTED:
+            _interrupted()
+        raise
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(UNUSABLE)
+
+
+def _interrupted() -> NoReturn:
+    terminal.say_interrupted()
+    sys.exit(terminal.INTERRUPTED)
 
 
 def _version(wanted: bool) -> None:
