@@ -25,9 +25,10 @@ from typing import TYPE_CHECKING, Protocol
 from contracts.errors import LakegateError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
 
+    from contracts.counts import Counts
     from contracts.ledger import Block
     from contracts.routes import Route
     from contracts.workflow import State
@@ -276,8 +277,8 @@ class Ledger(Protocol):
         """The blocks above a height, in order; strongly consistent."""
         ...
 
-    def texts(self, chain: str) -> tuple[bytes, ...]:
-        """Every block as it is stored, lowest first, unread: what `contracts.ledger.verify_stored` is given."""
+    def texts(self, chain: str) -> Iterator[bytes]:
+        """Every block as it is stored, lowest first, read page by page: what `contracts.ledger.verify_stored` is given."""
         ...
 
     def commit(self, block: Block, workload: Workload, expected: Expected, message: Message) -> None:
@@ -370,6 +371,11 @@ class Judgement(Protocol):
     @property
     def reasons(self) -> tuple[str, ...]:
         """Rule, field and message; masked."""
+        ...
+
+    @property
+    def counts(self) -> Counts | None:
+        """Rows and checks, in numbers."""
         ...
 
 

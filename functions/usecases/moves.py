@@ -10,21 +10,22 @@ from typing import TYPE_CHECKING
 from contracts.errors import LakegateError
 from functions.ports import ConditionFailed, Expected
 from functions.usecases.steps import Effect, Overtaken, perform
-from functions.workload import Message
+from functions.workload import Message, State
 
 if TYPE_CHECKING:
     from contracts.workflow import Outcome
     from functions.usecases.gate import Gate
     from functions.usecases.steps import Steps
-    from functions.workload import Workload
+    from functions.workload import Cause, Workload
 
 
 class Diverted(LakegateError):  # noqa: N818 - the name says what happened
     """An operation found out something else than it was called for; nothing was written."""
 
-    def __init__(self, on: Outcome) -> None:
+    def __init__(self, on: Outcome, cause: Cause | None = None) -> None:
         super().__init__(on)
         self.on = on
+        self.cause = cause
 
 
 def move(  # noqa: PLR0913 - the write has these parts
@@ -71,6 +72,7 @@ def stands(current: Workload, before: Workload) -> bool:
 def message(gate: Gate, workload: Workload) -> Message:
     """What is told of a workload that came to rest: ids, numbers and masked reasons, nothing of the producer's text."""
     decision, pin = workload.decision, workload.pin
+    counts = decision.counts if decision else None
     body = {
         "workload": workload.id,
         "state": workload.state,
@@ -79,6 +81,11 @@ def message(gate: Gate, workload: Workload) -> Message:
         "contract_version": pin.version if pin else None,
         "verdict": decision.verdict if decision else None,
         "reasons": list(decision.reasons) if decision else [],
+        "rows": counts.rows if counts else None,
+        "published_rows": counts.published_rows if counts else None,
+        "rejected_rows": counts.rejected_rows if counts else None,
+        "checks": counts.checks if counts else None,
+        "cause": workload.failed[-1].cause if workload.state is State.FAILED else None,
     }
     kind = workload.state.lower()
     identity = f"{workload.id}:{kind}:{workload.attempt}"
