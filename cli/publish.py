@@ -9,22 +9,28 @@ import typer
 
 from cli import terminal
 from cli.aws import opened
+from cli.confirm import Yes, confirm
 from cli.inputs import Source
 from cli.lint import REFUSED, as_document, show
 from cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from cli.seen import seen
 from contracts.errors import ContractError
-from functions.usecases.publish import Edition
+from contracts.words import listed, shown
+from functions.usecases.publish import RETIRED, Edition, planned
 from functions.usecases.publish import publish as make_valid
 from functions.usecases.steps import run
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from contracts.formats import Examined
     from contracts.model import Contract
     from contracts.routes import Route
     from functions.ports import Publication
+    from functions.usecases.publish import Change
 
-KEPT = ("deprecated", "retired")
+ACTIVE = "active"
+KEPT = ("deprecated", "sunset", RETIRED)
 """Statuses of a document that publishing keeps; any other, and none, becomes active by being published."""
 
 
@@ -32,17 +38,21 @@ def publish(
     file: Annotated[str, typer.Argument(help="The contract document, or - for standard input.", show_default=False)],
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a contract version valid: it is linted and compiled, and the routes of its line carry it from then on.
 
     Example: lakegate publish contracts/examples/weather.dcm.yaml
 
-    Exit code: 0 published (twice is once), 1 the document is refused, 2 it cannot be published.
+    A document that is not active yet, and a retired one that closes routes, must be confirmed.
+
+    Exit code: 0 published (twice is once), 1 the document is refused, 2 it cannot be published, or was not confirmed.
     """
     edition = edition_of(file, as_json=as_json)
     with opened(stack, local=local) as there:
         gate = there.gate()
+        confirm(_effects(edition, planned(gate, edition)), yes=yes)
         published = run(make_valid(gate, edition), gate.clock)
         routes = [each for each in gate.registry.shelf().routes if each.contract == edition.contract]
     if as_json:
@@ -78,8 +88,26 @@ def _compiled(contract: Contract, body: bytes) -> Edition:
     from contracts.compile import compile_plan  # noqa: PLC0415 - likewise
 
     plans = {each.name: canonical(compile_plan(contract, each)) for each in contract.datasets}
-    status = contract.status if contract.status in KEPT else "active"
-    return Edition(contract.id, contract.version, status, body, plans)
+    return Edition(contract.id, contract.version, status_of(contract.status), body, plans, contract.status or ACTIVE)
+
+
+def status_of(written: str | None) -> str:
+    """The status of a version, by the status of its document."""
+    status = _folded(written)
+    return status if status in KEPT else ACTIVE
+
+
+def _folded(status: str | None) -> str:
+    return (status or ACTIVE).strip().casefold()
+
+
+def _effects(edition: Edition, change: Change) -> Iterator[str]:
+    """What the person who publishes may not expect."""
+    name = f"{edition.contract} {edition.version}"
+    if change.is_new and _folded(edition.written_status) not in {ACTIVE, *KEPT}:
+        yield f"the document's status is {shown(edition.written_status)}: publishing makes {name} active"
+    if change.closed:
+        yield f"{name} is retired: every delivery below {listed(change.closed)} would be refused"
 
 
 def _as_document(published: Publication, routes: list[Route]) -> dict[str, object]:
