@@ -50,6 +50,8 @@ class Edition:
     """By dataset."""
     written_status: str = "active"
     """The status in the words of the document."""
+    unmeasured_rules: int = 0
+    """How many rules can never be measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +162,7 @@ def _publication(edition: Edition) -> Publication:
         document=f"contracts/{hashlib.sha256(edition.document).hexdigest()}",
         routes=(),
         plans=tuple(sorted((dataset, hashlib.sha256(plan).hexdigest()) for dataset, plan in edition.plans.items())),
+        unmeasured_rules=edition.unmeasured_rules,
     )
 
 

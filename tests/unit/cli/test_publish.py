@@ -79,6 +79,41 @@ def test_a_rule_that_cannot_be_compiled_refuses_the_document(lakegate: Lakegate)
     assert "refused" in said.stdout
 
 
+DBT = "quality: [{type: custom, engine: dbt, implementation: x}]"
+
+
+def with_a_rule_of_dbt(lakegate: Lakegate, version: str = "1.0.0") -> str:
+    """A contract whose one rule of another engine is skipped in every delivery."""
+    return lakegate.contract(version, **{"    logicalType: object": f"    logicalType: object\n    {DBT}"})
+
+
+def test_rules_that_can_never_be_measured_refuse_the_document(lakegate: Lakegate) -> None:
+    """A rule that no delivery is judged by is no promise: it is shown with its line, and nothing is published."""
+    path = with_a_rule_of_dbt(lakegate)
+    said, machine = lakegate("publish", path), lakegate("publish", path, "--json")
+
+    assert (said.exit_code, machine.exit_code) == (1, 1)
+    assert f"{path}:10: error not-measured\n" in said.stdout
+    assert said.stdout.splitlines()[-1] == f"{path}: refused (1 error, 0 warnings)"
+    assert (
+        said.stderr == machine.stderr == "lakegate: 1 rule can never be measured: mend it, or give --allow-unmeasured\n"
+    )
+    assert [each["code"] for each in json.loads(machine.stdout)["errors"]] == ["not-measured"]
+    assert lakegate.json("contracts") == {"contracts": []}
+
+
+def test_a_version_remembers_how_many_rules_were_allowed_to_go_unmeasured(lakegate: Lakegate) -> None:
+    """Given --allow-unmeasured the version is published, and every list says so, also after a route was added."""
+    published = lakegate.ok("publish", with_a_rule_of_dbt(lakegate), "--allow-unmeasured")
+    lakegate.ok("publish", lakegate.contract("1.1.0"), "--allow-unmeasured")
+    lakegate.ok("route", "add", "orders/", "shop")
+    listed = lakegate.json("contracts")["contracts"]
+
+    assert published.splitlines()[0] == "Published shop 1.0.0 (active). 1 rule can never be measured."
+    assert [(each["version"], each["unmeasured_rules"]) for each in listed] == [("1.0.0", 1), ("1.1.0", 0)]
+    assert lakegate.json("show", "shop", "1.0.0")["unmeasured_rules"] == 1
+
+
 def test_a_document_is_read_from_standard_input(lakegate: Lakegate) -> None:
     """`-` publishes what is piped in."""
     with open(lakegate.contract()) as file:  # noqa: PTH123 - a text of this test's own
