@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from contracts.check import Metric, Unit
+from contracts.counts import Counts
 from contracts.model import Mode, OnReject
 from contracts.outcome import Outcome, Status, check_outcome
 from contracts.predicate import Present, together
@@ -61,6 +62,20 @@ def judge(plan: Plan, result: Result) -> Judgement:
         rows=result.rows,
         rejected_rows=result.rejected_rows,
     )
+
+
+def counts_of(plan: Plan, judgement: Judgement) -> Counts:
+    """How many rows are published and rejected, and how many checks have which status."""
+    refused = judgement.rejected_rows if plan.policy.on_reject is OnReject.ROWS else 0
+    published, rejected = {
+        Verdict.ACCEPTED: (judgement.rows - refused, refused),
+        Verdict.ACCEPTED_WITH_WARNINGS: (judgement.rows - refused, refused),
+        Verdict.REJECTED: (0, judgement.rows),
+        Verdict.UNDECIDED: (0, 0),
+    }[judgement.verdict]
+    statuses = [each.status for each in judgement.outcomes]
+    checks = {status.value: statuses.count(status) for status in Status}
+    return Counts(judgement.rows, published, rejected, checks)
 
 
 def foregone(plan: Plan, columns: Columns) -> tuple[Outcome, ...]:

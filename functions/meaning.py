@@ -16,6 +16,7 @@ from functions.usecases.gate import Meaning, Terms
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from contracts.counts import Counts
     from contracts.model import Storage
     from contracts.outcome import Outcome
     from contracts.result import Columns
@@ -31,6 +32,7 @@ class Judged:
 
     verdict: str
     reasons: tuple[str, ...]
+    counts: Counts | None = None
 
 
 def terms(plan: bytes) -> Terms:
@@ -89,13 +91,15 @@ def judge(plan: bytes, result: bytes) -> Judged:
     from contracts.errors import InputError  # noqa: PLC0415 - beside what is loaded late for the same reason
     from contracts.plan import Plan  # noqa: PLC0415 - intake starts in half the time without schemas
     from contracts.result import Result  # noqa: PLC0415 - likewise
+    from contracts.verdict import counts_of  # noqa: PLC0415 - likewise
     from contracts.verdict import judge as verdict  # noqa: PLC0415 - likewise
 
     try:
-        judgement = verdict(Plan.from_json(json.loads(plan)), Result.from_json(json.loads(result)))
+        compiled = Plan.from_json(json.loads(plan))
+        judgement = verdict(compiled, Result.from_json(json.loads(result)))
     except (ValueError, RecursionError):
         raise InputError("plan or result is not JSON") from None
-    return Judged(judgement.verdict.value, _said(judgement.reasons))
+    return Judged(judgement.verdict.value, _said(judgement.reasons), counts_of(compiled, judgement))
 
 
 def _columns(plan: Mapping[str, Any], size: int, first: bytes) -> Columns | None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
+    from contracts.counts import Counts
     from contracts.ledger import Block
     from contracts.routes import Route
     from contracts.workflow import State
@@ -372,6 +373,11 @@ class Judgement(Protocol):
     @property
     def reasons(self) -> tuple[str, ...]:
         """Rule, field and message; masked."""
+        ...
+
+    @property
+    def counts(self) -> Counts | None:
+        """Rows and checks, in numbers."""
         ...
 
 

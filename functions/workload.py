@@ -11,6 +11,8 @@ from contracts.workflow import State
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from contracts.counts import Counts
+
 
 __all__ = [
     "TERMINAL",
@@ -82,6 +84,8 @@ class Decision:
     """SHA-256 of result.json as read; empty where the door refused."""
     staged: bool = True
     """The bytes judged lie in staging (else in landing: refused at the door)."""
+    counts: Counts | None = None
+    """Rows and checks; None where nothing was measured, and in rows of releases that did not store them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from contracts.counts import Counts
 from functions.adapters.tables import instant, number, shard, text
 from functions.workload import Decision, Message, Pin, Referred, Source, State, Workload
 
@@ -22,7 +23,7 @@ _PARTS: Final[Mapping[str, Any]] = {
     "staged": lambda part: Source(**part),
     "landed": lambda part: Source(**part),
     "pin": lambda part: _pin(**part),
-    "decision": lambda part: Decision(**{**part, "reasons": tuple(part["reasons"])}),
+    "decision": lambda part: _decision(**part),
     "state": State,
     "not_before": datetime.fromisoformat,
     "deadline": datetime.fromisoformat,
@@ -34,6 +35,11 @@ REMEMBERED: Final = timedelta(days=90)
 def _pin(references: Iterable[Mapping[str, Any]] = (), **part: str) -> Pin:
     """A pin, of rows too that were written before any plan referred to another line."""
     return Pin(**part, references=tuple(Referred(**each) for each in references))
+
+
+def _decision(reasons: Iterable[str], counts: Mapping[str, Any] | None = None, **part: Any) -> Decision:  # noqa: ANN401 - of JSON
+    """A decision, of rows too that were written before decisions held counts."""
+    return Decision(**part, reasons=tuple(reasons), counts=Counts(**counts) if counts else None)
 
 
 def workload_key(workload: str) -> dict[str, dict[str, str]]:

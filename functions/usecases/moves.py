@@ -71,6 +71,7 @@ def stands(current: Workload, before: Workload) -> bool:
 def message(gate: Gate, workload: Workload) -> Message:
     """What is told of a workload that came to rest: ids, numbers and masked reasons, nothing of the producer's text."""
     decision, pin = workload.decision, workload.pin
+    counts = decision.counts if decision else None
     body = {
         "workload": workload.id,
         "state": workload.state,
@@ -79,6 +80,10 @@ def message(gate: Gate, workload: Workload) -> Message:
         "contract_version": pin.version if pin else None,
         "verdict": decision.verdict if decision else None,
         "reasons": list(decision.reasons) if decision else [],
+        "rows": counts.rows if counts else None,
+        "published_rows": counts.published_rows if counts else None,
+        "rejected_rows": counts.rejected_rows if counts else None,
+        "checks": counts.checks if counts else None,
     }
     kind = workload.state.lower()
     identity = f"{workload.id}:{kind}:{workload.attempt}"

@@ -180,7 +180,9 @@ def _judged(gate: Gate, workload: Workload, result: bytes) -> Found:
         return Found(Outcome.LOST)  # a result that is no result is the job's failure, not the data's
     if judgement.verdict == Verdict.UNDECIDED:
         return Found(Outcome.UNDECIDED)
-    decision = Decision(judgement.verdict, judgement.reasons, hashlib.sha256(result).hexdigest())
+    decision = Decision(
+        judgement.verdict, judgement.reasons, hashlib.sha256(result).hexdigest(), counts=judgement.counts
+    )
     return Found(Outcome.JUDGED, decision=decision)
 
 

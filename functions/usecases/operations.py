@@ -132,7 +132,9 @@ def _decide(gate: Gate, workload: Workload, to: State, found: Found) -> Steps[Wo
     try:
         return (yield from move(gate, Effect.DECIDE, workload, after, content=claim))
     except ConditionFailed:
-        duplicate = Decision(Verdict.REJECTED, ("duplicate-content",), found.decision.result)
+        counts = found.decision.counts
+        rejected = counts and replace(counts, published_rows=0, rejected_rows=counts.rows)
+        duplicate = Decision(Verdict.REJECTED, ("duplicate-content",), found.decision.result, counts=rejected)
         return (yield from move(gate, Effect.DECIDE, workload, replace(after, decision=duplicate)))
 
 

@@ -48,6 +48,7 @@ def truth(address: str, body: bytes) -> str:
 class Judgement:
     verdict: str
     reasons: tuple[str, ...]
+    counts: None = None
 
 
 @cache

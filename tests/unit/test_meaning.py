@@ -130,7 +130,9 @@ def test_an_empty_object_may_be_promised() -> None:
 
 
 LONG = SimpleNamespace(id="amount/min", message="x" * 2 * MAX_REASON)
-TOLD = SimpleNamespace(verdict=Verdict.REJECTED, reasons=(LONG,) * 2 * MAX_REASONS)
+TOLD = SimpleNamespace(
+    verdict=Verdict.REJECTED, reasons=(LONG,) * 2 * MAX_REASONS, rows=1, rejected_rows=0, outcomes=()
+)
 
 
 def test_the_verdict_is_that_of_the_contracts() -> None:

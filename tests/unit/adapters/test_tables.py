@@ -11,6 +11,7 @@ from botocore.stub import Stubber
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contracts.counts import Counts
 from contracts.ledger import GENESIS, Block, BlockKind, LedgerObject, digest, verify
 from contracts.routes import Route
 from functions.adapters.dynamodb import transact
@@ -55,7 +56,7 @@ workloads = st.builds(
     landed=st.none() | sources,
     not_before=st.none() | times,
     deadline=st.none() | times,
-    decision=st.none() | st.builds(Decision, st.text(), st.tuples(st.text())),
+    decision=st.none() | st.builds(Decision, st.text(), st.tuples(st.text()), counts=st.none() | st.builds(Counts)),
 )
 
 

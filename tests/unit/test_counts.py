@@ -1,0 +1,72 @@
+"""How many rows and checks there are, in the words that every command and event uses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from contracts.counts import Counts
+from contracts.model import Mode, OnReject, Policy
+from contracts.result import Measurement
+from contracts.verdict import counts_of, judge
+from tests.unit.test_verdict import BAD, CLEAN, answer, check, measured, plan
+
+BY_ROWS = Policy(on_reject=OnReject.ROWS)
+NONE_MEASURED = {"pass": 0, "warn": 0, "fail": 0, "error": 0, "skip": 0}
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        (Counts(11_520, 11_520, 0), "11,520 rows"),
+        (Counts(11_520, 10_570, 950), "10,570 of 11,520 rows published, 950 rejected"),
+        (Counts(11_520, 0, 11_520), "11,520 rows"),
+        (Counts(1, 1, 0), "1 row"),
+        (Counts(0, 0, 0), "0 rows"),
+    ],
+)
+def test_rows_are_counted_apart_where_only_some_are_published(counts: Counts, words: str) -> None:
+    """Published and rejected rows are both named where a delivery is split; else the rows share the verdict."""
+    assert counts.rows_in_words == words
+
+
+@pytest.mark.parametrize(
+    ("checks", "words"),
+    [
+        ({"pass": 24, "warn": 0, "fail": 0, "error": 0, "skip": 1}, "24 passed, 1 not measured"),
+        (
+            {"pass": 1, "warn": 2, "fail": 3, "error": 4, "skip": 5},
+            "1 passed, 2 warned, 3 failed, 4 in error, 5 not measured",
+        ),
+        (NONE_MEASURED, "none"),
+    ],
+)
+def test_checks_that_were_not_measured_are_counted(checks: dict[str, int], words: str) -> None:
+    """A skipped check never disappears from a count of checks."""
+    assert Counts(0, 0, 0, checks).checks_in_words == words
+
+
+@pytest.mark.parametrize(
+    ("policy", "bad", "expected"),
+    [
+        (BY_ROWS, True, Counts(10, 7, 3, NONE_MEASURED | {"fail": 1, "skip": 1})),
+        (BY_ROWS, False, Counts(10, 10, 0, NONE_MEASURED | {"pass": 1, "skip": 1})),
+        (Policy(), True, Counts(10, 0, 10, NONE_MEASURED | {"fail": 1, "skip": 1})),
+        (Policy(mode=Mode.OBSERVE), True, Counts(10, 10, 0, NONE_MEASURED | {"fail": 1, "skip": 1})),
+    ],
+)
+def test_what_is_published_follows_from_verdict_and_policy(policy: Policy, *, bad: bool, expected: Counts) -> None:
+    """Row by row only bad rows are rejected, else all or none; what an observing contract lets through is published."""
+    compiled = plan(check(), check(id="s/n", skip="not measured by this version"), policy=policy)
+    result = answer(measured(BAD if bad else CLEAN), rejected_rows=3 if bad else 0)
+
+    assert counts_of(compiled, judge(compiled, result)) == expected
+
+
+def test_an_undecided_delivery_neither_publishes_nor_rejects() -> None:
+    """Without a verdict no row has come to rest."""
+    compiled = plan(check())
+    result = replace(answer(Measurement("r/n", error="the job gave no answer")), rejected_rows=3)
+
+    assert counts_of(compiled, judge(compiled, result)) == Counts(10, 0, 0, NONE_MEASURED | {"error": 1})
