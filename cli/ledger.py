@@ -1,4 +1,4 @@
-"""`lakegate log` and `verify`: what came to rest in a dataset line, and the proof that nobody changed it since."""
+"""`lakegate log`: what came to rest in a dataset line."""
 
 from __future__ import annotations
 
@@ -8,22 +8,18 @@ import typer
 
 from cli import terminal
 from cli.aws import opened
-from cli.options import DEFAULT_STACK, AsJson, Local, StackName
+from cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
 from cli.seen import seen
-from contracts.errors import InputError
-from contracts.words import listed
-from functions.usecases.deliveries import chains
+from functions.usecases.deliveries import at_rest
+from functions.usecases.lines import line_named
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from contracts.ledger import Block, Fault
-    from functions.usecases.gate import Gate
+    from contracts.ledger import Block
+    from functions.usecases.deliveries import Delivery
 
-Line = Annotated[
-    str, typer.Argument(help="<contract>/<dataset>_v<major>, or the end of it: orders_v1.", show_default=False)
-]
-INTACT, BROKEN = 0, 1
+NUMBERS = ("height", "rows", "rejected")
 
 
 def log(
@@ -35,76 +31,27 @@ def log(
 ) -> None:
     """List what came to rest in a dataset line, the newest first.
 
-    Example: lakegate log weather_record_v1
+    Example: lakegate log weather_record
     """
     from contracts.ledger import digest  # noqa: PLC0415 - start-up is paid by every command
 
     with opened(stack, local=local) as there:
         gate = there.gate()
-        chain = _chain(gate, dataset)
+        chain = line_named(gate, dataset)
         top = gate.ledger.head(chain).height
         blocks = gate.ledger.blocks(chain, max(top - limit, -1))[::-1]
+        entries = [(each, at_rest(gate, each)) for each in blocks]
     if as_json:
-        terminal.print_json({"chain": chain, "blocks": [_as_document(each, digest(each)) for each in blocks]})
-    elif blocks:
-        terminal.answers().print(_table(blocks))
+        documents = [_as_document(block, digest(block), delivery) for block, delivery in entries]
+        terminal.print_json({"chain": chain, "blocks": documents})
+    elif entries:
+        terminal.wide().print(_table(entries))
     else:
         terminal.answers().print("Nothing came to rest there yet.")
 
 
-def verify(
-    dataset: Line,
-    anchor: Annotated[
-        list[str] | None, typer.Option(help="HEIGHT=DIGEST, published elsewhere; may be given several times.")
-    ] = None,
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
-    as_json: AsJson = False,
-) -> None:
-    """Recompute the chain of a dataset line from its first block. Exit code 0: intact; 1: from where it is broken.
-
-    Example: lakegate verify weather_record_v1
-    """
-    from contracts.ledger import verify_stored  # noqa: PLC0415 - start-up is paid by every command
-
-    anchors = dict(map(_anchor, anchor or ()))
-    with opened(stack, local=local) as there:
-        gate = there.gate()
-        chain = _chain(gate, dataset)
-        head = gate.ledger.head(chain)
-        texts = gate.ledger.texts(chain)[
-            : head.height + 1
-        ]  # blocks committed since the head was read are not its matter
-        faults = verify_stored(texts, head.digest, anchors)
-    if as_json:
-        said = [{"height": each.height, "what": each.what.value} for each in faults]
-        terminal.print_json(
-            {"chain": chain, "height": head.height, "head": head.digest, "intact": not faults, "faults": said}
-        )
-    else:
-        _tell(chain, head.height, head.digest, faults)
-    raise typer.Exit(BROKEN if faults else INTACT)
-
-
-def _chain(gate: Gate, name: str) -> str:
-    """The chain a person means: whole, or by its end where only one ends so."""
-    known = chains(gate)
-    found = [name] if name in known else [each for each in known if each.endswith(f"/{name}")]
-    if len(found) == 1:
-        return found[0]
-    if gate.ledger.head(name).height >= 0:
-        return name
-    raise InputError(f"{name} is {'more than one line' if found else 'no line'}; known are {listed(known)}")
-
-
-def _anchor(text: str) -> tuple[int, str]:
-    height, _, digest = text.partition("=")
-    if not (height.isascii() and height.isdigit() and digest):
-        raise InputError(f"an anchor is HEIGHT=DIGEST, e.g. 41=9f2c…; not {text!r}")
-    return int(height), digest
-
-
-def _as_document(block: Block, digest: str) -> dict[str, object]:
+def _as_document(block: Block, digest: str, delivery: Delivery) -> dict[str, object]:
+    rows, published, rejected = _rows(block, delivery)
     return {
         "height": block.height,
         "digest": digest,
@@ -112,36 +59,36 @@ def _as_document(block: Block, digest: str) -> dict[str, object]:
         "kind": block.kind.value,
         "verdict": block.verdict,
         "workload": block.workload,
+        "file": delivery.key or None,
         "contract_version": block.contract_version or None,
-        "rows": block.rows,
-        "rejected_rows": block.rejected_rows,
+        "rows": rows,
+        "published_rows": published,
+        "rejected_rows": rejected,
         "objects": [{"key": each.key, "size": each.size, "checksum": each.checksum} for each in block.objects],
     }
 
 
-def _table(blocks: tuple[Block, ...]) -> Table:
+def _rows(block: Block, delivery: Delivery) -> tuple[int | None, int | None, int | None]:
+    """Rows, those published, those rejected: as the delivery's row counts them, else as far as the block does."""
+    decision = delivery.row.decision if delivery.row else None
+    if decision is None or decision.counts is None:
+        return block.rows, None, block.rejected_rows
+    return decision.counts.rows, decision.counts.published_rows, decision.counts.rejected_rows
+
+
+def _table(entries: list[tuple[Block, Delivery]]) -> Table:
     from rich.table import Table  # noqa: PLC0415 - start-up is paid by every command
     from rich.text import Text  # noqa: PLC0415 - likewise
 
     grid = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("height", "at", "verdict", "version", "rows", "workload", "objects"):
-        grid.add_column(name, justify="right" if name in {"height", "rows"} else "left", overflow="fold")
-    for each in blocks:
-        rows = "" if each.rows is None else f"{each.rows:,}"
-        cells = (f"{each.height}", each.system_time[:19], each.verdict, each.contract_version, rows, each.workload[:12])
-        grid.add_row(*(Text(seen(cell)) for cell in (*cells, f"{len(each.objects)}")))
+    for name in ("height", "at", "verdict", "version", "rows", "rejected", "workload", "file"):
+        grid.add_column(name, justify="right" if name in NUMBERS else "left", overflow="fold", no_wrap=name != "file")
+    for block, delivery in entries:
+        grid.add_row(*(Text(seen(cell)) for cell in _cells(block, delivery)))
     return grid
 
 
-def _tell(chain: str, height: int, head: str, faults: tuple[Fault, ...]) -> None:
-    console = terminal.answers()
-    if not faults:
-        console.print(seen(f"{chain}: {height + 1} blocks, intact."), markup=False, soft_wrap=True)
-        console.print(f"Anchor of today, to be kept elsewhere: {height}={head}", soft_wrap=True)
-        return
-    first = faults[0].height
-    console.print(
-        seen(f"{chain}: broken. Nothing from block {first} on can be trusted."), style="bold red", markup=False
-    )
-    for each in faults:
-        console.print(f"  block {each.height}: {each.what.value}", soft_wrap=True)
+def _cells(block: Block, delivery: Delivery) -> tuple[str, ...]:
+    rows, _published, rejected = ("" if each is None else f"{each:,}" for each in _rows(block, delivery))
+    at, workload = block.system_time[:19], block.workload[:12]
+    return f"{block.height}", at, block.verdict, block.contract_version, rows, rejected, workload, delivery.key

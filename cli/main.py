@@ -11,7 +11,7 @@ from cli import local, route
 from cli.check import check
 from cli.contracts import tell
 from cli.demo import demo
-from cli.ledger import log, verify
+from cli.ledger import log
 from cli.lint import lint
 from cli.plan import plan
 from cli.publish import publish
@@ -21,6 +21,7 @@ from cli.seen import seen
 from cli.shelf import contracts, show
 from cli.status import status
 from cli.upload import upload
+from cli.verify import verify
 from contracts.errors import ContractError, LakegateError
 
 app = typer.Typer(

@@ -15,3 +15,9 @@ Local: TypeAlias = Annotated[
     bool, typer.Option("--local", envvar="LAKEGATE_LOCAL", help="The stack that `lakegate local up` started.")
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+Line: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        help="<contract>/<dataset>_v<major>, or a part that only one line has: orders_v1, orders.", show_default=False
+    ),
+]

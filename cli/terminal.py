@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from cli.seen import seen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -14,6 +17,8 @@ if TYPE_CHECKING:
 
 WIDE = 180
 """Columns of a table that is written into a file or a pipe."""
+SECONDS_BETWEEN_LINES: Final = 10.0
+"""Of progress, where there is no terminal."""
 
 
 def errors() -> Console:
@@ -45,12 +50,57 @@ def print_json(document: object) -> None:
 
 
 @contextmanager
+def working(what: str) -> Iterator[Callable[[str], None]]:
+    """What is being done, on standard error: a spinner on a terminal, elsewhere a line every ten seconds.
+
+    Yields who is to be told what is being done now; the text may hold names of producers.
+    """
+    from rich.text import Text  # noqa: PLC0415 - start-up is paid by every command
+
+    console = errors()
+    if not console.is_terminal:
+        yield Lines()
+        return
+    with console.status(Text(seen(what))) as status:
+        yield lambda text: status.update(Text(seen(text)))
+
+
+class Lines:
+    """A line on standard error whenever ten seconds have passed since the last one, or since the beginning."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    def __call__(self, text: str) -> None:
+        """Print the text, if it is time."""
+        now = time.monotonic()
+        if now - self._last >= SECONDS_BETWEEN_LINES:
+            self._last = now
+            sys.stderr.write(f"{seen(text)}\n")
+            sys.stderr.flush()
+
+
+@contextmanager
 def bytes_arriving(what: str, size: int) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error while bytes arrive, on a terminal only; yields who is to be told of them."""
+    """A bar on standard error while bytes arrive, elsewhere a line every ten seconds; yields who is to be told of them."""
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn  # noqa: PLC0415 - likewise
 
     console = errors()
+    if not console.is_terminal:
+        yield _arrived(what, size)
+        return
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task(what, total=size)
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(seen(what), total=size)
         yield lambda count: progress.advance(task, count)
+
+
+def _arrived(what: str, size: int) -> Callable[[int], None]:
+    line, total = Lines(), 0
+
+    def arrived(count: int) -> None:
+        nonlocal total
+        total += count
+        line(f"{what}: {total:,} of {size:,} bytes ({total / max(size, 1):.0%})")
+
+    return arrived

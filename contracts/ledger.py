@@ -87,6 +87,8 @@ class Wrong(StrEnum):
     """The block belongs to another chain than the first."""
     ANCHOR = "anchor"
     """The chain does not reach the anchored height."""
+    HEAD = "head"
+    """There are blocks above the head: it was set back or removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +162,17 @@ def verify_stored(
     return _faults((_read(text) for text in texts), head, anchors or {})
 
 
-def _read(text: bytes) -> tuple[Block | None, str]:
+def stored_block(text: bytes) -> Block | None:
+    """The block of a stored text; None where it cannot be read, which `verify_stored` reports."""
     try:
-        return from_json(text.decode()), hashlib.sha3_256(text).hexdigest()
+        return from_json(text.decode())
     except (InputError, UnicodeDecodeError):
-        return None, ""
+        return None
+
+
+def _read(text: bytes) -> tuple[Block | None, str]:
+    block = stored_block(text)
+    return block, hashlib.sha3_256(text).hexdigest() if block else ""
 
 
 def _faults(

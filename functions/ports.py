@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Protocol
 from contracts.errors import LakegateError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
 
     from contracts.counts import Counts
@@ -279,8 +279,8 @@ class Ledger(Protocol):
         """The blocks above a height, in order; strongly consistent."""
         ...
 
-    def texts(self, chain: str) -> tuple[bytes, ...]:
-        """Every block as it is stored, lowest first, unread: what `contracts.ledger.verify_stored` is given."""
+    def texts(self, chain: str) -> Iterator[bytes]:
+        """Every block as it is stored, lowest first, read page by page: what `contracts.ledger.verify_stored` is given."""
         ...
 
     def commit(self, block: Block, workload: Workload, expected: Expected, message: Message) -> None:

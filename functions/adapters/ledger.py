@@ -41,9 +41,9 @@ class DynamoLedger:
         """A consistent query of the chain's heights."""
         return tuple(map(from_json, self._stored(chain, above)))
 
-    def texts(self, chain: str) -> tuple[bytes, ...]:
+    def texts(self, chain: str) -> Iterator[bytes]:
         """The same query from the bottom; half a surrogate pair, which no block holds, stays what it is."""
-        return tuple(each.encode(errors="surrogatepass") for each in self._stored(chain, HEAD))
+        return (each.encode(errors="surrogatepass") for each in self._stored(chain, HEAD))
 
     def _stored(self, chain: str, above: int) -> Iterator[str]:
         query = self.table.client.get_paginator("query").paginate(

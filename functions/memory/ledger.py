@@ -9,6 +9,7 @@ from contracts.ledger import GENESIS, canonical, digest
 from functions.ports import ConditionFailed, Head, IdempotencyMismatch
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
 
     from contracts.ledger import Block
@@ -37,9 +38,9 @@ class MemoryLedger:
         """What lies above a height."""
         return tuple(self.chains.get(chain, ())[above + 1 :])
 
-    def texts(self, chain: str) -> tuple[bytes, ...]:
+    def texts(self, chain: str) -> Iterator[bytes]:
         """The canonical forms."""
-        return tuple(map(canonical, self.chains.get(chain, ())))
+        return map(canonical, tuple(self.chains.get(chain, ())))
 
     def commit(self, block: Block, workload: Workload, expected: Expected, message: Message) -> None:
         """Row, block, head and message, all or nothing; the same token within ten minutes is the same transaction."""

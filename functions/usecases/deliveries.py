@@ -113,10 +113,26 @@ def chains(gate: Gate) -> tuple[str, ...]:
     return (*sorted(lines), *(f"{layout.UNROUTED}/{day}" for day in days))
 
 
+def row_of(gate: Gate, workload: str) -> Workload | None:
+    """The row of a workload; None where there is none."""
+    try:
+        return gate.workloads.get(workload)
+    except NotFound:
+        return None
+
+
+def at_rest(gate: Gate, block: Block) -> Delivery:
+    """The delivery of a block. Without its row, neither file nor size are known."""
+    row = row_of(gate, block.workload)
+    if row is not None:
+        return _delivered(row, block)
+    return Delivery(block.workload, "", 0, datetime.fromisoformat(block.system_time), None, block)
+
+
 def _at_rest(gate: Gate, limit: int) -> Iterator[Delivery]:
     blocks = [block for chain in chains(gate) for block in _top(gate, chain, limit)]
     for block in sorted(blocks, key=lambda each: each.system_time, reverse=True)[:limit]:
-        yield _delivered(gate.workloads.get(block.workload), block)
+        yield at_rest(gate, block)
 
 
 def _top(gate: Gate, chain: str, count: int) -> tuple[Block, ...]:
@@ -128,7 +144,7 @@ def _landed(gate: Gate, limit: int) -> Iterator[Delivery]:
     versions = sorted(_listed(gate), key=lambda each: each.modified, reverse=True)
     for version in versions[:limit]:
         identity = workload_id(version.bucket, version.key, version.version)
-        row = _row(gate, identity)
+        row = row_of(gate, identity)
         yield _delivered(row) if row else Delivery(identity, version.key, version.size, version.modified)
 
 
@@ -149,13 +165,13 @@ def _open(gate: Gate, limit: int) -> Iterator[Delivery]:
 def _replays(gate: Gate, known: Iterable[Delivery]) -> Iterator[Delivery]:
     for delivery in known:
         if delivery.row is not None and delivery.row.state is State.QUARANTINED:
-            row = _row(gate, replay_id(delivery.id))
+            row = row_of(gate, replay_id(delivery.id))
             if row is not None:
                 yield _delivered(row)
 
 
 def _by_id(gate: Gate, identity: str) -> Delivery:
-    row = _row(gate, identity)
+    row = row_of(gate, identity)
     if row is None:
         raise InputError("no workload has this id")
     if row.state not in TERMINAL or row.pin is None:
@@ -175,13 +191,6 @@ def _latest(row: Workload, block: Block | None) -> datetime | None:
     if row.pin is not None:
         return datetime.fromisoformat(row.pin.judging_time)
     return row.due_at
-
-
-def _row(gate: Gate, identity: str) -> Workload | None:
-    try:
-        return gate.workloads.get(identity)
-    except NotFound:
-        return None
 
 
 def _is_hex(text: str) -> bool:

@@ -31,6 +31,48 @@ def test_a_line_is_listed_from_its_top(kept: Lakegate) -> None:
     assert len(kept.json("log", "shop/orders_v1", "--limit", "1")["blocks"]) == 1
 
 
+def test_a_line_is_found_by_its_dataset_and_shows_the_files(kept: Lakegate) -> None:
+    """`orders` is enough where there is one line of it; each block shows which file it was, and its rejected rows."""
+    rows = [line.split() for line in kept.ok("log", "orders").splitlines()]
+    listed = kept.json("log", "orders")
+
+    assert rows[0] == ["height", "at", "verdict", "version", "rows", "rejected", "workload", "file"]
+    assert [(row[4], row[5], row[7]) for row in rows[1:]] == [
+        ("4", "4", "orders/bad.csv"),
+        ("4", "0", "orders/day.csv"),
+    ]
+    assert listed["chain"] == "shop/orders_v1"
+    assert [
+        (each["file"], each["rows"], each["published_rows"], each["rejected_rows"]) for each in listed["blocks"]
+    ] == [
+        ("orders/bad.csv", 4, 0, 4),
+        ("orders/day.csv", 4, 4, 0),
+    ]
+
+
+def test_a_block_whose_row_is_gone_is_listed_without_its_file(kept: Lakegate) -> None:
+    """A table restored to an earlier time: the ledger still says what came to rest."""
+    for item in kept.clients["dynamodb"].scan(TableName="workloads")["Items"]:
+        kept.clients["dynamodb"].delete_item(TableName="workloads", Key={"id": item["id"]})
+    listed = kept.json("log", "orders")["blocks"]
+
+    assert [(each["file"], each["rows"], each["published_rows"], each["rejected_rows"]) for each in listed] == [
+        (None, 4, None, 1),
+        (None, 4, None, 0),
+    ]
+
+
+def test_a_file_name_cannot_write_on_the_terminal(lakegate: Lakegate) -> None:
+    """It is shown with escapes."""
+    lakegate.routed()
+    name = "\u202e[red]\x9b31m.csv"
+    workload = lakegate.json("upload", lakegate.file(), "--to", "orders/", "--as", name)["workload"]
+    lakegate.intake(f"orders/{name}")
+    lakegate.answer(workload)
+
+    assert lakegate.ok("log", "orders").rstrip().endswith(r"orders/\u202e[red]\x9b31m.csv")
+
+
 def test_an_intact_chain_is_verified_with_its_anchor(kept: Lakegate) -> None:
     """The anchor it prints is one it accepts."""
     said = kept.ok("verify", "orders_v1")

@@ -1,0 +1,180 @@
+"""`lakegate verify`: the proof that a dataset line's chain, and on request its data, is what was recorded."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+from itertools import islice
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli import terminal
+from cli.aws import opened
+from cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
+from cli.seen import seen
+from contracts.errors import InputError
+from contracts.words import shown
+from functions.usecases.lines import line_named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from contracts.ledger import Fault
+    from functions.ports import Head
+    from functions.usecases.audit import Finding
+    from functions.usecases.gate import Gate
+
+AS_RECORDED, BROKEN = 0, 1
+MOST_SHOWN = 20
+ANCHOR = re.compile(r"([0-9]{1,15})=([0-9a-f]{64})", re.IGNORECASE | re.ASCII)
+REMEDIES = {
+    "replaced": "Another version lies on top: find out who wrote it, delete it, and the judged one is current again:\n"
+    "  aws s3api delete-object --bucket {bucket} --key {key} --version-id {current}",
+    "hidden": "A delete marker lies on top: find its version id, delete that, and the object is back:\n"
+    "  aws s3api list-object-versions --bucket {bucket} --prefix {key} --query DeleteMarkers",
+    "lost": "The judged version was deleted; {readers}. Restore its bytes from a replica or a backup, or\n"
+    "  ask the producer for the file: size and checksum of the block prove that it is the same.",
+    "altered": "Size or checksum of the judged version are not as recorded: the store does not keep what it was given.\n"
+    "  Treat it as lost, and ask who runs the store.",
+    "extra": "Readers of the folder read it, though it was never judged: find out who wrote it, then delete it:\n"
+    "  aws s3api delete-object --bucket {bucket} --key {key} --version-id {current}",
+}
+"""What to do, by the damage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What `--objects` found."""
+
+    count: int
+    damaged: tuple[Finding, ...]
+
+
+def verify(  # noqa: PLR0913 - a command has these options
+    dataset: Line,
+    anchor: Annotated[
+        list[str] | None, typer.Option(help="HEIGHT=DIGEST, published elsewhere; may be given several times.")
+    ] = None,
+    *,
+    objects: Annotated[
+        bool, typer.Option("--objects", help="Compare version, size and checksum of every object with the store.")
+    ] = False,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
+    """Recompute the chain of a dataset line from its first block; with --objects also compare its data with the chain.
+
+    Example: lakegate verify weather_record_v1 --objects
+
+    Exit code: 0 everything that was checked is as recorded, 1 the chain is broken or an object differs, 2 not checked.
+    """
+    anchors = _anchors(anchor or ())
+    with opened(stack, local=local) as there:
+        gate = there.gate()
+        chain = line_named(gate, dataset)
+        head = gate.ledger.head(chain)
+        faults = _faults(gate, chain, head, anchors)
+        compared = _compared(gate, chain, head.height) if objects else None
+    if as_json:
+        terminal.print_json(_as_document(chain, head, faults, compared))
+    else:
+        _print(gate.places.lake, chain, head, faults, compared)
+    raise typer.Exit(BROKEN if faults or (compared and compared.damaged) else AS_RECORDED)
+
+
+def _anchors(texts: list[str] | tuple[()]) -> Mapping[int, str]:
+    anchors: dict[int, str] = {}
+    for text in texts:
+        found = ANCHOR.fullmatch(text)
+        if found is None:
+            raise InputError(
+                "an anchor is HEIGHT=DIGEST, the digest in 64 hexadecimal digits, as `verify` prints it; "
+                f"not {shown(text)}"
+            )
+        height, digest = int(found[1]), found[2].lower()
+        if anchors.setdefault(height, digest) != digest:
+            raise InputError(f"two anchors of height {height} differ")
+    return anchors
+
+
+def _faults(gate: Gate, chain: str, head: Head, anchors: Mapping[int, str]) -> tuple[Fault, ...]:
+    from contracts.ledger import Fault, Wrong, verify_stored  # noqa: PLC0415 - start-up is paid by every command
+
+    texts = gate.ledger.texts(chain)
+    faults = verify_stored(islice(texts, head.height + 1), head.digest, anchors)
+    is_beyond = next(texts, None) is not None
+    if is_beyond and gate.ledger.head(chain) == head:  # else the block was committed since the head was read
+        return (*faults, Fault(head.height + 1, Wrong.HEAD))
+    return faults
+
+
+def _compared(gate: Gate, chain: str, height: int) -> Compared:
+    from functions.usecases.audit import damages  # noqa: PLC0415 - start-up is paid by every command
+
+    count = 0
+    with terminal.working("comparing objects") as progress:
+
+        def compared(so_far: int) -> None:
+            nonlocal count
+            count = so_far
+            progress(f"comparing objects: {so_far:,}")
+
+        damaged = tuple(damages(gate, chain, height, compared))
+    return Compared(count, damaged)
+
+
+def _as_document(chain: str, head: Head, faults: tuple[Fault, ...], compared: Compared | None) -> dict[str, object]:
+    damaged = [asdict(each) for each in compared.damaged] if compared else []
+    return {
+        "chain": chain,
+        "height": head.height,
+        "head": head.digest,
+        "intact": not faults and not damaged,
+        "faults": [{"height": each.height, "what": each.what.value} for each in faults],
+        "objects": {"compared": compared.count, "damaged": damaged} if compared else None,
+    }
+
+
+def _print(lake: str, chain: str, head: Head, faults: tuple[Fault, ...], compared: Compared | None) -> None:
+    console = terminal.answers()
+    if faults:
+        broken = f"{chain}: broken. Nothing from block {faults[0].height} on can be trusted."
+        console.print(seen(broken), style="bold red", markup=False, soft_wrap=True)
+        for each in faults:
+            console.print(f"  block {each.height}: {each.what.value}", soft_wrap=True)
+    else:
+        console.print(seen(f"{chain}: {head.height + 1} blocks, intact."), markup=False, soft_wrap=True)
+    if compared is None:
+        console.print("Chain only; data not checked: --objects compares every object with the ledger.", soft_wrap=True)
+    else:
+        for line in _in_words(lake, compared):
+            console.print(seen(line), markup=False, soft_wrap=True)
+    if not faults and head.height >= 0 and not (compared and compared.damaged):
+        console.print(f"Anchor of today, to be kept elsewhere: {head.height}={head.digest}", soft_wrap=True)
+
+
+def _in_words(lake: str, compared: Compared) -> Iterator[str]:
+    begin = f"{compared.count:,} {'object' if compared.count == 1 else 'objects'} compared with the store: "
+    number = len(compared.damaged)
+    if not number:
+        yield f"{begin}version, size and checksum of each are as recorded; no object is extra."
+        return
+    yield f"{begin}{number:,} {'is' if number == 1 else 'are'} not as recorded."
+    for each in compared.damaged[:MOST_SHOWN]:
+        yield from _described(lake, each)
+    if number > MOST_SHOWN:
+        yield f"… and {number - MOST_SHOWN:,} more: --json lists them all."
+
+
+def _described(lake: str, each: Finding) -> Iterator[str]:
+    named = [each.file] if each.file else []
+    named += [f"block {each.height}"] if each.height is not None else []
+    named += [f"workload {each.workload}"] if each.workload else []
+    yield f"{each.damage}: {', '.join(named) or 'no delivery of this line'}"
+    yield f"  s3://{lake}/{each.key}, version {each.version or each.current}"
+    readers = f"readers get version {each.current}" if each.current else "readers get nothing"
+    words = {"bucket": lake, "key": quote(each.key), "current": quote(each.current), "readers": readers}
+    yield from (f"  {line.strip()}" for line in REMEDIES[each.damage].format_map(words).split("\n"))

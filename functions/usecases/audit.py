@@ -1,0 +1,159 @@
+"""The objects of a line, compared with its ledger: versions, sizes and checksums, as the store describes them.
+
+Every object that a block names costs one HeadObject, and the accepted folder of the line one listing. What is kept in
+memory meanwhile is one batch of objects, and a digest of 16 bytes for each accepted key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from itertools import islice, repeat
+from typing import TYPE_CHECKING, Final
+
+from contracts.ledger import BlockKind, stored_block
+from contracts.workflow import State
+from functions.ports import Address, NotFound
+from functions.usecases import layout
+from functions.usecases.deliveries import row_of
+from functions.usecases.observe import ACCEPTING
+from functions.workload import TERMINAL, replay_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from contracts.ledger import Block, LedgerObject
+    from functions.ports import ObjectVersion
+    from functions.usecases.gate import Gate
+    from functions.workload import Workload
+
+BATCH: Final = 256
+AT_ONCE: Final = 8
+"""Requests to the store at the same time."""
+FOLDER: Final = re.compile(r"/workload=([0-9a-f]{64})/")
+
+
+class Damage(StrEnum):
+    """How the store differs from the ledger."""
+
+    REPLACED = "replaced"
+    """Another version is current; the judged one lies below it."""
+    HIDDEN = "hidden"
+    """A delete marker is current; the judged version lies below it."""
+    LOST = "lost"
+    """The judged version was deleted."""
+    ALTERED = "altered"
+    """The judged version has another size or checksum than recorded."""
+    EXTRA = "extra"
+    """A current object of the accepted folder that no block names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One object that is not as the ledger says."""
+
+    damage: Damage
+    key: str
+    version: str
+    """The judged version; empty for an extra object."""
+    current: str
+    """The version that readers get; empty where they get none."""
+    height: int | None
+    """Of the block; None for an extra object."""
+    workload: str
+    file: str
+    """The landing key of the delivery: text of the producer's. Empty where the delivery is not known."""
+
+
+def damages(gate: Gate, chain: str, height: int, compared: Callable[[int], None]) -> Iterator[Finding]:
+    """Every object that differs from the chain up to a height; `compared` is told how many objects were compared."""
+    known: set[bytes] = set()
+    named = _named(gate, chain, height)
+    count = 0
+    with ThreadPoolExecutor(AT_ONCE) as workers:
+        while batch := tuple(islice(named, BATCH)):
+            yield from filter(None, workers.map(partial(_compare, gate), batch))
+            known.update(_digest(each.key) for _, each in batch)
+            count += len(batch)
+            compared(count)
+    yield from _extra(gate, chain, height, known)
+
+
+def _named(gate: Gate, chain: str, height: int) -> Iterator[tuple[Block, LedgerObject]]:
+    for text in islice(gate.ledger.texts(chain), height + 1):
+        if block := stored_block(text):
+            yield from zip(repeat(block), block.objects, strict=False)
+
+
+def _compare(gate: Gate, named: tuple[Block, LedgerObject]) -> Finding | None:
+    block, judged = named
+    current = _head(gate, judged.key)
+    is_current = current is not None and current.version == judged.version
+    found = current if is_current else _head(gate, judged.key, judged.version)
+    if found is None:
+        damage = None if _was_replayed(gate, block) else Damage.LOST
+    elif found.size != judged.size or (judged.checksum and found.checksum != judged.checksum):
+        damage = Damage.ALTERED
+    elif is_current:
+        damage = None
+    else:
+        damage = Damage.REPLACED if current else Damage.HIDDEN
+    if damage is None:
+        return None
+    row = row_of(gate, block.workload)
+    version = current.version if current else ""
+    return Finding(damage, judged.key, judged.version, version, block.height, block.workload, _file(row))
+
+
+def _extra(gate: Gate, chain: str, height: int, known: set[bytes]) -> Iterator[Finding]:
+    for each in _current(gate, f"accepted/{chain}/"):
+        if each.key == layout.manifest_key(chain) or _digest(each.key) in known:
+            continue
+        folder = FOLDER.search(each.key)
+        row = row_of(gate, folder[1]) if folder else None
+        if row is None or not _is_arriving(gate, row, each.key, height):
+            yield Finding(Damage.EXTRA, each.key, "", each.version, None, row.id if row else "", _file(row))
+
+
+def _current(gate: Gate, prefix: str) -> Iterator[ObjectVersion]:
+    after: str | None = None
+    while True:
+        page = gate.objects.versions(gate.places.lake, prefix, after)
+        yield from (each for each in page.versions if each.current)
+        after = page.after
+        if after is None:
+            return
+
+
+def _is_arriving(gate: Gate, row: Workload, key: str, height: int) -> bool:
+    """Whether the object is copied before the commit, which follows, or was committed since the chain was read."""
+    if row.pin is None or not key.startswith(layout.resting_key("accepted", row.pin, row.id, "")):
+        return False
+    if row.state is State.DECIDED:
+        return row.decision is not None and row.decision.verdict in ACCEPTING
+    return any(key == each.key for block in gate.ledger.blocks(row.pin.chain, height) for each in block.objects)
+
+
+def _was_replayed(gate: Gate, block: Block) -> bool:
+    """Whether a replay of a quarantined delivery has come to rest, and taken the copy in quarantine away."""
+    replayed = row_of(gate, replay_id(block.workload)) if block.kind is BlockKind.QUARANTINED else None
+    return replayed is not None and replayed.state in TERMINAL
+
+
+def _head(gate: Gate, key: str, version: str | None = None) -> ObjectVersion | None:
+    try:
+        return gate.objects.head(Address(gate.places.lake, key, version))
+    except NotFound:
+        return None
+
+
+def _file(row: Workload | None) -> str:
+    return (row.landed or row.source).key if row else ""
+
+
+def _digest(key: str) -> bytes:
+    return hashlib.blake2b(key.encode(errors="surrogatepass"), digest_size=16).digest()
