@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typer._click import Command  # what typer's own commands are
 
 ROOT = Path(__file__).parents[3]
-PAGES = ("producer.md", "consumer.md", "operator.md")
+PAGES = ("producer.md", "consumer.md", "events.md", "operator.md")
 ABROAD = {"local", "demo"}
 """Commands of the local stack have tests of their own."""
 
