@@ -130,20 +130,24 @@ def _is_there(folder: Path, file: File) -> bool:
 
 
 def _part(gate: Gate, folder: Path, file: File, arrived: Callable[[int], object]) -> Path:
-    """The whole object, verified, beside its place."""
+    """The whole object, verified, beside its place; from the beginning again where what was left of it is damaged."""
     place = folder / file.place
     part = place.with_name(f".{place.name}.part")
     place.parent.mkdir(parents=True, exist_ok=True)
     if part.is_symlink() or (part.exists() and part.stat().st_size > file.size):
         part.unlink()
-    with part.open("ab") as target:
-        for piece in _rest(gate, file, target.tell()):
-            target.write(piece)
-            arrived(len(piece))
-    if not _is_as_listed(part, file):
+    while True:
+        with part.open("ab") as target:
+            start = target.tell()
+            for piece in _rest(gate, file, start):
+                target.write(piece)
+                arrived(len(piece))
+        if _is_as_listed(part, file):
+            return part
         part.unlink()
-        raise DiffersError(f"{file.key} has another size or checksum than the manifest lists: nothing of it was kept")
-    return part
+        if not start:
+            said = "has another size or checksum than the manifest lists: nothing of it was kept"
+            raise DiffersError(f"{file.key} {said}")
 
 
 def _rest(gate: Gate, file: File, start: int) -> Iterator[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import dataclass, field
 from pathlib import Path  # noqa: TC003 - typer reads the annotation
 from typing import TYPE_CHECKING, Annotated, Any
@@ -71,7 +72,7 @@ def get(  # noqa: PLR0913 - a command has these options
     if as_json:
         terminal.print_json(_as_document(fetch))
     else:
-        _tell(fetch)
+        _tell(fetch, " --local" if local else "")
     if fetch.trouble:
         terminal.errors().print(seen(f"lakegate: {fetch.trouble}"), markup=False)
         raise typer.Exit(DIFFERS)
@@ -148,7 +149,7 @@ def _as_document(fetch: Fetch) -> dict[str, object]:
     }
 
 
-def _tell(fetch: Fetch) -> None:
+def _tell(fetch: Fetch, stack: str) -> None:
     console = terminal.answers()
     for delivery, which in fetch.done:
         for each, was_fetched in zip(delivery.files, which, strict=True):
@@ -159,5 +160,6 @@ def _tell(fetch: Fetch) -> None:
     line = fetch.manifest["line"]
     if not fetch.done and not fetch.trouble:
         console.print(seen(f"Nothing of {line} was accepted above height {fetch.since}."), markup=False, soft_wrap=True)
-    next_time = f"What is accepted later: lakegate get {line} {fetch.folder} --since {fetch.height}"
+    words = shlex.join(("lakegate", "get", line, str(fetch.folder), "--since", str(fetch.height)))
+    next_time = f"What is accepted later: {words}{stack}"
     console.print(seen(next_time), markup=False, soft_wrap=True)

@@ -60,14 +60,14 @@ def places(lakegate: Lakegate) -> list[str]:
 
 def test_a_line_is_fetched_whole(filled: Lakegate, tmp_path: Path) -> None:
     """Every accepted file lies below the folder as in the lake, with the manifest, and the next height is told."""
-    folder = tmp_path / "new" / "data"
+    folder = tmp_path / "new" / "my data"
     said = filled.ok("get", "orders", str(folder))
     first, second = places(filled)
 
     assert said.splitlines() == [
         f"fetched  {first}  26 bytes, sha256",
         f"fetched  {second}  26 bytes, sha256",
-        f"What is accepted later: lakegate get {LINE} {folder} --since 2",
+        f"What is accepted later: lakegate get {LINE} '{folder}' --since 2",
     ]
     assert {name: body for name, body in files(folder).items() if name != "_manifest.json"} == {
         first: BODIES["a.csv"],
@@ -137,6 +137,16 @@ def test_a_download_goes_on_where_it_stopped(filled: Lakegate, tmp_path: Path, m
     filled.ok("get", LINE, str(tmp_path / "x"))
 
     assert seen == [("part-00000.csv", 10), ("part-00000.csv", 0)]
+    assert data(tmp_path / "x") == sorted(BODIES.values())
+
+
+def test_a_beginning_of_other_bytes_is_fetched_anew(filled: Lakegate, tmp_path: Path) -> None:
+    """What an earlier run left may be damaged; the object is not blamed for it."""
+    place = tmp_path / "x" / places(filled)[0]
+    place.parent.mkdir(parents=True)
+    place.with_name(f".{place.name}.part").write_bytes(bytes(10))
+    filled.ok("get", LINE, str(tmp_path / "x"))
+
     assert data(tmp_path / "x") == sorted(BODIES.values())
 
 
