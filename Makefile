@@ -52,6 +52,7 @@ format: .venv/ready ## Put the code into the one format
 nightly: tools stack-tools ## The full numbers of every property
 	@$(BIN)/python -m infra.setup.environments great-expectations
 	LAKEGATE_FULL=1 $(BIN)/python -m pytest -q
+	$(BIN)/python -m tests.simulation 1000000 --pairs 1 --planted
 
 N ?= 100000
 simulate: setup ## Play N random schedules of crashes, lost events and overtaking workers against the protocol: make simulate N=1000000

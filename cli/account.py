@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from contracts.errors import InputError
 from functions.usecases import layout
-from functions.usecases.deliveries import result_of
+from functions.usecases.deliveries import first_of_content, result_of, row_of
 from functions.usecases.steps import Alarm
-from functions.workload import TERMINAL, State
+from functions.workload import TERMINAL, Cause, State, replay_id
 
 if TYPE_CHECKING:
+    from contracts.counts import Counts
     from contracts.plan import Plan
     from contracts.result import Result
     from contracts.verdict import Judgement
     from functions.usecases.deliveries import Delivery
     from functions.usecases.gate import Gate
-    from functions.workload import Pin
+    from functions.workload import FailedAttempt, Pin, Workload
 
+DUPLICATE = "duplicate-content"
 CODES = {
     "unrouted": "no route covers this key: ask for one, or upload below a prefix that `lakegate route list` shows",
     "contract-retired": "the contract version is retired: deliver under a newer line",
-    "duplicate-content": "the very same content was accepted before",
+    DUPLICATE: "the very same content was accepted before",
 }
 """Reasons that are no check of a contract."""
 STANDING = {
@@ -40,6 +42,16 @@ STANDING = {
     State.FAILED: "failed: no verdict, the data rests where it landed",
     State.GONE: "gone: deleted before it was staged",
 }
+CAUSES = {
+    Cause.RUN_FAILED: "its job run failed and left no result",
+    Cause.RUN_CANCELLED: "its job run was cancelled, or reached its own time limit",
+    Cause.RUN_HUNG: "its job run was still running after its time limit, and was cancelled",
+    Cause.NO_RESULT: "its job run ended without a result",
+    Cause.WRONG_RESULT: "its result cannot be read, or answers something else",
+    Cause.UNDECIDED: "a rule could not be measured",
+    Cause.TOKEN_TAKEN: "its job run could not be started: the token was used before",
+}
+"""Why an attempt came to nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +73,16 @@ class Account:
     landing: str
     trouble: str = ""
     """Why what was measured cannot be read, though there is something: a matter for the operator."""
+    first: Delivery | None = None
+    """The delivery that brought the same content, where this one is refused as a duplicate."""
+    replay: Workload | None = None
+    """The workload that replays it."""
 
     @property
     def state(self) -> State | None:
         """Where it stands; None while nobody has taken it in."""
+        if self.delivery.row is None and self.delivery.block is not None:
+            return State[self.delivery.block.kind.name]
         return self.delivery.row.state if self.delivery.row else None
 
     @property
@@ -75,20 +93,32 @@ class Account:
     @property
     def verdict(self) -> str | None:
         """What was decided, if it was."""
-        row = self.delivery.row
-        return row.decision.verdict if row and row.decision else None
+        row, block = self.delivery.row, self.delivery.block
+        return row.decision.verdict if row and row.decision else block.verdict if block else None
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why: of rules, with field and figures; masked."""
         row = self.delivery.row
-        said = row.decision.reasons if row and row.decision else ()
-        return tuple(f"{each}: {CODES[each]}" if each in CODES else each for each in said)
+        reasons = row.decision.reasons if row and row.decision else ()
+        return tuple(f"{each}: {CODES[each]}{self._first(each)}" if each in CODES else each for each in reasons)
 
     @property
-    def rows(self) -> int | None:
-        """Rows that were measured."""
-        return self.measured.result.rows if self.measured else None
+    def codes(self) -> tuple[str, ...]:
+        """Those of the reasons that are no check of the contract, and so in no table of checks."""
+        return tuple(each for each in self.reasons if each.partition(":")[0] in CODES)
+
+    def _first(self, reason: str) -> str:
+        if reason != DUPLICATE or self.first is None:
+            return ""
+        return f": {self.first.key}, taken in {in_utc(self.first.at)}, workload {self.first.id}"
+
+    @property
+    def counted(self) -> Counts | None:
+        """Rows and checks; None where nothing was measured."""
+        from contracts.verdict import counts_of  # noqa: PLC0415 - start-up is paid by every command
+
+        return counts_of(self.measured.plan, self.measured.judgement) if self.measured else None
 
     @property
     def seconds(self) -> float | None:
@@ -111,14 +141,6 @@ class Account:
         row = self.delivery.row
         return (f"s3://{row.source.bucket}/{row.source.key}" if row else f"s3://{self.landing}/{self.delivery.key}",)
 
-    @property
-    def counts(self) -> dict[str, int] | None:
-        """Checks by what became of them; None where nothing was measured."""
-        if self.measured is None:
-            return None
-        statuses = [each.status.value for each in self.measured.judgement.outcomes]
-        return {status: statuses.count(status) for status in ("pass", "warn", "fail", "error", "skip")}
-
 
 def account(gate: Gate, delivery: Delivery) -> Account:
     """Everything about a delivery. Reads the result and the plan, where there are any.
@@ -130,12 +152,40 @@ def account(gate: Gate, delivery: Delivery) -> Account:
         measured = _measured(gate, delivery)
     except (Alarm, InputError) as error:
         trouble = str(error)
-    return Account(delivery, measured, gate.places.lake, gate.places.landing, trouble)
+    row = delivery.row
+    is_duplicate = row is not None and row.decision is not None and DUPLICATE in row.decision.reasons
+    return Account(
+        delivery,
+        measured,
+        gate.places.lake,
+        gate.places.landing,
+        trouble,
+        first_of_content(gate, row) if row and is_duplicate else None,
+        row_of(gate, replay_id(row.id)) if row and row.state is State.QUARANTINED else None,
+    )
+
+
+def standing(row: Workload | None) -> str:
+    """Where a workload stands, with the attempt that comes next and why the last one failed."""
+    words = STANDING[row.state if row else None]
+    if row is None or not row.failed or row.state not in {State.SUBMITTING, State.VALIDATING, State.FAILED}:
+        return words
+    last = row.failed[-1]
+    if row.state is State.FAILED:
+        return f"{words}; attempt {last.number}: {CAUSES[last.cause]}"
+    due = f" at {in_utc(row.not_before)}" if row.state is State.SUBMITTING and row.not_before else ""
+    return f"{words}: attempt {row.attempt} of {row.limit}{due}; attempt {last.number} failed: {CAUSES[last.cause]}"
+
+
+def in_utc(at: datetime | None) -> str:
+    """A time for people, to the second; empty where none is known."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if at else ""
 
 
 def as_document(each: Account) -> dict[str, object]:
     """One delivery for machines."""
     delivery, pin = each.delivery, each.pin
+    row, counted = delivery.row, each.counted
     contract = {"id": pin.contract, "version": pin.version, "line": pin.chain} if pin and pin.contract else None
     return {
         "workload": delivery.id,
@@ -145,17 +195,33 @@ def as_document(each: Account) -> dict[str, object]:
         "state": each.state.value if each.state else None,
         "verdict": each.verdict,
         "contract": contract,
-        "attempt": delivery.row.attempt if delivery.row else 0,
-        "run": delivery.row.run or None if delivery.row else None,
-        "counts": each.counts,
-        "rows": each.rows,
-        "rejected_rows": each.measured.result.rejected_rows if each.measured else None,
+        "attempt": row.attempt if row else 0,
+        "attempts": row.limit if row else 0,
+        "next_attempt": row.not_before.isoformat()
+        if row and row.not_before and row.state is State.SUBMITTING
+        else None,
+        "failed_attempts": [_failed(one) for one in row.failed] if row else [],
+        "run": row.run or None if row else None,
+        "counts": counted.checks if counted else None,
+        "rows": counted.rows if counted else None,
+        "published_rows": counted.published_rows if counted else None,
+        "rejected_rows": counted.rejected_rows if counted else None,
         "reasons": list(each.reasons),
         "where": list(each.where),
         "seconds": each.seconds,
         "trouble": each.trouble or None,
-        "replay_of": delivery.row.replay_of or None if delivery.row else None,
+        "replay_of": row.replay_of or None if row else None,
+        "replayed_by": each.replay.id if each.replay else None,
+        "duplicate_of": _origin(each.first) if each.first else None,
     }
+
+
+def _failed(one: FailedAttempt) -> dict[str, object]:
+    return {"attempt": one.number, "run": one.run or None, "cause": one.cause.value, "at": one.at.isoformat()}
+
+
+def _origin(first: Delivery) -> dict[str, object]:
+    return {"workload": first.id, "key": first.key, "at": first.at.isoformat() if first.at else None}
 
 
 def _measured(gate: Gate, delivery: Delivery) -> Measured | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -64,7 +65,7 @@ def _as_document(block: Block, digest: str, delivery: Delivery) -> dict[str, obj
         "rows": rows,
         "published_rows": published,
         "rejected_rows": rejected,
-        "objects": [{"key": each.key, "size": each.size, "checksum": each.checksum} for each in block.objects],
+        "objects": [asdict(each) for each in block.objects],
     }
 
 

@@ -42,6 +42,8 @@ def reasons(
         console, measured = terminal.wide(), one.measured
         console.print(seen(f"{one.delivery.key} (workload {one.delivery.id})"), markup=False, soft_wrap=True)
         report.show(console, measured.plan, measured.judgement, measured.result, show_all=show_all)
+        for code in one.codes:
+            console.print(seen(code), markup=False, soft_wrap=True)
         for place in one.where:
             console.print(seen(f"The data is at {place}"), markup=False, soft_wrap=True)
 

@@ -2,39 +2,92 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import time
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cli import terminal
+from cli.account import STANDING, as_document
 from cli.aws import opened
 from cli.options import DEFAULT_STACK, AsJson, Local, StackName
-from cli.status import LATEST
-from functions.usecases.deliveries import named
+from cli.status import LATEST, SHORT_ID
+from cli.waiting import LONGEST_WAIT, Exit, Timeout, Wait, Waited, exit_code, tell_end
+from cli.waiting import wait as wait_for
+from contracts.errors import InputError
+from contracts.workflow import RESTING
+from functions.usecases.deliveries import named, row_of
 from functions.usecases.replay import replay as start_again
 from functions.usecases.steps import run
+from functions.workload import State, replay_id
+
+if TYPE_CHECKING:
+    from functions.usecases.deliveries import Delivery
+    from functions.usecases.gate import Gate
+    from functions.workload import Workload
 
 
-def replay(
+def replay(  # noqa: PLR0913 - a command has these options
     workload: Annotated[
         str, typer.Argument(help="A workload's id, the beginning of one, or a landing key.", show_default=False)
     ],
+    *,
+    wait: Wait = False,
+    timeout: Timeout = LONGEST_WAIT,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     as_json: AsJson = False,
 ) -> None:
     """Judge a failed delivery again, or a quarantined one from its copy in quarantine. Twice is once.
 
-    Example: lakegate replay 3f2a91c0d7e4
+    A landing key stands for the newest upload under it, also after a replay: asking again starts nothing more.
+
+    Example: lakegate replay orders/day.csv --wait
+
+    Exit code: 0 it is being judged, or was replayed before (with --wait: accepted), 1 rejected, 3 no verdict.
     """
+    began = time.monotonic()
     with opened(stack, local=local) as there:
         gate = there.working_gate()
         before = named(gate, workload, LATEST)
-        judged = run(start_again(gate, before.id), gate.clock)
-        state = gate.workloads.get(judged).state
+        already = _already(gate, before)
+        identity = already.id if already else run(start_again(gate, before.id), gate.clock)
+        row = gate.workloads.get(identity)
+        if not as_json:
+            terminal.answers().print(_in_words(before, row, started=already is None), soft_wrap=True)
+        waited = Waited(identity, before.key, before.size, began)
+        if wait:
+            wait_for(gate, [waited], timeout)
+        one = waited.account(gate) if wait else None
     if as_json:
-        terminal.print_json(
-            {"workload": judged, "replay_of": before.id if judged != before.id else None, "state": state}
-        )
-    else:
-        terminal.answers().print(f"{judged} is being judged ({state}).\nlakegate status {judged[:12]}", soft_wrap=True)
+        answer: dict[str, object] = {
+            "workload": identity,
+            "replay_of": before.id if identity != before.id else None,
+            "state": row.state,
+            "started": already is None,
+        }
+        terminal.print_json(answer | as_document(one) | {"waited": waited.as_document()} if one else answer)
+    elif one is not None:
+        tell_end(one, waited, "replay")
+    raise typer.Exit(exit_code([waited]) if wait else Exit.ACCEPTED)
+
+
+def _already(gate: Gate, before: Delivery) -> Workload | None:
+    """The workload that judges this delivery, or has judged it again, so that nothing is to be started."""
+    row = before.row
+    if row is None:
+        raise InputError("it landed and was not taken in yet: there is nothing to replay (`lakegate status`)")
+    if row.state is State.QUARANTINED:
+        return row_of(gate, replay_id(row.id))
+    return None if row.state in RESTING else row
+
+
+def _in_words(before: Delivery, row: Workload, *, started: bool) -> str:
+    short = row.id[:SHORT_ID]
+    if started:
+        return f"{row.id} is being judged ({row.state}).\nlakegate status {short}"
+    if row.state not in RESTING:
+        return f"{row.id} is being judged already ({row.state}); nothing more was started.\nlakegate status {short}"
+    again = "" if row.state is State.PUBLISHED else f"\nTo judge what came of it again: lakegate replay {row.id}"
+    said = f"{before.id} was replayed before, by {row.id}: {STANDING[row.state]}. Nothing was started."
+    return f"{said}\nlakegate status {short}{again}"

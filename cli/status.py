@@ -2,55 +2,102 @@
 
 from __future__ import annotations
 
+from datetime import datetime  # noqa: TC003 - typer reads the annotation
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cli import terminal
-from cli.account import STANDING, Account, account, as_document
+from cli.account import CAUSES, STANDING, Account, account, as_document, in_utc, standing
 from cli.aws import opened
 from cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from cli.report import WORDS
 from cli.seen import seen
-from functions.usecases.deliveries import named, recent
+from contracts.errors import InputError
+from functions.usecases.deliveries import EVERY, NO_VERDICT, Wanted, named, recent
+from functions.usecases.lines import lines_fitting
+from functions.workload import State
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rich.table import Table
 
+    from functions.workload import Workload
+
 SHORT_ID = 12
-SHORT = ("workload", "rows", "seconds")
+COLUMNS = (
+    "workload",
+    "file",
+    "time (UTC)",
+    "contract",
+    "verdict",
+    "checks",
+    "rows",
+    "rejected",
+    "seconds",
+    "where the data is now",
+)
+NUMBERS = ("rows", "rejected", "seconds")
+SHORT = ("workload", *NUMBERS)
 LATEST = 200
 """Deliveries among which the beginning of an id, or a key, is looked for."""
 COLOURS = {verdict.value: style for verdict, style in WORDS.items()}
 
 
-def status(
+class Decided(StrEnum):
+    """What `--verdict` takes."""
+
+    ACCEPTED = "accepted"
+    ACCEPTED_WITH_WARNINGS = "accepted_with_warnings"
+    REJECTED = "rejected"
+    NONE = NO_VERDICT
+
+
+def status(  # noqa: PLR0913 - a command has these options
     workload: Annotated[
         str | None,
         typer.Argument(help="A workload's id, the beginning of one, or a landing key.", show_default=False),
     ] = None,
+    *,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many of the latest deliveries.")] = 20,
+    verdict: Annotated[
+        list[Decided] | None,
+        typer.Option(help="Only those with this verdict, or with none yet; may be given several times."),
+    ] = None,
+    contract: Annotated[
+        str | None, typer.Option(help="Only those of a contract, a dataset or a line: shop, orders, shop/orders_v1.")
+    ] = None,
+    day: Annotated[
+        datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Only those whose time is of this day (UTC).")
+    ] = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     as_json: AsJson = False,
 ) -> None:
     """List the latest deliveries, or tell everything about one: verdict, checks, rows, where the data is now.
 
-    Example: lakegate status --limit 5
+    The time is that of the latest step: at rest, else taken in, else landed.
+
+    Example: lakegate status --limit 5 --verdict rejected --day 2026-11-21
     """
+    if workload is not None and (verdict or contract or day):
+        raise InputError("--verdict, --contract and --day choose from the list: leave out the workload, or them")
     with opened(stack, local=local) as there:
         gate = there.gate()
         if workload is None:
-            accounts = [account(gate, each) for each in recent(gate, limit)]
+            lines = lines_fitting(gate, contract) if contract is not None else frozenset[str]()
+            wanted = Wanted(frozenset(each.value for each in verdict or ()), lines, day.date() if day else None)
+            accounts = [account(gate, each) for each in recent(gate, limit, wanted)]
         else:
-            accounts = [account(gate, named(gate, workload, LATEST))]
+            wanted, accounts = EVERY, [account(gate, named(gate, workload, LATEST))]
     if as_json:
         documents = [as_document(each) for each in accounts]
         terminal.print_json({"deliveries": documents} if workload is None else documents[0])
     elif workload is None:
-        terminal.wide().print(table(accounts) if accounts else "Nothing has landed yet.")
+        nothing = "Nothing has landed yet." if wanted == EVERY else "No delivery is like that."
+        terminal.wide().print(table(accounts) if accounts else nothing)
     else:
         tell(accounts[0])
 
@@ -69,34 +116,35 @@ def table(accounts: Iterable[Account]) -> Table:
     from rich.text import Text  # noqa: PLC0415 - likewise
 
     grid = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("workload", "file", "contract", "verdict", "checks", "rows", "seconds", "where the data is now"):
-        justify = "right" if name in {"rows", "seconds"} else "left"
+    for name in COLUMNS:
+        justify = "right" if name in NUMBERS else "left"
         grid.add_column(name, justify=justify, overflow="fold", no_wrap=name in SHORT)  # type: ignore[arg-type]  # rich's own literal
     for each in accounts:
         colour, words = _verdict(each)
         cells = [Text(seen(cell)) for cell in _cells(each)]
-        grid.add_row(*cells[:3], Text(words, style=colour), *cells[3:])
+        grid.add_row(*cells[:4], Text(seen(words), style=colour), *cells[4:])
     return grid
 
 
 def _cells(each: Account) -> tuple[str, ...]:
-    rows = "" if each.rows is None else f"{each.rows:,}"
+    counted = each.counted
+    checks = counted.checks_in_words if counted else ""
+    rows, rejected = (f"{counted.rows:,}", f"{counted.rejected_rows:,}") if counted else ("", "")
     seconds = "" if each.seconds is None else f"{each.seconds:.1f}"
-    return each.delivery.id[:SHORT_ID], each.delivery.key, _contract(each), _counts(each), rows, seconds, _place(each)
+    named_so = each.delivery.id[:SHORT_ID], each.delivery.key, in_utc(each.delivery.at).removesuffix(" UTC")
+    return *named_so, _contract(each), checks, rows, rejected, seconds, _place(each)
 
 
 def _verdict(each: Account) -> tuple[str, str]:
-    return COLOURS.get(each.verdict or "", ("", STANDING[each.state].partition(":")[0]))
+    row, words = each.delivery.row, STANDING[each.state].partition(":")[0]
+    if row is not None and row.failed:
+        is_over = row.state is State.FAILED
+        words += f": {CAUSES[row.failed[-1].cause]}" if is_over else f", attempt {row.attempt} of {row.limit}"
+    return COLOURS.get(each.verdict or "", ("", words))
 
 
 def _contract(each: Account) -> str:
     return f"{each.pin.chain.rpartition('/')[2]} {each.pin.version}" if each.pin and each.pin.contract else "none"
-
-
-def _counts(each: Account) -> str:
-    names = {"pass": "passed", "warn": "warned", "fail": "failed", "error": "in error"}
-    counts = each.counts or {}
-    return ", ".join(f"{counts[key]} {name}" for key, name in names.items() if counts.get(key))
 
 
 def _place(each: Account) -> str:
@@ -113,18 +161,28 @@ def _lines(one: Account) -> Iterable[tuple[str, str]]:
     yield "workload", delivery.id
     yield "file", f"{delivery.key} ({delivery.size:,} bytes)"
     yield "contract", f"{one.pin.chain} {one.pin.version}" if one.pin and one.pin.contract else "none"
-    yield "state", STANDING[one.state]
+    yield "state", standing(row) if row else STANDING[one.state]
     yield "verdict", COLOURS.get(one.verdict or "", ("", "none yet"))[1]
     yield from (("reason", reason) for reason in one.reasons)
     if one.trouble:
         yield "trouble", f"{one.trouble} (docs/operator.md)"
-    if one.counts is not None:
-        yield "checks", _counts(one)
-        yield "rows", f"{one.rows:,}"
-    if row is not None and row.run:
-        yield "job run", f"{row.run}, attempt {row.attempt} of {row.limit}"
+    if one.counted is not None:
+        yield "checks", one.counted.checks_in_words
+        yield "rows", one.counted.rows_in_words
+    yield from _attempts(row)
     yield from (("data", place) for place in one.where)
     if one.seconds is not None:
         yield "seconds", f"{one.seconds:.1f} from being taken in to rest"
+    yield "time", in_utc(delivery.at) or "not known"
     if row is not None and row.replay_of:
         yield "replays", row.replay_of
+    if one.replay is not None:
+        yield "replayed", f"by {one.replay.id}: {standing(one.replay)}"
+
+
+def _attempts(row: Workload | None) -> Iterable[tuple[str, str]]:
+    for each in row.failed if row else ():
+        run = f" (job run {each.run})" if each.run else ""
+        yield "attempt", f"{each.number} failed at {in_utc(each.at)}: {CAUSES[each.cause]}{run}"
+    if row is not None and row.run:
+        yield "job run", f"{row.run}, attempt {row.attempt} of {row.limit}"

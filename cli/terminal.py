@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-WIDE = 180
-"""Columns of a table that is written into a file or a pipe."""
+WIDE = 1_500
+"""Columns of a file or a pipe: more than a table has with the longest key, so that nothing is folded there."""
 SECONDS_BETWEEN_LINES: Final = 10.0
 """Of progress, where there is no terminal."""
 

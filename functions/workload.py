@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from contracts.workflow import State
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TERMINAL",
+    "Cause",
     "Decision",
+    "FailedAttempt",
     "Message",
     "Pin",
     "Referred",
@@ -88,6 +91,37 @@ class Decision:
     """Rows and checks; None where nothing was measured, and in rows of releases that did not store them."""
 
 
+class Cause(StrEnum):
+    """Why an attempt came to nothing. A code, never text of a producer's or of EMR's."""
+
+    RUN_FAILED = "run-failed"
+    RUN_CANCELLED = "run-cancelled"
+    """By somebody, or by its own time limit."""
+    RUN_HUNG = "run-hung"
+    """It still ran after its deadline; the gate cancelled it."""
+    NO_RESULT = "no-result"
+    """The run succeeded, or EMR does not know it, and there is no result.json."""
+    WRONG_RESULT = "wrong-result"
+    """result.json cannot be read, or answers something else."""
+    UNDECIDED = "undecided"
+    """A rule could not be measured."""
+    TOKEN_TAKEN = "token-taken"  # noqa: S105 - a code
+    """StartJobRun refused: the token was used with another request."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailedAttempt:
+    """An attempt that came to nothing."""
+
+    number: int
+    """As `Workload.attempt` counts."""
+    run: str
+    """Job run id; empty where none was started."""
+    cause: Cause
+    at: datetime
+    """When the gate found out."""
+
+
 @dataclass(frozen=True, slots=True)
 class Workload:
     """The row."""
@@ -117,6 +151,8 @@ class Workload:
     decision: Decision | None = None
     replay_of: str = ""
     """The quarantined workload this one replays."""
+    failed: tuple[FailedAttempt, ...] = ()
+    """Of all rounds, the oldest first."""
     landed: Source | None = None
     """What once landed, where the source is a quarantined copy: its key finds the route."""
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from contracts.counts import Counts
 from functions.adapters.tables import instant, number, shard, text
-from functions.workload import Decision, Message, Pin, Referred, Source, State, Workload
+from functions.workload import Cause, Decision, FailedAttempt, Message, Pin, Referred, Source, State, Workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,6 +25,7 @@ _PARTS: Final[Mapping[str, Any]] = {
     "pin": lambda part: _pin(**part),
     "decision": lambda part: _decision(**part),
     "state": State,
+    "failed": lambda part: tuple(map(_failed, part)),
     "not_before": datetime.fromisoformat,
     "deadline": datetime.fromisoformat,
 }
@@ -40,6 +41,10 @@ def _pin(references: Iterable[Mapping[str, Any]] = (), **part: str) -> Pin:
 def _decision(reasons: Iterable[str], counts: Mapping[str, Any] | None = None, **part: Any) -> Decision:  # noqa: ANN401 - of JSON
     """A decision, of rows too that were written before decisions held counts."""
     return Decision(**part, reasons=tuple(reasons), counts=Counts(**counts) if counts else None)
+
+
+def _failed(part: Mapping[str, Any]) -> FailedAttempt:
+    return FailedAttempt(part["number"], part["run"], Cause(part["cause"]), datetime.fromisoformat(part["at"]))
 
 
 def workload_key(workload: str) -> dict[str, dict[str, str]]:

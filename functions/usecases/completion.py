@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from functions.ports import NotFound
-from functions.usecases.advance import advance
+from functions.usecases.advance import complete
 
 if TYPE_CHECKING:
     from functions.usecases.gate import Gate
@@ -13,9 +13,12 @@ if TYPE_CHECKING:
 
 
 def completion(gate: Gate, run: str) -> Steps[None]:
-    """Carry on the workload whose run it is. What the event says of the run's end is not even looked at."""
+    """Carry on the workload whose run it is. What the event says of the run's end is not even looked at.
+
+    A run that failed is tried again at once: the back-off is seconds, and is waited for here.
+    """
     try:
         workload = gate.workloads.get(gate.jobs.describe(run).name)
     except NotFound:
         return  # a run of somebody else's in the same application
-    yield from advance(gate, workload)
+    yield from complete(gate, workload)

@@ -11,18 +11,22 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
+from heapq import nlargest
 from typing import TYPE_CHECKING, Final
 
 from contracts.errors import InputError
-from contracts.versions import major
+from contracts.words import did_you_mean, listed
 from functions.ports import Address, NotFound
 from functions.usecases import layout
+from functions.usecases.lines import chains
+from functions.usecases.observe import content
 from functions.usecases.steps import Alarm
 from functions.workload import TERMINAL, State, replay_id, workload_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from datetime import date
 
     from contracts.ledger import Block
     from functions.ports import ObjectVersion
@@ -31,10 +35,13 @@ if TYPE_CHECKING:
 
 LOOKED_BACK: Final = 500
 """Blocks of a chain that are searched for one workload."""
-DAYS: Final = 7
-"""Chains of unrouted deliveries, one a day, that are looked through."""
 PAGES: Final = 20
 """Pages of the landing bucket that are listed: 20,000 versions. What is open longer rises an alarm of its own."""
+SEARCHED_BLOCKS: Final = 5_000
+"""Of each line, where only some deliveries are wanted."""
+SEARCHED_ROWS: Final = 1_000
+"""Of those not yet at rest, likewise."""
+NO_VERDICT: Final = "none"
 WHOLE_ID: Final = 64
 ALWAYS: Final = datetime(9999, 1, 1, tzinfo=UTC)
 
@@ -56,32 +63,71 @@ class Delivery:
     """None: it has not come to rest."""
 
 
-def recent(gate: Gate, limit: int) -> tuple[Delivery, ...]:
-    """The latest deliveries, newest first."""
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which deliveries are asked for: all, unless something is given."""
+
+    verdicts: frozenset[str] = frozenset()
+    """NO_VERDICT for what is on its way, failed or gone."""
+    chains: frozenset[str] = frozenset()
+    day: date | None = None
+    """UTC, of the delivery's latest time."""
+
+    def admits(self, delivery: Delivery) -> bool:
+        """Whether it is one of those."""
+        row, block = delivery.row, delivery.block
+        decided = block.verdict if block else row.decision.verdict if row and row.decision else NO_VERDICT
+        chain = block.chain if block else row.pin.chain if row and row.pin else ""
+        day = delivery.at.date() if delivery.at else None
+        return (
+            decided in (self.verdicts or {decided}) and chain in (self.chains or {chain}) and day == (self.day or day)
+        )
+
+
+EVERY: Final = Wanted()
+
+
+def recent(gate: Gate, limit: int, wanted: Wanted = EVERY) -> tuple[Delivery, ...]:
+    """The latest of the deliveries that are wanted, newest first."""
     known: dict[str, Delivery] = {}
-    for delivery in (*_at_rest(gate, limit), *_landed(gate, limit), *_open(gate, limit)):
+    rows = limit if wanted == EVERY else max(limit, SEARCHED_ROWS)
+    for delivery in (*_at_rest(gate, limit, wanted), *_landed(gate, rows), *_open(gate, rows)):
         known.setdefault(delivery.id, delivery)
     for replayed in _replays(gate, tuple(known.values())):
         known.setdefault(replayed.id, replayed)
-    return tuple(sorted(known.values(), key=lambda each: each.at or ALWAYS, reverse=True)[:limit])
+    return tuple(nlargest(limit, filter(wanted.admits, known.values()), key=lambda each: each.at or ALWAYS))
 
 
 def named(gate: Gate, name: str, among: int) -> Delivery:
-    """The delivery of a workload id, of its beginning (6 characters at least), or the newest of a landing key.
+    """The delivery of a workload id, of its beginning (6 characters at least), or of a landing key.
 
-    What is no whole id is looked for among the latest deliveries. Raises InputError where none is found, or several.
+    A key stands for the newest upload under it, never for a replay: what is replayed keeps its name. What is no whole id is
+    looked for among the latest deliveries. Raises InputError where none is found, or several.
     """
     if len(name) == WHOLE_ID and _is_hex(name):
-        return _by_id(gate, name)
+        return _by_id(gate, name.lower())
     latest = recent(gate, among)
-    found = [each for each in latest if each.key == name][:1]
-    if not found and len(name) >= len("a1b2c3") and _is_hex(name):
-        found = [each for each in latest if each.id.startswith(name)]
-    if len(found) != 1:
+    same = [each for each in latest if each.key == name.removeprefix(f"s3://{gate.places.landing}/")]
+    if same:
+        return next((each for each in same if not _replayed(each)), None) or _original(gate, same[0])
+    if len(name) >= len("a1b2c3") and _is_hex(name):
+        same = [each for each in latest if each.id.startswith(name.lower())]
+    if len(same) == 1:
+        return same[0]
+    if same:
         raise InputError(
-            f"{len(found) or 'none'} of the latest {among} deliveries is called so: give the whole workload id"
+            f"{len(same)} of the latest {among} deliveries have an id that begins so: {listed(e.id for e in same)}"
         )
-    return found[0]
+    hint = did_you_mean(name, (each.key for each in latest))
+    raise InputError(f"none of the latest {among} deliveries is called so: give the whole workload id.{hint}")
+
+
+def first_of_content(gate: Gate, row: Workload) -> Delivery | None:
+    """The delivery that brought the same content first; None where nobody has claimed it."""
+    claim = content(row, row.staged or row.source)
+    owner = gate.agenda.owner(claim) if claim else None
+    claimed = row_of(gate, owner) if owner else None
+    return _delivered(claimed) if claimed else None
 
 
 def result_of(gate: Gate, row: Workload) -> bytes | None:
@@ -101,18 +147,6 @@ def result_of(gate: Gate, row: Workload) -> bytes | None:
     return body
 
 
-def chains(gate: Gate) -> tuple[str, ...]:
-    """The chain of every dataset line that was ever published, then those of the latest days without a route."""
-    lines = {
-        f"{each.contract}/{dataset}_v{major(each.version)}"
-        for each in gate.registry.shelf().versions
-        for dataset, _plan in each.plans
-    }
-    today = gate.clock.now().date()
-    days = ((today - timedelta(days=ago)).isoformat() for ago in range(DAYS))
-    return (*sorted(lines), *(f"{layout.UNROUTED}/{day}" for day in days))
-
-
 def row_of(gate: Gate, workload: str) -> Workload | None:
     """The row of a workload; None where there is none."""
     try:
@@ -124,15 +158,19 @@ def row_of(gate: Gate, workload: str) -> Workload | None:
 def at_rest(gate: Gate, block: Block) -> Delivery:
     """The delivery of a block. Without its row, neither file nor size are known."""
     row = row_of(gate, block.workload)
-    if row is not None:
-        return _delivered(row, block)
-    return Delivery(block.workload, "", 0, datetime.fromisoformat(block.system_time), None, block)
+    return _delivered(row, block) if row else _resting(block)
 
 
-def _at_rest(gate: Gate, limit: int) -> Iterator[Delivery]:
-    blocks = [block for chain in chains(gate) for block in _top(gate, chain, limit)]
-    for block in sorted(blocks, key=lambda each: each.system_time, reverse=True)[:limit]:
+def _at_rest(gate: Gate, limit: int, wanted: Wanted) -> Iterator[Delivery]:
+    count = limit if wanted == EVERY else max(limit, SEARCHED_BLOCKS)
+    among = set(wanted.chains or chains(gate)) | ({f"{layout.UNROUTED}/{wanted.day}"} if wanted.day else set())
+    blocks = (block for chain in among for block in _top(gate, chain, count) if wanted.admits(_resting(block)))
+    for block in nlargest(limit, blocks, key=lambda each: each.system_time):
         yield at_rest(gate, block)
+
+
+def _resting(block: Block) -> Delivery:
+    return Delivery(block.workload, "", 0, datetime.fromisoformat(block.system_time), None, block)
 
 
 def _top(gate: Gate, chain: str, count: int) -> tuple[Block, ...]:
@@ -159,7 +197,8 @@ def _listed(gate: Gate) -> Iterator[ObjectVersion]:
 
 
 def _open(gate: Gate, limit: int) -> Iterator[Delivery]:
-    return (_delivered(gate.workloads.get(identity)) for identity in gate.agenda.due(ALWAYS, limit))
+    rows = (row_of(gate, identity) for identity in gate.agenda.due(ALWAYS, limit))
+    return (_delivered(row) for row in rows if row)
 
 
 def _replays(gate: Gate, known: Iterable[Delivery]) -> Iterator[Delivery]:
@@ -168,6 +207,18 @@ def _replays(gate: Gate, known: Iterable[Delivery]) -> Iterator[Delivery]:
             row = row_of(gate, replay_id(delivery.id))
             if row is not None:
                 yield _delivered(row)
+
+
+def _replayed(delivery: Delivery) -> str:
+    """The workload that it replays; empty for an upload."""
+    return delivery.row.replay_of if delivery.row else ""
+
+
+def _original(gate: Gate, delivery: Delivery) -> Delivery:
+    """The upload that a replay goes back to, where that itself is too old to be among the latest."""
+    while before := _replayed(delivery):
+        delivery = _by_id(gate, before)
+    return delivery
 
 
 def _by_id(gate: Gate, identity: str) -> Delivery:
@@ -194,4 +245,4 @@ def _latest(row: Workload, block: Block | None) -> datetime | None:
 
 
 def _is_hex(text: str) -> bool:
-    return set(text) <= set("0123456789abcdef")
+    return set(text) <= set("0123456789abcdefABCDEF")

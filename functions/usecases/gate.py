@@ -89,8 +89,10 @@ class Timing:
     lease: timedelta = timedelta(minutes=5)
     """Longer than a Lambda can run here, so that a lease outlives its worker and a zombie is rare, not harmful."""
     poll: timedelta = timedelta(minutes=5)
-    backoff: timedelta = timedelta(minutes=5)
+    backoff: timedelta = timedelta(seconds=5)
     """Before the second attempt; doubles with each further one."""
+    longest_backoff: timedelta = timedelta(seconds=30)
+    """So short that whoever finds an attempt failed can wait for the next one, for each message of a batch of five."""
     grace: timedelta = timedelta(minutes=15)
     """Beyond the job's own time limit, before it counts as hung: it may start slowly. Waiting for its turn does not count."""
 

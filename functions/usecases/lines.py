@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from contracts.errors import InputError
+from contracts.versions import major
 from contracts.words import did_you_mean, listed
-from functions.usecases.deliveries import chains
+from functions.usecases import layout
 
 if TYPE_CHECKING:
     from functions.usecases.gate import Gate
 
+DAYS: Final = 7
+"""Chains of unrouted deliveries, one a day, that are looked through."""
 LONGEST_NAME: Final = 1_024
 """Bytes; longer names are no key of the ledger's table."""
+
+
+def chains(gate: Gate) -> tuple[str, ...]:
+    """The chain of every dataset line that was ever published, then those of the latest days without a route."""
+    lines = {
+        f"{each.contract}/{dataset}_v{major(each.version)}"
+        for each in gate.registry.shelf().versions
+        for dataset, _plan in each.plans
+    }
+    today = gate.clock.now().date()
+    days = ((today - timedelta(days=ago)).isoformat() for ago in range(DAYS))
+    return (*sorted(lines), *(f"{layout.UNROUTED}/{day}" for day in days))
 
 
 def line_named(gate: Gate, name: str) -> str:
@@ -22,21 +38,27 @@ def line_named(gate: Gate, name: str) -> str:
     Raises InputError where none fits, or several do.
     """
     known = chains(gate)
-    found = _called(known, name)
-    if len(found) == 1:
-        return found[0]
-    if len(found) > 1:
-        raise InputError(f"{name} is more than one line: {listed(found)}; give one of them")
+    for forms in zip(*map(_forms, known), strict=True):
+        found = [chain for chain, form in zip(known, forms, strict=True) if form == name]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise InputError(f"{name} is more than one line: {listed(found)}; give one of them")
+    return _older(gate, known, name)
+
+
+def lines_fitting(gate: Gate, name: str) -> frozenset[str]:
+    """The chains of all lines that a name fits in any of these forms. Raises InputError where there is none."""
+    known = chains(gate)
+    found = frozenset(chain for chain in known if name in _forms(chain))
+    return found or frozenset({_older(gate, known, name)})
+
+
+def _older(gate: Gate, known: tuple[str, ...], name: str) -> str:
+    """A chain that is on no list any more, by its whole name."""
     if _is_key(name) and gate.ledger.head(name).height >= 0:
         return name
     raise InputError(f"{name} is no line; known are {listed(known)}.{did_you_mean(name, _parts(known))}")
-
-
-def _called(known: tuple[str, ...], name: str) -> list[str]:
-    for place in range(len(_forms("a/b_v1"))):
-        if found := [chain for chain in known if _forms(chain)[place] == name]:
-            return found
-    return []
 
 
 def _forms(chain: str) -> tuple[str, ...]:

@@ -10,21 +10,22 @@ from typing import TYPE_CHECKING
 from contracts.errors import LakegateError
 from functions.ports import ConditionFailed, Expected
 from functions.usecases.steps import Effect, Overtaken, perform
-from functions.workload import Message
+from functions.workload import Message, State
 
 if TYPE_CHECKING:
     from contracts.workflow import Outcome
     from functions.usecases.gate import Gate
     from functions.usecases.steps import Steps
-    from functions.workload import Workload
+    from functions.workload import Cause, Workload
 
 
 class Diverted(LakegateError):  # noqa: N818 - the name says what happened
     """An operation found out something else than it was called for; nothing was written."""
 
-    def __init__(self, on: Outcome) -> None:
+    def __init__(self, on: Outcome, cause: Cause | None = None) -> None:
         super().__init__(on)
         self.on = on
+        self.cause = cause
 
 
 def move(  # noqa: PLR0913 - the write has these parts
@@ -88,6 +89,7 @@ def message(gate: Gate, workload: Workload, height: int | None = None) -> Messag
         "published_rows": counts.published_rows if counts else None,
         "rejected_rows": counts.rejected_rows if counts else None,
         "checks": counts.checks if counts else None,
+        "cause": workload.failed[-1].cause if workload.state is State.FAILED else None,
     }
     kind = workload.state.lower()
     identity = f"{workload.id}:{kind}:{workload.attempt}"

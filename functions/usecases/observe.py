@@ -13,7 +13,7 @@ from functions.ports import Address, JobState, NotFound, Verdict
 from functions.usecases import layout
 from functions.usecases.answer import Answer, repeats
 from functions.usecases.gate import FIRST_BYTES
-from functions.workload import Decision, Pin, Referred, Source
+from functions.workload import Cause, Decision, Pin, Referred, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,14 +32,26 @@ class Found:
     source: Source | None = None
     pin: Pin | None = None
     decision: Decision | None = None
-    answered: bool = True
-    """False: the attempt counts as lost because no result was there."""
+    cause: Cause | None = None
+    """Why the attempt came to nothing, where it did."""
+
+    @property
+    def answered(self) -> bool:
+        """False: the attempt counts as lost because no result was there; one may still come until its run is over."""
+        return self.cause not in CAUSES.values()
 
 
 Observer: TypeAlias = "Callable[[Gate, Workload], Found | None]"
 """None: nothing to do but wait."""
 
 VANISHED = Found(Outcome.VANISHED)
+CAUSES = {
+    JobState.FAILED: Cause.RUN_FAILED,
+    JobState.CANCELLED: Cause.RUN_CANCELLED,
+    JobState.RUNNING: Cause.RUN_HUNG,
+    JobState.SUCCESS: Cause.NO_RESULT,
+}
+"""Why a run that may not answer any more has no result, by its state."""
 ACCEPTING = frozenset({Verdict.ACCEPTED, Verdict.ACCEPTED_WITH_WARNINGS})
 
 
@@ -144,21 +156,21 @@ def _submitting(gate: Gate, workload: Workload) -> Found | None:
 
 def _validating(gate: Gate, workload: Workload) -> Found | None:
     # The run's state is read before the result: a job that ends between the two reads is then seen with its result.
-    is_under_way = _is_under_way(gate, workload)
+    cause = _cause(gate, workload)
     result = result_of(gate, workload)
     if result is not None:
         return _judged(gate, workload, result)
-    return None if is_under_way else Found(Outcome.LOST, answered=False)
+    return Found(Outcome.LOST, cause=cause) if cause else None
 
 
-def _is_under_way(gate: Gate, workload: Workload) -> bool:
-    """Whether the run may still answer. Its time does not run while it waits for its turn: a burst is no crowd of hung jobs."""
+def _cause(gate: Gate, workload: Workload) -> Cause | None:
+    """Why the run will not answer any more; None: it may. Time in the queue counts as none: a burst hangs no job."""
     try:
         run = gate.jobs.describe(workload.run)
     except NotFound:
-        return False
+        return Cause.NO_RESULT
     in_time = workload.deadline is None or gate.clock.now() < workload.deadline + run.queued
-    return run.state is JobState.QUEUED or (run.state is JobState.RUNNING and in_time)
+    return None if run.state is JobState.QUEUED or (run.state is JobState.RUNNING and in_time) else CAUSES[run.state]
 
 
 def result_of(gate: Gate, workload: Workload) -> bytes | None:
@@ -174,12 +186,14 @@ def _judged(gate: Gate, workload: Workload, result: bytes) -> Found:
     plan = gate.plan(workload)
     try:
         if not repeats(Answer.read(result), workload):
-            return Found(Outcome.LOST)
+            return Found(Outcome.LOST, cause=Cause.WRONG_RESULT)
         judgement = gate.meaning.judge(plan, result)
     except LakegateError:
-        return Found(Outcome.LOST)  # a result that is no result is the job's failure, not the data's
+        return Found(
+            Outcome.LOST, cause=Cause.WRONG_RESULT
+        )  # a result that is no result is the job's failure, not the data's
     if judgement.verdict == Verdict.UNDECIDED:
-        return Found(Outcome.UNDECIDED)
+        return Found(Outcome.UNDECIDED, cause=Cause.UNDECIDED)
     decision = Decision(
         judgement.verdict, judgement.reasons, hashlib.sha256(result).hexdigest(), counts=judgement.counts
     )

@@ -16,7 +16,7 @@ from functions.usecases.observe import ACCEPTING, address, content, described, r
 from functions.usecases.publication import publish
 from functions.usecases.steps import Alarm, Effect, Overtaken, Steps, perform
 from functions.usecases.submission import back_off, request_document, start_request
-from functions.workload import Decision
+from functions.workload import Cause, Decision, FailedAttempt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,6 +86,13 @@ def _over(gate: Gate, workload: Workload, found: Found) -> Steps[None]:
         raise Overtaken(workload.id)
 
 
+def _failures(gate: Gate, workload: Workload, found: Found) -> tuple[FailedAttempt, ...]:
+    """The attempts that came to nothing, now with the current one, if it did."""
+    if found.cause is None:
+        return workload.failed
+    return (*workload.failed, FailedAttempt(workload.attempt, workload.run, found.cause, gate.clock.now()))
+
+
 def _prepare(gate: Gate, workload: Workload, to: State, found: Found) -> Steps[Workload]:
     """Fix the next attempt before anything of it happens: number, token and the whole request are stored first."""
     yield from _over(gate, workload, found)
@@ -104,6 +111,7 @@ def _prepare(gate: Gate, workload: Workload, to: State, found: Found) -> Steps[W
         run="",
         not_before=not_before,
         deadline=None,
+        failed=_failures(gate, workload, found),
         due_at=not_before or now + gate.timing.lease,
     )
     return (yield from move(gate, Effect.SUBMIT, workload, after))
@@ -114,7 +122,7 @@ def _start(gate: Gate, workload: Workload, to: State, _found: Found) -> Steps[Wo
     try:
         run = yield from perform(Effect.START_JOB, partial(gate.jobs.start, request))
     except IdempotencyMismatch:
-        raise Diverted(Outcome.CONFLICT) from None
+        raise Diverted(Outcome.CONFLICT, Cause.TOKEN_TAKEN) from None
     now = gate.clock.now()
     limit = gate.timing.grace + request["executionTimeoutMinutes"] * MINUTE
     after = replace(workload, state=to, run=run, deadline=now + limit, due_at=now + gate.timing.poll)
@@ -140,7 +148,7 @@ def _decide(gate: Gate, workload: Workload, to: State, found: Found) -> Steps[Wo
 
 def _fail(gate: Gate, workload: Workload, to: State, found: Found) -> Steps[Workload]:
     yield from _over(gate, workload, found)
-    after = replace(workload, state=to, due_at=None)
+    after = replace(workload, state=to, failed=_failures(gate, workload, found), due_at=None)
     return (yield from move(gate, Effect.FAIL, workload, after, message=message(gate, after)))
 
 

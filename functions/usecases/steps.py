@@ -23,7 +23,10 @@ T = TypeVar("T")
 
 
 class Effect(StrEnum):
-    """Every change Lakegate makes to the world, in the order of the happy path, then the rarer ones."""
+    """Every change Lakegate makes to the world, in the order of the happy path, then the rarer ones.
+
+    Waiting changes nothing but the time: it is one of them because others act meanwhile.
+    """
 
     CLAIM = "claim the version"
     PIN = "pin contract and source"
@@ -46,6 +49,7 @@ class Effect(StrEnum):
     REFUSE = "decide at the door"
     LEASE = "lease an open workload"
     CANCEL_JOB = "cancel the job run"
+    WAIT = "wait until the next attempt may start"
     FAIL = "give up after the last attempt"
     VANISH = "record that the version is gone"
     REVIVE = "start a failed workload again"

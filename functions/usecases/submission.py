@@ -80,4 +80,4 @@ def start_request(gate: Gate, workload: str, attempt: int) -> dict[str, object]:
 def back_off(timing: Timing, now: datetime, workload: Workload) -> datetime | None:
     """Before when the next attempt is not sent; None: at once, for the first of a round."""
     ordinal: int = workload.attempt - workload.first
-    return None if ordinal == 0 else now + timing.backoff * 2 ** (ordinal - 1)
+    return None if ordinal == 0 else now + min(timing.backoff * 2 ** (ordinal - 1), timing.longest_backoff)

@@ -9,7 +9,7 @@ import pytest
 from contracts.ledger import GENESIS, Block, BlockKind, LedgerObject, canonical, digest, verify_stored
 from contracts.routes import Route
 from functions.ports import ConditionFailed, Expected, Head, NotFound, Publication, Shelf
-from functions.workload import Decision, Message, Pin, Source, State, Workload
+from functions.workload import Cause, Decision, FailedAttempt, Message, Pin, Source, State, Workload
 
 if TYPE_CHECKING:
     from tests.contract.conftest import Ports
@@ -27,7 +27,9 @@ CHAIN = "orders/lines_v1"
 
 def test_a_row_is_read_as_it_was_written(ports: Ports) -> None:
     """Every field of a workload survives the store."""
+    failed = (FailedAttempt(1, "r0", Cause.RUN_FAILED, NOW), FailedAttempt(2, "", Cause.TOKEN_TAKEN, SOON))
     full = replace(DECIDED, not_before=NOW, deadline=SOON, replay_of="w0", landed=SOURCE, run="r", first=1, limit=4)
+    full = replace(full, failed=failed)
     ports.workloads.create(full)
 
     assert full == ports.workloads.get("w2")

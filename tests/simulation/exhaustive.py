@@ -75,14 +75,39 @@ class Told:
     """One schedule and what became of it."""
 
     end: str
-    effects: frozenset[Effect]
+    effects: dict[Effect, int]
+    """How often each happened, or was about to."""
     steps: int
     left: int
     """Planned faults that never came to be."""
 
 
-def play(scenario: Scenario, planned: tuple[Planned, ...] = (), story: list[str] | None = None) -> Told:
-    """One delivery from upload to rest, with each planned fault at the first occurrence of its effect still free."""
+class Failed(AssertionError):  # noqa: N818 - what a promise did
+    """A schedule that breaks a promise, with its whole story as text: a worker process can hand it over."""
+
+
+def play(scenario: Scenario, planned: tuple[Planned, ...] = ()) -> Told:
+    """One delivery from upload to rest, with each planned fault at the first occurrence of its effect still free.
+
+    Raises Failed where a promise breaks.
+    """
+    try:
+        return _played(scenario, planned, None)
+    except AssertionError:
+        return _again(scenario, planned)
+
+
+def _again(scenario: Scenario, planned: tuple[Planned, ...]) -> Told:
+    """The same schedule once more, now with its story: a story costs more than the schedule itself."""
+    story: list[str] = []
+    try:
+        return _played(scenario, planned, story)
+    except AssertionError as broken:
+        faults = ", ".join(f"{kind.name} at {effect.name}" for effect, kind in planned) or "no fault"
+        raise Failed("\n".join((f"BROKEN: {scenario.name}, {faults}: {broken}", *story))) from None
+
+
+def _played(scenario: Scenario, planned: tuple[Planned, ...], story: list[str] | None) -> Told:
     left = list(planned)
 
     def fault_at(effect: Effect) -> Fault:
@@ -100,17 +125,23 @@ def play(scenario: Scenario, planned: tuple[Planned, ...] = (), story: list[str]
     row = world.memory.rows.rows.get(upload.workload)
     end = str(row.state) if row else "never claimed"
     assert end in {scenario.ends, *scenario.may_end} or (row is None and upload.deleted), f"{scenario.name} ended {end}"
-    return Told(end, frozenset(stage.counted), world.effects, len(left))
+    return Told(end, stage.counted, world.effects, len(left))
 
 
-def faults_of(scenario: Scenario) -> tuple[Planned, ...]:
-    """Every fault at every effect that happens, or that recovery from a single fault brings about."""
-    effects = set(play(scenario).effects)
-    for effect in sorted(effects):
+def singles_of(scenario: Scenario) -> dict[Planned, Told]:
+    """Every fault at every effect that happens, or that recovery from one fault brings about, and what became of it."""
+    told: dict[Planned, Told] = {}
+    met = dict.fromkeys(play(scenario).effects)
+    for effect in met:
         for kind in KINDS:
-            effects |= play(scenario, ((effect, kind),)).effects
-    return tuple((effect, kind) for effect in Effect if effect in effects for kind in KINDS)
+            told[effect, kind] = play(scenario, ((effect, kind),))
+    recovery = dict.fromkeys(effect for each in told.values() for effect in each.effects if effect not in met)
+    return told | {(effect, kind): play(scenario, ((effect, kind),)) for effect in recovery for kind in KINDS}
 
 
-def pairs_of(scenario: Scenario) -> Iterator[tuple[Planned, Planned]]:
-    return combinations_with_replacement(faults_of(scenario), 2)
+def pairs_of(told: dict[Planned, Told]) -> Iterator[tuple[Planned, Planned]]:
+    """Every two faults that meet in one schedule. Where either keeps the other away, the pair is a single over again."""
+    for one, other in combinations_with_replacement(told, 2):
+        again = 2 if one[0] is other[0] else 1
+        if told[one].effects.get(other[0], 0) >= again and told[other].effects.get(one[0], 0) >= again:
+            yield one, other

@@ -27,8 +27,12 @@ class Violation(AssertionError):  # noqa: N818 - what a promise suffers
     """A promise broken: its number and what was seen."""
 
     def __init__(self, promise: str, seen: str) -> None:
-        super().__init__(f"{promise}: {seen}")
+        super().__init__(promise, seen)  # its arguments are what a pickle of it calls it with
         self.promise = promise
+        self.seen = seen
+
+    def __str__(self) -> str:
+        return f"{self.promise}: {self.seen}"
 
 
 def _settled(row: Workload) -> tuple[object, ...]:

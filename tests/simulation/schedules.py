@@ -31,6 +31,8 @@ class Ran:
 
     steps: int
     faults: int
+    sweeps: int
+    """The most that one recovery took."""
     states: set[int]
     taken: set[tuple[State, State]]
 
@@ -46,17 +48,18 @@ def run(choices: Choices, story: list[str] | None = None) -> Ran:
 
     stage = Stage(world, fault_at, story)
     states: set[int] = set()
+    sweeps = 0
     _upload(stage, choices)
     for _ in range(2):
         _storm(stage, choices, states)
         calm = True
         stage.tell("nothing more goes wrong")
-        settle(stage)
+        sweeps = max(sweeps, settle(stage))
         calm = False
         if not _replayable(stage) or not choices.rarely(2, 0.35):
             break
         _replay(stage, choices)
-    return Ran(world.effects, stage.faults, states, stage.promises.taken)
+    return Ran(world.effects, stage.faults, sweeps, states, stage.promises.taken)
 
 
 def _storm(stage: Stage, choices: Choices, states: set[int]) -> None:

@@ -217,35 +217,38 @@ DO: dict[Fault, Callable[[Stage, Worker], None]] = {
 ROUND = 90.0
 """Minutes: longer than every lease, back-off and deadline."""
 SWEEPS = 2
-"""What recovery may take, beyond what dead job runs and fresh faults cost."""
+"""What recovery may take, beyond what dead job runs and new faults cost."""
+SWEEPS_OF_A_DEATH = 1
+"""The sweep that finds a dead run prepares the next attempt, waits its back-off and starts it."""
 
 
-def settle(stage: Stage) -> None:
-    """Everybody finishes; then sweeps, until every promise of the end holds. Zombies wake when all is at rest."""
+def settle(stage: Stage) -> int:
+    """Everybody finishes; then sweeps, until every promise of the end holds. Zombies wake when all is at rest.
+
+    A run that died before costs as much as one that dies now: nobody may have noticed it yet. Returns the most sweeps
+    that one recovery took.
+    """
     _finish(stage)
-    allowance, sweeps = _allowance(stage), 0
+    faults, sweeps, most = stage.faults, 0, 0
     while True:
         try:
             stage.promises.kept_in_the_end()
         except Violation:
             sweeps += 1
-            if sweeps > SWEEPS + _allowance(stage) - allowance + stage.world.deaths():
+            if sweeps > SWEEPS + stage.faults - faults + SWEEPS_OF_A_DEATH * stage.world.deaths():
                 raise
             stage.sweep(ROUND)
             _finish(stage)
             stage.notify()
             _finish(stage)
             continue
+        most = max(most, sweeps)
         if not stage.asleep:
-            return
-        allowance, sweeps = _allowance(stage), 0
+            return most
+        faults, sweeps = stage.faults, 0
         while stage.asleep:
             stage.wake()
         _finish(stage)
-
-
-def _allowance(stage: Stage) -> int:
-    return stage.faults + stage.world.deaths()
 
 
 def _finish(stage: Stage) -> None:

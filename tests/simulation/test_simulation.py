@@ -1,21 +1,24 @@
 from __future__ import annotations
 
-import os
+import pickle
 from itertools import islice
 
 import pytest
 
-from contracts.workflow import PUSH, Outcome
+from contracts.workflow import PUSH, Outcome, State
+from functions.memory.jobs import Ending
 from functions.usecases.steps import Effect
 from tests.simulation.__main__ import PLANTED_LIMIT, main, until_caught
 from tests.simulation.choices import Choices
-from tests.simulation.exhaustive import MORE, SCENARIOS, Scenario, faults_of, pairs_of, play
+from tests.simulation.exhaustive import MORE, SCENARIOS, Failed, Scenario, pairs_of, play, singles_of
 from tests.simulation.planted import PLANTED, Planted, planted
+from tests.simulation.promises import Violation
 from tests.simulation.schedules import broken, run, shrunk, told
+from tests.simulation.stage import Fault, Stage, settle
+from tests.simulation.world import PREFIX, World
 
-FULL = "LAKEGATE_FULL" in os.environ
-SCHEDULES = 200_000 if FULL else 1_000
-SHARE = 1 if FULL else 40
+SCHEDULES, SHARE = 1_000, 40
+"""A sample: `make test` runs 20,000 schedules and all pairs by the command, `make nightly` a million."""
 EVERY = (*SCENARIOS, *MORE)
 PUBLISHING = {Effect.WRITE_DOCUMENT, Effect.WRITE_PLAN, Effect.PUBLISH}
 SLIPS = ("NameError", "IndexError", "TypeError", "AttributeError", "KeyError")
@@ -26,7 +29,7 @@ ABROAD = {Effect.REPLAY, Effect.REVIVE, Effect.KEEP_CURSOR, *PUBLISHING}
 @pytest.mark.parametrize("scenario", EVERY, ids=lambda s: s.name)
 def test_a_delivery_survives_every_single_fault(scenario: Scenario) -> None:
     """Each kind of fault at each effect of each way a delivery can go: every promise holds, and it ends as it must."""
-    ends = {play(scenario, (fault,)).end for fault in faults_of(scenario)}
+    ends = {told.end for told in singles_of(scenario).values()}
 
     assert ends <= {scenario.ends, *scenario.may_end, "never claimed"}
     assert scenario.ends in ends
@@ -35,14 +38,14 @@ def test_a_delivery_survives_every_single_fault(scenario: Scenario) -> None:
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
 def test_a_delivery_survives_pairs_of_faults(scenario: Scenario) -> None:
     """Two faults in one delivery, one within the other's recovery included, break no promise."""
-    ends = {play(scenario, pair).end for pair in islice(pairs_of(scenario), 0, None, SHARE)}
+    ends = {play(scenario, pair).end for pair in islice(pairs_of(singles_of(scenario)), 0, None, SHARE)}
 
     assert ends <= {scenario.ends, *scenario.may_end, "never claimed"}
 
 
 def test_the_exhaustive_run_meets_every_effect_of_a_delivery() -> None:
     """No effect of the enumeration is left out of the exhaustive run but those of a person and of long listings."""
-    met = {effect for scenario in EVERY for effect, _ in faults_of(scenario)}
+    met = {effect for scenario in EVERY for effect, _ in singles_of(scenario)}
 
     assert set(Effect) - ABROAD <= met
 
@@ -111,6 +114,66 @@ def test_the_command_ends_non_zero_on_a_violation(capsys: pytest.CaptureFixture[
     assert status == 1
     assert "seed 1\n" in told_us
     assert "=> P2" in told_us
+
+
+@pytest.mark.parametrize(
+    "broken", [Violation("P1", "an object was lost"), Failed("BROKEN: accepted\nits story")], ids=repr
+)
+def test_a_violation_survives_the_way_from_a_worker_process(broken: AssertionError) -> None:
+    """What a worker process finds is told by the process that started it: the same kind, the same text."""
+    handed = pickle.loads(pickle.dumps(broken))  # noqa: S301 - our own bytes, as multiprocessing hands them over
+
+    assert (type(handed), str(handed), vars(handed)) == (type(broken), str(broken), vars(broken))
+
+
+def test_a_broken_single_is_told_with_its_story_and_keeps_nothing_from_running(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A promise that one fault breaks, found in a worker process: its schedule, its story, and the planted bugs still run."""
+    bug = next(each for each in PLANTED if each.name == "closed before the source is deleted")
+    monkeypatch.setattr("tests.simulation.__main__.PLANTED", PLANTED[:1])
+    with planted(bug):
+        status = main(["0", "--seed", "1", "--pairs", "1000000", "--planted", "--jobs", "2"])
+
+    told_us = capsys.readouterr().out
+    assert status == 1
+    assert (
+        "BROKEN: accepted, no fault: P4: a judged version was left behind\nintake #1 does claim the version\n"
+        in told_us
+    )
+    assert "1 planted bugs, 0 survived" in told_us
+
+
+def test_a_run_that_died_before_recovery_began_costs_as_much_as_a_later_one() -> None:
+    """The budget of P4: a hung run whose start got no answer, then a run whose event is lost, are within it."""
+    unanswered = [Effect.START_JOB]
+
+    def fault_at(effect: Effect) -> Fault:
+        if effect in unanswered:
+            unanswered.remove(effect)
+            return Fault.UNANSWERED
+        return Fault.NONE
+
+    world = World([Ending.HUNG, Ending.SILENT])
+    upload = world.upload(f"{PREFIX}day.csv", b"good:1")
+    stage = Stage(world, fault_at)
+    stage.deliver(0)
+    while stage.workers:
+        stage.step(stage.workers[0])
+    sweeps = settle(stage)
+
+    assert world.memory.rows.rows[upload.workload].state is State.PUBLISHED
+    assert sweeps == 3
+
+
+def test_recovery_that_takes_too_long_is_a_violation() -> None:
+    """The budget has an end: a delivery that no sweep finds is not waited for without limit."""
+    bug = next(each for each in PLANTED if each.name == "sweep lists no landing")
+    world = World()
+    world.upload(f"{PREFIX}day.csv", b"good:1")
+    world.inbox.clear()
+    with planted(bug), pytest.raises(Violation, match="P1: a version was never claimed"):
+        settle(Stage(world, lambda _: Fault.NONE))
 
 
 def test_every_transition_of_the_workflow_is_taken() -> None:

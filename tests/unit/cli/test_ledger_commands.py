@@ -42,6 +42,9 @@ def test_a_line_is_found_by_its_dataset_and_shows_the_files(kept: Lakegate) -> N
         ("4", "0", "orders/day.csv"),
     ]
     assert listed["chain"] == "shop/orders_v1"
+    assert [set(each) for block in listed["blocks"] for each in block["objects"]] == [
+        {"key", "version", "size", "checksum"}
+    ] * 2
     assert [
         (each["file"], each["rows"], each["published_rows"], each["rejected_rows"]) for each in listed["blocks"]
     ] == [

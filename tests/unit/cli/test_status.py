@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import TYPE_CHECKING
 
+import pytest
 from rich.console import Console
 
 from cli import terminal
+from cli.account import CAUSES
 from functions.ports import Address
 from functions.usecases.layout import attempt_prefix
-from functions.workload import replay_id
+from functions.workload import Cause, State, replay_id
 from tests.unit.cli.conftest import LAKE, LANDING
 
 if TYPE_CHECKING:
-    import pytest
-
     from tests.unit.cli.conftest import Lakegate
 
 BAD = {"failing": 1, "body": b"id,amount\n,1\nb,2\nc,3\nd,4\n", "name": "bad.csv"}
@@ -150,7 +151,7 @@ def test_a_failed_delivery_is_replayed(lakegate: Lakegate) -> None:
     lakegate.fail(workload)
     said = lakegate.json("replay", workload)
 
-    assert said == {"workload": workload, "replay_of": None, "state": "VALIDATING"}
+    assert said == {"workload": workload, "replay_of": None, "state": "VALIDATING", "started": True}
     assert lakegate.gate.workloads.get(workload).attempt == 2
 
 
@@ -237,7 +238,7 @@ def test_a_key_cannot_write_on_the_terminal(lakegate: Lakegate) -> None:
 def test_a_narrow_terminal_gets_a_table_of_its_width(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal its own width counts; in a file or a pipe nothing is folded."""
     narrow = Console(width=80, force_terminal=True)
-    assert terminal.wide().width == terminal.WIDE
+    assert terminal.wide().width == terminal.WIDE > 1_024
     monkeypatch.setattr(terminal, "answers", lambda: narrow)
 
     assert terminal.wide() is narrow
@@ -251,3 +252,211 @@ def test_a_document_of_a_later_version_is_still_read_as_decided(lakegate: Lakega
 
     assert json.loads(lakegate("reasons", workload, "--json").stdout)["verdict"] == "accepted_with_warnings"
     assert "Accepted with warnings: 4 rows" in lakegate.ok("reasons", workload)
+
+
+def listed(lakegate: Lakegate, *words: str) -> list[str]:
+    return [each["key"] for each in lakegate.json("status", *words)["deliveries"]]
+
+
+def many(lakegate: Lakegate) -> None:
+    """One accepted, one rejected, one without a route, one on its way; of two contracts."""
+    lakegate.routed()
+    lakegate.ok("publish", lakegate.contract(**{"id: shop": "id: store", "name: orders": "name: stock"}))
+    lakegate.ok("route", "add", "stock/", "store")
+    lakegate.delivered()
+    lakegate.delivered(**BAD)  # type: ignore[arg-type] # an upload's own words
+    for key in ("stock", "elsewhere"):
+        lakegate("upload", lakegate.file(f"id,amount\n{key},1\n".encode(), name=f"{key}.csv"), "--to", f"{key}/")
+        lakegate.intake(f"{key}/{key}.csv")
+
+
+FILTERED = {
+    "--verdict accepted": ["orders/day.csv"],
+    "--verdict rejected": ["elsewhere/elsewhere.csv", "orders/bad.csv"],
+    "--verdict none": ["stock/stock.csv"],
+    "--verdict accepted --verdict none": ["orders/day.csv", "stock/stock.csv"],
+    "--contract shop": ["orders/bad.csv", "orders/day.csv"],
+    "--contract store": ["stock/stock.csv"],
+    "--contract orders": ["orders/bad.csv", "orders/day.csv"],
+    "--contract store/stock_v1": ["stock/stock.csv"],
+    "--contract _unrouted": ["elsewhere/elsewhere.csv"],
+    "--contract shop --verdict rejected": ["orders/bad.csv"],
+    "--contract shop --verdict rejected --limit 1": ["orders/bad.csv"],
+    "--day 2001-01-01": [],
+}
+
+
+def test_the_list_is_filtered_by_verdict_contract_and_day(lakegate: Lakegate) -> None:
+    """Each filter takes away what is not so, and together they take away what any of them does; today is all of it."""
+    many(lakegate)
+    today = f" --day {lakegate.gate.clock.now():%Y-%m-%d}"
+    found = {words: sorted(listed(lakegate, *words.split())) for words in FILTERED}
+    of_today = {words: sorted(listed(lakegate, *(today + " " + words).split())) for words in FILTERED}
+
+    assert found == FILTERED
+    assert of_today == FILTERED
+    assert lakegate.ok("status", "--day", "2001-01-01") == "No delivery is like that.\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--contract", "shpo"], "shpo is no line; known are `shop/orders_v1`, "),
+        (["x.csv", "--verdict", "rejected"], "--verdict, --contract and --day choose from the list"),
+    ],
+)
+def test_a_filter_that_cannot_be_is_refused(lakegate: Lakegate, words: list[str], expected: str) -> None:
+    """An empty list would look like an answer."""
+    lakegate.routed()
+
+    assert str(lakegate("status", *words).exception).startswith(expected)
+
+
+@pytest.mark.parametrize(
+    "words", [["--day", "yesterday"], ["--day", "2026-02-30"], ["--verdict", "good"]], ids=" ".join
+)
+def test_a_filter_that_is_misspelt_is_a_usage_error(lakegate: Lakegate, words: list[str]) -> None:
+    """Exit code 2, and what is expected."""
+    said = lakegate("status", *words)
+
+    assert (said.exit_code, said.stdout) == (2, "")
+    assert "%Y-%m-%d" in said.stderr or "accepted_with_warnings" in said.stderr
+
+
+def test_the_list_has_a_time_of_each_delivery(lakegate: Lakegate) -> None:
+    """To the second, in UTC: when it came to rest, else was taken in, else landed."""
+    many(lakegate)
+    lakegate.upload(name="new.csv")
+    head, *rows = lakegate.ok("status").splitlines()
+    place = head.index("time (UTC)")
+    times = {row[14:place].strip(): row[place : place + 19] for row in rows}
+    at = {each["key"]: each["at"] for each in lakegate.json("status")["deliveries"]}
+
+    assert times == {key: f"{datetime.fromisoformat(text):%Y-%m-%d %H:%M:%S}" for key, text in at.items()}
+    assert len(times) == 5
+
+
+def attempted(lakegate: Lakegate, state: State, **also: object) -> str:
+    """A delivery whose first attempt came to nothing, brought where the gate would bring it."""
+    lakegate.routed()
+    workload = lakegate.upload()
+    lakegate.intake()
+    failed = {"number": 1, "run": "run-1", "cause": "run-failed", "at": "2026-11-22T06:00:05+00:00"}
+    changes = {"state": state, "attempt": 2, "failed": [failed], "not_before": "2026-11-22T06:00:10+00:00", "run": ""}
+    lakegate.overwrite(workload, lambda row: row.update(changes | also))
+    return workload
+
+
+def test_an_attempt_that_failed_is_told_with_its_cause_and_the_time_of_the_next(lakegate: Lakegate) -> None:
+    """Nobody reads "waiting for its job to start" when the job was killed."""
+    workload = attempted(lakegate, State.SUBMITTING)
+    lines, said = lakegate.ok("status", workload).splitlines(), lakegate.json("status", workload)
+
+    assert (
+        "     state  waiting for its job to start: attempt 2 of 3 at 2026-11-22 06:00:10 UTC; "
+        "attempt 1 failed: its job run failed and left no result"
+    ) in lines
+    assert (
+        "   attempt  1 failed at 2026-11-22 06:00:05 UTC: its job run failed and left no result (job run run-1)"
+    ) in lines
+    assert "waiting for its job to start, attempt 2 of 3" in lakegate.ok("status").splitlines()[1]
+    assert (said["attempt"], said["attempts"], said["next_attempt"]) == (2, 3, "2026-11-22T06:00:10+00:00")
+    assert said["failed_attempts"] == [
+        {"attempt": 1, "run": "run-1", "cause": "run-failed", "at": "2026-11-22T06:00:05+00:00"}
+    ]
+
+
+def test_a_later_attempt_that_runs_has_no_next_time(lakegate: Lakegate) -> None:
+    """It is running; the one before is still told."""
+    workload = attempted(lakegate, State.VALIDATING, run="run-2")
+    lines = lakegate.ok("status", workload).splitlines()
+
+    assert (
+        "     state  validating: the job is reading and measuring: attempt 2 of 3; "
+        "attempt 1 failed: its job run failed and left no result"
+    ) in lines
+    assert "   job run  run-2, attempt 2 of 3" in lines
+    assert lakegate.json("status", workload)["next_attempt"] is None
+
+
+def test_a_failed_delivery_is_listed_with_its_cause(lakegate: Lakegate) -> None:
+    """The list alone says why no verdict was reached."""
+    workload = attempted(lakegate, State.FAILED)
+
+    assert "failed: its job run failed and left no result" in lakegate.ok("status").splitlines()[1]
+    assert (
+        "     state  failed: no verdict, the data rests where it landed; attempt 1: its job run failed and left no result"
+    ) in lakegate.ok("status", workload).splitlines()
+
+
+@pytest.mark.parametrize("cause", list(Cause))
+def test_every_cause_of_a_failed_attempt_has_words(cause: Cause) -> None:
+    """A code is for machines."""
+    assert CAUSES[cause].startswith(("its ", "a rule"))
+
+
+@pytest.mark.parametrize("at_the_door", [True, False])
+def test_a_duplicate_names_the_delivery_that_brought_the_content_first(
+    lakegate: Lakegate, *, at_the_door: bool
+) -> None:
+    """Its file, its time, its workload: whoever asks "of what?" has the answer."""
+    lakegate.routed()
+    first = lakegate.upload(name="first.csv")
+    lakegate.intake("orders/first.csv")
+    again = lakegate.upload(name="again.csv")
+    if at_the_door:
+        lakegate.answer(first)
+    lakegate.intake("orders/again.csv")
+    if not at_the_door:
+        lakegate.answer(first)
+        lakegate.answer(again)
+    said = lakegate.json("status", again)
+    row = lakegate.gate.workloads.get(first)
+    assert row.pin is not None
+    at = f"{datetime.fromisoformat(row.pin.judging_time):%Y-%m-%d %H:%M:%S} UTC"
+
+    assert said["duplicate_of"] == {"workload": first, "key": "orders/first.csv", "at": row.pin.judging_time}
+    before = f"the very same content was accepted before: orders/first.csv, taken in {at}, workload {first}"
+    assert said["reasons"] == [f"duplicate-content: {before}"]
+    assert f"duplicate-content: {before}" in lakegate.ok("reasons", again)
+    assert lakegate.json("status", first)["duplicate_of"] is None
+
+
+def test_a_delivery_whose_row_is_gone_is_listed_as_the_ledger_has_it(lakegate: Lakegate) -> None:
+    """A table restored to an earlier time hides nothing that came to rest."""
+    lakegate.routed()
+    lakegate.delivered()
+    for item in lakegate.clients["dynamodb"].scan(TableName="workloads")["Items"]:
+        lakegate.clients["dynamodb"].delete_item(TableName="workloads", Key={"id": item["id"]})
+    (said,) = lakegate.json("status")["deliveries"]
+
+    assert (said["state"], said["verdict"], said["key"], said["contract"]) == ("PUBLISHED", "accepted", "", None)
+    assert "Accepted" in lakegate.ok("status").splitlines()[1]
+
+
+def test_a_name_of_no_delivery_is_not_guessed(lakegate: Lakegate) -> None:
+    """In one sentence, with the key that is close; the same in every command."""
+    lakegate.routed()
+    lakegate.delivered()
+    unknown = "none of the latest 200 deliveries is called so: give the whole workload id."
+    names = {
+        "orders/dya.csv": f"{unknown} Did you mean `orders/day.csv`?",
+        "\udcff": unknown,
+        "": unknown,
+        "0" * 12: unknown,
+        "0" * 64: "no workload has this id",
+    }
+    for command in ("status", "reasons", "replay"):
+        assert {name: str(lakegate(command, name).exception) for name in names} == names
+
+
+def test_a_table_in_a_pipe_is_not_folded(lakegate: Lakegate) -> None:
+    """One line for each delivery, however long its key is, so that `grep` and `awk` find it whole."""
+    lakegate.routed()
+    name = f"{'long-' * 60}.csv"
+    lakegate.ok("upload", lakegate.file(), "--to", "orders/", "--as", name)
+    lakegate.intake(f"orders/{name}")
+    _head, row = lakegate.ok("status").splitlines()
+
+    assert row.split()[1] == f"orders/{name}"
+    assert row.rstrip().endswith(" landing")

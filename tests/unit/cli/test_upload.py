@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -278,3 +279,127 @@ def test_an_empty_file_is_the_gates_to_judge(lakegate: Lakegate) -> None:
     said = lakegate.json("status", workload)
 
     assert (said["verdict"], said["reasons"]) == ("rejected", ["file/rows: the object is empty"])
+
+
+def landed_keys(lakegate: Lakegate) -> list[str]:
+    return [each.key for each in lakegate.gate.objects.versions(LANDING, "").versions]
+
+
+def three(lakegate: Lakegate) -> list[str]:
+    return [lakegate.file(b"id,amount\n%d,1\n" % number, name=f"{number}.csv") for number in range(3)]
+
+
+def test_several_files_land_in_one_folder(lakegate: Lakegate) -> None:
+    """As `cp` has it: each under its own name, each a delivery of its own."""
+    lakegate.routed()
+    paths = three(lakegate)
+    said = lakegate.json("upload", *paths, "--to", "orders/")["deliveries"]
+
+    assert landed_keys(lakegate) == ["orders/0.csv", "orders/1.csv", "orders/2.csv"]
+    assert [each["key"] for each in said] == landed_keys(lakegate)
+    assert len({each["workload"] for each in said}) == 3
+    assert [each["size"] for each in said] == [14, 14, 14]
+
+
+@pytest.mark.parametrize(
+    ("to", "key"),
+    [
+        ("orders/", "orders/day.csv"),
+        ("orders", "orders/day.csv"),
+        ("orders/x.csv", "orders/x.csv"),
+        ("orders/x.csv/", "orders/x.csv/day.csv"),
+        ("orders/2026.11/", "orders/2026.11/day.csv"),
+        (f"s3://{LANDING}/orders/", "orders/day.csv"),
+        (f"s3://{LANDING}/orders/x.csv", "orders/x.csv"),
+    ],
+)
+def test_a_destination_is_a_folder_or_the_key_of_one_file(lakegate: Lakegate, to: str, key: str) -> None:
+    """A last part with a dot is a file's name, unless a slash follows; the address of the bucket may stand before."""
+    lakegate.routed()
+
+    assert lakegate.json("upload", lakegate.file(), "--to", to)["key"] == key
+    assert landed_keys(lakegate) == [key]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (
+            ["0.csv", "1.csv", "--to", "orders/x.csv"],
+            "orders/x.csv is the name of one file, and there are 2: give a folder",
+        ),
+        (["0.csv", "1.csv", "--to", "orders/", "--as", "x.csv"], "--as names one file, and there are 2"),
+        (["0.csv", "--to", "orders/x.csv", "--as", "y.csv"], "the object's name is given twice, in --to and in --as"),
+        (["0.csv", "0.csv", "--to", "orders/"], "2 of the files would get the key orders/0.csv"),
+        (["0.csv", "--to", "x.csv"], "a key needs a folder, which its route covers: --to FOLDER/ or --to FOLDER/x.csv"),
+        (["0.csv", "--to", ""], "a key needs a folder"),
+        (["0.csv", "--to", "/"], "a prefix is folders"),
+        (["0.csv", "--to", "s3://elsewhere/orders/"], f"the landing bucket is {LANDING}, not elsewhere"),
+        (["0.csv", "--to", "s3://"], "a key needs a folder"),
+        ([".", "--to", "orders/"], ". is a folder: name the files in it, for example *.csv"),
+        (["0.csv", "missing.csv", "--to", "orders/"], "missing.csv cannot be read: No such file or directory"),
+        (["0.csv", "/dev/null", "--to", "orders/"], "/dev/null cannot be read: it is no regular file"),
+    ],
+)
+def test_a_destination_that_cannot_be_is_refused_before_anything_lands(
+    lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch, words: list[str], expected: str
+) -> None:
+    """In one sentence, which says what would work."""
+    lakegate.routed()
+    three(lakegate)
+    monkeypatch.chdir(lakegate.folder)
+
+    assert str(lakegate("upload", *words).exception).startswith(expected)
+    assert landed_keys(lakegate) == []
+
+
+def test_an_upload_that_breaks_off_says_how_many_files_had_landed(
+    lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The person knows where to go on."""
+    lakegate.routed()
+    put = transfer.send
+
+    def broken(s3: Any, local: transfer.Local, *rest: Any) -> str:
+        if local.path.name == "1.csv":
+            raise PortError("PutObject: SlowDown")
+        return put(s3, local, *rest)
+
+    monkeypatch.setattr(transfer, "send", broken)
+    said = lakegate("upload", *three(lakegate), "--to", "orders/")
+
+    assert "1 of 3 files had landed before:" in said.stderr
+    assert landed_keys(lakegate) == ["orders/0.csv"]
+
+
+def workload_of(lakegate: Lakegate, key: str) -> str:
+    (version,) = lakegate.gate.objects.versions(LANDING, key).versions
+    return workload_id(LANDING, key, version.version)
+
+
+@pytest.mark.parametrize(("failing", "code"), [((0, 0), 0), ((0, 1), 1), ((1, None), 1), ((0, None), 3)], ids=str)
+def test_the_wait_for_several_ends_with_all_of_them(
+    lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch, failing: tuple[int | None, ...], code: int
+) -> None:
+    """Exit code 1 where one is rejected, else 3 where one has no verdict, else 0; each is told with its end."""
+    lakegate.routed()
+    keys = ["orders/0.csv", "orders/1.csv"]
+
+    def judge() -> None:
+        for key, bad in zip(keys, failing, strict=True):
+            lakegate.intake(key)
+            if bad is None:
+                lakegate.fail(workload_of(lakegate, key))
+            else:
+                lakegate.answer(workload_of(lakegate, key), bad)
+
+    meanwhile(monkeypatch, judge)
+    said = lakegate("upload", *three(lakegate)[:2], "--to", "orders/", "--wait", "--json")
+
+    assert said.exit_code == code
+    listed = json.loads(said.stdout)["deliveries"]
+    assert [each["key"] for each in listed] == keys
+    assert [each["state"] for each in listed] == [
+        {0: "PUBLISHED", 1: "QUARANTINED", None: "FAILED"}[bad] for bad in failing
+    ]
+    assert all(each["waited"]["rest"] >= 0 for each in listed)

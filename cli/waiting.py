@@ -1,0 +1,114 @@
+"""Waiting until deliveries have come to rest, with `--wait`."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from cli import terminal
+from cli.account import account, standing
+from cli.status import tell
+from contracts.workflow import RESTING
+from functions.usecases.deliveries import Delivery, named, row_of
+from functions.workload import State
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cli.account import Account
+    from functions.usecases.gate import Gate
+
+Wait: TypeAlias = Annotated[bool, typer.Option("--wait", help="Stay until every delivery has come to rest.")]
+Timeout: TypeAlias = Annotated[int, typer.Option("--timeout", min=1, help="Seconds to wait at most.")]
+LONGEST_WAIT = 900
+FIRST_LOOK, LONGEST_PAUSE, SLOWER = 0.1, 2.0, 1.3
+"""Seconds between two looks, and by how much they grow: a door refusal is quick, a job may take minutes."""
+DECIDED = frozenset({State.DECIDED, State.PUBLISHED, State.QUARANTINED})
+
+
+class Exit(IntEnum):
+    """What the exit code says with `--wait`."""
+
+    ACCEPTED = 0
+    REJECTED = 1
+    NO_VERDICT = 3
+
+
+@dataclass(slots=True)
+class Waited:
+    """One delivery that is waited for; seconds are counted from `began`, on the monotonic clock."""
+
+    workload: str
+    key: str
+    size: int
+    began: float
+    state: State | None = None
+    standing: str = ""
+    verdict: float | None = None
+    rest: float | None = None
+
+    def look(self, gate: Gate) -> None:
+        """See where it stands now."""
+        row = row_of(gate, self.workload)
+        self.state, self.standing = row.state if row else None, standing(row)
+        spent = time.monotonic() - self.began
+        if self.verdict is None and self.state in DECIDED:
+            self.verdict = spent
+        if self.state in RESTING:
+            self.rest = spent
+
+    def account(self, gate: Gate) -> Account:
+        """Everything about it, as it is now."""
+        if row_of(gate, self.workload) is None:
+            return account(gate, Delivery(self.workload, self.key, self.size, None))
+        return account(gate, named(gate, self.workload, 0))
+
+    @property
+    def exit_code(self) -> Exit:
+        """Of this one delivery."""
+        if self.rest is None or self.state not in {State.PUBLISHED, State.QUARANTINED}:
+            return Exit.NO_VERDICT
+        return Exit.ACCEPTED if self.state is State.PUBLISHED else Exit.REJECTED
+
+    def as_document(self) -> dict[str, float | None]:
+        """Seconds, for machines."""
+        return {name: each if each is None else round(each, 3) for name, each in self._seconds()}
+
+    def _seconds(self) -> tuple[tuple[str, float | None], ...]:
+        return ("verdict", self.verdict), ("rest", self.rest)
+
+
+def wait(gate: Gate, deliveries: Sequence[Waited], timeout: int) -> None:
+    """Look until all of them rest, or the time is up."""
+    began, pause = time.monotonic(), FIRST_LOOK
+    with terminal.working(standing(None)) as progress:
+        while (spent := time.monotonic() - began) < timeout:
+            for each in deliveries:
+                if each.rest is None:
+                    each.look(gate)
+            left = [each for each in deliveries if each.rest is None]
+            if not left:
+                return
+            count = f"{len(deliveries) - len(left)} of {len(deliveries)} at rest; " if len(deliveries) > 1 else ""
+            progress(f"{count}{left[0].key}: {left[0].standing} ({spent:.0f} s)")
+            gate.clock.sleep(pause)
+            pause = min(pause * SLOWER, LONGEST_PAUSE)
+
+
+def tell_end(one: Account, waited: Waited, since: str) -> None:
+    """What came of it, for people."""
+    tell(one)
+    if waited.rest is None:
+        terminal.errors().print("The time is up; it goes on without you: `lakegate status`.", style="yellow")
+    elif waited.verdict is not None:
+        terminal.answers().print(f"{waited.verdict:.1f} s from {since} to verdict, {waited.rest:.1f} s to rest")
+
+
+def exit_code(deliveries: Sequence[Waited]) -> Exit:
+    """Of several deliveries: one that was rejected counts first, then one without a verdict."""
+    codes = {each.exit_code for each in deliveries}
+    return next((code for code in (Exit.REJECTED, Exit.NO_VERDICT) if code in codes), Exit.ACCEPTED)

@@ -1,0 +1,188 @@
+"""`lakegate replay`: a landing key stands for the upload, twice is once, and the answer says which it was."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from functions.adapters.clock import SystemClock
+from functions.usecases import deliveries
+from functions.workload import State, replay_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.unit.cli.conftest import Lakegate
+
+KEY = "orders/bad.csv"
+
+
+def refused(lakegate: Lakegate, body: bytes = b"id,amount\n,1\nb,2\nc,3\nd,4\n") -> str:
+    return lakegate.delivered(failing=1, body=body, name="bad.csv")
+
+
+def workloads(lakegate: Lakegate) -> int:
+    items = lakegate.clients["dynamodb"].scan(TableName="workloads")["Items"]
+    return sum(each["id"]["S"].startswith("workload#") for each in items)
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, *steps: Callable[[], object]) -> None:
+    left = list(steps)
+    monkeypatch.setattr(SystemClock, "sleep", lambda _clock, _seconds: left.pop(0)() if left else None)
+
+
+def test_a_key_that_is_replayed_twice_is_judged_again_once(lakegate: Lakegate) -> None:
+    """The second time the key still stands for the upload: the same replay is named, and nothing is started."""
+    lakegate.routed()
+    upload = refused(lakegate)
+    first, second = lakegate.json("replay", KEY), lakegate.json("replay", KEY)
+    judged = replay_id(upload)
+
+    assert first == {"workload": judged, "replay_of": upload, "state": "VALIDATING", "started": True}
+    assert second == {"workload": judged, "replay_of": upload, "state": "VALIDATING", "started": False}
+    assert workloads(lakegate) == 2
+    assert lakegate.ok("replay", KEY) == (
+        f"{judged} is being judged already (VALIDATING); nothing more was started.\nlakegate status {judged[:12]}\n"
+    )
+
+
+@pytest.mark.parametrize(("failing", "state"), [(0, "published"), (1, "quarantined")])
+def test_a_key_whose_replay_has_come_to_rest_says_so(lakegate: Lakegate, failing: int, state: str) -> None:
+    """Asking again after the replay has ended starts no replay of the replay; how to start that is said."""
+    lakegate.routed()
+    upload = refused(lakegate)
+    judged = lakegate.json("replay", KEY)["workload"]
+    lakegate.answer(judged, failing)
+    said = lakegate.ok("replay", KEY).splitlines()
+
+    assert said[:2] == [
+        f"{upload} was replayed before, by {judged}: {state}. Nothing was started.",
+        f"lakegate status {judged[:12]}",
+    ]
+    assert said[2:] == ([f"To judge what came of it again: lakegate replay {judged}"] if failing else [])
+    assert lakegate.json("replay", KEY)["started"] is False
+    assert workloads(lakegate) == 2
+
+
+def test_what_came_of_a_replay_is_replayed_by_its_own_id(lakegate: Lakegate) -> None:
+    """A second mended contract is a second question; its id is given whole or by its beginning."""
+    lakegate.routed()
+    refused(lakegate)
+    judged = lakegate.json("replay", KEY)["workload"]
+    lakegate.answer(judged, failing=1)
+
+    assert lakegate.json("replay", judged[:12]) == {
+        "workload": replay_id(judged),
+        "replay_of": judged,
+        "state": "VALIDATING",
+        "started": True,
+    }
+
+
+def test_a_failed_delivery_that_is_replayed_twice_is_revived_once(lakegate: Lakegate) -> None:
+    """The second person hears the same id, and that it is under way."""
+    lakegate.routed()
+    workload = lakegate.upload()
+    lakegate.intake()
+    lakegate.fail(workload)
+    first, second = lakegate.json("replay", "orders/day.csv"), lakegate.json("replay", "orders/day.csv")
+
+    assert (first["started"], second) == (True, first | {"started": False})
+    assert lakegate.gate.workloads.get(workload).attempt == 2
+
+
+def test_status_and_reasons_of_a_key_tell_of_the_upload_and_name_its_replay(lakegate: Lakegate) -> None:
+    """The same name means the same delivery in every command."""
+    lakegate.routed()
+    upload = refused(lakegate)
+    judged = lakegate.json("replay", KEY)["workload"]
+
+    assert lakegate.json("status", KEY)["workload"] == upload
+    assert lakegate.json("status", KEY)["replayed_by"] == judged
+    assert f"  replayed  by {judged}: validating" in lakegate.ok("status", KEY)
+    assert lakegate.json("status", judged)["replay_of"] == upload
+    assert lakegate.json("reasons", KEY)["workload"] == upload
+
+
+def test_a_key_stands_for_the_newest_of_several_uploads(lakegate: Lakegate) -> None:
+    """Not for the replay of an older one, which is newer than that."""
+    lakegate.routed()
+    older = refused(lakegate)
+    newer = refused(lakegate, b"id,amount\n,9\n")
+    lakegate.json("replay", older)
+
+    assert lakegate.json("replay", KEY)["replay_of"] == newer
+
+
+def test_an_upload_too_old_for_the_list_is_found_through_its_replay(
+    lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The key leads to what was uploaded, however many replays lie in between."""
+    lakegate.routed()
+    upload = refused(lakegate)
+    first = lakegate.json("replay", KEY)["workload"]
+    lakegate.answer(first, failing=1)
+    lakegate.json("replay", first)
+    latest = deliveries.recent
+
+    def without_the_upload(*given: Any) -> tuple[deliveries.Delivery, ...]:
+        return tuple(each for each in latest(*given) if each.row and each.row.replay_of)
+
+    monkeypatch.setattr(deliveries, "recent", without_the_upload)
+
+    assert lakegate.json("replay", KEY) == {
+        "workload": first,
+        "replay_of": upload,
+        "state": "QUARANTINED",
+        "started": False,
+    }
+
+
+def test_a_landing_address_is_a_key(lakegate: Lakegate) -> None:
+    """As `upload` and `status` print it."""
+    lakegate.routed()
+    upload = refused(lakegate)
+
+    assert lakegate.json("status", f"s3://lakegate-landing/{KEY}")["workload"] == upload
+    assert lakegate.json("status", upload.upper())["workload"] == upload
+    assert lakegate.json("status", upload[:8].upper())["workload"] == upload
+
+
+def test_what_was_not_taken_in_yet_has_nothing_to_replay(lakegate: Lakegate) -> None:
+    """One sentence, and no new workload."""
+    lakegate.routed()
+    lakegate.upload()
+
+    assert str(lakegate("replay", "orders/day.csv").exception).startswith("it landed and was not taken in yet")
+    assert workloads(lakegate) == 0
+
+
+@pytest.mark.parametrize(
+    ("failing", "code", "verdict"), [(0, 0, "accepted"), (1, 1, "rejected")], ids=["accepted", "rejected"]
+)
+def test_the_wait_ends_with_what_became_of_the_replay(
+    lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch, failing: int, code: int, verdict: str
+) -> None:
+    """Exit code as of `upload --wait`; for machines all that `status` says, and the seconds."""
+    lakegate.routed()
+    judged = replay_id(refused(lakegate))
+    meanwhile(monkeypatch, lambda: lakegate.answer(judged, failing))
+    said = lakegate("replay", KEY, "--wait")
+    again = lakegate("replay", KEY, "--wait", "--json")
+
+    assert (said.exit_code, again.exit_code) == (code, code)
+    assert f"{judged} is being judged (VALIDATING)." in said.stdout
+    assert "s from replay to verdict, " in said.stdout
+    assert f'"verdict": "{verdict}"' in again.stdout
+    assert '"started": false' in again.stdout
+
+
+def test_a_wait_for_a_replay_that_fails_has_no_verdict(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit code 3."""
+    lakegate.routed()
+    judged = replay_id(refused(lakegate))
+    meanwhile(monkeypatch, lambda: lakegate.fail(judged))
+
+    assert lakegate("replay", KEY, "--wait").exit_code == 3
+    assert lakegate.gate.workloads.get(judged).state is State.FAILED
