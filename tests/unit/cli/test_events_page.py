@@ -17,6 +17,7 @@ from contracts.workflow import RESTING
 from functions.adapters.eventbridge import SOURCE, detail, detail_type
 from functions.memory.jobs import Ending
 from functions.usecases.steps import Effect
+from functions.workload import Cause
 from tests.simulation.stage import Fault, Stage, settle
 from tests.simulation.world import LINE, PREFIX, World
 
@@ -109,8 +110,9 @@ def test_the_sample_fits_the_schema() -> None:
     assert (SAMPLE["source"], SAMPLE["detail-type"]) == (SOURCE, detail_type(SAMPLE["detail"]["kind"]))
 
 
-def test_every_cause_is_on_the_page() -> None:
+def test_every_cause_is_in_the_schema_and_on_the_page() -> None:
     """A reader finds each code of a failed delivery."""
+    assert {each.value for each in Cause} == {each for each in BODY["cause"]["enum"] if each}
     assert [each for each in BODY["cause"]["enum"] if each and f"`{each}`" not in PAGE] == []
 
 
