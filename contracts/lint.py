@@ -6,7 +6,7 @@ stable: tools may filter by them.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -30,15 +30,26 @@ QUIET = ("text", "serviceLevel", "nested", "dateFormat")
 """Kinds that are never measured, or that their reader has warned of."""
 
 
-def lint(contract: Contract, document: Document, known: Iterable[Problem]) -> tuple[list[Problem], list[Problem]]:
-    """Errors and warnings about the meaning of a contract, beside the errors already `known` of its document."""
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What the linter found."""
+
+    errors: list[Problem]
+    warnings: list[Problem]
+    unmeasured: list[Problem]
+    """The rules that can never be measured, each with its reason: their checks are skipped in every delivery."""
+
+
+def lint(contract: Contract, document: Document, known: Iterable[Problem]) -> Report:
+    """Everything about the meaning of a contract, beside the errors already `known` of its document."""
     found = list(_found(contract, document))
     blamed = {problem.path for problem in known}
     errors = [each for code, each in found if LINTS[code].level is Level.ERROR and each.path not in blamed]
     warnings = [each for code, each in found if LINTS[code].level is Level.WARNING]
     refused, named = _compiled(contract, document)
     errors += _unblamed([*known, *errors], refused)
-    return errors, warnings + _unblamed([*known, *errors], named)
+    unmeasured = _unblamed([*known, *errors], named)
+    return Report(errors, warnings + unmeasured, unmeasured)
 
 
 def _found(contract: Contract, document: Document) -> Iterator[tuple[str, Problem]]:

@@ -93,3 +93,12 @@ def test_a_hint_names_the_word_that_was_meant() -> None:
     )
 
     assert examine(text).errors[0].message.endswith("Did you mean `station_code`?")
+
+
+def test_rules_that_can_never_be_measured_are_listed_apart() -> None:
+    """Publishing can refuse exactly the rules that every delivery would skip; rules in words are not among them."""
+    quality = "{type: custom, engine: dbt, implementation: x}, {type: text, description: be good}"
+    examined = examine(document("odcs", {"quality": quality}))
+
+    assert [(each.code, each.path) for each in examined.unmeasured] == [("not-measured", "$.schema[0].quality[0]")]
+    assert set(examined.unmeasured) <= set(examined.warnings)
