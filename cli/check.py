@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import IntEnum
 from hashlib import sha256
@@ -13,25 +13,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli import report, terminal
+from cli import documents, engine, failures, terminal
 from cli.contracts import load, plan_of
-from cli.referring import accepted, linked, referred
-from contracts.errors import SetUpError
+from cli.referring import accepted, linked, referred, referred_lines
+from cli.report import Report, show
+from contracts.errors import LakegateError
+from contracts.outcome import Status
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cli.referring import References
     from contracts.plan import Plan
     from contracts.request import Request
-    from contracts.result import Result
 
-STEPS = {
-    "start": "starting Spark",
-    "open": "reading the header",
-    "read": "reading every record",
-    "measure": "measuring the checks with Deequ",
-    "explain": "looking up failing rows",
-    "split": "splitting good rows from bad ones",
-    "ask": "asking the contract's own queries",
-}
+REFERENCE = (
+    "What was accepted of a dataset that rules refer to: DATASET=FILE or CONTRACT/DATASET=FILE, once for each file."
+)
+FAILURES = "Write failing rows into a file, .csv or .json; their values are shapes unless --show-values is given."
 
 
 class Exit(IntEnum):
@@ -42,79 +41,114 @@ class Exit(IntEnum):
     UNDECIDED = 3
 
 
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """Local files, and how they are judged."""
+
+    contract: Path
+    dataset: str | None
+    files: list[Path]
+    references: list[str]
+    reference_contracts: list[Path]
+    failures: Path | None
+    show_values: bool
+
+
 def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     data: Annotated[list[Path], typer.Argument(help="The files of one delivery.", show_default=False)],
     contract: Annotated[Path, typer.Option(help="The contract document (ODCS, DCS or DCM).", show_default=False)],
-    reference: Annotated[
-        list[str] | None,
-        typer.Option(help="What was accepted of a dataset that rules refer to: DATASET=FILE, once for each file."),
+    reference: Annotated[list[str] | None, typer.Option(help=REFERENCE)] = None,
+    reference_contract: Annotated[
+        list[Path] | None, typer.Option(help="The document of another contract that a --reference belongs to.")
     ] = None,
     dataset: Annotated[str | None, typer.Option(help="Which dataset, where the contract has several.")] = None,
+    failing: Annotated[Path | None, typer.Option("--failures", help=FAILURES, show_default=False)] = None,
+    show_values: Annotated[bool, typer.Option("--show-values", help="Show failing values instead of shapes.")] = False,
+    show_all: Annotated[bool, typer.Option("--all", help="Show every check, not only failures.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
-    show_all: Annotated[bool, typer.Option("--all", help="Show every passed check on a line of its own.")] = False,
 ) -> None:
     """Say what the gate would say about files, with Spark on this machine.
 
     Example: lakegate check --contract contracts/examples/weather.dcm.yaml samples/weather-clean.csv
+
+    Exit codes: 0 accepted, with or without warnings; 1 rejected; 2 the contract, a file or this machine cannot be used;
+    3 undecided, because a check could not be measured.
     """
-    document = load(contract)
-    plan = plan_of(document, dataset)
-    result = _measured(plan, data, accepted(document, reference or []))
-    from contracts.verdict import Verdict, judge  # noqa: PLC0415 - start-up is paid by every command
+    from contracts.verdict import Verdict  # noqa: PLC0415 - start-up is paid by every command
 
-    judgement = judge(plan, result)
+    delivery = Delivery(
+        contract, dataset, data, reference or [], reference_contract or [], failing, show_values=show_values
+    )
+    inputs = documents.Inputs(contract, data, reference or [])
+    try:
+        report, advice = _judged(delivery)
+    except LakegateError as error:
+        if as_json:
+            terminal.print_json(documents.refused(inputs, error))
+        raise
     if as_json:
-        terminal.print_json(report.as_document(plan, judgement, result))
+        terminal.print_json(documents.judged(inputs, report))
     else:
-        report.show(terminal.wide(), plan, judgement, result, show_all=show_all)
+        show(terminal.answers(), report, show_all=show_all, advice=advice)
     codes = {Verdict.REJECTED: Exit.REJECTED, Verdict.UNDECIDED: Exit.UNDECIDED}
-    raise typer.Exit(codes.get(judgement.verdict, Exit.ACCEPTED))
+    raise typer.Exit(codes.get(report.judgement.verdict, Exit.ACCEPTED))
 
 
-def _measured(plan: Plan, data: list[Path], references: dict[str, tuple[Plan, list[Path]]]) -> Result:
-    from infra.local.spark import LOG, use_local_spark  # noqa: PLC0415 - start-up is paid by every command
+def _judged(delivery: Delivery) -> tuple[Report, tuple[str, ...]]:
+    """The judged delivery, and what its producer may do next."""
+    if delivery.failures is not None:
+        failures.usable(delivery.failures, [delivery.contract, *delivery.reference_contracts, *delivery.files])
+    document = load(delivery.contract)
+    plan = plan_of(document, delivery.dataset)
+    references = accepted(document, plan, delivery.references, delivery.reference_contracts)
+    report = _report(delivery, plan, references)
+    written = () if delivery.failures is None else (failures.write(delivery.failures, report),)
+    return report, (*_advice(delivery, report, references), *written)
 
+
+def _report(delivery: Delivery, plan: Plan, references: References) -> Report:
+    from contracts.verdict import judge  # noqa: PLC0415 - start-up is paid by every command
+
+    shown = _unmasked(plan) if delivery.show_values else plan
+    samples = documents.SAMPLES if delivery.failures is None else failures.MOST
     folder = Path(tempfile.mkdtemp(prefix="lakegate-"))
     try:
-        request = replace(_request(plan, _staged(data, folder), folder), references=referred(references, folder))
-        use_local_spark(folder, sum(part.size for part in request.parts))
-        return _with_progress(request, plan)
-    except _spark_failures() as error:
-        kept = shutil.copy(folder / LOG, Path(tempfile.gettempdir()) / f"{folder.name}.log")
-        raise SetUpError(f"Spark could not finish ({type(error).__name__}); its log is {kept}") from None
+        request = replace(_request(shown, delivery.files, folder), references=referred(references, folder))
+        result = engine.measure(request, shown, folder, samples)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    return Report(plan, judge(plan, result), result, tuple(map(str, delivery.files)))
 
 
-def _with_progress(request: Request, plan: Plan) -> Result:
-    with terminal.errors().status("starting Spark") as status:
-        from spark_jobs.validate import validate  # noqa: PLC0415 - Spark's imports, under the spinner
-
-        return validate(request, plan, lambda step: status.update(STEPS[step]))
-
-
-def _spark_failures() -> tuple[type[Exception], ...]:
-    from py4j.protocol import Py4JError  # noqa: PLC0415 - start-up is paid by every command
-    from pyspark.errors import PySparkException  # noqa: PLC0415 - likewise
-
-    return Py4JError, PySparkException
+def _unmasked(plan: Plan) -> Plan:
+    """The plan with every field public: its results show values as they are."""
+    fields = tuple(replace(each, classification="public") for each in plan.fields)
+    return replace(plan, fields=fields, policy=replace(plan.policy, samples=True))
 
 
-def _staged(data: list[Path], folder: Path) -> list[Path]:
-    return [linked(path, folder / "staging", number) for number, path in enumerate(data)]
+def _advice(delivery: Delivery, report: Report, references: References) -> Iterator[str]:
+    skipped = {each.id for each in report.judgement.outcomes if each.status is Status.SKIP}
+    lines = referred_lines(each for each in report.plan.checks if each.id in skipped)
+    lacking = [each for each in lines if each not in references]
+    if report.result.unreadable is None:
+        yield from (f"To compare with accepted data: --reference {each}=FILE" for each in lacking)
+    if not delivery.show_values and any(each.samples for each in report.judgement.reasons):
+        yield "--show-values shows the values, --failures FILE writes the failing rows."
 
 
-def _request(plan: Plan, staged: list[Path], folder: Path) -> Request:
+def _request(plan: Plan, files: list[Path], folder: Path) -> Request:
     from contracts.request import Part, Request  # noqa: PLC0415 - start-up is paid by every command
 
+    staged = [linked(path, folder / "staging", number) for number, path in enumerate(files)]
     version = sha256("\n".join(f"{path.resolve()}:{path.stat().st_mtime_ns}" for path in staged).encode()).hexdigest()
+    parts = [Part(at.as_uri(), at.stat().st_size, str(path)) for at, path in zip(staged, files, strict=True)]
     return Request(
         workload=version,
         attempt=1,
         plan_uri=(folder / "plan.json").as_uri(),
         plan_digest=plan.digest,
         source_version=version,
-        parts=tuple(Part(path.as_uri(), path.stat().st_size) for path in staged),
+        parts=tuple(parts),
         judged_at=datetime.now(UTC).isoformat(timespec="seconds"),
         output_uri=(folder / "out").as_uri(),
     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
-from cli import local, route
+from cli import local, route, terminal
 from cli.check import check
 from cli.contracts import tell
 from cli.demo import demo
@@ -52,7 +52,6 @@ app.add_typer(local.app, name="local")
 app.command("demo")(demo)
 
 UNUSABLE = 2
-INTERRUPTED = 130
 
 
 def main() -> None:
@@ -66,10 +65,19 @@ def main() -> None:
         sys.stderr.write(f"lakegate: {seen(str(error))}\n")
         sys.exit(UNUSABLE)
     except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+        _interrupted()
+    except SystemExit as ended:
+        if ended.code == terminal.INTERRUPTED:
+            _interrupted()
+        raise
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(UNUSABLE)
+
+
+def _interrupted() -> NoReturn:
+    terminal.say_interrupted()
+    sys.exit(terminal.INTERRUPTED)
 
 
 def _version(wanted: bool) -> None:

@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli import report, terminal
+from cli import terminal
 from cli.account import account, as_document
 from cli.aws import opened
+from cli.documents import checks
 from cli.options import DEFAULT_STACK, AsJson, Local, StackName
+from cli.report import Report, show
 from cli.seen import seen
 from cli.status import LATEST, tell
 from functions.usecases.deliveries import named
 
 if TYPE_CHECKING:
-    from cli.account import Account
+    from cli.account import Account, Measured
 
 
 def reasons(
@@ -39,9 +41,9 @@ def reasons(
     elif one.measured is None:
         tell(one)
     else:
-        console, measured = terminal.wide(), one.measured
+        console = terminal.answers()
         console.print(seen(f"{one.delivery.key} (workload {one.delivery.id})"), markup=False, soft_wrap=True)
-        report.show(console, measured.plan, measured.judgement, measured.result, show_all=show_all)
+        show(console, _report(one, one.measured), show_all=show_all)
         for code in one.codes:
             console.print(seen(code), markup=False, soft_wrap=True)
         for place in one.where:
@@ -51,5 +53,11 @@ def reasons(
 def _as_document(one: Account) -> dict[str, object]:
     """All that `status` says, and every check as `check --json` has it."""
     measured = one.measured
-    said = report.as_document(measured.plan, measured.judgement, measured.result) if measured else {}
-    return as_document(one) | {"checks": said.get("checks", []), "timings": said.get("timings", {})}
+    return as_document(one) | {
+        "checks": checks(_report(one, measured)) if measured else [],
+        "timings": measured.result.timings if measured else {},
+    }
+
+
+def _report(one: Account, measured: Measured) -> Report:
+    return Report(measured.plan, measured.judgement, measured.result, (one.delivery.key,))

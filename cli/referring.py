@@ -1,4 +1,4 @@
-"""What rules refer to, on this machine: `--reference DATASET=FILE` stands for what was accepted of a dataset."""
+"""What rules refer to, on this machine: `--reference NAME=FILE` stands for what was accepted of a dataset."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.contracts import plan_of
+from cli.contracts import load, plan_of
 from contracts.errors import InputError
 from contracts.routes import line_of
 from contracts.versions import major
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from contracts.check import Check
     from contracts.model import Contract
     from contracts.plan import Plan
     from contracts.request import Reference
@@ -19,16 +22,58 @@ if TYPE_CHECKING:
     References = dict[str, tuple[Plan, list[Path]]]
 
 
-def accepted(contract: Contract, said: list[str]) -> References:
-    """Files by the line they stand for, with the plan they are read by; InputError for what names no dataset or no file."""
+def accepted(contract: Contract, plan: Plan, named: list[str], documents: list[Path]) -> References:
+    """Files by the line they stand for, with the plan they are read by.
+
+    `named`: `NAME=FILE`, the name a dataset of the contract, or of another one as the plan's rules name it.
+    `documents`: those other contracts. InputError for a name that no dataset has, or whose contract is not given.
+    """
+    contracts = (contract, *map(load, documents))
     found: References = {}
-    for each in said:
+    for each in named:
         name, _, path = each.partition("=")
-        if not path or contract.dataset(name) is None:
-            raise InputError(f"--reference {each}: write DATASET=FILE, with a dataset of the contract")
-        line = line_of(contract.id, name, major(contract.version))
-        found.setdefault(line, (plan_of(contract, name), []))[1].append(Path(path))
+        if not path:
+            raise InputError(f"--reference {each}: write NAME=FILE, with a dataset of the contract or CONTRACT/DATASET")
+        line = _line(contract, plan, name)
+        if line not in found:
+            found[line] = (_plan(line, contracts), [])
+        found[line][1].append(Path(path))
     return found
+
+
+def referred_lines(checks: Iterable[Check]) -> tuple[str, ...]:
+    """The lines that checks refer to: `CONTRACT/DATASET_vN`."""
+    queries = (check.query for check in checks if check.query is not None)
+    return tuple(sorted({each.line for query in queries for each in query.relations if each.line}))
+
+
+def _line(contract: Contract, plan: Plan, name: str) -> str:
+    if contract.dataset(name) is not None:
+        return line_of(contract.id, name, major(contract.version))
+    lines = referred_lines(plan.checks)
+    found = [line for line in lines if name in _names(line)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InputError(f"--reference {name}: several datasets have this name: write one of {', '.join(found)}")
+    known = f"rules refer to {', '.join(lines)}" if lines else "no rule refers to another dataset"
+    raise InputError(f"--reference {name}: neither a dataset of the contract nor one that a rule refers to; {known}")
+
+
+def _names(line: str) -> set[str]:
+    """What a line may be called: with and without its contract, with and without its major version."""
+    dataset = line.rpartition("/")[2]
+    return {line, line.rpartition("_v")[0], dataset, dataset.rpartition("_v")[0]}
+
+
+def _plan(line: str, contracts: Iterable[Contract]) -> Plan:
+    for each in contracts:
+        for dataset in each.datasets:
+            if line_of(each.id, dataset.name, major(each.version)) == line:
+                return plan_of(each, dataset.name)
+    raise InputError(
+        f"--reference: {line} is a dataset of another contract: give its document with --reference-contract FILE"
+    )
 
 
 def referred(references: References, folder: Path) -> tuple[Reference, ...]:

@@ -1,19 +1,18 @@
-"""A judgement in words: a table for people, a document for machines."""
+"""A judgement for people: what failed and where, what was not measured, and the verdict with its counts."""
 
 from __future__ import annotations
 
-from itertools import groupby
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cli.seen import seen
+from cli.grid import Entry, print_entries, print_wrapped
 from contracts.outcome import Status
-from contracts.verdict import Verdict
+from contracts.verdict import Verdict, counts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import Console
-    from rich.table import Table
 
     from contracts.outcome import Outcome
     from contracts.plan import Plan
@@ -33,116 +32,134 @@ COLOURS = {
     Status.ERROR: "magenta",
     Status.SKIP: "bright_black",
 }
-WORST_FIRST = (Status.ERROR, Status.FAIL, Status.WARN, Status.PASS, Status.SKIP)
+UNREADABLE = "file/readable"
+SHAPE = "shape "
+NULL = "null"
+"""What a sample has for a value that is absent."""
+NAMED = 4
+"""Files that the summary names."""
+SHOWN = 2
+"""Failing rows of a check on the terminal."""
 
 
-def as_document(plan: Plan, judgement: Judgement, result: Result) -> dict[str, object]:
-    """The answer of `check --json`."""
-    return {
-        "verdict": judgement.verdict.value,
-        "dataset": plan.dataset,
-        "contract": {"id": plan.contract, "version": plan.contract_version, "plan": plan.digest},
-        "rows": judgement.rows,
-        "rejected_rows": judgement.rejected_rows,
-        "checks": [_as_row(plan, outcome) for outcome in judgement.outcomes],
-        "timings": result.timings,
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A judged delivery, with the names of its files."""
+
+    plan: Plan
+    judgement: Judgement
+    result: Result
+    files: tuple[str, ...]
+
+    def place(self, sample: Sample) -> str:
+        """Where a row lies: `row 17`; of several files `orders-2.csv:17`; of an element also where in its row."""
+        place = f"row {sample.row:,}" if len(self.files) == 1 else f"{self.files[sample.part]}:{sample.row}"
+        return f"{place}, {sample.at}" if sample.at else place
+
+    def message(self, outcome: Outcome) -> str:
+        """What is said of a check; of several files the one that cannot be read is named."""
+        unreadable = self.result.unreadable
+        if outcome.id != UNREADABLE or unreadable is None or unreadable.part is None or len(self.files) == 1:
+            return outcome.message
+        return f"{self.files[unreadable.part]}: {outcome.message}"
+
+
+RECORDS = {"header": "the header line once more", "blank": "a line without values"}
+"""What a record is that holds no data."""
+
+
+def show(console: Console, report: Report, *, show_all: bool, advice: tuple[str, ...] = ()) -> None:
+    """Failures, or every check; what was not measured; the verdict with its counts; and what to do about it."""
+    entries = [_entry(report, each) for each in report.judgement.reasons]
+    entries += _others(report) if show_all else _not_measured(report)
+    print_entries(console, entries)
+    colour, words = WORDS[report.judgement.verdict]
+    counts, plan = counts_of(report.plan, report.judgement), report.plan
+    console.print(f"\n{words}" if entries else words, style=f"bold {colour}", end="")
+    console.print(f": {counts.rows_in_words}{_breaking(report)}", soft_wrap=True)
+    seconds = sum(report.result.timings.values())
+    contract = f"{plan.dataset}, contract {plan.contract} {plan.contract_version}"
+    print_wrapped(console, f"{_named(report.files)} as {contract}, in {seconds:.1f} s")
+    console.print(f"Checks: {counts.checks_in_words}", soft_wrap=True)
+    explained = report.judgement.explained - {each.id for each in report.judgement.reasons}
+    if explained and not show_all:
+        print_wrapped(console, f"{len(explained):,} more findings have the same cause; --all shows them.")
+    for each in (*_legend(report), *advice):
+        print_wrapped(console, each)
+
+
+def _named(files: tuple[str, ...]) -> str:
+    more = len(files) - NAMED
+    return ", ".join(files) if more <= 0 else f"{', '.join(files[:NAMED])} and {more} more files"
+
+
+def _breaking(report: Report) -> str:
+    """How many rows of a rejected delivery are bad, where others are good."""
+    judgement = report.judgement
+    bad = judgement.rejected_rows
+    some = judgement.verdict is Verdict.REJECTED and 0 < bad < judgement.rows
+    return f", {bad:,} of them {'breaks' if bad == 1 else 'break'} a rule" if some else ""
+
+
+def _entry(report: Report, outcome: Outcome) -> Entry:
+    fields = ", ".join(outcome.fields)
+    finding = report.message(outcome).removeprefix(f"{fields}: ")
+    rule = "the file" if outcome.kind == "file" else outcome.rule
+    return Entry(outcome.status.value, COLOURS[outcome.status], rule, fields, finding, _rows(report, outcome))
+
+
+def _others(report: Report) -> list[Entry]:
+    """Every check that is no reason: explained by one, passed, or not measured."""
+    reasons = {each.id for each in report.judgement.reasons}
+    others = [each for each in report.judgement.outcomes if each.id not in reasons]
+    return [_entry(report, each) for status in Status for each in others if each.status is status]
+
+
+def _not_measured(report: Report) -> list[Entry]:
+    """What was not measured, one entry for each reason; not what a cause explains."""
+    judgement = report.judgement
+    skipped = [each for each in judgement.outcomes if each.status is Status.SKIP and each.id not in judgement.explained]
+    by_reason = {
+        reason: [each for each in skipped if each.message == reason] for reason in {x.message: 0 for x in skipped}
     }
+    return [_entry(report, same[0]) if len(same) == 1 else _together(same) for same in by_reason.values()]
 
 
-def show(console: Console, plan: Plan, judgement: Judgement, result: Result, *, show_all: bool) -> None:
-    """The table, then the verdict with its reasons."""
-    console.print(_table(judgement.outcomes, show_all=show_all))
-    colour, words = WORDS[judgement.verdict]
-    dataset = seen(f"{plan.dataset}, contract {plan.contract} {plan.contract_version}")
-    for outcome in judgement.reasons:
-        console.print(f"{outcome.status.value}: ", style=COLOURS[outcome.status], end="")
-        console.print(_reason(outcome), markup=False, soft_wrap=True)
-    seconds = sum(result.timings.values())
-    console.print(f"\n{words}", style=f"bold {colour}", end="")
-    console.print(f": {judgement.rows:,} rows of {dataset}, in {seconds:.1f} s", markup=False)
-    console.print(_counts(judgement.outcomes), markup=False)
+def _together(same: list[Outcome]) -> Entry:
+    rules = dict.fromkeys(each.rule for each in same)
+    finding = f"{same[0].message}: {', '.join(rules)}"
+    return Entry(Status.SKIP.value, COLOURS[Status.SKIP], f"{len(same)} checks", "", finding, "")
 
 
-def _as_row(plan: Plan, outcome: Outcome) -> dict[str, object]:
-    check = next((each for each in plan.checks if each.id == outcome.id), None)
-    return {
-        "id": outcome.id,
-        "rule": outcome.rule,
-        "field": ", ".join(outcome.fields) or None,
-        "status": outcome.status.value,
-        "metric": check.metric.value if check and check.skip is None else None,
-        "threshold": outcome.wanted,
-        "measured": outcome.measured,
-        "failing_rows": outcome.failing_rows,
-        "message": outcome.message,
-        "samples": [_place(each) | {"values": list(each.shapes)} for each in outcome.samples],
-    }
+def _rows(report: Report, outcome: Outcome) -> str:
+    """The first failing rows with their values, and what good values look like."""
+    by_values: dict[str, list[str]] = {}
+    for sample in outcome.samples[:SHOWN]:
+        by_values.setdefault(", ".join(_values(sample)), []).append(report.place(sample))
+    rows = [f"{' and '.join(places)} ({values})" if values else places[0] for values, places in by_values.items()]
+    good = [f"good values: shape {' or '.join(outcome.good)}"] if outcome.good else []
+    return "; ".join([*rows, *good])
 
 
-def _place(sample: Sample) -> dict[str, object]:
-    """Where a sample lies; of an element also where in its row."""
-    return {"part": sample.part, "row": sample.row} | ({"at": sample.at} if sample.at else {})
+def _values(sample: Sample) -> Iterator[str]:
+    """The values of a row: in quotes where they are shown, labelled as shapes where they are masked."""
+    for at, text in enumerate(sample.shapes):
+        yield f"{SHAPE}{text}" if is_masked(sample, at) else f'"{text}"' if is_raw(sample, at) else NULL
+    if sample.record is not None:
+        yield RECORDS[sample.record]
 
 
-def _table(outcomes: tuple[Outcome, ...], *, show_all: bool) -> Table:
-    from rich.table import Table  # noqa: PLC0415 - start-up is paid by every command
-    from rich.text import Text  # noqa: PLC0415 - likewise
-
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("rule", "field"):
-        table.add_column(name, no_wrap=True)
-    for name in ("wanted", "measured"):
-        table.add_column(name, overflow="fold")
-    table.add_column("failing rows", justify="right")
-    table.add_column("status")
-    for cells, status in _rows(outcomes, show_all=show_all):
-        table.add_row(*(Text(seen(cell)) for cell in cells), Text(status.value, style=COLOURS[status]))
-    return table
+def is_raw(sample: Sample, at: int) -> bool:
+    """Whether a value is shown as it is."""
+    return bool(sample.raw and sample.raw[at])
 
 
-def _rows(outcomes: tuple[Outcome, ...], *, show_all: bool) -> Iterator[tuple[tuple[str, ...], Status]]:
-    """One row for each check, the worst first; checks of one kind that passed share a row unless all are asked for."""
-    for status in WORST_FIRST:
-        same = [each for each in outcomes if each.status is status]
-        for group in _groups(same, together=status is Status.PASS and not show_all):
-            yield (_shared_row(group) if len(group) > 1 else _row(group[0])), status
+def is_masked(sample: Sample, at: int) -> bool:
+    """Whether a shape stands for a value; no shape is `null`, for letters are masked."""
+    return not is_raw(sample, at) and sample.shapes[at] != NULL
 
 
-def _groups(outcomes: list[Outcome], *, together: bool) -> list[list[Outcome]]:
-    if not together:
-        return [[each] for each in outcomes]
-    by_rule = [list(group) for _, group in groupby(outcomes, key=lambda each: each.rule)]
-    single = [group[0] for group in by_rule if len(group) == 1]
-    by_kind = {kind: [each for each in single if each.kind == kind] for kind in dict.fromkeys(x.kind for x in single)}
-    return [group for group in by_rule if len(group) > 1] + list(by_kind.values())
-
-
-def _row(outcome: Outcome) -> tuple[str, ...]:
-    failing = f"{outcome.failing_rows:,}" if outcome.failing_rows else ""
-    measured = outcome.measured or outcome.message
-    return outcome.rule, ", ".join(outcome.fields), outcome.wanted, measured, failing
-
-
-def _shared_row(group: list[Outcome]) -> tuple[str, ...]:
-    rules = {each.rule for each in group}
-    wanted = {each.wanted for each in group}
-    rule = rules.pop() if len(rules) == 1 else f"{group[0].kind} ({len(group)} rules)"
-    return rule, f"{len(group)} fields", wanted.pop() if len(wanted) == 1 else "", "", ""
-
-
-def _reason(outcome: Outcome) -> str:
-    subject = outcome.rule if outcome.kind != "file" else "the file"
-    return seen(f"{subject}: {outcome.message}{_where(outcome)}")
-
-
-def _where(outcome: Outcome) -> str:
-    places = [f"row {each.row:,}{each.at and ', '}{each.at} ({', '.join(each.shapes)})" for each in outcome.samples]
-    return f" — {' and '.join(places)}" if places else ""
-
-
-def _counts(outcomes: tuple[Outcome, ...]) -> str:
-    names = {Status.PASS: "passed", Status.WARN: "warned", Status.FAIL: "failed", Status.ERROR: "in error"}
-    counts = {status: sum(each.status is status for each in outcomes) for status in Status}
-    words = [f"{counts[status]} {name}" for status, name in names.items() if counts[status]]
-    skipped = f"; {counts[Status.SKIP]} not measured" if counts[Status.SKIP] else ""
-    return f"Checks: {', '.join(words) or 'none measured'}{skipped}"
+def _legend(report: Report) -> Iterator[str]:
+    samples = [sample for each in report.judgement.reasons for sample in each.samples[:SHOWN]]
+    if any(value.startswith(SHAPE) for each in samples for value in _values(each)):
+        yield "A shape stands for a value: 9 is a digit, a is a letter."

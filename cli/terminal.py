@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C."""
 WIDE = 1_500
 """Columns of a file or a pipe: more than a table has with the longest key, so that nothing is folded there."""
 SECONDS_BETWEEN_LINES: Final = 10.0
@@ -41,6 +43,12 @@ def wide() -> Console:
 
     console = answers()
     return console if console.is_terminal else Console(highlight=False, width=WIDE)
+
+
+def say_interrupted() -> None:
+    """What Ctrl-C ends with."""
+    sys.stderr.write("lakegate: interrupted\n")
+    sys.stderr.flush()
 
 
 def print_json(document: object) -> None:

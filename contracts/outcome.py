@@ -14,11 +14,12 @@ from contracts.columns import of_header
 from contracts.model import Severity
 from contracts.numbers import tier_holds
 from contracts.result import Measurement, Sample
-from contracts.wording import briefly, measured
+from contracts.wording import briefly, in_numbers, measured
 
 if TYPE_CHECKING:
     from contracts.check import Check, Tier
     from contracts.result import Measured, Result
+    from contracts.wording import Numbers
 
 
 class Status(Enum):
@@ -49,6 +50,10 @@ class Outcome:
     message: str
     """One sentence: what was found against what was wanted, or why nothing was."""
     samples: tuple[Sample, ...] = ()
+    good: tuple[str, ...] = ()
+    """The commonest shapes of values that pass."""
+    numbers: Numbers | None = None
+    """What was measured, for machines; None where nothing was."""
 
 
 OF_TYPES = ("type", "nested")
@@ -73,6 +78,8 @@ def check_outcome(check: Check, result: Result, answer: Measurement | None) -> O
         failing_rows=accept.failing if accept and check.metric.of_rows else None,
         message=message,
         samples=answer.samples if answer else (),
+        good=answer.good if answer else (),
+        numbers=in_numbers(check, accept) if accept and status is not Status.ERROR else None,
     )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from contracts.faults import BLANK
 from contracts.model import Additional
 from contracts.outcome import Outcome, Status
+from contracts.result import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,9 +54,9 @@ def _records_outcome(result: Result) -> Outcome:
         for each in result.malformed
     )
     rows = sum(each.rows for each in result.malformed)
-    return _of_file(
-        RECORDS.removeprefix("file/"), Status.FAIL, "records of the promised shape", message, failing_rows=rows
-    )
+    name, wanted = RECORDS.removeprefix("file/"), "records of the promised shape"
+    samples = tuple(Sample(each.first_row, (), each.part) for each in result.malformed)
+    return replace(_of_file(name, Status.FAIL, wanted, message), failing_rows=rows, samples=samples)
 
 
 def _detail(found: Malformed, result: Result) -> str:
@@ -90,5 +92,5 @@ def column_outcomes(plan: Plan, columns: Columns) -> Iterator[Outcome]:
         yield _of_file("additional-columns", _ADDITIONAL[plan.policy.additional_fields], "declared columns", message)
 
 
-def _of_file(name: str, status: Status, wanted: str, message: str, failing_rows: int | None = None) -> Outcome:
-    return Outcome(f"file/{name}", "file", "file", (), status, wanted, "", failing_rows, message)
+def _of_file(name: str, status: Status, wanted: str, message: str) -> Outcome:
+    return Outcome(f"file/{name}", "file", "file", (), status, wanted, "", None, message)

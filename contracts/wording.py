@@ -1,7 +1,8 @@
-"""What was measured, in words: for tables and for the sentences of reasons."""
+"""What was measured, in words for tables and reasons, and in numbers for machines."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,45 @@ if TYPE_CHECKING:
     from contracts.result import Measured
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """What was measured, for machines."""
+
+    value: float | None
+    """The number that is compared with what is wanted; None where there was no value to take it of, or no double holds it."""
+    unit: str
+    """What the number counts: `rows`, `percent`, `share`, `seconds`, …"""
+    rows: int | None
+    """Rows (or elements, or keys) that break the rule, where such are counted."""
+    of: int
+    """Rows (or elements, or keys) the number was taken over."""
+
+
+def in_numbers(check: Check, found: Measured) -> Numbers:
+    """The numbers of a measurement."""
+    number = number_of(check, found)
+    value = None if number is None else _plain(number)
+    return Numbers(value, _unit(check), found.failing if check.metric.of_rows else None, found.of)
+
+
+def _plain(number: Fraction) -> float | None:
+    """As JSON has it: whole numbers as they are."""
+    if number.denominator == 1:
+        return number.numerator
+    try:
+        return float(number)
+    except OverflowError:
+        return None
+
+
+def _unit(check: Check) -> str:
+    if check.unit in _UNITS:
+        return _UNITS[check.unit]
+    if check.metric.lasting:
+        return "seconds"
+    return _counted(check) if check.metric.of_rows else _UNITS_OF.get(check.metric, "value")
 
 
 def measured(check: Check, found: Measured) -> str:
@@ -88,4 +128,14 @@ _COUNTS: dict[Metric, Callable[[Check, Measured], str]] = {
     Metric.UNMATCHED_ROWS: lambda _, found: _share_of(found, "keys are found nowhere"),
     Metric.DUPLICATE_KEYS: lambda _, found: f"{found.failing or 0:,} values in more than one row",
     Metric.DISTINCT_SHARE: lambda _, found: f"{percent(1 - Fraction(found.failing or 0, found.of))} distinct",
+}
+_UNITS = {Unit.PERCENT: "percent", Unit.SHARE: "share", Unit.PART: "share"}
+_UNITS_OF = {
+    Metric.ROW_COUNT: "rows",
+    Metric.COLUMN_COUNT: "columns",
+    Metric.COLUMNS: "columns",
+    Metric.DISTINCT_COUNT: "values",
+    Metric.DUPLICATE_KEYS: "values",
+    Metric.MOST_COMMON: "values",
+    Metric.MEAN_LENGTH: "characters",
 }

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import signal
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +16,7 @@ from typer.testing import CliRunner
 
 from cli.main import app
 from contracts.errors import InputError
+from contracts.schemas import validate
 from infra.local.places import ROOT
 from infra.samples.catalogue import SAMPLES
 from infra.samples.writer import write
@@ -61,18 +66,18 @@ def test_the_samples_get_the_verdicts_they_are_named_for(
 
 @pytest.mark.usefixtures("spark")
 def test_the_answer_for_machines_has_the_documented_shape(samples: Path) -> None:
-    """Check --json prints one document: verdict, dataset, contract, rows, rejected rows, checks, timings."""
+    """Check --json prints one document of the schema check.json, with every check of the plan."""
     document = json.loads(check(WEATHER, samples / "weather-clean.csv").stdout)
     rules = [each for each in document["checks"] if each["rule"].endswith("_rule")]
 
-    assert {"verdict", "dataset", "contract", "rows", "rejected_rows", "checks", "timings"} == set(document)
+    validate("check", document)
     assert (
         document["dataset"],
         document["rows"],
+        document["published_rows"],
         document["rejected_rows"],
         len(rules),
-    ) == ("weather_record", ROWS, 0, 46)
-    assert {"id", "rule", "field", "status", "metric", "threshold", "failing_rows", "message"} <= set(rules[0])
+    ) == ("weather_record", ROWS, ROWS, 0, 46)
 
 
 @pytest.mark.usefixtures("spark")
@@ -81,7 +86,7 @@ def test_people_read_the_reasons_and_the_verdict(samples: Path) -> None:
     answer = check(ORDERS, samples / "orders-dirty.csv", options=())
 
     assert "Rejected" in answer.stdout
-    assert "fail: known_statuses: status: wanted no invalid rows; measured " in answer.stdout
+    assert re.search(r"^fail  known_statuses  status\n      wanted .*; measured ", answer.stdout, re.MULTILINE)
     assert "@example" not in answer.stdout
 
 
@@ -115,7 +120,77 @@ def test_a_process_of_its_own_ends_with_the_verdicts_code(
     )
 
     assert (ended.returncode, ended.stderr) == (1, "")
-    assert "Rejected: 2,000 rows of weather_record" in ended.stdout
+    assert "\nRejected: 2,000 rows, " in ended.stdout
+    assert "weather-dirty.csv as weather_record, contract" in " ".join(ended.stdout.split())
+
+
+@pytest.mark.parametrize("seconds", [0, 2, 6])
+def test_an_interrupted_check_leaves_nothing_behind(
+    samples: Path, tmp_path: Path, environment_of_a_process: dict[str, str], seconds: float
+) -> None:
+    """Ctrl-C while Spark starts or runs ends the command at once, with one line, exit code 130, no JVM and no file."""
+    command = [
+        sys.executable,
+        "-m",
+        "cli.main",
+        "check",
+        "--contract",
+        str(WEATHER),
+        str(samples / "weather-dirty.csv"),
+    ]
+    with subprocess.Popen(  # noqa: S603 - our own command
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env=environment_of_a_process | {"TMPDIR": str(tmp_path)},
+        start_new_session=True,
+    ) as running:
+        until = time.monotonic() + 120
+        while not list(tmp_path.glob("lakegate-*/spark.log")) and time.monotonic() < until:
+            time.sleep(0.05)
+        time.sleep(seconds)
+        os.killpg(running.pid, signal.SIGINT)
+        said = running.communicate(timeout=60)
+
+    assert (running.returncode, *said) == (130, "", "lakegate: interrupted\n")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(ProcessLookupError):
+        os.killpg(running.pid, 0)
+
+
+@pytest.mark.usefixtures("spark")
+def test_rows_that_are_refused_are_counted_apart(samples: Path, tmp_path: Path) -> None:
+    """With onReject: rows the command says how many rows the gate would publish and reject, and the document has both."""
+    contract = tmp_path / "rows.odcs.yaml"
+    contract.write_text(ORDERS.read_text().replace("onReject: file", "onReject: rows"))
+    document = json.loads(check(contract, samples / "orders-dirty.csv").stdout)
+    shown = check(contract, samples / "orders-dirty.csv", options=()).stdout
+    published, rejected = document["published_rows"], document["rejected_rows"]
+
+    assert (document["verdict"], published + rejected) == ("accepted_with_warnings", ROWS)
+    assert 0 < rejected < ROWS
+    assert f"Accepted with warnings: {published:,} of 2,000 rows published, {rejected:,} rejected\n" in shown
+
+
+@pytest.mark.usefixtures("spark")
+def test_values_are_shown_and_failing_rows_written(samples: Path, tmp_path: Path) -> None:
+    """Masked values are shapes; --show-values shows them, and --failures writes every failing row with its values."""
+    options = ("--show-values", "--failures", str(tmp_path / "bad.json"), "--json")
+    masked = json.loads(check(WEATHER, samples / "weather-dirty.csv").stdout)
+    document = json.loads(check(WEATHER, samples / "weather-dirty.csv", options=options).stdout)
+    written = json.loads((tmp_path / "bad.json").read_text())["failures"]
+
+    (status,) = (each for each in document["checks"] if each["rule"] == "allowed_states_rule")
+    (hidden,) = (each for each in masked["checks"] if each["rule"] == "allowed_states_rule")
+    lines = (samples / "weather-dirty.csv").read_text().splitlines()
+
+    assert len(status["samples"]) == min(20, status["failing_rows"])
+    assert [each["masked"] for each in status["samples"]] == [[False]] * len(status["samples"])
+    assert all(each["values"][0] in lines[each["row"] - 1] for each in status["samples"])
+    assert all(each["masked"] == [True] for each in hidden["samples"])
+    assert len([each for each in written if each["rule"] == "allowed_states_rule"]) == status["failing_rows"]
 
 
 @pytest.mark.parametrize(

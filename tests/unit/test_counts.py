@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
+from typing import Any
 
 import pytest
 
+from contracts.check import Metric, Unit
 from contracts.counts import Counts
 from contracts.model import Mode, OnReject, Policy
-from contracts.result import Measurement
+from contracts.result import Measured, Measurement
 from contracts.verdict import counts_of, judge
+from contracts.wording import Numbers
 from tests.unit.test_verdict import BAD, CLEAN, answer, check, measured, plan
 
 BY_ROWS = Policy(on_reject=OnReject.ROWS)
+HUGE = Decimal("1" + "0" * 400 + ".5")
+"""A number with a fraction that no double holds."""
 NONE_MEASURED = {"pass": 0, "warn": 0, "fail": 0, "error": 0, "skip": 0}
 
 
@@ -70,3 +76,28 @@ def test_an_undecided_delivery_neither_publishes_nor_rejects() -> None:
     result = replace(answer(Measurement("r/n", error="the job gave no answer")), rejected_rows=3)
 
     assert counts_of(compiled, judge(compiled, result)) == Counts(10, 0, 0, NONE_MEASURED | {"error": 1})
+
+
+@pytest.mark.parametrize(
+    ("changes", "found", "expected"),
+    [
+        ({}, Measured(10, 3), Numbers(3, "rows", 3, 10)),
+        ({"of_elements": True}, Measured(10, 3), Numbers(3, "elements", 3, 10)),
+        ({"unit": Unit.PERCENT}, Measured(8, 1), Numbers(12.5, "percent", 1, 8)),
+        ({"unit": Unit.SHARE}, Measured(8, 1), Numbers(0.875, "share", 1, 8)),
+        ({"metric": Metric.ROW_COUNT, "unit": Unit.VALUE}, Measured(8), Numbers(8, "rows", None, 8)),
+        ({"metric": Metric.YOUNGEST, "unit": Unit.VALUE}, Measured(8, number=90.5), Numbers(90.5, "seconds", None, 8)),
+        ({"metric": Metric.MEAN, "unit": Unit.VALUE}, Measured(8, number=None), Numbers(None, "value", None, 8)),
+        ({"metric": Metric.ANSWER}, Measured(1, exact=Decimal("2.5")), Numbers(2.5, "value", None, 1)),
+        ({"metric": Metric.ANSWER}, Measured(1, exact=Decimal("1E+400")), Numbers(10**400, "value", None, 1)),
+        ({"metric": Metric.ANSWER}, Measured(1, exact=HUGE), Numbers(None, "value", None, 1)),
+    ],
+)
+def test_what_was_measured_is_a_number_for_machines(
+    changes: dict[str, Any], found: Measured, expected: Numbers
+) -> None:
+    """A measurement is a value with its unit, the rows that break the rule and the rows it was taken over."""
+    compiled = plan(check(**changes))
+    (outcome,) = judge(compiled, answer(Measurement("r/n", found))).outcomes
+
+    assert outcome.numbers == expected

@@ -102,8 +102,11 @@ def test_the_reasons_name_rule_field_and_rows(lakegate: Lakegate) -> None:
     said = lakegate.ok("reasons", "orders/bad.csv")
 
     assert f"orders/bad.csv (workload {workload})" in said
-    assert "id:required:1: id: wanted present; measured 1 of 4 rows fail (25 %) — row 3 (null)" in said
-    assert "Rejected: 4 rows of orders, contract shop 1.0.0" in said
+    assert (
+        "fail  id:required:1  id\n      wanted present; measured 1 of 4 rows fail (25 %)\n      row 3 (null)\n\n"
+        "Rejected: 4 rows, 1 of them breaks a rule\norders/bad.csv as orders, contract shop 1.0.0, in 0.0 s\n"
+        "Checks: 2 passed, 1 failed\n"
+    ) in said
     assert f"The data is at s3://{LAKE}/quarantine/shop/orders_v1/" in said
 
 
@@ -116,7 +119,7 @@ def test_machines_get_every_check(lakegate: Lakegate) -> None:
 
     assert set(said) - set(lakegate.json("status", workload)) == {"checks", "timings"}
     assert [(each["field"], each["failing_rows"], each["samples"]) for each in failed] == [
-        ("id", 1, [{"part": 0, "row": 3, "values": ["null"]}])
+        ("id", 1, [{"file": "orders/bad.csv", "part": 0, "row": 3, "values": [None], "masked": [False]}])
     ]
 
 
@@ -139,7 +142,7 @@ def test_a_failed_delivery_shows_what_its_last_job_said(lakegate: Lakegate) -> N
     lakegate.fail(workload, attempt - 1)
     said = lakegate("reasons", workload)
 
-    assert "error: id:required:1: the job could not measure this" in said.stdout
+    assert "error id:required:1  id\n      the job could not measure this\n" in said.stdout
     assert f"The data is at s3://{LANDING}/orders/day.csv" in said.stdout
 
 

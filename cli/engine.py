@@ -1,0 +1,99 @@
+"""The judge's engine on this machine: a request and a plan in, a result out."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tempfile
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cli import terminal
+from contracts.errors import SetUpError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rich.status import Status
+
+    from contracts.plan import Plan
+    from contracts.request import Request
+    from contracts.result import Result
+
+STEPS = {
+    "start": "starting Spark",
+    "open": "reading the header",
+    "read": "reading every record",
+    "measure": "measuring the checks with Deequ",
+    "explain": "looking up failing rows",
+    "split": "splitting good rows from bad ones",
+    "ask": "asking the contract's own queries",
+}
+
+
+def measure(request: Request, plan: Plan, folder: Path, samples: int) -> Result:
+    """Measure a delivery with Spark, which writes only below `folder`; so many failing rows are named of each check at most.
+
+    SetUpError where Spark cannot finish.
+    """
+    from infra.local.spark import LOG, use_local_spark  # noqa: PLC0415 - start-up is paid by every command
+
+    use_local_spark(folder, sum(part.size for part in request.parts))
+    try:
+        with terminal.errors().status("starting Spark") as status, _interruptible(status, folder) as arm:
+            from spark_jobs.validate import validate  # noqa: PLC0415 - Spark's imports, under the spinner
+
+            def watch(step: str) -> None:
+                arm()
+                status.update(STEPS[step])
+
+            return validate(request, plan, watch, samples)
+    except _spark_failures() as error:
+        kept = shutil.copy(folder / LOG, folder.with_suffix(".log"))
+        raise SetUpError(f"Spark could not finish ({type(error).__name__}); its log is {kept}") from None
+
+
+@contextmanager
+def _interruptible(status: Status, folder: Path) -> Iterator[Callable[[], None]]:
+    """Ctrl-C ends this process and its JVM at once, and removes what they wrote.
+
+    Spark's own handler talks to the JVM in the middle of another call, which fails or hangs. Spark installs it when it starts:
+    what is yielded puts ours back.
+    """
+    before = signal.getsignal(signal.SIGINT)
+
+    def end(*_: object) -> None:
+        status.stop()
+        for child in _children():
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+        shutil.rmtree(folder, ignore_errors=True)
+        terminal.say_interrupted()
+        os._exit(terminal.INTERRUPTED)
+
+    def arm() -> None:
+        signal.signal(signal.SIGINT, end)
+
+    arm()
+    tempfile.tempdir = str(folder)
+    try:
+        yield arm
+    finally:
+        tempfile.tempdir = None
+        signal.signal(signal.SIGINT, before)
+
+
+def _children() -> list[int]:
+    """Processes that this one started; where the system lists none, a JVM ends by itself when its standard input does."""
+    with suppress(OSError):
+        return [int(each) for each in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
+    return []
+
+
+def _spark_failures() -> tuple[type[Exception], ...]:
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - start-up is paid by every command
+    from pyspark.errors import PySparkException  # noqa: PLC0415 - likewise
+
+    return Py4JError, PySparkException

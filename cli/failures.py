@@ -1,0 +1,74 @@
+"""Failing rows in a file of their own, for whoever corrects them: CSV for a spreadsheet, JSON for a program."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from typing import TYPE_CHECKING
+
+from cli.documents import sample_of
+from contracts.errors import InputError
+from contracts.outcome import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from cli.report import Report
+    from contracts.outcome import Outcome
+    from contracts.result import Sample
+
+MOST = 1000
+"""Rows of each check."""
+COLUMNS = ("file", "row", "at", "status", "rule", "field", "values", "masked", "message")
+FORMULA = re.compile(r"[=+\-@\t\r\n]")
+"""How a cell begins that a spreadsheet would compute."""
+NUMBER = re.compile(r"-[0-9]+([.,][0-9]+)?")
+
+
+def usable(path: Path, inputs: Iterable[Path]) -> None:
+    """InputError where failing rows cannot be written to a path, before anything is measured."""
+    if path.suffix not in {".csv", ".json"}:
+        raise InputError(f"--failures {path}: name a file that ends in .csv or .json")
+    if not path.parent.is_dir():
+        raise InputError(f"--failures {path}: the folder {path.parent} does not exist")
+    if path.is_dir():
+        raise InputError(f"--failures {path}: this is a folder")
+    if path.exists() and any(each.exists() and each.samefile(path) for each in inputs):
+        raise InputError(f"--failures {path}: this file is read by the command; name another one")
+
+
+def write(path: Path, report: Report) -> str:
+    """Write the failing rows; what was written, in words. InputError where the file cannot be written."""
+    bad = [each for each in report.judgement.outcomes if each.status in {Status.FAIL, Status.WARN}]
+    rows = [_row(report, outcome, sample) for outcome in bad for sample in outcome.samples]
+    try:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            if path.suffix == ".json":
+                json.dump({"failures": rows}, file, ensure_ascii=False, indent=2)
+            else:
+                writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+                writer.writeheader()
+                writer.writerows({name: _cell(row.get(name)) for name in COLUMNS} for row in rows)
+    except OSError as error:
+        raise InputError(f"--failures {path} cannot be written: {error.strerror}") from error
+    cut = sum(len(each.samples) < (each.failing_rows or 0) for each in bad)
+    more = f"; {cut} {'rule has' if cut == 1 else 'rules have'} more failing rows than are written" if cut else ""
+    return f"{path}: {len(rows):,} {'row' if len(rows) == 1 else 'rows'} written{more}"
+
+
+def _row(report: Report, outcome: Outcome, sample: Sample) -> dict[str, object]:
+    return {
+        "status": outcome.status.value,
+        "rule": outcome.rule,
+        "field": list(outcome.fields),
+        "message": report.message(outcome),
+    } | sample_of(report, sample)
+
+
+def _cell(value: object) -> str:
+    """A cell that no spreadsheet computes: what begins like a formula gets an apostrophe in front, numbers apart."""
+    texts = value if isinstance(value, list) else [value]
+    text = ", ".join("" if each is None else str(each) for each in texts)
+    return f"'{text}" if FORMULA.match(text) and not NUMBER.fullmatch(text) else text

@@ -1,0 +1,637 @@
+"""`lakegate check` without its engine: what it asks, what it prints, what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+from dataclasses import dataclass, field
+from hashlib import sha256
+from importlib.metadata import version
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from cli import engine, report
+from cli.main import app, main
+from cli.report import Report
+from contracts.errors import InputError, LakegateError, SetUpError
+from contracts.result import Columns, Malformed, Measured, Measurement, Result, Sample, Unreadable
+from contracts.schemas import load, validate
+from contracts.verdict import judge
+from infra.local.places import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.testing import Result as Answer
+
+    from contracts.plan import Plan
+    from contracts.request import Request
+
+CONTRACT = """\
+apiVersion: v3.1.0
+kind: DataContract
+id: shop
+version: 1.0.0
+status: active
+name: Shop
+schema:
+  - name: orders
+    logicalType: object
+    properties:
+      - {name: order_id, logicalType: string, required: true}
+      - {name: customer_id, logicalType: string, relationships: [{to: "crm_v2.yaml#/schema/customers/properties/id"}]}
+      - {name: amount, logicalType: integer}
+"""
+CUSTOMERS = """\
+apiVersion: v3.1.0
+kind: DataContract
+id: crm
+version: 2.1.0
+status: active
+name: Customers
+schema:
+  - name: customers
+    logicalType: object
+    properties: [{name: id, logicalType: string}]
+"""
+GOOD = Measured(of=12_000, failing=0)
+BAD = Measured(of=12_000, failing=950)
+ROWS = 12_000
+REQUIRED, AMOUNT, FOREIGN = "required", "type", "foreign"
+
+
+@dataclass
+class Engine:
+    """Answers every check as the test wants it, and remembers what it was asked."""
+
+    answers: dict[str, Measurement] = field(default_factory=dict)
+    changes: dict[str, Any] = field(default_factory=dict)
+    asked: list[tuple[Request, Plan, int]] = field(default_factory=list)
+
+    def __call__(self, request: Request, plan: Plan, _folder: Path, samples: int) -> Result:
+        self.asked.append((request, plan, samples))
+        answers = tuple(self._answer(each.id) for each in plan.checks)
+        found = {"rows": ROWS, "columns": Columns(("order_id", "customer_id", "amount")), "timings": {"read": 1.25}}
+        return Result(request.workload, 1, plan.digest, "v", **(found | {"measurements": answers} | self.changes))
+
+    def _answer(self, check: str) -> Measurement:
+        fallback = Measurement(check, GOOD)
+        return next((_named(check, each) for word, each in self.answers.items() if word in check), fallback)
+
+
+def _named(check: str, answer: Measurement) -> Measurement:
+    return Measurement(check, answer.accept, None, answer.error, answer.samples, answer.skip, answer.good)
+
+
+@pytest.fixture
+def job(monkeypatch: pytest.MonkeyPatch) -> Engine:
+    found = Engine(
+        {"foreignKey": Measurement("", skip="no accepted data of crm/customers_v2 was given to compare with")}
+    )
+    monkeypatch.setattr(engine, "measure", found)
+    return found
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "shop.yaml").write_text(CONTRACT)
+    (tmp_path / "crm.yaml").write_text(CUSTOMERS)
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("order_id,customer_id,amount\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def lakegate(*words: str, columns: int = 80) -> Answer:
+    return CliRunner(env={"COLUMNS": str(columns)}).invoke(app, ["check", "--contract", "shop.yaml", *words])
+
+
+SHAPES = (Sample(5, ("99,9",)), Sample(1_700, ("99,9",), 1), Sample(1_701, ("aaa",), 1))
+BAD_AMOUNTS = Measurement("", BAD, samples=SHAPES, good=("999", "99"))
+ADVICE = "--show-values shows the values, --failures FILE writes the failing rows.\n"
+REFERENCE = "To compare with accepted data: --reference crm/customers_v2=FILE\n"
+LEGEND = "A shape stands for a value: 9 is a digit, a is a letter.\n"
+END = f"""\
+Rejected: 12,000 rows, 950 of them break a rule
+a.csv as orders, contract shop 1.0.0, in 1.2 s
+Checks: 3 passed, 1 failed, 1 not measured
+{LEGEND}{REFERENCE}{ADVICE}"""
+NARROW = f"""\
+fail  amount:type:1  amount
+      wanted digits with an optional sign, within 64 bits; measured 950 of
+      12,000 rows fail (7.92 %)
+      row 5 and row 1,700 (shape 99,9); good values: shape 999 or 99
+skip  customer_id:foreignKey:1  customer_id
+      no accepted data of crm/customers_v2 was given to compare with
+
+{END}"""
+WIDTHS = (6, 24, 11, 94, 57)
+WIDE = (
+    "".join(
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, WIDTHS, strict=True)).rstrip() + "\n"
+        for row in (
+            ("status", "rule", "field", "finding", "failing rows"),
+            (
+                "fail",
+                "amount:type:1",
+                "amount",
+                "wanted digits with an optional sign, within 64 bits; measured 950 of 12,000 rows fail (7.92 %)",
+                "row 5 and row 1,700 (shape 99,9); good values: shape 999",
+            ),
+            ("", "", "", "", "or 99"),
+            (
+                "skip",
+                "customer_id:foreignKey:1",
+                "customer_id",
+                "no accepted data of crm/customers_v2 was given to compare with",
+                "",
+            ),
+            ("",) * len(WIDTHS),
+        )
+    )
+    + END
+)
+
+
+@pytest.fixture
+def rejected(job: Engine) -> Engine:
+    job.answers["amount:type"] = BAD_AMOUNTS
+    job.changes["rejected_rows"] = 950
+    return job
+
+
+@pytest.mark.usefixtures("folder", "rejected")
+@pytest.mark.parametrize(("columns", "shown"), [(80, NARROW), (200, WIDE)])
+def test_failures_are_a_table_or_blocks(columns: int, shown: str) -> None:
+    """80 columns show each failure as a block, 200 as a line of a table; what passed is only counted."""
+    answer = lakegate("a.csv", columns=columns)
+
+    assert (answer.exit_code, answer.stdout) == (1, shown)
+
+
+@pytest.mark.usefixtures("folder", "rejected")
+def test_all_shows_every_check() -> None:
+    """With --all the checks that passed stand below the failures, each by itself."""
+    shown = re.findall(r"^(?:fail|pass|skip)  .*$", lakegate("a.csv", "--all").stdout, re.MULTILINE)
+
+    assert shown == [
+        "fail  amount:type:1  amount",
+        "pass  order_id:type:1  order_id",
+        "pass  order_id:required:1  order_id",
+        "pass  customer_id:type:1  customer_id",
+        "skip  customer_id:foreignKey:1  customer_id",
+    ]
+
+
+@pytest.mark.usefixtures("folder", "job")
+def test_of_an_accepted_file_only_the_verdict_is_shown(job: Engine) -> None:
+    """Without failures the verdict, the counts and the files are all there is to say."""
+    job.answers["foreignKey"] = Measurement("", GOOD)
+
+    assert lakegate("a.csv").stdout == (
+        "Accepted: 12,000 rows\na.csv as orders, contract shop 1.0.0, in 1.2 s\nChecks: 5 passed\n"
+    )
+
+
+@pytest.mark.usefixtures("folder")
+def test_published_and_rejected_rows_are_both_counted(folder: Path, rejected: Engine) -> None:
+    """With onReject: rows the command says how many rows would be published, and how many rejected."""
+    (folder / "shop.yaml").write_text(
+        f"{CONTRACT}customProperties: [{{property: lakegate, value: {{onReject: rows}}}}]\n"
+    )
+    rejected.changes["rejected_rows"] = 950
+
+    assert "Accepted with warnings: 11,050 of 12,000 rows published, 950 rejected\n" in lakegate("a.csv").stdout
+
+
+@pytest.mark.usefixtures("folder")
+def test_several_files_name_the_file_of_every_row(rejected: Engine) -> None:
+    """Of several files a failing row is `file:row`, and so is the first malformed record of each kind."""
+    rejected.changes["malformed"] = (Malformed("fields", 2, 7, 1),)
+    shown = lakegate("a.csv", "b.csv").stdout
+
+    assert "      b.csv:7\n" in shown
+    assert "      a.csv:5 and b.csv:1700 (shape 99,9); good values: shape 999 or 99\n" in shown
+    assert "a.csv, b.csv as orders, contract shop 1.0.0" in shown
+
+
+@pytest.mark.usefixtures("folder")
+def test_of_several_files_the_unreadable_one_is_named(job: Engine) -> None:
+    """A file that cannot be read is named, in its reason and in the document; its checks are not listed one by one."""
+    job.changes |= {"unreadable": Unreadable("gzip", "this is gzip, not CSV", 1), "rows": 0}
+    document = json.loads(lakegate("a.csv", "b.csv", "--json").stdout)
+
+    assert lakegate("a.csv", "b.csv").stdout == (
+        "fail  the file\n      b.csv: this is gzip, not CSV\n\nRejected: 0 rows\n"
+        "a.csv, b.csv as orders, contract shop 1.0.0, in 1.2 s\nChecks: 1 failed, 5 not measured\n"
+        "5 more findings have the same cause; --all shows them.\n"
+    )
+    assert [(each["id"], each["message"]) for each in document["reasons"]] == [
+        ("file/readable", "b.csv: this is gzip, not CSV")
+    ]
+
+
+HEADER_ROWS = (Sample(7, ("aaaaaa",), record="header"),)
+
+
+@pytest.mark.usefixtures("folder")
+def test_one_cause_is_one_reason(job: Engine) -> None:
+    """What one fault of the file explains is shown once; --all and the document have every check."""
+    job.answers |= {
+        name: Measurement("", Measured(12_000, 1), samples=HEADER_ROWS) for name in ("amount:type", "required")
+    }
+    shown, everything = lakegate("a.csv").stdout, lakegate("a.csv", "--all").stdout
+    document = json.loads(lakegate("a.csv", "--json").stdout)
+    validate("check", document)
+
+    assert shown.startswith("fail  the file\n      row 7 repeats the header line: ")
+    assert (shown.count("\nfail  "), everything.count("\nfail  ")) == (0, 2)
+    assert "2 more findings have the same cause; --all shows them.\n" in shown
+    assert [(each["id"], sorted(each["explains"])) for each in document["reasons"]] == [
+        ("cause/header-repeated", ["amount:type:1/amount", "order_id:required:1/order_id"])
+    ]
+
+
+@pytest.mark.usefixtures("folder", "rejected")
+def test_many_files_are_counted_in_the_summary() -> None:
+    """The summary names the first files and counts the others."""
+    assert "a.csv, b.csv, a.csv, b.csv and 2 more files as orders" in lakegate(*["a.csv", "b.csv"] * 3).stdout
+
+
+@pytest.mark.usefixtures("folder")
+def test_reasons_that_are_alike_are_said_once(job: Engine) -> None:
+    """Checks that were not measured for one and the same reason share a line that names their rules."""
+    job.answers = {"customer_id": Measurement("", skip="nothing to compare with")}
+
+    assert "skip  2 checks\n      nothing to compare with: customer_id:type:1, customer_id:foreignKey:1\n" in (
+        lakegate("a.csv").stdout
+    )
+
+
+@pytest.mark.parametrize("width", [20, 80, 120, 200])
+def test_a_pipe_gets_what_a_terminal_gets(job: Engine, folder: Path, width: int) -> None:
+    """The output differs from a terminal's in its colours alone."""
+    job.answers["amount:type"] = BAD_AMOUNTS
+    shown = []
+    lakegate("a.csv")
+    request, plan, _ = job.asked[0]
+    result = job(request, plan, folder, 2)
+    for is_terminal in (True, False):
+        screen = StringIO()
+        colours = "standard" if is_terminal else None
+        console = Console(file=screen, force_terminal=is_terminal, width=width, highlight=False, color_system=colours)
+        report.show(console, Report(plan, judge(plan, result), result, ("a.csv",)), show_all=True)
+        shown.append(screen.getvalue())
+
+    assert "\x1b[" in shown[0]
+    assert re.sub(r"\x1b\[[0-9;]*m", "", shown[0]) == shown[1]
+    assert max(map(len, shown[1].splitlines())) <= max(width, len("      customer_id:foreignKey:1  customer_id"))
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_ids_are_never_broken(job: Engine, folder: Path, columns: int) -> None:
+    """A rule and a field longer than the terminal stand on one line, whole."""
+    name = "a_" * 60
+    (folder / "shop.yaml").write_text(CONTRACT.replace("amount", name))
+    job.answers[":type"] = Measurement("", BAD)
+
+    assert f"{name}:type:1  {name}" in lakegate("a.csv", columns=columns).stdout
+
+
+@pytest.mark.usefixtures("folder")
+def test_values_of_the_data_move_no_cursor(job: Engine) -> None:
+    """What a terminal would obey stands there as an escape."""
+    job.answers["amount:type"] = Measurement("", BAD, samples=(Sample(2, ("\x1b[2Jred",), raw=(True,)),))
+
+    assert 'row 2 ("\\x1b[2Jred")' in lakegate("a.csv", "--show-values").stdout
+
+
+@pytest.mark.usefixtures("folder")
+def test_values_are_shown_when_asked_for(job: Engine) -> None:
+    """With --show-values the engine is asked as if every field were public; the plan's digest stays the contract's."""
+    job.answers["amount:type"] = Measurement("", BAD, samples=(Sample(2, ("12,5",), raw=(True,)), Sample(3, ("null",))))
+    shown = lakegate("a.csv", "--show-values").stdout
+    plain, document = (json.loads(lakegate("a.csv", "--json", *words).stdout) for words in ([], ["--show-values"]))
+    public = [(all(each.public for each in plan.fields), plan.policy.samples) for _, plan, _ in job.asked]
+
+    assert 'row 2 ("12,5"); row 3 (null)' in shown
+    assert (LEGEND in shown, ADVICE in shown) == (False, False)
+    assert public == [(True, True), (False, True), (True, True)]
+    assert plain["contract"] == document["contract"]
+    assert [(each["values"], each["masked"]) for check in document["checks"] for each in check["samples"]] == [
+        (["12,5"], [False]),
+        ([None], [False]),
+    ]
+
+
+CHECK: dict[str, Any] = {
+    "id": "amount:type:1/amount",
+    "rule": "amount:type:1",
+    "field": "amount",
+    "status": "fail",
+    "metric": "failing_rows",
+    "threshold": "digits with an optional sign, within 64 bits",
+    "measured": {"text": "7.92 % fail", "value": 950, "unit": "rows", "rows": 950, "of": 12_000},
+    "failing_rows": 950,
+    "message": "amount: wanted digits with an optional sign, within 64 bits; measured 950 of 12,000 rows fail (7.92 %)",
+    "samples": [
+        {"file": "a.csv", "part": 0, "row": 5, "values": ["99,9"], "masked": [True]},
+        {"file": "b.csv", "part": 1, "row": 1700, "values": ["99,9"], "masked": [True]},
+        {"file": "b.csv", "part": 1, "row": 1701, "values": ["aaa"], "masked": [True]},
+    ],
+    "good_shapes": ["999", "99"],
+}
+EMPTY = sha256(b"order_id,customer_id,amount\n").hexdigest()
+INPUTS = {
+    "contract": "shop.yaml",
+    "files": [{"file": name, "size": 28, "sha256": EMPTY} for name in ("a.csv", "b.csv")],
+    "references": [],
+}
+TOOL = {"name": "lakegate", "version": version("lakegate")}
+
+
+@pytest.mark.usefixtures("folder")
+def test_machines_get_one_document(rejected: Engine) -> None:
+    """The document has verdict, inputs, the tool's version, the plan's digest, counts, and every check in numbers."""
+    document = json.loads(lakegate("a.csv", "b.csv", "--json").stdout)
+    validate("check", document)
+    checks = document.pop("checks")
+
+    assert checks[4] == CHECK
+    assert [each["status"] for each in checks] == ["pass", "pass", "pass", "skip", "fail"]
+    assert document == {
+        "version": "lakegate/check/1",
+        "tool": TOOL,
+        "inputs": INPUTS,
+        "verdict": "rejected",
+        "error": None,
+        "dataset": "orders",
+        "contract": {"id": "shop", "version": "1.0.0", "plan": rejected.asked[0][1].digest},
+        "rows": 12_000,
+        "published_rows": 0,
+        "rejected_rows": 12_000,
+        "breaking_rows": 950,
+        "counts": {"pass": 3, "warn": 0, "fail": 1, "error": 0, "skip": 1},
+        "reasons": [{"id": CHECK["id"], "message": CHECK["message"], "explains": []}],
+        "timings": {"read": 1.25},
+    }
+
+
+@pytest.mark.usefixtures("folder")
+def test_twenty_failing_rows_are_in_the_document(job: Engine) -> None:
+    """Of each check the document has the first 20 failing rows; elements say where they are in their row."""
+    rows = tuple(Sample(row, ("null",), at=f"items[{row}]", record="blank") for row in range(1, 30))
+    job.answers["amount:type"] = Measurement("", BAD, samples=rows)
+    document = json.loads(lakegate("a.csv", "--json").stdout)
+    validate("check", document)
+    (samples,) = (each["samples"] for each in document["checks"] if each["samples"])
+
+    assert [each["row"] for each in samples] == list(range(1, 21))
+    assert [samples[0][name] for name in ("at", "record", "values", "masked")] == ["items[1]", "blank", [None], [False]]
+    assert job.asked[0][2] == 20
+
+
+def asked(*words: str) -> tuple[Any, LakegateError]:
+    """The document of a command that ends in an error, and the error."""
+    answer = CliRunner().invoke(app, ["check", *words, "--json"])
+    document = json.loads(answer.stdout)
+    validate("check", document)
+    assert isinstance(answer.exception, LakegateError)
+    return document, answer.exception
+
+
+@pytest.mark.usefixtures("job")
+def test_a_contract_that_is_none_gets_a_document(folder: Path) -> None:
+    """A refused contract is an error with all its problems, in the same schema."""
+    (folder / "bad.yaml").write_text(CONTRACT.replace("logicalType: integer", "logicalType: datetime"))
+    document, error = asked("--contract", "bad.yaml", "a.csv")
+
+    assert (document["verdict"], document["error"]["kind"]) == (None, "contract")
+    assert [each["line"] for each in document["error"]["problems"]] == [13]
+    assert document["error"]["message"] == str(error)
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "message"),
+    [
+        (
+            ("--contract", "none.yaml", "a.csv"),
+            "input",
+            "the contract none.yaml cannot be read: No such file or directory",
+        ),
+        (("--contract", "shop.yaml", "none.csv"), "input", "none.csv is not a file: name files one by one"),
+    ],
+)
+@pytest.mark.usefixtures("folder", "job")
+def test_a_file_that_is_not_there_gets_a_document(words: tuple[str, ...], kind: str, message: str) -> None:
+    """A missing contract or data file is an error in the document, and the same sentence ends the command."""
+    document, error = asked(*words)
+
+    assert document["error"] == {"kind": kind, "message": message, "problems": []}
+    assert str(error) == message
+    assert document["inputs"]["files"][0]["file"] == words[2]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_machine_without_java_gets_a_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What this machine lacks is an error in the document."""
+
+    def lacking(*_: object) -> Result:
+        raise SetUpError("Java 17 is missing")
+
+    monkeypatch.setattr(engine, "measure", lacking)
+
+    assert asked("--contract", "shop.yaml", "a.csv")[0]["error"]["kind"] == "set-up"
+
+
+EVIL = (
+    Sample(1, ("null",)),
+    Sample(2, ("=1+2",), raw=(True,)),
+    Sample(3, ("-12.5",), raw=(True,)),
+    Sample(4, ("@x\n",), 1, raw=(True,)),
+)
+
+
+@pytest.mark.usefixtures("folder")
+def test_failing_rows_are_written_as_csv(folder: Path, job: Engine) -> None:
+    """Every failing row is a line; a cell that a spreadsheet would compute gets an apostrophe in front, a number does not."""
+    job.answers["amount:type"] = Measurement("", BAD, samples=EVIL)
+    shown = lakegate("a.csv", "b.csv", "--failures", "bad.csv", "--show-values").stdout
+    header, *rows = csv.reader(StringIO((folder / "bad.csv").read_text(), newline=""))
+    same = ["fail", "amount:type:1", "amount"]
+
+    assert header == ["file", "row", "at", "status", "rule", "field", "values", "masked", "message"]
+    assert rows == [
+        ["a.csv", "1", "", *same, "", "False", CHECK["message"]],
+        ["a.csv", "2", "", *same, "'=1+2", "False", CHECK["message"]],
+        ["a.csv", "3", "", *same, "-12.5", "False", CHECK["message"]],
+        ["b.csv", "4", "", *same, "'@x\n", "False", CHECK["message"]],
+    ]
+    assert "bad.csv: 4 rows written; 1 rule has more failing rows than are written\n" in shown
+    assert job.asked[0][2] == 1000
+
+
+@pytest.mark.usefixtures("folder")
+def test_failing_rows_are_written_as_json(folder: Path, rejected: Engine) -> None:
+    """A file that ends in .json gets the same rows as objects, masked unless values are asked for."""
+    rejected.answers["amount:type"] = Measurement("", Measured(of=12_000, failing=1), samples=SHAPES[:1])
+    shown = lakegate("a.csv", "--failures", "bad.json").stdout
+
+    assert json.loads((folder / "bad.json").read_text()) == {
+        "failures": [
+            {
+                "status": "fail",
+                "rule": "amount:type:1",
+                "field": ["amount"],
+                "message": CHECK["message"].replace(
+                    "950 of 12,000 rows fail (7.92 %)", "1 of 12,000 rows fail (0.01 %)"
+                ),
+                "file": "a.csv",
+                "part": 0,
+                "row": 5,
+                "values": ["99,9"],
+                "masked": [True],
+            }
+        ]
+    }
+    assert shown.endswith("bad.json: 1 row written\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("bad.txt", "name a file that ends in .csv or .json"),
+        ("none/bad.csv", "the folder none does not exist"),
+        ("folder.csv", "this is a folder"),
+        ("a.csv", "this file is read by the command"),
+    ],
+)
+def test_failing_rows_overwrite_no_input(job: Engine, folder: Path, name: str, words: str) -> None:
+    """A file that cannot be written, or that the command reads, is refused before anything is measured."""
+    (folder / "folder.csv").mkdir()
+    answer = lakegate("a.csv", "--failures", name)
+
+    assert isinstance(answer.exception, InputError)
+    assert words in str(answer.exception)
+    assert job.asked == []
+
+
+@pytest.mark.usefixtures("folder", "rejected")
+def test_a_disk_that_takes_no_file_is_named() -> None:
+    """Failing rows that cannot be written are an error, and with --json the document is one."""
+    document, _ = asked("--contract", "shop.yaml", "a.csv", "b.csv", "--failures", "/proc/bad.csv")
+
+    assert document["error"]["message"].startswith("--failures /proc/bad.csv cannot be written: ")
+
+
+@pytest.mark.parametrize("name", ["crm/customers_v2", "crm/customers", "customers", "customers_v2"])
+def test_a_dataset_of_another_contract_is_a_reference(folder: Path, job: Engine, name: str) -> None:
+    """What a rule refers to in another contract is given by its name, and read by that contract's plan."""
+    (folder / "customers.csv").write_text("id\n1\n")
+    shown = lakegate("a.csv", "--reference", f"{name}=customers.csv", "--reference-contract", "crm.yaml").stdout
+    ((reference,),) = (request.references for request, _, _ in job.asked)
+
+    assert (reference.line, [each.size for each in reference.parts]) == ("crm/customers_v2", [5])
+    assert REFERENCE not in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ("customers=a.csv",),
+            "crm/customers_v2 is a dataset of another contract: give its document with --reference-contract",
+        ),
+        (
+            ("nothing=a.csv",),
+            "neither a dataset of the contract nor one that a rule refers to; rules refer to crm/customers_v2",
+        ),
+        (("customers",), "write NAME=FILE"),
+    ],
+)
+@pytest.mark.usefixtures("folder", "job")
+def test_a_reference_that_leads_nowhere_is_refused(words: tuple[str, ...], message: str) -> None:
+    """A name that no dataset has, a contract that is not given, and a name without a file are errors that say what to write."""
+    answer = lakegate("a.csv", "--reference", *words)
+
+    assert isinstance(answer.exception, InputError)
+    assert message in str(answer.exception)
+
+
+def test_a_name_that_two_datasets_have_is_refused(folder: Path, job: Engine) -> None:
+    """Where rules refer to datasets of one name in two contracts, the contract must be named."""
+    second = (
+        "      - {name: b, logicalType: string, relationships: [{to: x_v1.yaml#/schema/customers/properties/id}]}\n"
+    )
+    (folder / "shop.yaml").write_text(CONTRACT + second)
+    answer = lakegate("a.csv", "--reference", "customers=a.csv")
+
+    assert str(answer.exception).endswith("write one of crm/customers_v2, x/customers_v1")
+    assert job.asked == []
+
+
+@pytest.mark.usefixtures("job")
+def test_a_contract_without_references_says_so(folder: Path) -> None:
+    """A reference that no rule could use is refused."""
+    answer = CliRunner().invoke(
+        app, ["check", "--contract", str(folder / "crm.yaml"), "a.csv", "--reference", "x=a.csv"]
+    )
+
+    assert str(answer.exception).endswith("no rule refers to another dataset")
+
+
+def test_help_lists_the_exit_codes() -> None:
+    """`check --help` says what every exit code means."""
+    words = " ".join(re.sub(r"[^\w:;,.]+", " ", CliRunner().invoke(app, ["check", "--help"]).stdout).split())
+
+    assert (
+        "Exit codes: 0 accepted, with or without warnings; 1 rejected; "
+        "2 the contract, a file or this machine cannot be used; 3 undecided"
+    ) in words
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_interrupted_command_prints_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ctrl-C ends the command with one line on standard error and exit code 130."""
+
+    def interrupted(*_: object) -> Result:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(engine, "measure", interrupted)
+    monkeypatch.setattr(sys, "argv", ["lakegate", "check", "--contract", "shop.yaml", "a.csv"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+
+    assert (ended.value.code, *capsys.readouterr()) == (130, "", "lakegate: interrupted\n")
+
+
+def test_the_producers_page_names_every_key_and_option() -> None:
+    """The page documents every key of the document, of its checks and samples, and every exit code and option of the command."""
+    page = (ROOT / "docs" / "producer.md").read_text()
+    schema: Any = load("check")
+    definitions = schema["$defs"]
+    keys = {
+        *schema["properties"],
+        *(name for each in ("check", "measured", "sample") for name in definitions[each]["properties"]),
+    }
+    options = {"--show-values", "--failures", "--reference", "--reference-contract", "--dataset", "--json", "--all"}
+
+    assert sorted(name for name in keys if f"`{name}`" not in page) == []
+    assert sorted(name for name in options if name not in page) == []
+    assert re.findall(
+        r"^\| (\d+) \| (?:accepted, with|rejected|the contract, a|undecided|interrupted)", page, re.MULTILINE
+    ) == [
+        "0",
+        "1",
+        "2",
+        "3",
+        "130",
+    ]
