@@ -161,11 +161,16 @@ def _collide(stage: Stage, choices: Choices) -> None:
             stage.world.collide(row.id, row.attempt + ahead)
 
 
+def _deploy(stage: Stage, _choices: Choices) -> None:
+    stage.tell("a new release is deployed")
+    stage.world.deploy()
+
+
 def _notify(stage: Stage, _choices: Choices) -> None:
     stage.notify()
 
 
-ACTS = (_upload, _delete, _publish, _retire, _replay, _collide, _upload)
+ACTS = (_upload, _delete, _publish, _retire, _replay, _collide, _deploy, _upload)
 
 
 def _seen(stage: Stage) -> int:
