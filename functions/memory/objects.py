@@ -52,14 +52,14 @@ class MemoryObjects:
     def versions(self, bucket: str, prefix: str, after: str | None = None, limit: int = 1000) -> Page:
         """Keys in the order of their bytes, the newest version first; a page goes on behind what was listed."""
         # Code points sort as their UTF-8 bytes do.
-        keys = sorted(key for key in self.buckets[bucket] if key.startswith(prefix))
+        keys = sorted([key for key in self.buckets[bucket] if key.startswith(prefix)])
         page: list[ObjectVersion] = []
-        last = None
+        last = "", 0
         for key, stored, described in self._behind(bucket, keys, after):
             if len(page) == limit:
-                return Page(tuple(page), last)
+                return Page(tuple(page), f"{last[1]}/{last[0]}")
             page.append(described)
-            last = f"{stored.ordinal}/{key}"
+            last = key, stored.ordinal
         return Page(tuple(page), None)
 
     def put(self, to: Address, body: bytes, *, absent: bool = False, etag: str | None = None) -> ObjectVersion:

@@ -79,6 +79,8 @@ class Promises:
         """The replay of each workload that has one."""
         self.resting: dict[str, set[str]] = {}
         """The keys in accepted/ and quarantine/ of each workload."""
+        self.staging: set[str] = set()
+        """Keys of staging copies."""
         self.barred: Collection[str] = NOBODY
         """Workloads that whoever moves now was refused the lease of."""
         self.digests: dict[str, list[str]] = {}
@@ -98,7 +100,8 @@ class Promises:
     def hold(self) -> None:
         """Raise Violation if any safety promise is broken now."""
         memory = self.world.memory
-        if memory.rows.changes != self.row_changes:
+        moved = memory.rows.changes != self.row_changes
+        if moved:
             self.row_changes = memory.rows.changes
             self._rows_moved()
         touched = memory.objects.touched
@@ -106,12 +109,16 @@ class Promises:
             new, self.touched = touched[self.touched :], len(touched)
             for bucket, key in new:
                 self._touched(bucket, key)
-        for name, chain in memory.ledger.chains.items():
-            digests = self.digests.setdefault(name, [])
-            for block in chain[len(digests) :]:
-                self._chained(name, block, digests)
+        if moved:  # a block is written together with a row
+            self._grown()
         if len(memory.jobs.runs) != self.runs_seen:
             self._started()
+
+    def anything_open(self) -> bool:
+        """Whether a sweep would find anything to do: a due workload, an unclaimed version, a staging copy."""
+        now = self.world.memory.clock.now()
+        due = any(row.due_at is not None and row.due_at <= now for row in self.rows.values())
+        return due or bool(self.staging) or any(u.version.version not in self.by_version for u in self.world.uploads)
 
     def row_of(self, upload: Upload) -> Workload | None:
         """The workload that claimed a landed version."""
@@ -143,6 +150,12 @@ class Promises:
         if self.world.memory.clock.now() - self.world.began[run] < JOB_LIMIT:
             raise Violation("P4", "a healthy job run was cancelled")
         self.world.dead.add(at)
+
+    def _grown(self) -> None:
+        for name, chain in self.world.memory.ledger.chains.items():
+            digests = self.digests.setdefault(name, [])
+            for block in chain[len(digests) :]:
+                self._chained(name, block, digests)
 
     def _rows_moved(self) -> None:
         mark = []
@@ -235,6 +248,9 @@ class Promises:
             for upload in self.world.uploads:
                 if upload.version.key == key:
                     self._kept(upload)
+        elif key.startswith("staging/"):
+            current = self.world.lake[key][-1].described
+            (self.staging.add if current else self.staging.discard)(key)
         elif key.startswith(("accepted/", "quarantine/")):
             stored = self.world.lake.get(key, [])
             if key.endswith("_manifest.json"):

@@ -126,9 +126,14 @@ class Stage:
 
     def sweep(self, minutes: float) -> None:
         """Time passes, then the schedule fires."""
-        self.tell(f"{minutes:g} minutes pass")
-        self.world.memory.clock.sleep(minutes * 60)
+        self.pass_time(minutes)
         self.start("sweep", sweep(self.world.gate))
+
+    def pass_time(self, minutes: float) -> None:
+        """Nothing happens for a while."""
+        if minutes:
+            self.tell(f"{minutes:g} minutes pass")
+            self.world.memory.clock.sleep(minutes * 60)
 
     def notify(self) -> None:
         """The outbox's own schedule fires, a minute later: its index lags."""
@@ -170,6 +175,8 @@ class Stage:
 
     def look(self) -> None:
         self.promises.hold()
+        if len(self.world.memory.jobs.runs) == self.world.runs_seen:
+            return
         for run, job in self.world.new_jobs():
             self.start("job", job, run)
             self.promises.hold()
@@ -221,9 +228,9 @@ class Stage:
         worker.steps.close()
 
     def _answer(self, worker: Worker) -> None:
-        call = worker.call
+        call, memory = worker.call, self.world.memory
         try:
-            answer = patiently(call, self.world.memory.clock, at_once)
+            answer = patiently(call, memory.clock, at_once) if memory.weather.refusals else call.do()
         except LakegateError as refused:
             if call.effect is Effect.LEASE and isinstance(refused, ConditionFailed):
                 worker.barred.add(call.do.args[0].id)  # type: ignore[attr-defined]  # a partial of the port's method

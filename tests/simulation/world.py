@@ -146,8 +146,6 @@ class World:
 
     def new_jobs(self) -> list[tuple[tuple[str, int], Generator[Call, object, None]]]:
         """The job runs started since the last look, each as one more who moves, with its workload and attempt."""
-        if len(self.memory.jobs.runs) == self.runs_seen:
-            return []
         runs = list(self.memory.jobs.runs.values())[self.runs_seen :]
         self.runs_seen += len(runs)
         endings = [self.endings.pop(0) if self.endings else Ending.ANSWERED for _ in runs]
