@@ -1,4 +1,4 @@
-"""Every effect by six kinds of fault, alone and in pairs, for each way a delivery can go."""
+"""Every effect by seven kinds of fault, alone and in pairs, for each way a delivery can go."""
 
 from __future__ import annotations
 
