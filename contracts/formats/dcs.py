@@ -101,7 +101,7 @@ def _dataset(name: str, place: Place, definitions: Definitions, older: Mapping[s
         *_primary_key(place["primaryKey"], found, ordinals, definitions.notes),
         *quality_rules(Owner(place, name, graded=False), ordinals, definitions.notes),
         *older.get(name, ()),
-        *named_rules(top["servicelevels"], name),
+        *named_rules(top["servicelevels"], name, top["models"].entries),
     ]
     return Dataset(
         name=name,

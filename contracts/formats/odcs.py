@@ -95,7 +95,7 @@ def _dataset(place: Place, top: Place, notes: Notes) -> Dataset:
         *_primary_key(properties, ordinals),
         *quality_rules(Owner(place, name), ordinals, notes),
         *(read_relationship(each, ordinals, place["properties"], notes) for each in place["relationships"].items),
-        *element_rules(top["slaProperties"], name),
+        *element_rules(top["slaProperties"], name, [each["name"].text or "" for each in top["schema"].items]),
     ]
     rules = [_by_names(rule, top) for rule in rules]
     return Dataset(

@@ -13,7 +13,7 @@ from contracts.formats.values import examples, rule_id, texts
 from contracts.model import Field, Origin, Rule
 from contracts.rules.javadates import compile_java_format
 from contracts.types import LogicalType
-from contracts.words import shown
+from contracts.words import did_you_mean, shown
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -206,7 +206,8 @@ def read_relationship(place: Place, ordinals: Counter[str], properties: Place, n
     """A relationship of an object; its `from` names properties of the object, by name or by id."""
     sources = place["from"].items or [place["from"]]
     targets = place["to"].items or [place["to"]]
-    fields = tuple(filter(None, (_resolved(each, properties, notes) for each in sources if each.text)))
+    found = [_resolved(each, properties, notes) for each in sources if each.text]
+    fields = tuple(name for name in found if name is not None) if None not in found else ()
     arguments = {"to": ",".join(each.text or "" for each in targets)}
     return Rule(rule_id(ordinals, ",".join(fields), "foreignKey"), "foreignKey", place.origin, fields, arguments)
 
@@ -216,5 +217,7 @@ def _resolved(place: Place, properties: Place, notes: Notes) -> str | None:
     for each in properties.items:
         if last in {each["name"].text, each["id"].text}:
             return each["name"].text
-    notes.error("dangling-relationship", place, f"{shown(place.text)} names no property of this object.")
+    known = [name for each in properties.items if (name := each["name"].text)]
+    message = f"{shown(place.text)} names no property of this object.{did_you_mean(last, known)}"
+    notes.warning("dangling-relationship", place, message)
     return None
