@@ -88,7 +88,9 @@ def _compiled(contract: Contract, document: Document) -> tuple[list[Problem], li
             compiled = compile_rules(contract, replace(dataset, rules=(rule,), fields=concerned))
             refused += compiled.refused
             named += () if compiled.refused else _named(rule, compiled)
-    return [_told(document, each) for each in dict.fromkeys(refused)], [_told(document, each) for each in dict.fromkeys(named)]
+    return [_told(document, each) for each in dict.fromkeys(refused)], [
+        _told(document, each) for each in dict.fromkeys(named)
+    ]
 
 
 def _told(document: Document, problem: Problem) -> Problem:
@@ -96,7 +98,7 @@ def _told(document: Document, problem: Problem) -> Problem:
 
 
 def _sentence(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:].rstrip('.')}."
+    return f"{words[:1].upper()}{words[1:].rstrip('.')}{'' if words.endswith('?') else '.'}"
 
 
 def _named(rule: Rule, compiled: Compiled) -> Iterator[Problem]:

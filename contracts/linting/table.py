@@ -43,7 +43,7 @@ LINTS = {
     "tolerance-of-zero": Lint(ERROR, thresholds.tolerance_of_zero),
     "idle-tolerance": Lint(WARNING, thresholds.idle_tolerance),
     "rule-without-column": Lint(ERROR, values.without_column),
-    "rule-does-not-suit": Lint(ERROR, values.unsuited),
+    "measured-as-text": Lint(WARNING, values.measured_as_text),
     "reversed-bounds": Lint(ERROR, values.reversed_bounds),
     "repeated-value": Lint(WARNING, values.repeated_value),
     "unquoted-surprise": Lint(WARNING, values.surprising),

@@ -102,8 +102,8 @@ def test_all_problems_are_told_at_once() -> None:
     """Rules that cannot mean anything are all named, each with its code, its place and its line."""
     with pytest.raises(ContractError) as refusal:
         plan_of(
-            {"a": "string"},
-            rule("min", identity="one"),
+            {"a": "string", "n": "integer"},
+            rule("min", ("n",), "one"),
             rule("required", ("z",), "two"),
             rule("pattern", identity="three"),
         )
