@@ -155,7 +155,8 @@ def _asked(kind: str, place: Place, notes: Notes) -> Iterator[tuple[dict[str, ob
     elif kind == "sql":
         said = {SPELLINGS[key]: exact(place[key]) for key in operators(place)}
         dialect = {"dialect": place["dialect"].text} if place["dialect"].text else {}
-        yield {"query": place["query"].text or "", **said, **dialect}, None
+        percent = {"percent": True} if UNITS.get((place["unit"].text or "").lower()) else {}
+        yield {"query": place["query"].text or "", **said, **dialect, **percent}, None
     else:
         arguments = _arguments(place)
         spelled = operators(place) if kind != "text" else []

@@ -124,7 +124,7 @@ MEASURING = {
     "query-too-large": "A query is bearable: in its length, in its depth, and in what it builds.",
     "query-cross-join": "Two tables of a query are joined on columns that are equal.",
     "query-not-a-number": "A query answers with one number.",
-    "unit": "A number of rows is not counted in percent.",
+    "unit": "Failing rows are counted in percent; a number of rows, and the answer of a query, is not.",
     "not-measured": "A rule is measured: this one is named in every report, and skipped.",
 }
 
