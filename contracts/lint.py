@@ -30,6 +30,8 @@ NOT_MEASURED = "not-measured"
 """The code of a warning: a rule compiles to a check that is only named."""
 QUIET = ("text", "serviceLevel", "nested", "dateFormat")
 """Kinds that are never measured, or that their reader has warned of."""
+OF_ONE_VALUE = ("unquoted-surprise",)
+"""Warnings about a value that say nothing new where the value is refused."""
 OF_ALL_FIELDS = ("custom", "sql")
 """Kinds that may read fields beside those they stand at."""
 
@@ -38,7 +40,12 @@ def lint(contract: Contract, document: Document, notes: Notes) -> None:
     """Add errors and warnings about the meaning of a contract to those that its reader has noted."""
     found = list(_found(contract, document))
     blamed = {problem.path for problem in notes.errors}
-    unknown = [each for code, each in found if each.path not in blamed or not _keeps_from_measuring(code)]
+    unknown = [
+        each
+        for code, each in found
+        if each.path not in (blamed if LINTS[code].level is Level.ERROR or code in OF_ONE_VALUE else ())
+        and not (code in NEVER_MEASURED and notes.blames(document.at(each.path)))
+    ]
     errors = [each for each in unknown if LINTS[each.code].level is Level.ERROR]
     refused, named = _compiled(contract, document)
     notes.warnings.extend(each for each in unknown if LINTS[each.code].level is Level.WARNING)
@@ -46,11 +53,6 @@ def lint(contract: Contract, document: Document, notes: Notes) -> None:
     notes.errors.extend(_unblamed(notes.errors, refused))
     told = [each for each in notes.warnings if each.code in NEVER_MEASURED]
     notes.warnings.extend(_unblamed([*notes.errors, *told], named))
-
-
-def _keeps_from_measuring(code: str) -> bool:
-    """Whether a problem says why a rule cannot be used: said once of a place, by the schema or here."""
-    return code in NEVER_MEASURED or LINTS[code].level is Level.ERROR
 
 
 def _found(contract: Contract, document: Document) -> Iterator[tuple[str, Problem]]:

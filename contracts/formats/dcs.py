@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from contracts.formats.about import about
+from contracts.formats.advice import advised
 from contracts.formats.dcs_fields import read_field
 from contracts.formats.dcs_layers import Definitions
 from contracts.formats.dcs_older import older_quality
@@ -47,7 +48,7 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     del variables
     top, info, terms = document.top, document.top["info"], document.top["terms"]
     version = top["dataContractSpecification"].written
-    notes.errors.extend(_untyped_once(breaches(document, SCHEMAS[version]), document))
+    notes.errors.extend(advised(list(_untyped_once(breaches(document, SCHEMAS[version]), document)), document))
     note_unnamed(document, SCHEMAS[version], notes)
     definitions = Definitions(top, notes)
     older = older_quality(top["quality"], top["models"], notes)

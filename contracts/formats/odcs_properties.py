@@ -131,7 +131,8 @@ def _rules(
     for at, (kind, arguments) in option_rules(options, _options_type(place, logical)):
         yield rule(kind, at, arguments)
     if place["enum"].items:
-        yield rule("enum", place["enum"], {"values": tuple(each["value"].written for each in place["enum"].items)})
+        values = tuple(each["value"].written for each in place["enum"].items if each["value"].present)
+        yield rule("enum", place["enum"], {"values": values})
     for each in place["relationships"].items:
         yield rule("foreignKey", each, {"to": each["to"].text or ""})
     yield from quality_rules(Owner(place, path, path), ordinals, notes)
@@ -171,7 +172,7 @@ def _warn(place: Place, logical: LogicalType | None, notes: Notes) -> None:
     zone = place["logicalTypeOptions"]["defaultTimezone"]
     if not _readable(place, logical):
         _warn_of_format(place, notes)
-    elif logical is None and place["logicalType"].text not in NESTED:
+    elif logical is None and not place["logicalType"].present:
         notes.warning("no-type", place, "The property has no type that is known: say its `logicalType`.")
     declared, physical = TYPES.get(place["logicalType"].text or ""), PHYSICAL.get(_physical(place))
     if declared and physical and physical is not LogicalType.STRING and _family(declared) != _family(physical):

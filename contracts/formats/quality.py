@@ -182,7 +182,10 @@ def _comparison(place: Place, spelled: str, notes: Notes) -> Comparison | None:
     said = operand.items if operator in BETWEEN else [operand]
     operands = tuple(each.number for each in said if each.number is not None)
     if len(operands) < len(said):
-        notes.error("operand", operand, f"`{spelled}` compares a number: write one.")
+        if not notes.blames(operand):
+            percent = operand.written.strip().endswith("%")
+            form = f"`{operand.written.strip(' %')}`, and `unit: percent` beside it" if percent else "one"
+            notes.error("operand", operand, f"`{spelled}` compares a number: write {form}.")
         return None
     return Comparison(operator, operands, _is_percent(place["unit"], notes))
 

@@ -41,6 +41,7 @@ NEVER_MEASURED = frozenset(
         "dangling-relationship",
         "unknown-element",
         "unknown-model",
+        "unknown-metric",
     }
 )
 """The codes of problems that leave the document usable: the rule is named in every report, and never measured."""

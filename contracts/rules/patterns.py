@@ -137,7 +137,9 @@ class _Reader:
                 return self._close(), True
             case "{" if meant := _MEANT.match(self.text, self.at):
                 counted = "".join(meant.groups())
-                raise ValueError(f"the `{{` at character {self.at} begins no quantifier: write `{{{counted}}}` or `\\{{`")
+                raise ValueError(
+                    f"the `{{` at character {self.at} begins no quantifier: write `{{{counted}}}` or `\\{{`"
+                )
             case _:
                 return plain(_code(char)), True
 

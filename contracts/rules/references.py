@@ -91,10 +91,12 @@ def _one(contract: Contract, to: str, logical: LogicalType) -> tuple[str, str, C
         field = dataset.field(to.removeprefix(f"{dataset.name}.")) if to.startswith(f"{dataset.name}.") else None
         if field is not None and _is_plain(dataset, field):
             return dataset.name, _line(contract, dataset.name), Column(field.name, field.type)
-    raise LookupError(f"{brief(to)} is no field of this contract; a field of another contract is written {_form(contract)}")
+    raise LookupError(
+        f"{brief(to)} is no field of this contract; a field of another contract is written {form_elsewhere(contract)}"
+    )
 
 
-def _form(contract: Contract) -> str:
+def form_elsewhere(contract: Contract) -> str:
     """How a document of this format writes a field of another contract, as its schema lets it."""
     return FULLY_QUALIFIED if contract.format.startswith("ODCS") else "lakegate://contract/dataset_v1/field"
 
