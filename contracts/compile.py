@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from contracts.model import Contract, Dataset, Field, Rule
     from contracts.plan import PlanField
 
-BY_ARGUMENTS = ("nullValues", "missingValues", "invalidValues", "duplicateValues", "sql", "serviceLevel")
+BY_ARGUMENTS = ("nullValues", "missingValues", "invalidValues", "duplicateValues", "sql", "serviceLevel", "foreignKey")
 MOST_HINTS = 3
 
 

@@ -44,7 +44,11 @@ def of_itself(contract: Contract, document: Document) -> Iterator[Finding]:
     for dataset in contract.datasets:
         for rule in (each for each in dataset.rules if each.kind == "foreignKey"):
             own = [dataset.field(name) for name in rule.fields]
-            if own and own == [_target(each, known, document) for each in str(rule.arguments.get("to", "")).split(",")]:
+            if (
+                own
+                and None not in own
+                and own == [_target(each, known, document) for each in str(rule.arguments.get("to", "")).split(",")]
+            ):
                 yield rule.origin.path, "The reference leads back to its own field: name the field it should lead to."
 
 

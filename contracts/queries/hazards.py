@@ -26,7 +26,7 @@ REACHING = (
         exp.PropertyEQ,
     ),
     *(exp.CurrentCatalog, exp.CurrentDatabase, exp.CurrentSchema, exp.CurrentUser, exp.CurrentVersion, exp.SessionUser),
-    *(exp.Rand, exp.Randn, exp.TableSample, exp.Uuid),
+    *(exp.Rand, exp.Randn, exp.Uuid),
 )
 """What asks or changes something else than the data, or answers otherwise each time."""
 BUILDING = (
@@ -71,6 +71,7 @@ def _refusal(node: exp.Expr, functions: Collection[str]) -> tuple[str, str] | No
 
 
 TABLE = (
+    (exp.TableSample, "query-not-repeatable", "{} takes other rows each time: ask all of them."),
     (CHANGING, "query-not-a-select", "A rule asks and changes nothing: write one SELECT."),
     (REACHING, "query-forbidden", "{} reaches beyond the data: remove it."),
     (BUILDING, "query-too-large", "{} builds values that grow: a query reads what was delivered."),

@@ -38,6 +38,7 @@ NEVER_MEASURED = frozenset(
         "query-unknown-column",
         "query-unknown-function",
         "query-window-in-aggregate",
+        "query-not-repeatable",
         "dangling-relationship",
         "unknown-element",
         "unknown-model",

@@ -12,7 +12,7 @@ from tests.security.queries import Hostile, contract_of, hostile
 
 CLASSES = 10
 ENOUGH = 500
-NAMED = {"query-unknown-table", "query-unknown-column", "query-unknown-function", "query-window-in-aggregate"}
+NAMED = {"query-unknown-table", "query-unknown-column", "query-unknown-function", "query-not-repeatable"}
 """What a query may read or call that nobody here knows: the rule is skipped, and nothing of it is run."""
 
 
