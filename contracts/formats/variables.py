@@ -1,7 +1,8 @@
 """Variables of ODCS 3.2: `${NAME}` and `${NAME:-default}` in any text, replaced before the document is judged.
 
-A name with neither a value nor a default is an error, never an empty text; where it says nothing of the data it is kept. The placeholders of queries (`${table}`, `${column}`,
-…) are no variables and stay. A replaced text is a text, whatever it looks like, and is not searched again.
+A name with neither a value nor a default is an error, never an empty text; where it says nothing of the data it is kept. The
+placeholders of queries (`${table}`, `${column}`, …) are no variables and stay. A replaced text is a text, whatever it looks
+like, and is not searched again.
 """
 
 from __future__ import annotations

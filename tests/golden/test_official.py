@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from contracts.compile import compile_plan
 from contracts.formats import examine
 from infra.setup.schemas import EXAMPLE_PINS, EXAMPLES, pinned_schemas
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 WARNINGS = {
     "dcs-1.1.0-init": {"no-dataset": 1},
