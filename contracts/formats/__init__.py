@@ -17,8 +17,9 @@ from contracts.document import Document, parse
 from contracts.errors import ContractError, Problem
 from contracts.formats import dcm, dcs, odcs
 from contracts.formats.notes import Notes
-from contracts.lint import Report, lint
+from contracts.lint import lint
 from contracts.model import Contract
+from contracts.rules.build import NEVER_MEASURED
 from contracts.words import listed, shown
 
 
@@ -32,13 +33,16 @@ class Examined:
     """The document, for showing what a problem speaks of; none where it could not be parsed."""
     contract: Contract | None = None
     """The contract as far as it could be read; None where the document is of no known format or version."""
-    unmeasured: tuple[Problem, ...] = ()
-    """The warnings about rules that can never be measured: every delivery skips them."""
 
     @property
     def valid(self) -> bool:
         """Whether the document can be used."""
         return not self.errors
+
+    @property
+    def unmeasured(self) -> tuple[Problem, ...]:
+        """The warnings about rules that can never be measured: every delivery skips them."""
+        return tuple(each for each in self.warnings if each.code in NEVER_MEASURED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +80,9 @@ def examine(text: bytes, variables: Mapping[str, str] = NO_VARIABLES) -> Examine
         return Examined(error.problems, ())
     notes = Notes()
     contract = _read(document, notes, variables)
-    report = lint(contract, document, notes.errors) if contract is not None else Report([], [], [])
-    return Examined(
-        _in_order(document, [*notes.errors, *report.errors]),
-        _in_order(document, [*notes.warnings, *report.warnings]),
-        document.lines,
-        contract,
-        _in_order(document, report.unmeasured),
-    )
+    if contract is not None:
+        lint(contract, document, notes)
+    return Examined(_in_order(document, notes.errors), _in_order(document, notes.warnings), document.lines, contract)
 
 
 def declares_format(text: bytes) -> bool:
