@@ -159,7 +159,7 @@ COLUMNS: dict[str, tuple[Plan, bytes, Verdict, str]] = {
         Verdict.ACCEPTED_WITH_WARNINGS,
         "the file has no column name",
     ),
-    "a misspelt column": (NEEDED, b"id,nmae\n1,Ana\n", Verdict.REJECTED, "it has nmae: did you mean that?"),
+    "a misspelt column": (NEEDED, b"id,nmae\n1,Ana\n", Verdict.REJECTED, "'nmae' should be name"),
     "columns in another order": (NEEDED, b"name,id\nAna,1\n", Verdict.ACCEPTED_WITH_WARNINGS, "another order"),
     "an extra column": (NEEDED, b"id,name,more\n1,Ana,x\n", Verdict.ACCEPTED, ""),
     "an extra column that is forbidden": (STRICT_COLUMNS, b"id,name,more\n1,Ana,x\n", Verdict.REJECTED, "more"),
@@ -182,7 +182,7 @@ COLUMNS: dict[str, tuple[Plan, bytes, Verdict, str]] = {
     "a quoted number that is empty": (PLAIN, b'id,name\n"",Ana\n', Verdict.REJECTED, "id: wanted"),
     "a header that comes again": (PLAIN, GOOD + GOOD, Verdict.REJECTED, "id: wanted"),
     "blanks around a number": (PLAIN, b"id,name\n 1,Ana\n", Verdict.REJECTED, "id: wanted"),
-    "a header with blanks": (NEEDED, b"id, name\n1,Ana\n", Verdict.REJECTED, "did you mean that?"),
+    "a header with blanks": (NEEDED, b"id, name\n1,Ana\n", Verdict.REJECTED, "' name' should be name"),
 }
 
 
