@@ -86,8 +86,6 @@ def of_parts(
 
 
 def _placed(check: Check, plan: dict[str, PlanField]) -> Check:
-    if not check.reads <= plan.keys():
-        return replace(check, skip=check.skip or NO_PARTS)
     levels = {plan[name].level for name in check.reads} | (set() if check.fields else {()})
     if check.skip is None and (len(levels) > 1 or (check.metric.asked and levels - {()})):
         return replace(check, skip=SEVERAL_LEVELS)
