@@ -64,7 +64,7 @@ def at_once() -> float:
     return 0.0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)  # compared by identity, at every step
 class Worker:
     """One invocation, standing before its next effect."""
 
