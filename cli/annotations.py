@@ -33,18 +33,33 @@ def problems_of(judged: Mapping[str, Examined]) -> Iterator[tuple[str, Level, Pr
         )
 
 
-def sarif(judged: Mapping[str, Examined], version: str) -> dict[str, Any]:
-    """One run of SARIF 2.1.0; rules are the codes that were found."""
+def sarif(judged: Mapping[str, Examined], unreadable: Mapping[str, str], version: str) -> dict[str, Any]:
+    """One run of SARIF 2.1.0; rules are the codes that were found, and what cannot be read makes the run a failed one."""
     found = list(problems_of(judged))
     codes = sorted({problem.code for _, _, problem in found})
     driver = {"name": "lakegate", "version": version, "rules": [_rule(code) for code in codes]}
     results = [_result(name, level, problem, codes) for name, level, problem in found]
-    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    notes = [
+        {
+            "level": "error",
+            "message": {"text": why},
+            "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(name)}}}],
+        }
+        for name, why in unreadable.items()
+    ]
+    run = {
+        "tool": {"driver": driver},
+        "invocations": [{"executionSuccessful": not notes, "toolExecutionNotifications": notes}],
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+    }
     return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def github(judged: Mapping[str, Examined]) -> Iterator[str]:
+def github(judged: Mapping[str, Examined], unreadable: Mapping[str, str]) -> Iterator[str]:
     """One workflow command for each problem: it shows up at its line of the pull request."""
+    for name, why in unreadable.items():
+        yield f"::error file={_escaped(name, GITHUB_PROPERTY)},title=lakegate unreadable::{_escaped(why, GITHUB_MESSAGE)}"
     for name, level, problem in problems_of(judged):
         place = {"line": problem.line or 1} | ({"col": problem.column} if problem.column else {})
         properties = {

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from enum import Enum
 from pathlib import PurePath
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -28,6 +30,11 @@ class Form(Enum):
     GITHUB = "github"
 
 
+Unreadable = Mapping[str, str]
+"""Inputs that cannot be read, each with the reason."""
+NOTHING: Unreadable = MappingProxyType({})
+UNREADABLE = "unreadable"
+"""The code of such an input in JSON; no document has it."""
 VALID, REFUSED, UNUSABLE = 0, 1, 2
 LONGEST_LINE = 160
 STYLES = {"error": "bold red", "warning": "yellow"}
@@ -45,35 +52,38 @@ def lint(
     only_contracts: Annotated[
         bool, typer.Option("--only-contracts", help="Pass over files that declare no contract format.")
     ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Refuse documents that have warnings too.")] = False,
 ) -> None:
     """Judge contract documents: syntax, the schema of their version, their meaning; every error at once, with its line.
+
+    A rule that can never be measured is a warning; --strict refuses what has warnings.
 
     Example: lakegate lint contracts/examples/weather.dcm.yaml
 
     Every code is explained in docs/codes.md.
 
-    Exit code: 0 valid (warnings allowed), 1 refused, 2 a file that cannot be read.
+    Exit code: 0 valid (without --strict warnings are allowed), 1 refused, 2 a file that cannot be read.
     """
     judged, unreadable = _judge(files, only_contracts=only_contracts)
-    WRITERS[Form.JSON if as_json else form](judged)
-    for reason in unreadable:
+    WRITERS[Form.JSON if as_json else form](judged, unreadable)
+    for reason in unreadable.values():
         sys.stderr.write(f"lakegate: {seen(reason)}\n")
-    raise typer.Exit(_exit_code(judged, unreadable))
+    raise typer.Exit(_exit_code(judged, unreadable, strict=strict))
 
 
-def _judge(files: list[str], *, only_contracts: bool) -> tuple[dict[str, Examined], list[str]]:
+def _judge(files: list[str], *, only_contracts: bool) -> tuple[dict[str, Examined], Unreadable]:
     """What is to be said of each document, and why others could not be read."""
     from contracts.formats import declares_format, examine  # noqa: PLC0415 -- yaml, for this command alone
 
     judged: dict[str, Examined] = {}
-    unreadable: list[str] = []
+    unreadable: dict[str, str] = {}
     found = _found(files, unreadable)
     products = _products(found)
     for each in found:
         try:
             text = each.read()
         except InputError as error:
-            unreadable.append(str(error))
+            unreadable[each.name] = str(error)
             continue
         if each.name in products:
             judged[f"{each.name} (ports)"] = _of_ports(text)
@@ -82,7 +92,7 @@ def _judge(files: list[str], *, only_contracts: bool) -> tuple[dict[str, Examine
         else:
             judged[each.name] = examine(text)
     if not judged and not unreadable and not only_contracts:
-        unreadable.append("No contract was found.")
+        unreadable[", ".join(files)] = "No contract was found."
     return judged, unreadable
 
 
@@ -105,46 +115,51 @@ def _of_ports(text: bytes) -> Examined:
         return Examined(error.problems, ())
 
 
-def _found(files: list[str], unreadable: list[str]) -> list[Source]:
+def _found(files: list[str], unreadable: dict[str, str]) -> list[Source]:
     found: list[Source] = []
     for name in files:
         try:
             found += sources([name])
         except InputError as error:
-            unreadable.append(str(error))
+            unreadable[name] = str(error)
     return found
 
 
-def _exit_code(judged: dict[str, Examined], unreadable: list[str]) -> int:
+def _exit_code(judged: dict[str, Examined], unreadable: Unreadable, *, strict: bool) -> int:
     if unreadable:
         return UNUSABLE
-    return VALID if all(each.valid for each in judged.values()) else REFUSED
+    is_good = all(each.valid and not (strict and each.warnings) for each in judged.values())
+    return VALID if is_good else REFUSED
 
 
-def _write_json(judged: dict[str, Examined]) -> None:
-    sys.stdout.write(json.dumps(as_document(judged), indent=2) + "\n")
+def _write_json(judged: dict[str, Examined], unreadable: Unreadable) -> None:
+    sys.stdout.write(json.dumps(as_document(judged, unreadable), indent=2) + "\n")
 
 
-def _write_sarif(judged: dict[str, Examined]) -> None:
+def _write_sarif(judged: dict[str, Examined], unreadable: Unreadable) -> None:
     from importlib.metadata import version  # noqa: PLC0415 -- for this form alone
 
     from cli.annotations import sarif  # noqa: PLC0415 -- likewise
 
-    sys.stdout.write(json.dumps(sarif(judged, version("lakegate")), indent=2) + "\n")
+    sys.stdout.write(json.dumps(sarif(judged, unreadable, version("lakegate")), indent=2) + "\n")
 
 
-def _write_github(judged: dict[str, Examined]) -> None:
+def _write_github(judged: dict[str, Examined], unreadable: Unreadable) -> None:
     from cli.annotations import github  # noqa: PLC0415 -- for this form alone
 
-    sys.stdout.writelines(f"{line}\n" for line in github(judged))
+    sys.stdout.writelines(f"{line}\n" for line in github(judged, unreadable))
 
 
-def as_document(judged: dict[str, Examined]) -> dict[str, Any]:
-    """One shape for one document and for many; of many, each problem also names its file."""
-    several = len(judged) > 1
+def as_document(judged: dict[str, Examined], unreadable: Unreadable = NOTHING) -> dict[str, Any]:
+    """One shape for one document and for many; of many, and of what cannot be read, each problem also names its file."""
+    several = len(judged) + len(unreadable) > 1
+    missing = [(Problem(UNREADABLE, "$", None, why), name) for name, why in unreadable.items()]
     return {
-        "valid": all(each.valid for each in judged.values()),
-        "errors": [_entry(p, name, several=several) for name, each in judged.items() for p in each.errors],
+        "valid": not unreadable and all(each.valid for each in judged.values()),
+        "errors": [
+            *(_entry(problem, name, several=True) for problem, name in missing),
+            *(_entry(p, name, several=several) for name, each in judged.items() for p in each.errors),
+        ],
         "warnings": [_entry(p, name, several=several) for name, each in judged.items() for p in each.warnings],
     }
 
@@ -154,8 +169,8 @@ def _entry(problem: Problem, name: str, *, several: bool) -> dict[str, Any]:
     return {"file": name.encode("utf-8", "replace").decode(), **entry} if several else entry
 
 
-def show(judged: dict[str, Examined]) -> None:
-    """Every problem with its line, for people."""
+def show(judged: dict[str, Examined], _unreadable: Unreadable = NOTHING) -> None:
+    """Every problem with its line, for people; what cannot be read is told on standard error."""
     from rich.console import Console  # noqa: PLC0415 -- not for --json
     from rich.text import Text  # noqa: PLC0415 -- as above
 
@@ -185,4 +200,9 @@ def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-WRITERS = {Form.TEXT: show, Form.JSON: _write_json, Form.SARIF: _write_sarif, Form.GITHUB: _write_github}
+WRITERS: dict[Form, Callable[[dict[str, Examined], Unreadable], None]] = {
+    Form.TEXT: show,
+    Form.JSON: _write_json,
+    Form.SARIF: _write_sarif,
+    Form.GITHUB: _write_github,
+}

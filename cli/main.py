@@ -11,6 +11,7 @@ from cli import local, route, terminal
 from cli.check import check
 from cli.contracts import tell
 from cli.demo import demo
+from cli.get import get
 from cli.ledger import log
 from cli.lint import lint
 from cli.plan import plan
@@ -44,6 +45,7 @@ app.command("upload")(upload)
 app.command("status")(status)
 app.command("reasons")(reasons)
 app.command("replay")(replay)
+app.command("get")(get)
 app.command("log")(log)
 app.command("verify")(verify)
 app.add_typer(local.app, name="local")

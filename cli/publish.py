@@ -9,40 +9,55 @@ import typer
 
 from cli import terminal
 from cli.aws import opened
+from cli.confirm import Yes, confirm
 from cli.inputs import Source
 from cli.lint import REFUSED, as_document, show
 from cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from cli.seen import seen
 from contracts.errors import ContractError
-from functions.usecases.publish import Edition
+from contracts.words import listed, shown
+from functions.usecases.publish import RETIRED, Edition, planned
 from functions.usecases.publish import publish as make_valid
 from functions.usecases.steps import run
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from contracts.formats import Examined
     from contracts.model import Contract
     from contracts.routes import Route
     from functions.ports import Publication
+    from functions.usecases.publish import Change
 
-KEPT = ("deprecated", "retired")
+ACTIVE = "active"
+KEPT = ("deprecated", "sunset", RETIRED)
 """Statuses of a document that publishing keeps; any other, and none, becomes active by being published."""
 
 
-def publish(
+def publish(  # noqa: PLR0913 - a command has these options
     file: Annotated[str, typer.Argument(help="The contract document, or - for standard input.", show_default=False)],
+    *,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
+    allow_unmeasured: Annotated[
+        bool, typer.Option("--allow-unmeasured", help="Publish rules that can never be measured; recorded.")
+    ] = False,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a contract version valid: it is linted and compiled, and the routes of its line carry it from then on.
 
     Example: lakegate publish contracts/examples/weather.dcm.yaml
 
-    Exit code: 0 published (twice is once), 1 the document is refused, 2 it cannot be published.
+    A document that is not active yet, and a retired one that closes routes, must be confirmed. Rules that can never be
+    measured refuse the document, unless they are allowed.
+
+    Exit code: 0 published (twice is once), 1 the document is refused, 2 it cannot be published, or was not confirmed.
     """
-    edition = edition_of(file, as_json=as_json)
+    edition = edition_of(file, allow_unmeasured=allow_unmeasured, as_json=as_json)
     with opened(stack, local=local) as there:
         gate = there.gate()
+        confirm(_effects(edition, planned(gate, edition)), yes=yes)
         published = run(make_valid(gate, edition), gate.clock)
         routes = [each for each in gate.registry.shelf().routes if each.contract == edition.contract]
     if as_json:
@@ -51,7 +66,7 @@ def publish(
         _tell(published, routes)
 
 
-def edition_of(name: str, *, as_json: bool = False) -> Edition:
+def edition_of(name: str, *, allow_unmeasured: bool = False, as_json: bool = False) -> Edition:
     """The compiled document; what is wrong with it is shown as `lint` shows it, and ends the command."""
     from contracts.formats import examine  # noqa: PLC0415 - start-up is paid by every command
 
@@ -59,10 +74,24 @@ def edition_of(name: str, *, as_json: bool = False) -> Edition:
     examined = examine(body)
     if examined.contract is None or examined.errors:
         _refuse(name, examined, as_json=as_json)
+    if examined.unmeasured and not allow_unmeasured:
+        _refuse_unmeasured(name, examined, as_json=as_json)
     try:
-        return _compiled(examined.contract, body)
+        return replace(_compiled(examined.contract, body), unmeasured_rules=len(examined.unmeasured))
     except ContractError as error:
         _refuse(name, replace(examined, errors=error.problems), as_json=as_json)
+
+
+def _refuse_unmeasured(name: str, examined: Examined, *, as_json: bool) -> NoReturn:
+    """A rule that every delivery would skip is shown as an error."""
+    count, others = len(examined.unmeasured), [each for each in examined.warnings if each not in examined.unmeasured]
+    mend = f"{_rules(count)} can never be measured: mend {'it' if count == 1 else 'them'}, or give --allow-unmeasured"
+    terminal.errors().print(f"lakegate: {mend}")
+    _refuse(name, replace(examined, errors=examined.unmeasured, warnings=tuple(others)), as_json=as_json)
+
+
+def _rules(count: int) -> str:
+    return f"{count} rule{'' if count == 1 else 's'}"
 
 
 def _refuse(name: str, examined: Examined, *, as_json: bool) -> NoReturn:
@@ -78,8 +107,26 @@ def _compiled(contract: Contract, body: bytes) -> Edition:
     from contracts.compile import compile_plan  # noqa: PLC0415 - likewise
 
     plans = {each.name: canonical(compile_plan(contract, each)) for each in contract.datasets}
-    status = contract.status if contract.status in KEPT else "active"
-    return Edition(contract.id, contract.version, status, body, plans)
+    return Edition(contract.id, contract.version, status_of(contract.status), body, plans, contract.status or ACTIVE)
+
+
+def status_of(written: str | None) -> str:
+    """The status of a version, by the status of its document."""
+    status = _folded(written)
+    return status if status in KEPT else ACTIVE
+
+
+def _folded(status: str | None) -> str:
+    return (status or ACTIVE).strip().casefold()
+
+
+def _effects(edition: Edition, change: Change) -> Iterator[str]:
+    """What the person who publishes may not expect."""
+    name = f"{edition.contract} {edition.version}"
+    if change.is_new and _folded(edition.written_status) not in {ACTIVE, *KEPT}:
+        yield f"the document's status is {shown(edition.written_status)}: publishing makes {name} active"
+    if change.closed:
+        yield f"{name} is retired: every delivery below {listed(change.closed)} would be refused"
 
 
 def _as_document(published: Publication, routes: list[Route]) -> dict[str, object]:
@@ -88,6 +135,7 @@ def _as_document(published: Publication, routes: list[Route]) -> dict[str, objec
         "version": published.version,
         "status": published.status,
         "document": published.document,
+        "unmeasured_rules": published.unmeasured_rules,
         "datasets": [{"dataset": dataset, "plan": plan} for dataset, plan in published.plans],
         "routes": [{"prefix": each.prefix, "line": each.line, "version": each.version} for each in routes],
     }
@@ -96,6 +144,8 @@ def _as_document(published: Publication, routes: list[Route]) -> dict[str, objec
 def _tell(published: Publication, routes: list[Route]) -> None:
     console = terminal.answers()
     said = f"Published {published.contract} {published.version} ({published.status})."
+    if published.unmeasured_rules:
+        said += f" {_rules(published.unmeasured_rules)} can never be measured."
     console.print(seen(said), markup=False, soft_wrap=True)
     for dataset, plan in published.plans:
         console.print(seen(f"  {dataset}: plan {plan[:12]}"), markup=False, soft_wrap=True)

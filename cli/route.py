@@ -8,21 +8,25 @@ import typer
 
 from cli import terminal
 from cli.aws import opened
+from cli.confirm import Yes, confirm
 from cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from cli.seen import seen
 from cli.shelf import chosen
 from contracts.errors import InputError
 from contracts.versions import major
-from contracts.words import listed
-from functions.usecases.publish import leading
-from functions.usecases.routing import add_route, remove_route
+from contracts.words import listed, shown
+from functions.usecases.publish import RETIRED, leading
+from functions.usecases.routing import add_route, planned_route, remove_route
 from functions.usecases.steps import run
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.table import Table
 
     from contracts.routes import Route
     from functions.ports import Publication
+    from functions.usecases.routing import PlannedRoute
 
 app = typer.Typer(no_args_is_help=True, help="Say which landing keys belong to which contract, dataset and line.")
 Prefix = Annotated[str, typer.Argument(help="Folders of the landing bucket, e.g. weather/se/", show_default=False)]
@@ -37,11 +41,16 @@ def add(  # noqa: PLR0913 - a command has these options
     line: Annotated[int | None, typer.Option(help="Major version; the newest without.")] = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Deliver what lands below a prefix to a dataset line. Where prefixes lie in one another, the longest counts.
 
-    Example: lakegate route add weather/ brazil-se-weather
+    Example: lakegate route add orders/ 5f0c8a52-8f2e-4d07-9a60-0b7c1a3f6d11
+
+    An abbreviated contract id, a prefix that another line receives now, and a retired version must be confirmed.
+
+    Exit code: 0 added (twice is once), 2 it cannot be added, or was not confirmed.
     """
     with opened(stack, local=local) as there:
         gate = there.gate()
@@ -50,7 +59,9 @@ def add(  # noqa: PLR0913 - a command has these options
         number = major(newest.version) if line is None else line
         first = leading(shelf, newest.contract, number) or newest
         name = _dataset(first, dataset)
-        route = run(add_route(gate, _folders(prefix), newest.contract, name, number), gate.clock)
+        wanted = (_folders(prefix), newest.contract, name, number)
+        confirm(_effects(contract, planned_route(gate, *wanted)), yes=yes)
+        route = run(add_route(gate, *wanted), gate.clock)
     _answer("Added", route, as_json=as_json)
 
 
@@ -85,6 +96,22 @@ def remove(prefix: Prefix, stack: StackName = DEFAULT_STACK, local: Local = Fals
 def _folders(prefix: str) -> str:
     """The last slash may be left out."""
     return prefix if prefix.endswith("/") else f"{prefix}/"
+
+
+def _effects(written: str, plan: PlannedRoute) -> Iterator[str]:
+    """What the person who adds the route may not expect; `written` is the contract as they named it."""
+    route, around = plan.wanted, plan.around
+    if plan.there is not None:
+        return
+    if written != route.contract:
+        said = f"{shown(written)} is the beginning of one contract id"
+        yield f"{said}: {route.prefix} would deliver to {route.line} {route.version}"
+    if around is not None and around.line != route.line:
+        now = f"what lands below {route.prefix} is delivered to {around.line} by the route {around.prefix} now"
+        yield f"{now}: it would go to {route.line} {route.version}"
+    if route.status == RETIRED:
+        retired = f"{route.contract} {route.version} is retired"
+        yield f"{retired}: every delivery below {shown(route.prefix)} would be refused"
 
 
 def _dataset(version: Publication, name: str | None) -> str:

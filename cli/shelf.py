@@ -89,6 +89,7 @@ def as_document(shelf: Shelf, version: Publication) -> dict[str, object]:
         "version": version.version,
         "status": version.status,
         "document": version.document,
+        "unmeasured_rules": version.unmeasured_rules,
         "datasets": datasets,
     }
 

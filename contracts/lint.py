@@ -10,35 +10,49 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from contracts.compile import compile_plan
-from contracts.errors import ContractError, Problem
+from contracts.compile import compile_rules
+from contracts.errors import Problem
 from contracts.linting.finding import MOST_OF_ONE, Level
 from contracts.linting.table import LINTS
 from contracts.nodes import steps_of
 from contracts.parts import with_parts
+from contracts.rules.build import NEVER_MEASURED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from contracts.compile import Compiled
     from contracts.document import Document
+    from contracts.formats.notes import Notes
     from contracts.model import Contract, Rule
-    from contracts.plan import Plan
 
 NOT_MEASURED = "not-measured"
 """The code of a warning: a rule compiles to a check that is only named."""
 QUIET = ("text", "serviceLevel", "nested", "dateFormat")
 """Kinds that are never measured, or that their reader has warned of."""
+OF_ONE_VALUE = ("unquoted-surprise",)
+"""Warnings about a value that say nothing new where the value is refused."""
+OF_ALL_FIELDS = ("custom", "sql")
+"""Kinds that may read fields beside those they stand at."""
 
 
-def lint(contract: Contract, document: Document, known: Iterable[Problem]) -> tuple[list[Problem], list[Problem]]:
-    """Errors and warnings about the meaning of a contract, beside the errors already `known` of its document."""
+def lint(contract: Contract, document: Document, notes: Notes) -> None:
+    """Add errors and warnings about the meaning of a contract to those that its reader has noted."""
     found = list(_found(contract, document))
-    blamed = {problem.path for problem in known}
-    errors = [each for code, each in found if LINTS[code].level is Level.ERROR and each.path not in blamed]
-    warnings = [each for code, each in found if LINTS[code].level is Level.WARNING]
+    blamed = {problem.path for problem in notes.errors}
+    unknown = [
+        each
+        for code, each in found
+        if each.path not in (blamed if LINTS[code].level is Level.ERROR or code in OF_ONE_VALUE else ())
+        and not (code in NEVER_MEASURED and notes.blames(document.at(each.path)))
+    ]
+    errors = [each for each in unknown if LINTS[each.code].level is Level.ERROR]
     refused, named = _compiled(contract, document)
-    errors += _unblamed([*known, *errors], refused)
-    return errors, warnings + _unblamed([*known, *errors], named)
+    notes.warnings.extend(each for each in unknown if LINTS[each.code].level is Level.WARNING)
+    notes.errors.extend(errors)
+    notes.errors.extend(_unblamed(notes.errors, refused))
+    told = [each for each in notes.warnings if each.code in NEVER_MEASURED]
+    notes.warnings.extend(_unblamed([*notes.errors, *told], named))
 
 
 def _found(contract: Contract, document: Document) -> Iterator[tuple[str, Problem]]:
@@ -65,31 +79,36 @@ def _unblamed(known: Iterable[Problem], found: Iterable[Problem]) -> list[Proble
 
 
 def _compiled(contract: Contract, document: Document) -> tuple[list[Problem], list[Problem]]:
-    """Rules that mean nothing, and rules that are only named."""
+    """Why rules are refused, and why others are only named."""
     refused: list[Problem] = []
-    named: dict[Problem, None] = {}
+    named: list[Problem] = []
     for dataset in contract.datasets:
         fields = {field.name: replace(field, parts=()) for field in with_parts(dataset.fields)}
         for rule in dataset.rules:
-            own = () if rule.kind == "custom" else rule.fields
+            own = () if rule.kind in OF_ALL_FIELDS else rule.fields
             concerned = tuple(fields[name] for name in own if name in fields) or dataset.fields
-            try:
-                plan = compile_plan(contract, replace(dataset, rules=(rule,), fields=concerned))
-            except ContractError as error:
-                refused += (
-                    _located(document, each.code, each.path, _sentence(each.message)) for each in error.problems
-                )
-            else:
-                named |= dict.fromkeys(_named(rule, plan))
-    return refused, list(named)
+            compiled = compile_rules(contract, replace(dataset, rules=(rule,), fields=concerned))
+            refused += compiled.refused
+            named += () if compiled.refused else _named(rule, compiled)
+    return [_told(document, each) for each in dict.fromkeys(refused)], [
+        _told(document, each) for each in dict.fromkeys(named)
+    ]
+
+
+def _told(document: Document, problem: Problem) -> Problem:
+    return _located(document, problem.code, problem.path, _sentence(problem.message))
 
 
 def _sentence(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:].rstrip('.')}."
+    return f"{words[:1].upper()}{words[1:].rstrip('.')}{'' if words.endswith('?') else '.'}"
 
 
-def _named(rule: Rule, plan: Plan) -> Iterator[Problem]:
-    for check in plan.checks:
+def _named(rule: Rule, compiled: Compiled) -> Iterator[Problem]:
+    """Why a rule is only named: a problem of its own, or the reason of a check."""
+    if compiled.unmeasured:
+        yield from compiled.unmeasured
+        return
+    for check in compiled.checks:
         if check.skip is not None and rule.kind not in QUIET:
             message = f"The rule is named and not measured: {check.skip}."
             yield Problem(NOT_MEASURED, rule.origin.path, rule.origin.line, message)

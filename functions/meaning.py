@@ -46,7 +46,17 @@ def terms(plan: bytes) -> Terms:
         by_rows=policy["on_reject"] == "rows",
         references=_lines(document),
         workflow=workflow,
+        dialect=_dialect(document),
     )
+
+
+def _dialect(plan: Mapping[str, Any]) -> dict[str, object]:
+    """Format, compression and, of CSV, how it is written: what a reader of the published file must know."""
+    from contracts.model import Format  # noqa: PLC0415 - intake starts in half the time without schemas
+
+    storage = _storage(plan)
+    csv = plan["csv"] if storage.format is Format.CSV else None
+    return {"format": storage.format.value, "compression": storage.compression.value, "csv": csv}
 
 
 def _lines(plan: Mapping[str, Any]) -> tuple[str, ...]:

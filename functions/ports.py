@@ -162,6 +162,8 @@ class Publication:
     """Prefixes whose route this publication takes away."""
     plans: tuple[tuple[str, str], ...] = ()
     """Each dataset with the digest of its plan, so that a later route needs no compiler."""
+    unmeasured_rules: int = 0
+    """How many of its rules can never be measured; whoever published it allowed that."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from contracts.formats import dcm, dcs, odcs
 from contracts.formats.notes import Notes
 from contracts.lint import lint
 from contracts.model import Contract
+from contracts.rules.build import NEVER_MEASURED
 from contracts.words import listed, shown
 
 
@@ -37,6 +38,11 @@ class Examined:
     def valid(self) -> bool:
         """Whether the document can be used."""
         return not self.errors
+
+    @property
+    def unmeasured(self) -> tuple[Problem, ...]:
+        """The warnings about rules that can never be measured: every delivery skips them."""
+        return tuple(each for each in self.warnings if each.code in NEVER_MEASURED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +81,7 @@ def examine(text: bytes, variables: Mapping[str, str] = NO_VARIABLES) -> Examine
     notes = Notes()
     contract = _read(document, notes, variables)
     if contract is not None:
-        errors, warnings = lint(contract, document, notes.errors)
-        notes.errors.extend(errors)
-        notes.warnings.extend(warnings)
+        lint(contract, document, notes)
     return Examined(_in_order(document, notes.errors), _in_order(document, notes.warnings), document.lines, contract)
 
 

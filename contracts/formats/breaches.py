@@ -94,6 +94,8 @@ def _type(error: Breach, _root: Mapping[str, Any]) -> Iterator[Sentence]:
     words = " or ".join(NAMES.get(str(each), str(each)) for each in wanted)
     scalar = not isinstance(error.instance, str | list | dict)
     mend = ": put it in quotes" if scalar and "string" in wanted else ""
+    if "boolean" in wanted and str(error.instance).lower() in TRUTHS:
+        mend = f": write `{TRUTHS[str(error.instance).lower()]}`, without quotes"
     yield "wrong-type", _at(error), f"Write a {words} here, not a {_named_type(error.instance)}{mend}."
 
 
@@ -105,8 +107,15 @@ def _named_type(value: object) -> str:
 
 def _enum(error: Breach, _root: Mapping[str, Any]) -> Iterator[Sentence]:
     known = [str(each) for each in (error.validator_value if error.validator == "enum" else [error.validator_value])]
-    hint = did_you_mean(str(error.instance), known)
+    hint = _meant(str(error.instance), known) or did_you_mean(str(error.instance), known)
     yield "not-allowed", _at(error), f"{shown(error.instance)} is not one of {listed(known)}.{hint}"
+
+
+def _meant(word: str, known: list[str]) -> str:
+    """A hint at what formats call a type that databases and languages call by another name."""
+    found = next((each for each in TYPE_WORDS.get(word.strip().lower(), ()) if each in known), None)
+    exact = " For exact numbers add `physicalType: decimal(18,2)`." if found == "number" and word in EXACT else ""
+    return f" Did you mean `{found}`?{exact}" if found else ""
 
 
 def _pattern(error: Breach, _root: Mapping[str, Any]) -> Iterator[Sentence]:
@@ -157,6 +166,21 @@ def _other(error: Breach, _root: Mapping[str, Any]) -> Iterator[Sentence]:
     yield "does-not-fit", _at(error), f"What stands here breaks the rule `{error.validator}` of the format's schema."
 
 
+EXACT = ("decimal", "numeric")
+TYPE_WORDS = {
+    **dict.fromkeys(("datetime", "timestamptz", "timestamp_tz", "timestamp_ntz", "datetime64"), ("timestamp", "date")),
+    **dict.fromkeys(("int", "bigint", "smallint", "tinyint", "long", "short", "int32", "int64"), ("integer",)),
+    **dict.fromkeys((*EXACT, "float", "double", "real", "money", "float64"), ("number",)),
+    **dict.fromkeys(("str", "text", "varchar", "char", "nvarchar", "uuid", "clob"), ("string",)),
+    "bool": ("boolean",),
+    **dict.fromkeys(("struct", "record", "dict", "json"), ("object", "record")),
+    **dict.fromkeys(("list", "repeated"), ("array",)),
+}
+"""Words for types, each with those that formats may have for it."""
+TRUTHS = {
+    **dict.fromkeys(("yes", "on", "true", "y"), "true"),
+    **dict.fromkeys(("no", "off", "false", "n"), "false"),
+}
 ALWAYS = ("$ref", "allOf")
 DEEP = (*ALWAYS, "anyOf", "oneOf", "then", "else")
 NOT_FITTING = "key-does-not-fit"

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from contracts.formats.about import about
+from contracts.formats.advice import advised
 from contracts.formats.dcs_fields import read_field
 from contracts.formats.dcs_layers import Definitions
 from contracts.formats.dcs_older import older_quality
@@ -35,6 +36,8 @@ SCHEMAS = {
     "1.2.1": "official/dcs-1.2.1",
 }
 VERSIONS = tuple(SCHEMAS)
+AS_PUBLISHED = {"1.2.0": "official/dcs-1.2.0"}
+"""Versions whose own schema has keys that the next one renamed: what meets it is good too."""
 EXTENSION = "lakegate"
 TOLD = ("dataContractSpecification", "id", "models", "definitions", "servicelevels", "quality")
 KEYS = ("primaryKey", "primary")
@@ -47,8 +50,9 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     del variables
     top, info, terms = document.top, document.top["info"], document.top["terms"]
     version = top["dataContractSpecification"].written
-    notes.errors.extend(_untyped_once(breaches(document, SCHEMAS[version]), document))
-    note_unnamed(document, SCHEMAS[version], notes)
+    schema, problems = _judged(document, version)
+    notes.errors.extend(advised(list(_untyped_once(problems, document)), document))
+    note_unnamed(document, schema, notes)
     definitions = Definitions(top, notes)
     older = older_quality(top["quality"], top["models"], notes)
     datasets = [_dataset(name, place, definitions, older) for name, place in top["models"].entries.items()]
@@ -70,6 +74,14 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
             limitations=terms["limitations"].text,
         ),
     )
+
+
+def _judged(document: Document, version: str) -> tuple[str, list[Problem]]:
+    """The schema that a document is judged by, and what that refuses."""
+    problems, published = breaches(document, SCHEMAS[version]), AS_PUBLISHED.get(version)
+    if problems and published and not breaches(document, published):
+        return published, []
+    return SCHEMAS[version], problems
 
 
 def _untyped_once(problems: list[Problem], document: Document) -> Iterator[Problem]:
@@ -101,7 +113,7 @@ def _dataset(name: str, place: Place, definitions: Definitions, older: Mapping[s
         *_primary_key(place["primaryKey"], found, ordinals, definitions.notes),
         *quality_rules(Owner(place, name, graded=False), ordinals, definitions.notes),
         *older.get(name, ()),
-        *named_rules(top["servicelevels"], name),
+        *named_rules(top["servicelevels"], name, top["models"].entries),
     ]
     return Dataset(
         name=name,

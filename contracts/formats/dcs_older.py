@@ -41,8 +41,9 @@ def older_quality(place: Place, models: Place, notes: Notes) -> dict[str, list[R
     for name, check, arguments in _checks(place["specification"], engine, notes):
         if name not in {*rules, EVERY_MODEL}:
             hint = did_you_mean(name, rules)
-            notes.error("unknown-model", check, f"{shown(name)} is no model of this contract.{hint}")
-        for model in rules if name == EVERY_MODEL else rules.keys() & {name}:
+            notes.warning("unknown-model", check, f"{shown(name)} is no model of this contract.{hint}")
+            arguments |= {"call": ""}
+        for model in rules.keys() & {name} or rules:
             rule = Rule(rule_id(ordinals, model, "custom"), "custom", check.origin, (), arguments)
             rules[model].append(rule)
     return rules

@@ -18,6 +18,11 @@ class Notes:
     errors: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
 
+    def blames(self, place: Place) -> bool:
+        """Whether an error is noted of a place, or of a part of it: then nothing more is said of it."""
+        path = place.path
+        return any(each.path == path or each.path.startswith((f"{path}.", f"{path}[")) for each in self.errors)
+
     def error(self, code: str, place: Place, message: str) -> None:
         """Note what keeps the document from being used."""
         self.errors.append(Problem(code, place.path, place.mark.line, message))

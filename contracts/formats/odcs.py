@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from contracts.errors import Problem
 from contracts.formats.about import DEPRECATION, about
+from contracts.formats.advice import advised
 from contracts.formats.extension import Extension
 from contracts.formats.odcs_properties import Property, is_column, read_property, read_relationship
 from contracts.formats.quality import Owner, quality_rules
@@ -46,7 +47,8 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     if version in WITH_VARIABLES:
         document = resolved(document, variables, notes)
     top = document.top
-    notes.errors.extend(_untyped_once(breaches(document.without(DEPRECATION), SCHEMAS[version]), document))
+    problems = breaches(document.without(DEPRECATION), SCHEMAS[version])
+    notes.errors.extend(advised(list(_untyped_once(problems, document)), document))
     note_unnamed(document, SCHEMAS[version], notes)
     return Contract(
         id=top["id"].text or "",
@@ -95,7 +97,7 @@ def _dataset(place: Place, top: Place, notes: Notes) -> Dataset:
         *_primary_key(properties, ordinals),
         *quality_rules(Owner(place, name), ordinals, notes),
         *(read_relationship(each, ordinals, place["properties"], notes) for each in place["relationships"].items),
-        *element_rules(top["slaProperties"], name),
+        *element_rules(top["slaProperties"], name, [each["name"].text or "" for each in top["schema"].items]),
     ]
     rules = [_by_names(rule, top) for rule in rules]
     return Dataset(

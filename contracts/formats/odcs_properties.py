@@ -14,7 +14,7 @@ from contracts.formats.values import examples, rule_id, texts
 from contracts.model import Field, Origin, Rule
 from contracts.rules.javadates import compile_java_format
 from contracts.types import LogicalType
-from contracts.words import shown
+from contracts.words import did_you_mean, shown
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -117,7 +117,8 @@ def _rules(
     for at, (kind, arguments) in option_rules(options, _options_type(place, logical)):
         yield rule(kind, at, arguments)
     if place["enum"].items:
-        yield rule("enum", place["enum"], {"values": tuple(each["value"].written for each in place["enum"].items)})
+        values = tuple(each["value"].written for each in place["enum"].items if each["value"].present)
+        yield rule("enum", place["enum"], {"values": values})
     for each in place["relationships"].items:
         yield rule("foreignKey", each, {"to": each["to"].text or ""})
     yield from quality_rules(Owner(place, path, path), ordinals, notes)
@@ -157,7 +158,7 @@ def _warn(place: Place, logical: LogicalType | None, notes: Notes) -> None:
     zone = place["logicalTypeOptions"]["defaultTimezone"]
     if not _readable(place, logical):
         _warn_of_format(place, notes)
-    elif logical is None and place["logicalType"].text not in NESTED:
+    elif logical is None and not place["logicalType"].present:
         notes.warning("no-type", place, "The property has no type that is known: say its `logicalType`.")
     declared, physical = TYPES.get(place["logicalType"].text or ""), PHYSICAL.get(type_word(place["physicalType"].text))
     if declared and physical and physical not in TEXTS and _family(declared) != _family(physical):
@@ -192,7 +193,8 @@ def read_relationship(place: Place, ordinals: Counter[str], properties: Place, n
     """A relationship of an object; its `from` names properties of the object, by name or by id."""
     sources = place["from"].items or [place["from"]]
     targets = place["to"].items or [place["to"]]
-    fields = tuple(filter(None, (_resolved(each, properties, notes) for each in sources if each.text)))
+    found = [_resolved(each, properties, notes) for each in sources if each.text]
+    fields = tuple(name for name in found if name is not None) if None not in found else ()
     arguments = {"to": ",".join(each.text or "" for each in targets)}
     return Rule(rule_id(ordinals, ",".join(fields), "foreignKey"), "foreignKey", place.origin, fields, arguments)
 
@@ -202,5 +204,7 @@ def _resolved(place: Place, properties: Place, notes: Notes) -> str | None:
     for each in properties.items:
         if last in {each["name"].text, each["id"].text}:
             return each["name"].text
-    notes.error("dangling-relationship", place, f"{shown(place.text)} names no property of this object.")
+    known = [name for each in properties.items if (name := each["name"].text)]
+    message = f"{shown(place.text)} names no property of this object.{did_you_mean(last, known)}"
+    notes.warning("dangling-relationship", place, message)
     return None

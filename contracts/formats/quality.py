@@ -155,7 +155,8 @@ def _asked(kind: str, place: Place, notes: Notes) -> Iterator[tuple[dict[str, ob
     elif kind == "sql":
         said = {SPELLINGS[key]: exact(place[key]) for key in operators(place)}
         dialect = {"dialect": place["dialect"].text} if place["dialect"].text else {}
-        yield {"query": place["query"].text or "", **said, **dialect}, None
+        percent = {"percent": True} if UNITS.get((place["unit"].text or "").lower()) else {}
+        yield {"query": place["query"].text or "", **said, **dialect, **percent}, None
     else:
         arguments = _arguments(place)
         spelled = operators(place) if kind != "text" else []
@@ -181,7 +182,10 @@ def _comparison(place: Place, spelled: str, notes: Notes) -> Comparison | None:
     said = operand.items if operator in BETWEEN else [operand]
     operands = tuple(each.number for each in said if each.number is not None)
     if len(operands) < len(said):
-        notes.error("operand", operand, f"`{spelled}` compares a number: write one.")
+        if not notes.blames(operand):
+            percent = operand.written.strip().endswith("%")
+            form = f"`{operand.written.strip(' %')}`, and `unit: percent` beside it" if percent else "one"
+            notes.error("operand", operand, f"`{spelled}` compares a number: write {form}.")
         return None
     return Comparison(operator, operands, _is_percent(place["unit"], notes))
 

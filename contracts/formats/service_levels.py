@@ -8,19 +8,19 @@ from contracts.formats.values import exact
 from contracts.model import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from contracts.nodes import Place
 
 KIND = "serviceLevel"
 
 
-def element_rules(levels: Place, dataset: str) -> Iterator[Rule]:
-    """The levels of a list that speak of a dataset (`element: orders.placed_at`), or of none in particular."""
+def element_rules(levels: Place, dataset: str, known: Collection[str]) -> Iterator[Rule]:
+    """The levels of a list that speak of a dataset (`element: orders.placed_at`), or of none that is `known`."""
     for ordinal, place in enumerate(levels.items, start=1):
         elements = [each.strip() for each in (place["element"].text or "").split(",")]
         tables = {each.partition(".")[0] for each in elements}
-        if dataset in tables or tables == {""}:
+        if dataset in tables or tables.isdisjoint(known):
             name = place["property"].text or ""
             arguments = {"property": name, "value": exact(place["value"]), "unit": place["unit"].text}
             fields = _fields(elements, dataset)
@@ -46,12 +46,12 @@ MAIN = {
 TIMESTAMPS = ("timestampField", "sourceTimestampField", "processedTimestampField")
 
 
-def named_rules(levels: Place, dataset: str) -> Iterator[Rule]:
-    """The levels of DCS that speak of a dataset (by `timestampField: orders.placed_at`), or of none in particular."""
+def named_rules(levels: Place, dataset: str, known: Collection[str]) -> Iterator[Rule]:
+    """The levels of DCS that speak of a dataset (by `timestampField: orders.placed_at`), or of none that is `known`."""
     for name, place in levels.entries.items():
         said = {key: text for key in TIMESTAMPS if (text := place[key].text)}
         tables = {each.partition(".")[0] for each in said.values()}
-        if not tables or dataset in tables:
+        if dataset in tables or tables.isdisjoint(known):
             main = next((place[key] for key in MAIN.get(name, ()) if place[key].present), place)
             arguments = {"property": name, "value": exact(main), "unit": None}
             fields = _fields(said.values(), dataset)

@@ -48,6 +48,8 @@ OLDER_ROOT = {
 """Keys of the root in DCS before 1.1.0."""
 MOST_HINTS = 100
 """Keys of one document that a hint is looked for."""
+OLDER_FORMS = {"rule": "write `metric`."}
+OLDER_FORM = "see the format's documentation."
 OLDER = ("deprecated", "deprecationMessage")
 
 
@@ -61,7 +63,7 @@ def note_unnamed(document: Document, schema: str, notes: Notes) -> None:
                 _note_older(each, known[key], notes)
             elif not place.steps and key in OLDER_ROOT:
                 notes.warning("older-key", each, f"The key {shown(key)} is out of date: {OLDER_ROOT[key]}")
-            elif not _is_read(place, key) and each.path not in refused:
+            elif not _is_read(place, key) and refused.isdisjoint((each.path, place.path)):
                 hints += 1
                 hint = did_you_mean(key, sorted(known)) if hints <= MOST_HINTS else ""
                 notes.warning("unknown-key-kept", each, f"The key {shown(key)} is kept, and means nothing here.{hint}")
@@ -75,7 +77,8 @@ def _is_read(place: Place, key: str) -> bool:
 
 def _note_older(place: Place, schemas: Iterable[Schema], notes: Notes) -> None:
     if any(word in each for each in schemas for word in OLDER):
-        said = next((str(each[OLDER[1]]) for each in schemas if OLDER[1] in each), "see the format's documentation.")
+        key = str(place.steps[-1])
+        said = next((str(each[OLDER[1]]) for each in schemas if OLDER[1] in each), OLDER_FORMS.get(key, OLDER_FORM))
         notes.warning(
             "older-key", place, f"The key {shown(place.steps[-1])} is out of date: {said[:1].lower()}{said[1:]}"
         )

@@ -1,7 +1,8 @@
 """Variables of ODCS 3.2: `${NAME}` and `${NAME:-default}` in any text, replaced before the document is judged.
 
-A name with neither a value nor a default is an error, never an empty text. The placeholders of queries (`${table}`, `${column}`,
-…) are no variables and stay. A replaced text is a text, whatever it looks like, and is not searched again.
+A name with neither a value nor a default is an error, never an empty text; where it says nothing of the data it is kept. The
+placeholders of queries (`${table}`, `${column}`, …) are no variables and stay. A replaced text is a text, whatever it looks
+like, and is not searched again.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
     from contracts.formats.notes import Notes
     from contracts.nodes import Node, Place
+
+OF_CONSUMERS = ("servers", "support", "roles", "team", "price", "authoritativeDefinitions")
+"""Parts of a document that say nothing of the data: who reads them resolves their variables."""
 
 
 def resolved(document: Document, values: Mapping[str, str], notes: Notes) -> Document:
@@ -46,9 +50,12 @@ def _value(found: re.Match[str], place: Place, values: Mapping[str, str], notes:
     if name in PLACEHOLDERS:
         return found[0]
     if name not in values and default is None:
-        message = (
-            f"The variable {shown(name)} has no value and no default: write `${{{name}:-default}}`, or give it one."
-        )
-        notes.error("unresolved-variable", place, message)
+        form = f"write `${{{name}:-default}}`, or give it one"
+        if place.steps[0] in OF_CONSUMERS:
+            notes.warning("variable-kept", place, f"The variable {shown(name)} is left for those who connect: {form}.")
+        else:
+            notes.error(
+                "unresolved-variable", place, f"The variable {shown(name)} has no value and no default: {form}."
+            )
         return found[0]
     return values.get(name, default or "")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from contracts.linting.finding import Level
 from contracts.linting.table import LINTS
+from contracts.rules.build import NEVER_MEASURED
 
 ERROR, WARNING = Level.ERROR, Level.WARNING
 
@@ -64,6 +65,7 @@ READING = {
     "unknown-format": (ERROR, "A document declares its format by that format's own key."),
     "unknown-version": (ERROR, "A document is of a version that is known."),
     "unresolved-variable": (ERROR, "Every variable has a value or a default."),
+    "variable-kept": (WARNING, "Every variable of a server, a team or a price has a value or a default."),
     "unknown-type": (ERROR, "A data type is one that the format knows."),
     "no-type": (WARNING, "Every field has a type that is known."),
     "physical-type": (WARNING, "The logical and the physical type of a field hold the same values."),
@@ -82,7 +84,7 @@ READING = {
     "too-many-fields": (ERROR, "References lead to at most 5,000 fields and 32 levels."),
     "unused-definition": (WARNING, "Every definition is referred to."),
     "two-primary-keys": (ERROR, "A model and its fields name one primary key."),
-    "unknown-model": (ERROR, "Checks at the root name models of the contract."),
+    "unknown-model": (WARNING, "Checks at the root name models of the contract."),
     "unread-checks": (WARNING, "Checks that are written in a text can be read."),
     "unknown-key-kept": (WARNING, "Every key is one that the format knows, where it keeps others."),
     "older-key": (WARNING, "No key is out of date."),
@@ -93,38 +95,39 @@ READING = {
     "extension-value": (ERROR, "The keys of the `lakegate` extension have values that can be fulfilled."),
 }
 MEASURING = {
-    "no-column": (ERROR, "A rule about values names a field."),
-    "no-argument": (ERROR, "A rule has the arguments that it cannot do without."),
-    "operator": (ERROR, "A metric of the library has an operator."),
-    "not-a-number": (ERROR, "A bound or a parameter is a number."),
-    "not-a-count": (ERROR, "A length is a whole number from 0."),
-    "not-a-list": (ERROR, "A closed list has at least one value."),
-    "not-numeric": (ERROR, "A mean, like every aggregate, is taken over numbers."),
-    "not-comparable": (ERROR, "Fields that are compared are of one type, or both are numbers."),
-    "not-a-moment": (ERROR, "A service level is measured on a field of dates or timestamps."),
-    "not-allowed-argument": (ERROR, "An argument of a foreign check is one of the words that its engine knows."),
-    "soda-check": (ERROR, "A check of Soda is written in SodaCL, or in the keys of Soda's contracts."),
-    "bound-out-of-reach": (ERROR, "The bounds of an integer leave room within 64 bits."),
-    "bound-on-unordered": (ERROR, "Bounds belong to a type that has an order."),
-    "value-not-of-type": (ERROR, "A value that a rule names is of its field's type."),
-    "pattern": (ERROR, "A pattern can be translated for the engine, as far as ECMA-262 and Java agree."),
-    "share": (ERROR, "`mostly` is a share from 0 to 1."),
-    "query-not-a-select": (ERROR, "A rule asks and changes nothing: its SQL is one SELECT."),
-    "query-unbalanced": (ERROR, "What is opened in a query is closed: brackets, quotes and comments."),
-    "query-syntax": (ERROR, "A query can be read in its dialect."),
-    "query-window-in-aggregate": (ERROR, "No aggregate is taken over a window function: every engine refuses that."),
-    "query-unknown-table": (ERROR, "A query reads the datasets of its own contract, and nothing else."),
-    "query-unknown-column": (ERROR, "A query reads fields that its datasets have."),
-    "query-unknown-function": (ERROR, "A query calls functions that are known."),
-    "query-forbidden": (
-        ERROR,
-        "A query reaches no farther than the data: no session, no lock, no hint, no unseen character.",
-    ),
-    "query-too-large": (ERROR, "A query is bearable: in its length, in its depth, and in what it builds."),
-    "query-cross-join": (ERROR, "Two tables of a query are joined on columns that are equal."),
-    "query-not-a-number": (ERROR, "A query answers with one number."),
-    "unit": (ERROR, "A number of rows is not counted in percent."),
-    "not-measured": (WARNING, "A rule is measured: this one is named in every report, and skipped."),
+    "undeclared-column": "The arguments of a rule name fields that its dataset declares.",
+    "no-column": "A rule about values names a field.",
+    "no-argument": "A rule has the arguments that it cannot do without.",
+    "no-condition": "`invalidValues` says what is valid, or stands at a property with an `enum`.",
+    "operator": "A metric of the library has an operator.",
+    "not-a-number": "A bound or a parameter is a number.",
+    "not-a-count": "A length is a whole number from 0.",
+    "not-a-list": "A closed list has at least one value.",
+    "rule-does-not-suit": "A rule suits the type of every field it names.",
+    "not-numeric": "A mean, like every aggregate, is taken over numbers.",
+    "not-comparable": "Fields that are compared are of one type, or both are numbers.",
+    "not-a-moment": "A service level is measured on a field of dates or timestamps.",
+    "not-allowed-argument": "An argument of a foreign check is one of the words that its engine knows.",
+    "soda-check": "A check of Soda is written in SodaCL, or in the keys of Soda's contracts.",
+    "bound-out-of-reach": "The bounds of an integer leave room within 64 bits.",
+    "bound-on-unordered": "Bounds belong to a type that has an order.",
+    "value-not-of-type": "A value that a rule names is of its field's type.",
+    "pattern": "A pattern can be translated for the engine, as far as ECMA-262 and Java agree.",
+    "share": "`mostly` is a share from 0 to 1.",
+    "query-not-a-select": "A rule asks and changes nothing: its SQL is one SELECT.",
+    "query-unbalanced": "What is opened in a query is closed: brackets, quotes and comments.",
+    "query-syntax": "A query can be read in its dialect.",
+    "query-window-in-aggregate": "No aggregate is taken over a window function: every engine refuses that.",
+    "query-unknown-table": "A query reads the datasets of its own contract, and nothing else.",
+    "query-unknown-column": "A query reads fields that its datasets have.",
+    "query-unknown-function": "A query calls functions that are known.",
+    "query-not-repeatable": "A query answers the same each time: it samples no rows.",
+    "query-forbidden": "A query reaches no farther than the data: no session, no lock, no hint, no unseen character.",
+    "query-too-large": "A query is bearable: in its length, in its depth, and in what it builds.",
+    "query-cross-join": "Two tables of a query are joined on columns that are equal.",
+    "query-not-a-number": "A query answers with one number.",
+    "unit": "Failing rows are counted in percent; a number of rows, and the answer of a query, is not.",
+    "not-measured": "A rule is measured: this one is named in every report, and skipped.",
 }
 
 
@@ -132,10 +135,15 @@ def _first_sentence(words: str | None) -> str:
     return " ".join((words or "").split("\n\n")[0].split())
 
 
+def _level(code: str) -> Level:
+    """What can never be measured is a warning; what cannot mean anything is an error."""
+    return WARNING if code in NEVER_MEASURED else ERROR
+
+
 CODES: dict[str, Code] = {
     **{code: Code("syntax", ERROR, words) for code, words in SYNTAX.items()},
     **{code: Code("schema", ERROR, words) for code, words in SCHEMA.items()},
     **{code: Code("reading", *said) for code, said in READING.items()},
     **{code: Code("meaning", each.level, _first_sentence(each.find.__doc__)) for code, each in LINTS.items()},
-    **{code: Code("measuring", *said) for code, said in MEASURING.items()},
+    **{code: Code("measuring", _level(code), words) for code, words in MEASURING.items()},
 }

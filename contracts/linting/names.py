@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from contracts.compile import names_by_arguments
 from contracts.linting.walk import fields_of, rules_of
 from contracts.parts import with_parts
 from contracts.rules.table import RULES
@@ -22,8 +23,6 @@ SEMANTIC = re.compile(
     r"(?:0|[1-9][0-9]{0,8})(?:\.(?:0|[1-9][0-9]{0,8})){2}(?:-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?(?:\+[0-9A-Za-z.-]+)?"
 )
 PUBLIC = "public"
-LEVEL = "serviceLevel"
-"""A kind whose fields are told by a code of their own (`unknown-element`)."""
 METRICS = ("nullValues", "missingValues", "invalidValues", "duplicateValues", "rowCount")
 PERSONAL = re.compile(
     r"e_?mail|(?:first|last|full|sur|maiden)_?name|phone|mobile|ssn|cpf|passport|birth|iban|credit_?card|ip_?address",
@@ -84,12 +83,12 @@ def unnamed(contract: Contract, _document: Document) -> Iterator[Finding]:
 
 
 def unknown_column(contract: Contract, document: Document) -> Iterator[Finding]:
-    """A rule names only fields that its dataset has."""
+    """A key, and every rule of DCM, names only fields that its dataset has."""
     for dataset in contract.datasets:
         names = {each.name: None for each in with_parts(dataset.fields)}
-        for rule in dataset.rules:
+        for rule in (each for each in dataset.rules if not names_by_arguments(each)):
             for index, name in enumerate(rule.fields):
-                if name not in names and rule.kind != LEVEL:
+                if name not in names:
                     path = _named_at(rule.origin.path, index, document)
                     yield path, f"The dataset has no field {shown(name)}.{did_you_mean(name, names)}"
 

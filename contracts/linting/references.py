@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from contracts.linting.walk import is_odcs
 from contracts.parts import with_parts
 from contracts.pointers import qualified
+from contracts.rules.references import form_elsewhere
 from contracts.types import LogicalType
 from contracts.words import did_you_mean, shown
 
@@ -32,7 +33,9 @@ def dangling(contract: Contract, document: Document) -> Iterator[Finding]:
         text = place.text or ""
         if _is_here(text) and _target(text, known, document) is None:
             hint = did_you_mean(text, list(known)[:MOST_KNOWN])
-            yield place.path, f"{shown(text)} is no field of this contract.{hint}"
+            form = form_elsewhere(contract)
+            words = f"{shown(text)} is no field of this contract; a field of another contract is written `{form}`."
+            yield place.path, f"{words}{hint}"
 
 
 def of_itself(contract: Contract, document: Document) -> Iterator[Finding]:
@@ -41,7 +44,11 @@ def of_itself(contract: Contract, document: Document) -> Iterator[Finding]:
     for dataset in contract.datasets:
         for rule in (each for each in dataset.rules if each.kind == "foreignKey"):
             own = [dataset.field(name) for name in rule.fields]
-            if own and own == [_target(each, known, document) for each in str(rule.arguments.get("to", "")).split(",")]:
+            if (
+                own
+                and None not in own
+                and own == [_target(each, known, document) for each in str(rule.arguments.get("to", "")).split(",")]
+            ):
                 yield rule.origin.path, "The reference leads back to its own field: name the field it should lead to."
 
 

@@ -14,7 +14,7 @@ from contracts.types import LogicalType
 from contracts.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from contracts.document import Document
     from contracts.linting.finding import Finding
@@ -23,12 +23,8 @@ if TYPE_CHECKING:
 
 COLUMN_KINDS = ("complete", "distinct", "min", "max", "mean", "stdev", "allowedValues")
 """Rules of DCM that are nothing without a column."""
+OF_TEXTS = ("minLength", "maxLength", "pattern")
 TEXTS = (LogicalType.STRING, LogicalType.BINARY)
-SUITS: dict[str, tuple[Callable[[LogicalType], bool], str]] = {
-    **dict.fromkeys(("mean", "stdev", "min", "max", "multipleOf"), (lambda each: each.numeric, "numbers")),
-    **dict.fromkeys(("minimum", "maximum"), (lambda each: each.ordered, "numbers, dates and times")),
-    **dict.fromkeys(("minLength", "maxLength", "pattern"), (lambda each: each in TEXTS, "texts")),
-}
 LISTS = ("parameter", "values", "validValues", "missingValues")
 SURPRISES = re.compile(r"(?i:yes|no|on|off)|0[0-9]+|0[xo][0-9a-fA-F]+|[0-9][0-9_]*_[0-9_]*|[0-9]+(?::[0-5]?[0-9])+")
 """Bare texts that older YAML reads as booleans, octals, or minutes turned into seconds."""
@@ -47,13 +43,14 @@ def without_column(contract: Contract, _document: Document) -> Iterator[Finding]
                 yield rule.origin.path, f"The rule of type {rule.kind} names no column: add `columns`."
 
 
-def unsuited(contract: Contract, _document: Document) -> Iterator[Finding]:
-    """A rule suits the type of every field it names."""
+def measured_as_text(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """Lengths and patterns are for texts: values of other types are measured as they are written."""
     for dataset in contract.datasets:
         for rule, field in pairs(dataset):
-            suits, words = SUITS.get(rule.kind, (None, ""))
-            if suits is not None and not suits(field.type):
-                message = f"{shown(field.name)} is a {field.type.value}, and {rule.kind} is for {words}."
+            if rule.kind in OF_TEXTS and field.type not in TEXTS:
+                message = (
+                    f"{shown(field.name)} is a {field.type.value}, and {rule.kind} is for texts: say another type."
+                )
                 yield rule.origin.path, message
 
 

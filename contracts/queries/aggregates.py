@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from contracts.queries.dialects import FILES
 from contracts.queries.functions import whole
 from contracts.queries.refusal import UntranslatedError
 from contracts.queries.said import Kind, Said, double, made, number, wanted
@@ -95,6 +96,12 @@ def _quantile(t: Translator, node: exp.PercentileCont, scope: Scope) -> Said:
     if node.args.get("expression") is None:
         raise UntranslatedError("its percentile says of no order")
     return _percentile(t, node, node.this, node.args["expression"], scope)
+
+
+def _quantile_of_dialect(t: Translator, node: exp.Quantile, scope: Scope) -> Said:
+    """`quantile` of DuckDB is one of the values, `percentile` of Spark may lie between two."""
+    kind = exp.PercentileDisc if t.dialect == FILES else exp.PercentileCont
+    return _percentile(t, kind(), node.this, node.args["quantile"], scope)
 
 
 def _within(t: Translator, node: exp.WithinGroup, scope: Scope) -> Said:
@@ -235,6 +242,7 @@ FORMS: dict[type, Form] = {
     exp.VariancePop: form(_spread("var_pop"), "this"),
     exp.Median: form(_median, "this"),
     **dict.fromkeys((exp.PercentileCont, exp.PercentileDisc), form(_quantile, "this", "expression")),
+    exp.Quantile: form(_quantile_of_dialect, "this", "quantile"),
     exp.WithinGroup: form(_within, "this", "expression"),
     exp.Filter: form(_filtered, "this", "expression"),
     exp.Window: form(_window, "this", "partition_by", "order", "spec", "over"),

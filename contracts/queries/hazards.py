@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sqlglot import exp
 
 from contracts.queries.refusal import RefusedError, place_of
 from contracts.queries.translator import word_of
-from contracts.words import shown
+from contracts.words import did_you_mean, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 CHANGING = (exp.DML, exp.Create, exp.Drop, exp.Alter, exp.TruncateTable, exp.Command, exp.Set, exp.Merge, exp.Copy)
 REACHING = (
@@ -21,7 +26,7 @@ REACHING = (
         exp.PropertyEQ,
     ),
     *(exp.CurrentCatalog, exp.CurrentDatabase, exp.CurrentSchema, exp.CurrentUser, exp.CurrentVersion, exp.SessionUser),
-    *(exp.Rand, exp.Randn, exp.TableSample, exp.Uuid),
+    *(exp.Rand, exp.Randn, exp.Uuid),
 )
 """What asks or changes something else than the data, or answers otherwise each time."""
 BUILDING = (
@@ -45,27 +50,28 @@ KNOWN = frozenset(
 """Functions without a class of their own that touch nothing but their arguments."""
 
 
-def refuse_hazards(tree: exp.Expr) -> None:
-    """RefusedError for the first thing in a tree that must not be there; what is only unknown is told later."""
+def refuse_hazards(tree: exp.Expr, functions: Collection[str]) -> None:
+    """RefusedError for the first thing in a tree that must not be there, with a hint to the `functions` that are known."""
     for node in tree.walk():
-        found = _refusal(node)
+        found = _refusal(node, functions)
         if found is not None:
             raise RefusedError(*found, place_of(node))
 
 
-def _refusal(node: exp.Expr) -> tuple[str, str] | None:
+def _refusal(node: exp.Expr, functions: Collection[str]) -> tuple[str, str] | None:
     """Code and sentence for a node that must not be there."""
     if isinstance(node, exp.Table | exp.TableFromRows) and not isinstance(node.this, exp.Identifier):
         return "query-unknown-table", "A query reads the datasets of its contract, no function's rows and no files."
     if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc) and node.name.lower() not in KNOWN:
         return (
             "query-unknown-function",
-            f"{shown(node.name)} is no function that is known: a query calls listed ones alone.",
+            f"{shown(node.name)} is no function that is known.{did_you_mean(node.name.lower(), functions)}",
         )
     return next(((code, words.format(word_of(node))) for kinds, code, words in TABLE if isinstance(node, kinds)), None)
 
 
 TABLE = (
+    (exp.TableSample, "query-not-repeatable", "{} takes other rows each time: ask all of them."),
     (CHANGING, "query-not-a-select", "A rule asks and changes nothing: write one SELECT."),
     (REACHING, "query-forbidden", "{} reaches beyond the data: remove it."),
     (BUILDING, "query-too-large", "{} builds values that grow: a query reads what was delivered."),

@@ -30,6 +30,7 @@ OPENING = {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1, TokenType.CASE: 1, Token
 NESTING = (TokenType.NOT, TokenType.DASH, TokenType.TILDE)
 MOST_IN_A_ROW = 8
 SPELLED = "\t\n\r "
+QUANTILES = {"quantile_cont": exp.PercentileCont, "quantile_disc": exp.PercentileDisc}
 
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # it warns of what is refused here
 
@@ -45,7 +46,16 @@ def parse(text: str, dialect: str) -> exp.Query:
     statements = [each for each in _trees(named, dialect) if each is not None and not isinstance(each, exp.Semicolon)]
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         raise RefusedError("query-not-a-select", "A rule asks and changes nothing: write one SELECT.")
+    for call in list(statements[0].find_all(exp.Anonymous)):
+        _recognise(call)
     return statements[0]
+
+
+def _recognise(call: exp.Anonymous) -> None:
+    """The quantiles of DuckDB are understood in every dialect: authors write them for servers of all types."""
+    quantile = QUANTILES.get(call.name.lower())
+    if quantile is not None and len(call.expressions) == 2:  # noqa: PLR2004 - of what, and where
+        call.replace(quantile(this=call.expressions[0], expression=call.expressions[1]))
 
 
 def placeholder(name: str) -> str | None:

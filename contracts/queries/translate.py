@@ -26,6 +26,8 @@ FORMS = {
     for form, said in each.FORMS.items()
 }
 """Every expression that can be said: the allow-list."""
+FUNCTIONS = sorted({name.lower() for form in FORMS if issubclass(form, exp.Func) for name in form.sql_names()})
+"""The names of the functions among them."""
 
 
 def translate(contract: Contract, dataset: Dataset, rule: Rule) -> tuple[Query, tuple[str, ...]]:
@@ -35,7 +37,7 @@ def translate(contract: Contract, dataset: Dataset, rule: Rule) -> tuple[Query, 
     """
     dialect = dialect_of(contract, rule)
     tree = parse(str(rule.arguments.get("query", "")), dialect)
-    refuse_hazards(tree)
+    refuse_hazards(tree, FUNCTIONS)
     _judge_windows(tree)
     if not set(rule.fields) <= {field.name for field in dataset.fields}:
         raise UntranslatedError("it stands at a part of a value")

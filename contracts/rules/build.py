@@ -22,6 +22,30 @@ if TYPE_CHECKING:
     Compile = Callable[[Rule, tuple[Field, ...]], tuple[Check, ...]]
 
 _END = 2**63
+NEVER_MEASURED = frozenset(
+    {
+        "not-measured",
+        "undeclared-column",
+        "operator",
+        "no-condition",
+        "rule-does-not-suit",
+        "bound-on-unordered",
+        "not-numeric",
+        "not-comparable",
+        "not-a-moment",
+        "query-without-operator",
+        "query-unknown-table",
+        "query-unknown-column",
+        "query-unknown-function",
+        "query-window-in-aggregate",
+        "query-not-repeatable",
+        "dangling-relationship",
+        "unknown-element",
+        "unknown-model",
+        "unknown-metric",
+    }
+)
+"""The codes of problems that leave the document usable: the rule is named in every report, and never measured."""
 LONGEST_WORDS = 80
 """Characters of contract text that a sentence about a check repeats at most."""
 
@@ -50,7 +74,7 @@ def once(compile_one: Callable[[Rule, tuple[Field, ...]], Check]) -> Compile:
 
 
 def refuse(rule: Rule, code: str, message: str) -> NoReturn:
-    """ContractError: the rule as written cannot mean anything; the message says how to mend it."""
+    """ContractError with one problem; of a code in NEVER_MEASURED the compiler makes a check that is only named."""
     raise ContractError((Problem(code, rule.origin.path, rule.origin.line, message),))
 
 

@@ -5,12 +5,13 @@ Bounds of `mustBeBetween` belong to it. Percentages are taken over all rows, and
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from contracts.check import Interval, Metric, Tier, Unit
 from contracts.predicate import All, Length, Matches, Not, Present
-from contracts.rules.build import argument, check, items, one_of, refuse, whole, within
+from contracts.rules.build import InContract, argument, check, items, one_of, refuse, whole, within
 from contracts.rules.patterns import translate
 from contracts.rules.written import one_as_written
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from contracts.check import Check
-    from contracts.model import Field, Rule
+    from contracts.model import Contract, Dataset, Field, Rule
     from contracts.predicate import Predicate
 
 _HUNDRED = Decimal(100)
@@ -60,12 +61,39 @@ def missing_values(rule: Rule, field: Field) -> Check:
     return _counted(rule, field, _all(parts), "missing")
 
 
-def invalid_values(rule: Rule, field: Field) -> Check:
-    """Rows whose value breaks any of the given conditions; null breaks none."""
+def invalid_values(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
+    """Rows whose value breaks any of the given conditions, or is not in the `enum` of its field; null breaks none."""
+    del contract
+    if not fields:
+        refuse(rule, "no-column", "the rule invalidValues must name a column")
+    return tuple(_invalid(_with_enum(dataset, rule, field), field) for field in fields)
+
+
+def _with_enum(dataset: Dataset, rule: Rule, field: Field) -> Rule:
+    """A rule without arguments means the list that its field declares."""
+    declared = (
+        each.arguments.get("values") for each in dataset.rules if each.kind == "enum" and field.name in each.fields
+    )
+    values = next(declared, None)
+    return rule if rule.arguments or values is None else replace(rule, arguments={"validValues": values})
+
+
+def _invalid(rule: Rule, field: Field) -> Check:
     parts = tuple(part(rule, field, argument(rule, name)) for name, part in _PARTS.items() if name in rule.arguments)
     if not parts or set(rule.arguments) - set(_PARTS):
-        refuse(rule, "no-argument", f"invalidValues knows {', '.join(_PARTS)}, and needs at least one of them")
+        known = f"invalidValues knows the arguments {', '.join(_PARTS)}"
+        refuse(rule, "no-condition", f"{known}: give it one of them, or give {field.name} an `enum`")
     return _counted(rule, field, _all(parts), "invalid")
+
+
+def of_every_column(compile_one: Callable[[Rule, Field], Check]) -> InContract:
+    """A rule that gives one check for each field it names; naming none, it means every column of its dataset."""
+
+    def compile_all(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
+        del contract
+        return tuple(compile_one(rule, field) for field in fields or dataset.fields)
+
+    return InContract(compile_all)
 
 
 def duplicate_values(rule: Rule, fields: tuple[Field, ...]) -> Check:

@@ -28,6 +28,8 @@ _SPACES = (
 _WORD = "A-Za-z0-9_"
 _CONTROLS = {"t": 9, "n": 10, "v": 11, "f": 12, "r": 13, "0": 0}
 _QUANTIFIER = re.compile(r"[*+?]|\{([0-9]{1,9})(,([0-9]{0,9}))?\}")
+_MEANT = re.compile(r" *([0-9]{1,9}) *(,?) *([0-9]{0,9})")
+"""What follows the bracket of a quantifier that is not written as one, and would stand for itself: `{4`, `{1, 5}`."""
 _HEX = re.compile(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\}")
 _GROUP = re.compile(r"\?(?:[:=!]|<[A-Za-z_$][A-Za-z0-9_$]*>)|(?!\?)")
 
@@ -85,7 +87,8 @@ class _Reader:
     def __init__(self, pattern: str) -> None:
         self.text = pattern
         self.at = 0
-        self.open = 0
+        self.open: list[int] = []
+        """Where the groups open that are not closed yet, from 1."""
 
     def read(self) -> str:
         """The whole pattern, translated."""
@@ -102,7 +105,7 @@ class _Reader:
                 part, repeatable = self._part()
                 parts.append(part)
         if self.open:
-            raise ValueError("a group is not closed")
+            raise ValueError(f"the group that opens at character {self.open[-1]} is not closed: add `)`")
         return "".join(parts)
 
     def _take(self, count: int = 1) -> str:
@@ -132,22 +135,27 @@ class _Reader:
                 return self._group(), False
             case ")":
                 return self._close(), True
+            case "{" if meant := _MEANT.match(self.text, self.at):
+                counted = "".join(meant.groups())
+                raise ValueError(
+                    f"the `{{` at character {self.at} begins no quantifier: write `{{{counted}}}` or `\\{{`"
+                )
             case _:
                 return plain(_code(char)), True
 
     def _close(self) -> str:
         if not self.open:
-            raise ValueError("a group is closed that was not opened")
-        self.open -= 1
+            raise ValueError(f"`)` at character {self.at} closes no group: remove it, or write `\\)`")
+        self.open.pop()
         return ")"
 
     def _group(self) -> str:
-        found = _GROUP.match(self.text, self.at)
+        found, start = _GROUP.match(self.text, self.at), self.at
         if not found:
             raise ValueError("look-behind and inline flags are not supported")
         self.at = found.end()
-        self.open += 1
-        if self.open > MOST_NESTED:
+        self.open.append(start)
+        if len(self.open) > MOST_NESTED:
             raise ValueError(f"groups are nested at most {MOST_NESTED} deep")
         return f"({found[0]}" if found[0] in {"?=", "?!"} else "(?:"
 
@@ -187,12 +195,12 @@ class _Reader:
         return _code(chr(code))
 
     def _class(self) -> str:
-        negated = self.text.startswith("^", self.at)
+        start, negated = self.at, self.text.startswith("^", self.at)
         self.at += negated
         members = []
         while not self.text.startswith("]", self.at):
             if self.at >= len(self.text):
-                raise ValueError("a character class is not closed")
+                raise ValueError(f"the character class that opens at character {start} is not closed: add `]`")
             members.append(self._range())
         self.at += 1
         if not members:

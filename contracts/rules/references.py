@@ -34,6 +34,8 @@ ELSEWHERE = (
 """A field of another contract: `lakegate://<contract>/<dataset>_v<major>/<field>`, or as ODCS writes what lies in another
 document: `<contract>_v<major>.yaml#/schema/<dataset>/properties/<field>`."""
 
+FULLY_QUALIFIED = "contract_v1.yaml#/schema/dataset/properties/field"
+
 
 @dataclass(frozen=True, slots=True)
 class _Target:
@@ -89,7 +91,14 @@ def _one(contract: Contract, to: str, logical: LogicalType) -> tuple[str, str, C
         field = dataset.field(to.removeprefix(f"{dataset.name}.")) if to.startswith(f"{dataset.name}.") else None
         if field is not None and _is_plain(dataset, field):
             return dataset.name, _line(contract, dataset.name), Column(field.name, field.type)
-    raise LookupError(f"{brief(to)} is no field of this contract, nor written lakegate://contract/dataset_v1/field")
+    raise LookupError(
+        f"{brief(to)} is no field of this contract; a field of another contract is written {form_elsewhere(contract)}"
+    )
+
+
+def form_elsewhere(contract: Contract) -> str:
+    """How a document of this format writes a field of another contract, as its schema lets it."""
+    return FULLY_QUALIFIED if contract.format.startswith("ODCS") else "lakegate://contract/dataset_v1/field"
 
 
 def _line(contract: Contract, dataset: str) -> str:

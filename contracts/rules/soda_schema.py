@@ -50,7 +50,7 @@ def _wants(rule: Rule, known: Mapping[str, Field], name: str, value: object) -> 
 def _of_type(rule: Rule, known: Mapping[str, Field], column: str, said: str) -> Check:
     field = known.get(column)
     if field is None:
-        refuse(rule, "unknown-column", f"the schema names a column that is not declared: {column}")
+        refuse(rule, "undeclared-column", f"the schema names a column that is not declared: {column}")
     if TYPE_NAMES.get(said.lower().partition("(")[0]) is not field.type:
         raise UnmeasuredError(f"the contract itself says that {column} is of type {field.type.value}")
     return rows(rule, field, Typed(field.name), f"of type {brief(said)}")

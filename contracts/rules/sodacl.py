@@ -5,6 +5,7 @@
     check     = metric ["(" column, … ")"] [threshold]
     threshold = ("<" | "<=" | "=" | "!=" | "<>" | ">=" | ">") number ["%"]
               | ["not"] "between" ["(" | "["] number "and" number [")" | "]"]
+    column    = name ["::" type]                     a cast: what the contract says of the column's type holds
     number    = 12 | -0.5 | 1d | 2h30m
     zone      = "when" threshold                     in `warn` and `fail`: where the check is bad
 
@@ -132,7 +133,7 @@ def _compared(sign: str, bound: Decimal, *, turned: bool) -> Interval:
 
 def _columns(said: str) -> Iterator[str]:
     for found in re.finditer(_NAME, said):
-        yield found[0].strip('"`')
+        yield found[0].strip('"`').partition("::")[0]
 
 
 def _named(arguments: Mapping[str, object]) -> tuple[str, ...]:

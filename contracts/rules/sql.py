@@ -8,16 +8,23 @@ from typing import TYPE_CHECKING
 from contracts.check import Check, Metric, Tier, Unit
 from contracts.errors import ContractError, Problem
 from contracts.model import Comparison
-from contracts.rules.build import skipped
+from contracts.rules.build import refuse, skipped
 from contracts.rules.odcs import OPERATORS, interval_of
 from contracts.rules.values import number_of
 
 if TYPE_CHECKING:
     from contracts.model import Contract, Dataset, Field, Rule
 
+PERCENT_OF_WHAT = (
+    "the answer of a query is compared as it is, and not as a share of the rows: let the query answer in percent "
+    "(`SELECT 100.0 * … / count(*) FROM …`), and remove `unit`"
+)
+
 
 def sql(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
     """The check of a query: one for each operator; a harmless query that cannot be translated is only named."""
+    if rule.arguments.get("percent"):
+        refuse(rule, "unit", PERCENT_OF_WHAT)
     from contracts.queries.refusal import RefusedError, UntranslatedError  # noqa: PLC0415 - a tenth of a second, for SQL alone
     from contracts.queries.translate import translate  # noqa: PLC0415 - likewise
 

@@ -17,6 +17,16 @@ if TYPE_CHECKING:
 SOURCE: Final = "lakegate"
 
 
+def detail_type(kind: str) -> str:
+    """What rules choose events by."""
+    return f"workload {kind}"
+
+
+def detail(message: Message) -> dict[str, object]:
+    """The detail of the event; its JSON Schema is contracts/schemas/event.json."""
+    return {"id": message.id, "workload": message.workload, "kind": message.kind, "body": json.loads(message.body)}
+
+
 @dataclass(frozen=True, slots=True)
 class EventBridgeNotifier:
     """Notifier."""
@@ -26,19 +36,13 @@ class EventBridgeNotifier:
 
     def send(self, message: Message) -> None:
         """PutEvents of one entry. It answers 200 also where it refused the entry: the count of failures decides."""
-        detail = {
-            "id": message.id,
-            "workload": message.workload,
-            "kind": message.kind,
-            "body": json.loads(message.body),
-        }
         with spoken():
             answer = self.client.put_events(
                 Entries=[
                     {
                         "Source": SOURCE,
-                        "DetailType": f"workload {message.kind}",
-                        "Detail": json.dumps(detail, separators=(",", ":")),
+                        "DetailType": detail_type(message.kind),
+                        "Detail": json.dumps(detail(message), separators=(",", ":")),
                         "EventBusName": self.bus,
                         "Time": message.at,
                     }

@@ -83,7 +83,10 @@ def _route(item: Mapping[str, Any]) -> Route:
 
 def _publication(item: Mapping[str, Any]) -> Publication:
     plans = tuple(sorted((dataset, plan["S"]) for dataset, plan in item["plans"]["M"].items()))
-    return Publication(routes=(), plans=plans, **{name: item[name]["S"] for name in _OF_A_VERSION})
+    unmeasured = int(item.get("unmeasured_rules", number(0))["N"])
+    return Publication(
+        routes=(), plans=plans, unmeasured_rules=unmeasured, **{name: item[name]["S"] for name in _OF_A_VERSION}
+    )
 
 
 def _version(publication: Publication) -> dict[str, Any]:
@@ -92,6 +95,7 @@ def _version(publication: Publication) -> dict[str, Any]:
             "id": text(f"version#{publication.contract}#{publication.version}"),
             **{name: text(getattr(publication, name)) for name in _OF_A_VERSION},
             "plans": {"M": {dataset: text(plan) for dataset, plan in publication.plans}},
+            "unmeasured_rules": number(publication.unmeasured_rules),
         },
         "ConditionExpression": "attribute_not_exists(id) OR document = :document",
         "ExpressionAttributeValues": {":document": text(publication.document)},

@@ -36,8 +36,9 @@ class MemoryObjects:
         self._weather = weather
         self.buckets: dict[str, dict[str, list[Stored]]] = {bucket: {} for bucket in buckets}
         self._written = 0
-        self.changes = 0
-        """Counts every write and delete: for tests that look again only when something changed."""
+        self.touched: list[tuple[str, str]] = []
+        """Bucket and key of every write and delete: for tests that look again only at what changed."""
+        self._past: dict[str, ObjectVersion] = {}
 
     def head(self, address: Address) -> ObjectVersion:
         """The description of a version."""
@@ -51,14 +52,14 @@ class MemoryObjects:
     def versions(self, bucket: str, prefix: str, after: str | None = None, limit: int = 1000) -> Page:
         """Keys in the order of their bytes, the newest version first; a page goes on behind what was listed."""
         # Code points sort as their UTF-8 bytes do.
-        keys = sorted(key for key in self.buckets[bucket] if key.startswith(prefix))
+        keys = sorted([key for key in self.buckets[bucket] if key.startswith(prefix)])
         page: list[ObjectVersion] = []
-        last = None
+        last = "", 0
         for key, stored, described in self._behind(bucket, keys, after):
             if len(page) == limit:
-                return Page(tuple(page), last)
+                return Page(tuple(page), f"{last[1]}/{last[0]}")
             page.append(described)
-            last = f"{stored.ordinal}/{key}"
+            last = key, stored.ordinal
         return Page(tuple(page), None)
 
     def put(self, to: Address, body: bytes, *, absent: bool = False, etag: str | None = None) -> ObjectVersion:
@@ -80,7 +81,7 @@ class MemoryObjects:
     def delete(self, address: Address) -> None:
         """A version for ever, or the key behind a marker."""
         self._weather.pass_or_refuse()
-        self.changes += 1
+        self.touched.append((address.bucket, address.key))
         keys = self.buckets[address.bucket]
         if address.version is None:
             if address.key in keys:
@@ -118,7 +119,7 @@ class MemoryObjects:
 
     def _write(self, to: Address, body: bytes, etag: str, checksum: str) -> ObjectVersion:
         self._written += 1
-        self.changes += 1
+        self.touched.append((to.bucket, to.key))
         version = f"v{self._written}"
         described = ObjectVersion(to.bucket, to.key, version, etag, len(body), checksum, self._clock.now())
         self.buckets[to.bucket].setdefault(to.key, []).append(Stored(self._written, version, described, body))
@@ -138,4 +139,10 @@ class MemoryObjects:
                 seen = key == behind and after is not None and stored.ordinal >= int(ordinal)
                 if stored.described is not None and not seen:
                     newest = stored is versions[-1]
-                    yield key, stored, stored.described if newest else replace(stored.described, current=False)
+                    yield key, stored, stored.described if newest else self._noncurrent(stored.described)
+
+    def _noncurrent(self, described: ObjectVersion) -> ObjectVersion:
+        """The same version below a newer one, made once."""
+        if described.version not in self._past:
+            self._past[described.version] = replace(described, current=False)
+        return self._past[described.version]

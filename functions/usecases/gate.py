@@ -13,6 +13,8 @@ from functions.ports import Address, NotFound
 from functions.usecases.steps import Alarm
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from contracts.workflow import Workflow
     from functions.ports import (
         Agenda,
@@ -42,6 +44,8 @@ class Terms:
     references: tuple[str, ...] = ()
     """The lines whose accepted data its rules refer to."""
     workflow: Workflow = PUSH
+    dialect: Mapping[str, object] = field(default_factory=dict)
+    """What a reader needs to read a file of this dataset, as the manifest says it: format, compression and `csv`."""
 
 
 Door: TypeAlias = Callable[[bytes, int, bytes], tuple[str, ...]]
@@ -119,14 +123,17 @@ class Gate:
     def plan(self, workload: Workload) -> bytes:
         """The pinned plan, verified. Raises Alarm where it is missing or its bytes are not what its address says."""
         assert workload.pin is not None
-        digest = workload.pin.plan
+        return self.plan_at(workload.pin.plan, workload.id)
+
+    def plan_at(self, digest: str, workload: str) -> bytes:
+        """The plan of a digest, by which a workload was judged. Raises as `plan` does."""
         if digest not in self.plans:
             try:
                 body = self.objects.read(Address(self.places.lake, f"plans/{digest}.json"))
             except NotFound:
-                raise Alarm("plan-missing", workload.id) from None
+                raise Alarm("plan-missing", workload) from None
             if hashlib.sha256(body).hexdigest() != digest:
-                raise Alarm("plan-differs", workload.id)
+                raise Alarm("plan-differs", workload)
             self.plans[digest] = body
         return self.plans[digest]
 

@@ -69,8 +69,11 @@ def stands(current: Workload, before: Workload) -> bool:
     return (current.state, current.attempt) == (before.state, before.attempt)
 
 
-def message(gate: Gate, workload: Workload) -> Message:
-    """What is told of a workload that came to rest: ids, numbers and masked reasons, nothing of the producer's text."""
+def message(gate: Gate, workload: Workload, height: int | None = None) -> Message:
+    """What is told of a workload that came to rest: ids, numbers and masked reasons, nothing of the producer's text.
+
+    `height`: of its block. The JSON Schema of what is sent is contracts/schemas/event.json.
+    """
     decision, pin = workload.decision, workload.pin
     counts = decision.counts if decision else None
     body = {
@@ -78,6 +81,7 @@ def message(gate: Gate, workload: Workload) -> Message:
         "state": workload.state,
         "attempt": workload.attempt,
         "line": pin.chain if pin else None,
+        "height": height,
         "contract_version": pin.version if pin else None,
         "verdict": decision.verdict if decision else None,
         "reasons": list(decision.reasons) if decision else [],

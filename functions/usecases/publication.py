@@ -146,8 +146,9 @@ def _commit(
         now = gate.clock.now()
         after = replace(workload, state=to, due_at=now + gate.timing.lease)
         block = _block(gate, after, gate.ledger.head(workload.pin.chain), answer, objects)
+        news = message(gate, after, block.height)
         try:
-            yield from perform(Effect.COMMIT, partial(gate.ledger.commit, block, after, expected, message(gate, after)))
+            yield from perform(Effect.COMMIT, partial(gate.ledger.commit, block, after, expected, news))
         except ConditionFailed as refused:
             current = gate.workloads.get(workload.id)
             if says(current, after):

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 MOST_ROUTES = 99
 """A transaction holds 100 items: the version, and each of its line's routes."""
+RETIRED = "retired"
+"""The status of a version that accepts no delivery any more."""
 LONGEST_NAME = 128
 """Bytes: contract, dataset and line together stay far below what a key may have."""
 
@@ -46,6 +48,33 @@ class Edition:
     document: bytes
     plans: Mapping[str, bytes]
     """By dataset."""
+    written_status: str = "active"
+    """The status in the words of the document."""
+    unmeasured_rules: int = 0
+    """How many rules can never be measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What publishing an edition would change, as the registry is now."""
+
+    is_new: bool
+    """Whether this version is not published yet."""
+    closed: tuple[str, ...]
+    """Prefixes below which deliveries are accepted now and would all be refused."""
+
+
+def planned(gate: Gate, edition: Edition) -> Change:
+    """Look, and write nothing. Raises InputError where a route delivers to a dataset that the edition no longer has."""
+    shelf = gate.registry.shelf()
+    publication = _leading_its_routes(shelf, _publication(edition))
+    open_now = {(each.bucket, each.prefix) for each in shelf.routes if each.status != RETIRED}
+    closing = (each for each in publication.routes if each.status == RETIRED)
+    known = {(each.contract, each.version) for each in shelf.versions}
+    return Change(
+        is_new=(edition.contract, edition.version) not in known,
+        closed=tuple(sorted(each.prefix for each in closing if (each.bucket, each.prefix) in open_now)),
+    )
 
 
 def publish(gate: Gate, edition: Edition) -> Steps[Publication]:
@@ -133,6 +162,7 @@ def _publication(edition: Edition) -> Publication:
         document=f"contracts/{hashlib.sha256(edition.document).hexdigest()}",
         routes=(),
         plans=tuple(sorted((dataset, hashlib.sha256(plan).hexdigest()) for dataset, plan in edition.plans.items())),
+        unmeasured_rules=edition.unmeasured_rules,
     )
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from contracts.errors import InputError
-from contracts.routes import MAX_DEPTH, Route
+from contracts.routes import MAX_DEPTH, Route, covering
 from functions.usecases.publish import leading, routed, settle, write
 
 if TYPE_CHECKING:
@@ -18,8 +18,21 @@ LONGEST_PREFIX = 1_000
 """Bytes: a key has 1,024, and a file needs a name, too."""
 
 
-def add_route(gate: Gate, prefix: str, contract: str, dataset: str, line: int) -> Steps[Route]:
-    """Deliver what lands below a prefix to a dataset line, under the version that leads it.
+@dataclass(frozen=True, slots=True)
+class PlannedRoute:
+    """A route that could be added, as the registry is now."""
+
+    wanted: Route
+    publication: Publication
+    """The version that leads its line."""
+    there: Route | None
+    """The route that stands at this prefix already; of the same line."""
+    around: Route | None
+    """The route that covers the prefix now: the longest above it."""
+
+
+def planned_route(gate: Gate, prefix: str, contract: str, dataset: str, line: int) -> PlannedRoute:
+    """Look, and write nothing.
 
     Raises InputError where the line has no version or no such dataset, and where the prefix is taken by another line.
     """
@@ -32,9 +45,16 @@ def add_route(gate: Gate, prefix: str, contract: str, dataset: str, line: int) -
     there = _at(gate, shelf, prefix)
     if there is not None and there.line != wanted.line:
         raise InputError(f"{prefix} delivers to {there.line}: remove that route first")
-    yield from write(gate, replace(publication, routes=(wanted,)))
+    of_landing = tuple(each for each in shelf.routes if each.bucket == gate.places.landing)
+    return PlannedRoute(wanted, publication, there, covering(prefix.removesuffix("/"), of_landing))
+
+
+def add_route(gate: Gate, prefix: str, contract: str, dataset: str, line: int) -> Steps[Route]:
+    """Deliver what lands below a prefix to a dataset line, under the version that leads it. Raises as `planned_route`."""
+    plan = planned_route(gate, prefix, contract, dataset, line)
+    yield from write(gate, replace(plan.publication, routes=(plan.wanted,)))
     yield from settle(gate, contract)
-    return next(iter(gate.registry.routes(gate.places.landing, (prefix,))), wanted)
+    return next(iter(gate.registry.routes(gate.places.landing, (prefix,))), plan.wanted)
 
 
 def remove_route(gate: Gate, prefix: str) -> Steps[Route]:

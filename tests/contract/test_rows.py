@@ -206,6 +206,21 @@ def test_a_block_needs_the_head_it_was_built_on(ports: Ports, built_on: tuple[in
     assert ports.outbox.pending(10) == ()
 
 
+def test_a_block_on_another_digest_is_refused(ports: Ports) -> None:
+    """The right height is not enough: a block on any but the digest of the top is refused, and nothing is written."""
+    other = replace(DECIDED, id="w3")
+    ports.workloads.create(DECIDED)
+    ports.workloads.create(other)
+    first = block(0, GENESIS)
+    ports.ledger.commit(first, committed(DECIDED), HERE, NEWS)
+    with pytest.raises(ConditionFailed) as refused:
+        ports.ledger.commit(block(1, "1" * 64, other.id), committed(other), HERE, replace(NEWS, id="w3:published:2"))
+
+    assert refused.value.reasons == ("", "head")
+    assert ports.ledger.blocks(CHAIN) == (first,)
+    assert ports.workloads.get("w3") == other
+
+
 @pytest.mark.parametrize(
     ("there", "expected"),
     [

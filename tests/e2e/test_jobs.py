@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from contracts.workflow import State
 from functions.adapters.clients import client
+from functions.workload import Cause
 from tests.e2e.deployed import until
 
 if TYPE_CHECKING:
@@ -23,26 +25,23 @@ def run_of(stack: Deployed, landed: Landed, state: str) -> str:
     return identity
 
 
-def second_attempt(stack: Deployed, landed: Landed) -> tuple[State, int, int, int]:
-    """What a delivery comes to whose first attempt is lost, after its back-off: state, attempts, objects, blocks."""
-    until("the lost attempt is noticed", lambda: (row := stack.row(landed)) and row.attempt == 2)
-    stack.sweep_later(10)
-    row = stack.rested(landed)
-    return row.state, row.attempt, len(stack.at_rest(row)), stack.blocks(row)
-
-
 MENDED = (State.PUBLISHED, 2, 1, 1)
 
 
-def test_a_killed_job_is_tried_again(stack: Deployed) -> None:
-    """A run that an operator cancels has no result: another attempt, with a token of its own, gives the verdict."""
+def test_a_killed_job_is_tried_again_within_seconds(stack: Deployed) -> None:
+    """A run that an operator cancels has no result: the next attempt starts by itself, and the row says why."""
     stack.order(times=1, end="hang")
     landed = stack.upload(stack.fresh())
     identity = run_of(stack, landed, "RUNNING")
     client("emr-serverless").cancel_job_run(applicationId=stack.stack.output("ApplicationId"), jobRunId=identity)
 
-    assert second_attempt(stack, landed) == MENDED
-    assert [each["state"] for each in stack.runs(landed)] == ["CANCELLED", "SUCCESS"]
+    row = stack.rested(landed)
+    runs = stack.runs(landed)
+
+    assert (row.state, row.attempt, len(stack.at_rest(row)), stack.blocks(row)) == MENDED
+    assert [(each.number, each.run, each.cause) for each in row.failed] == [(1, identity, Cause.RUN_CANCELLED)]
+    assert [each["state"] for each in runs] == ["CANCELLED", "SUCCESS"]
+    assert runs[1]["createdAt"] - runs[0]["updatedAt"] < timedelta(minutes=1)
 
 
 def test_a_hung_job_is_cancelled_when_its_time_is_up(stack: Deployed) -> None:

@@ -150,9 +150,9 @@ def test_people_can_do_what_their_policies_say_and_no_more(guarded: Guarded, tmp
     file.write_text("a\n2\n")
 
     publishing = steward("publish", CONTRACT)
-    routing = steward("route", "add", "weather/", "brazil-se-weather")
+    routing = steward("route", "add", "weather/", "brazil-se-weather", "--yes")
     allowed = [producer("upload", str(file), "--to", "in/"), producer("status"), producer("route", "list")]
-    refused = [producer("publish", CONTRACT), producer("route", "add", "x/", "brazil-se-weather")]
+    refused = [producer("publish", CONTRACT), producer("route", "add", "x/", "brazil-se-weather", "--yes")]
 
     assert (publishing, routing) == (0, 0)
     assert allowed == [0, 0, 0]

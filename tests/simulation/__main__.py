@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, TypeVar
 from functions.usecases.steps import Effect
 from tests.simulation.choices import Choices
 from tests.simulation.exhaustive import MORE, SCENARIOS, Failed, Scenario, pairs_of, play, singles_of
-from tests.simulation.planted import PLANTED, Planted, planted
+from tests.simulation.planted import PLANTED, Planted, failed_test, planted
 from tests.simulation.promises import Violation
 from tests.simulation.schedules import broken, run, shrunk, told
 from tests.simulation.stage import KINDS
@@ -171,6 +171,9 @@ def until_caught(bug: Planted, seed: int) -> tuple[int, Violation | None]:
 
 
 def caught(bug: Planted, seed: int) -> tuple[int, str]:
+    """How many schedules a bug survived, and what saw it: a promise, or the contract test that failed."""
+    if bug.shown_by:
+        return 0, failed_test(bug)
     needed, violation = until_caught(bug, seed)
     gc.collect()
     return needed, str(violation or "")

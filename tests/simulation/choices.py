@@ -15,22 +15,26 @@ class Choices:
 
     def pick(self, of: int) -> int:
         """One of `of`, all alike."""
-        return self._next(of, 1.0)
+        if self._random is None or of == 1:
+            return self._scripted(of)
+        number = int(self._random() * of)
+        self.made.append(number)
+        return number
 
     def rarely(self, of: int, share: float) -> int:
         """Mostly 0; in `share` of the cases one of 1 to `of` - 1."""
-        return self._next(of, share)
+        if self._random is None or of == 1:
+            return self._scripted(of)
+        drawn = self._random()
+        number = 1 + int(drawn / share * (of - 1)) if drawn < share else 0
+        self.made.append(number)
+        return number
 
-    def _next(self, of: int, share: float) -> int:
+    def _scripted(self, of: int) -> int:
+        """What the script says at this place; where there is nothing to choose, no number is spent."""
         if of == 1:
             return 0
-        if self._random is None:
-            place = len(self.made)
-            number = min(self._script[place], of - 1) if place < len(self._script) else 0
-        elif share == 1.0:
-            number = int(self._random() * of)
-        else:
-            drawn = self._random()
-            number = 1 + int(drawn / share * (of - 1)) if drawn < share else 0
+        place = len(self.made)
+        number = min(self._script[place], of - 1) if place < len(self._script) else 0
         self.made.append(number)
         return number

@@ -1,4 +1,4 @@
-"""Every effect by six kinds of fault, alone and in pairs, for each way a delivery can go."""
+"""Every effect by seven kinds of fault, alone and in pairs, for each way a delivery can go."""
 
 from __future__ import annotations
 
@@ -140,8 +140,13 @@ def singles_of(scenario: Scenario) -> dict[Planned, Told]:
 
 
 def pairs_of(told: dict[Planned, Told]) -> Iterator[tuple[Planned, Planned]]:
-    """Every two faults that meet in one schedule. Where either keeps the other away, the pair is a single over again."""
-    for one, other in combinations_with_replacement(told, 2):
+    """Every two faults that meet in one schedule.
+
+    Where either keeps the other away, the pair is a single over again; so it is beside a throttled call, which a lone worker
+    repeats at once.
+    """
+    lasting = [each for each in told if each[1] is not Fault.THROTTLED]
+    for one, other in combinations_with_replacement(lasting, 2):
         again = 2 if one[0] is other[0] else 1
         if told[one].effects.get(other[0], 0) >= again and told[other].effects.get(one[0], 0) >= again:
             yield one, other

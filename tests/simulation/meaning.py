@@ -6,11 +6,16 @@ import hashlib
 import json
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
 from contracts.errors import InputError
 from contracts.workflow import PUSH, read
 from functions.usecases.gate import Meaning, Terms
 
+if TYPE_CHECKING:
+    from contracts.ledger import Block
+
+ENCODE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 VERDICTS = {"good": "accepted", "split": "accepted_with_warnings", "bad": "rejected", "": "rejected"}
 """By what a file says first; `mild` will do for 1.0.0 only, `error` cannot be measured, `junk` fails at the door."""
 
@@ -18,6 +23,29 @@ VERDICTS = {"good": "accepted", "split": "accepted_with_warnings", "bad": "rejec
 def plan_of(version: str, strictness: int) -> bytes:
     document = {"version": version, "strictness": strictness, "workflow": PUSH.to_json()}
     return json.dumps(document, sort_keys=True).encode()
+
+
+def block_digest(block: Block) -> str:
+    """SHA3-256 over the canonical form, written a second time from docs/ledger.md."""
+    document = {
+        "chain": block.chain,
+        "contract_version": block.contract_version,
+        "event_time": block.event_time,
+        "format": "lakegate-block/1",
+        "height": block.height,
+        "kind": block.kind,
+        "objects": [
+            {"checksum": o.checksum, "key": o.key, "size": o.size, "version": o.version} for o in block.objects
+        ],
+        "plan": block.plan,
+        "previous": block.previous,
+        "rejected_rows": block.rejected_rows,
+        "rows": block.rows,
+        "system_time": block.system_time,
+        "verdict": block.verdict,
+        "workload": block.workload,
+    }
+    return hashlib.sha3_256(ENCODE(document).encode()).hexdigest()
 
 
 def digest(body: bytes) -> str:

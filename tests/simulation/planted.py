@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import subprocess
+import sys
 import textwrap
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 import yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +28,11 @@ class Planted:
 
     name: str
     where: str
-    """`module.function` below functions/usecases."""
+    """`module.function` below functions/usecases, or a whole name that begins with `functions`."""
     old: str
     new: str
+    shown_by: str = ""
+    """The contract test that must fail; empty: random schedules must break a promise."""
 
 
 PLANTED = tuple(Planted(**each) for each in yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text()))
@@ -33,10 +41,11 @@ PLANTED = tuple(Planted(**each) for each in yaml.safe_load(Path(__file__).with_s
 @contextmanager
 def planted(bug: Planted) -> Iterator[None]:
     """The real code with the bug in it; every reference to the function sees it, because only its code is exchanged."""
-    module, _, name = bug.where.partition(".")
-    function = vars(importlib.import_module(f"functions.usecases.{module}"))[name]
+    where = bug.where if bug.where.startswith("functions.") else f"functions.usecases.{bug.where}"
+    module, _, name = where.rpartition(".")
+    function = vars(importlib.import_module(module))[name]
     source = textwrap.dedent(inspect.getsource(function))
-    assert bug.old in source, f"{bug.name}: the code has changed, plant it anew"
+    assert bug.old in source, f"{bug.name}: the code has changed, adapt the planted bug"
     text = "from __future__ import annotations\n" + source.replace(bug.old, bug.new)
     namespace = dict(function.__globals__)
     exec(compile(text, f"<{bug.name}>", "exec"), namespace)  # noqa: S102 - the text is our own, from the table beside
@@ -46,3 +55,24 @@ def planted(bug: Planted) -> Iterator[None]:
         yield
     finally:
         function.__code__ = original
+
+
+def failed_test(bug: Planted) -> str:
+    """What the contract test of a bug reports with the bug planted; empty where it passes. In a process of its own."""
+    command = [sys.executable, "-m", "tests.simulation.planted", bug.name]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)  # noqa: S603 - this module
+    failures = [line for line in ran.stdout.splitlines() if line.startswith("FAILED ")]
+    if ran.returncode not in {0, 1} or (ran.returncode == 1) is not bool(failures):
+        raise AssertionError(f"{bug.name}: its contract test could not run\n{ran.stdout}{ran.stderr}")
+    return failures[0] if failures else ""
+
+
+def main(name: str) -> int:
+    """Run the contract test of a bug, with the bug planted."""
+    bug = next(each for each in PLANTED if each.name == name)
+    with planted(bug):
+        return int(pytest.main(["-q", "-p", "no:cacheprovider", "-p", "no:xdist", bug.shown_by]))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

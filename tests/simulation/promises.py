@@ -1,26 +1,56 @@
-"""The promises, looked at after every effect (safety) and once everything is at rest (liveness)."""
+"""The promises that must hold after every effect. tests/simulation/rest.py has those that hold once all is at rest.
+
+Nothing here is computed by the code under test: ids, tokens, digests and names of keys are said a second time, from the
+documentation, and a delivery is known by the version that landed.
+"""
 
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from contracts.ledger import verify
-from contracts.workflow import PUSH, State
-from functions.usecases.layout import manifest_key
-from functions.workload import TERMINAL, replay_id
-from tests.simulation.meaning import truth
-from tests.simulation.world import LAKE, LANDING
+from contracts.workflow import State
+from functions.memory.surroundings import BEGINNING
+from functions.ports import JobState
+from tests.simulation.meaning import block_digest, truth
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+    from datetime import datetime
+
     from contracts.ledger import Block
     from functions.memory.objects import Stored
     from functions.workload import Workload
     from tests.simulation.world import Upload, World
 
-STEPS = {(t.source, t.to) for t in PUSH.transitions}
-ACCEPTED = {"accepted", "accepted_with_warnings"}
-ALLOWED_DEATHS = 3
+S = State
+STEPS = {
+    (S.RECEIVED, S.PINNED),
+    (S.RECEIVED, S.GONE),
+    (S.PINNED, S.STAGED),
+    (S.PINNED, S.DECIDED),
+    (S.PINNED, S.GONE),
+    (S.STAGED, S.SUBMITTING),
+    (S.SUBMITTING, S.VALIDATING),
+    (S.SUBMITTING, S.SUBMITTING),
+    (S.SUBMITTING, S.FAILED),
+    (S.VALIDATING, S.DECIDED),
+    (S.VALIDATING, S.SUBMITTING),
+    (S.VALIDATING, S.FAILED),
+    (S.DECIDED, S.PUBLISHED),
+    (S.DECIDED, S.QUARANTINED),
+    (S.DECIDED, S.GONE),
+    (S.FAILED, S.RECEIVED),
+}
+ENDED = frozenset({S.PUBLISHED, S.QUARANTINED})
+FINAL = ENDED | {S.DECIDED}
+ACCEPTED = frozenset({"accepted", "accepted_with_warnings"})
+ATTEMPTS = 3
+"""Of one round."""
+JOB_LIMIT = timedelta(minutes=75)
+"""A job's own limit, and the grace beyond it: no run is cancelled earlier that may still answer."""
+NOBODY: frozenset[str] = frozenset()
 
 
 class Violation(AssertionError):  # noqa: N818 - what a promise suffers
@@ -35,20 +65,33 @@ class Violation(AssertionError):  # noqa: N818 - what a promise suffers
         return f"{self.promise}: {self.seen}"
 
 
-def _settled(row: Workload) -> tuple[object, ...]:
-    return row.decision, row.pin, row.source, row.run
-
-
 class Promises:
     """Remembers what was seen, so that each look costs only what changed."""
 
     def __init__(self, world: World) -> None:
         self.world = world
         self.rows: dict[str, Workload] = {}
-        self.changes = self.row_changes = 0
-        self.heights: dict[str, int] = {}
+        self.rows_mark = 0
+        """A hash of where all workloads stand."""
+        self.by_version: dict[str, str] = {}
+        """The workload of each landed version."""
+        self.replays: dict[str, str] = {}
+        """The replay of each workload that has one."""
+        self.resting: dict[str, set[str]] = {}
+        """The keys in accepted/ and quarantine/ of each workload."""
+        self.staging: set[str] = set()
+        """Keys of staging copies."""
+        self.barred: Collection[str] = NOBODY
+        """Workloads that whoever moves now was refused the lease of."""
+        self.digests: dict[str, list[str]] = {}
+        """Of each chain, block by block."""
+        self.requests: dict[str, tuple[object, datetime]] = {}
+        """StartJobRun's requests as rows store them, and from when they may be sent, by token."""
+        self.rounds: dict[str, int] = {}
+        """Attempts that a workload had used when its round began."""
         self.published: set[str] = set()
-        self.runs: set[str] = set()
+        self.tokens: set[str] = set()
+        self.row_changes = self.touched = self.indexed = 0
         self.runs_seen = len(world.memory.jobs.runs)
         self.height = -1
         self.taken: set[tuple[State, State]] = set()
@@ -57,103 +100,198 @@ class Promises:
     def hold(self) -> None:
         """Raise Violation if any safety promise is broken now."""
         memory = self.world.memory
-        if memory.rows.changes != self.row_changes:
+        moved = memory.rows.changes != self.row_changes
+        if moved:
             self.row_changes = memory.rows.changes
-            for row in memory.rows.rows.values():
-                before = self.rows.get(row.id)
-                if before is not row:
-                    self._moved(before, row)
-                    self.rows[row.id] = row
-        if memory.objects.changes != self.changes:
-            self.changes = memory.objects.changes
-            for upload in self.world.uploads:
-                self._kept(upload)
-            self._visible()
-        for name, chain in memory.ledger.chains.items():
-            for block in chain[self.heights.get(name, 0) :]:
-                self._chained(block)
-            self.heights[name] = len(chain)
+            self._rows_moved()
+        touched = memory.objects.touched
+        if len(touched) != self.touched:
+            new, self.touched = touched[self.touched :], len(touched)
+            for bucket, key in new:
+                self._touched(bucket, key)
+        if moved:  # a block is written together with a row
+            self._grown()
         if len(memory.jobs.runs) != self.runs_seen:
             self._started()
 
-    def _moved(self, before: Workload | None, row: Workload) -> None:
-        if before is None:
-            if row.state is not State.RECEIVED:
-                raise Violation("P6", f"a workload begins as {row.state}")
-            return
-        if row.state is not before.state and (before.state, row.state) not in STEPS:
-            raise Violation("P6", f"{before.state} became {row.state}")
-        if row.state is not before.state or row.attempt != before.attempt:
-            self.taken.add((before.state, row.state))
-        elif row.state in TERMINAL | {State.DECIDED} and _settled(row) != _settled(before):
-            raise Violation("P6", f"a {row.state} workload was written over")
-        self._attempted(before, row)
-        if before.decision is not None and row.decision != before.decision:
-            raise Violation("P6", "a decision was taken back")
-        if before.pin is not None and row.pin != before.pin and row.state is not State.RECEIVED:
-            raise Violation("P21", "a pin was changed")
+    def anything_open(self) -> bool:
+        """Whether a sweep would find anything to do: a due workload, an unclaimed version, a staging copy."""
+        now = self.world.memory.clock.now()
+        due = any(row.due_at is not None and row.due_at <= now for row in self.rows.values())
+        return due or bool(self.staging) or any(u.version.version not in self.by_version for u in self.world.uploads)
 
-    def _attempted(self, before: Workload, row: Workload) -> None:
-        if row.attempt > before.attempt and (before.id, before.run) in self.world.answered:
-            raise Violation("P4", "a good result was thrown away")
-        if row.attempt < before.attempt:
-            raise Violation("P6", f"attempt {before.attempt} became {row.attempt}")
+    def row_of(self, upload: Upload) -> Workload | None:
+        """The workload that claimed a landed version."""
+        return self.rows.get(self.by_version.get(upload.version.version, ""))
 
-    def _kept(self, upload: Upload) -> None:
-        """P1: in landing, or at rest in the lake, unless its producer deleted it."""
-        stored = self.world.memory.objects.buckets[LANDING].get(upload.version.key, ())
-        if upload.deleted or any(each.version == upload.version.version for each in stored):
-            return
-        row = self.world.memory.rows.rows.get(upload.workload)
-        if row is None or row.state not in TERMINAL or not self._resting(row, upload.body):
-            raise Violation("P1", f"an object was lost while its workload is {row.state if row else 'unclaimed'}")
-
-    def _resting(self, row: Workload, body: bytes) -> bool:
-        """Whether the bytes lie at rest, as this workload's or as its replay's."""
-        found = b"".join(self.places(row.id).values())
-        if found == body:
-            return True
-        replayed = self.world.memory.rows.rows.get(replay_id(row.id))
-        return replayed is not None and self._resting(replayed, body)
+    def upload_of(self, row: Workload) -> Upload:
+        """The version that a workload, or the one it replays, is about."""
+        return self.world.by_version[(row.landed or row.source).version]
 
     def places(self, workload: str) -> dict[str, bytes]:
         """Where the bytes of a workload are at rest, the accepted share first."""
-        mark = f"/workload={workload}/"
-        keys = self.world.memory.objects.buckets[LAKE]
-        shares = ("accepted/", "quarantine/")
-        return {
-            key: stored[-1].body
-            for key, stored in sorted(keys.items())
-            if mark in key and key.startswith(shares) and stored[-1].described
-        }
+        touched = self.world.memory.objects.touched
+        for _, key in touched[self.indexed :]:
+            if key.startswith(("accepted/", "quarantine/")) and "/workload=" in key:
+                self.resting.setdefault(key.split("/workload=")[1].partition("/")[0], set()).add(key)
+        self.indexed = len(touched)
+        lake = self.world.lake
+        found = {key: lake[key][-1] for key in sorted(self.resting.get(workload, ())) if key in lake}
+        return {key: stored.body for key, stored in found.items() if stored.described}
 
-    def _visible(self) -> None:
-        """P2: what is visible in accepted/ was decided accepted, and is what was judged."""
-        for key, stored in self.world.memory.objects.buckets[LAKE].items():
-            if key.startswith("accepted/"):
-                if key.endswith("_manifest.json"):
-                    self._listed(stored)
+    def cancelled(self, run: str) -> None:
+        """Raise Violation if a run was cancelled that might still have answered."""
+        found = self.world.memory.jobs.runs.get(run)
+        if found is None or found.state is not JobState.CANCELLED:
+            return
+        at = self.world.attempt_of(found)
+        if at in self.world.dead:
+            return
+        if self.world.memory.clock.now() - self.world.began[run] < JOB_LIMIT:
+            raise Violation("P4", "a healthy job run was cancelled")
+        self.world.dead.add(at)
+
+    def _grown(self) -> None:
+        for name, chain in self.world.memory.ledger.chains.items():
+            digests = self.digests.setdefault(name, [])
+            for block in chain[len(digests) :]:
+                self._chained(name, block, digests)
+
+    def _rows_moved(self) -> None:
+        mark = []
+        for row in self.world.memory.rows.rows.values():
+            before = self.rows.get(row.id)
+            if before is not row:
+                self.rows[row.id] = row
+                if before is None:
+                    self._began(row)
                 else:
-                    self._accepted(key, stored)
+                    self._moved(before, row)
+            mark += (id(row.state), row.attempt, row.due_at is None)
+        self.rows_mark = hash(tuple(mark))
 
-    def _accepted(self, key: str, stored: list[Stored]) -> None:
-        row = self.world.memory.rows.rows.get(key.split("/workload=")[1].partition("/")[0])
-        if row is None or row.decision is None or row.decision.verdict not in ACCEPTED:
+    def _began(self, row: Workload) -> None:
+        if row.state is not S.RECEIVED:
+            raise Violation("P6", f"a workload begins as {row.state}")
+        known = self.replays if row.replay_of else self.by_version
+        about = row.replay_of or row.source.version
+        if about in known:
+            raise Violation("P3", "one version, or one replay, has two workloads")
+        known[about] = row.id
+
+    def _moved(self, before: Workload, row: Workload) -> None:
+        if row.id in self.barred:
+            raise Violation("P6", "a worker moved a workload whose lease it was refused")
+        if row.attempt < before.attempt:
+            raise Violation("P6", f"attempt {before.attempt} became {row.attempt}")
+        if row.state is not before.state or row.attempt != before.attempt:
+            if (before.state, row.state) not in STEPS:
+                raise Violation("P6", f"{before.state} became {row.state}")
+            self.taken.add((before.state, row.state))
+            self._stepped(before, row)
+        elif row.state in FINAL and (row.decision, row.pin, row.source, row.run) != (
+            before.decision,
+            before.pin,
+            before.source,
+            before.run,
+        ):
+            raise Violation("P6", f"a {row.state} workload was written over")
+        elif row.failed != before.failed:
+            raise Violation("P6", f"attempt {row.attempt} was prepared twice")
+        elif row.due_at is not None and row.due_at != before.due_at:
+            self._leased(before, row.due_at)
+        if before.decision is not None and row.decision != before.decision:
+            raise Violation("P6", "a decision was taken back")
+        if row.pin != before.pin and row.state is not S.RECEIVED:
+            self._pinned(before, row)
+
+    def _leased(self, before: Workload, until: datetime) -> None:
+        """P6: who leases a workload found it due; the index, which lags, is not asked."""
+        if before.due_at is None or before.due_at > self.world.memory.clock.now():
+            raise Violation("P6", "a workload was leased before it was due")
+        if until <= before.due_at:
+            raise Violation("P6", "a lease ended before it began")
+
+    def _pinned(self, before: Workload, row: Workload) -> None:
+        assert row.pin is not None
+        if before.pin is not None:
+            raise Violation("P21", "a pin was changed")
+        if (row.pin.version, row.pin.status, row.pin.plan) not in self.world.offered:
+            raise Violation("P21", "a pin names what was never published")
+        if bool(row.pin.plan) is not self.upload_of(row).routed:
+            raise Violation("P21", "a route covers the key and was not pinned, or none does and one was")
+
+    def _stepped(self, before: Workload, row: Workload) -> None:
+        if row.state is S.RECEIVED:
+            self.rounds[row.id] = row.attempt
+        if row.state is S.SUBMITTING:
+            request = json.loads(row.request)
+            self.requests[request["clientToken"]] = request, row.not_before or BEGINNING
+            if row.attempt - self.rounds.get(row.id, 0) > ATTEMPTS:
+                raise Violation("P7", f"attempt {row.attempt} is one too many")
+        over = row.state is S.FAILED or (row.state is S.SUBMITTING and before.state is not S.STAGED)
+        if not over:
+            return
+        if row.attempt != before.attempt + (row.state is S.SUBMITTING):
+            raise Violation("P6", f"attempt {row.attempt} follows attempt {before.attempt}")
+        at = row.id, before.attempt
+        if at in self.world.answered:
+            raise Violation("P4", "a good result was thrown away")
+        if at not in self.world.dead:
+            raise Violation("P4", "an attempt was given up that could still answer")
+        last = row.failed[-1] if len(row.failed) == len(before.failed) + 1 else None
+        if last is None or (last.number, last.run) != (before.attempt, before.run):
+            raise Violation("P4", "a row does not say which attempt failed")
+
+    def _touched(self, bucket: str, key: str) -> None:
+        if bucket == self.world.gate.places.landing:
+            for upload in self.world.uploads:
+                if upload.version.key == key:
+                    self._kept(upload)
+        elif key.startswith("staging/"):
+            current = self.world.lake[key][-1].described
+            (self.staging.add if current else self.staging.discard)(key)
+        elif key.startswith(("accepted/", "quarantine/")):
+            stored = self.world.lake.get(key, [])
+            if key.endswith("_manifest.json"):
+                self._listed(stored)
+                return
+            row = self.world.memory.rows.rows.get(key.split("/workload=")[1].partition("/")[0])
+            if row is None:
+                raise Violation("P2", "bytes rest that belong to no workload")
+            if key.startswith("accepted/"):
+                self._accepted(row, stored)
+            self._kept(self.upload_of(row))
+
+    def _kept(self, upload: Upload) -> None:
+        """P1: in landing, or at rest in the lake, unless its producer deleted it."""
+        stored = self.world.landing.get(upload.version.key, ())
+        if upload.deleted or any(each.version == upload.version.version for each in stored):
+            return
+        row = self.row_of(upload)
+        if row is None or row.state not in ENDED or not self.rests(row, upload.body):
+            raise Violation("P1", f"an object was lost while its workload is {row.state if row else 'unclaimed'}")
+
+    def rests(self, row: Workload, body: bytes) -> bool:
+        """Whether the bytes lie at rest, as this workload's or as its replay's."""
+        if b"".join(self.places(row.id).values()) == body:
+            return True
+        replayed = self.rows.get(self.replays.get(row.id, ""))
+        return replayed is not None and self.rests(replayed, body)
+
+    def _accepted(self, row: Workload, stored: list[Stored]) -> None:
+        """P2: what is visible in accepted/ was decided accepted, and is what was judged."""
+        if row.decision is None or row.decision.verdict not in ACCEPTED:
             raise Violation("P2", "bytes are visible that nobody decided to accept")
-        body = self._landed(row)
-        for each in stored:
-            whole = each.body in {body, body[:-1] if body.startswith(b"split") else body}
-            if not whole:
-                raise Violation("P2", "other bytes are visible than those judged")
+        body = self.upload_of(row).body
+        allowed = {body, body[:-1] if body.startswith(b"split") else body}
+        if any(each.body not in allowed for each in stored):
+            raise Violation("P2", "other bytes are visible than those judged")
         if len(stored) > 1:
             raise Violation("P3", "a resting place was written twice")
         assert row.pin is not None
         if truth(row.pin.plan, body) not in ACCEPTED:
             raise Violation("P22", "bytes are visible that the pinned contract does not accept")
-
-    def _landed(self, row: Workload) -> bytes:
-        first = row.landed or row.source
-        return next(u.body for u in self.world.uploads if u.version.version == first.version)
 
     def _listed(self, stored: list[Stored]) -> None:
         manifest = json.loads(stored[-1].body)
@@ -161,121 +299,82 @@ class Promises:
             raise Violation("P6", "the manifest went back")
         self.height = manifest["height"]
         accepted = {delivery["workload"] for delivery in manifest["deliveries"]}
-        if any(self.world.memory.rows.rows[each].state is not State.PUBLISHED for each in accepted):
+        if any(self.rows[each].state is not S.PUBLISHED for each in accepted):
             raise Violation("P2", "the manifest lists what is not published")
 
-    def _chained(self, block: Block) -> None:
-        row = self.world.memory.rows.rows[block.workload]
+    def _chained(self, name: str, block: Block, digests: list[str]) -> None:
+        row = self.rows[block.workload]
         assert row.pin is not None
         assert row.decision is not None
+        if (block.height, block.previous) != (len(digests), digests[-1] if digests else "0" * 64):
+            raise Violation("P3", "a block does not stand on the one below")
+        digests.append(block_digest(block))
         if block.workload in self.published:
             raise Violation("P3", "one delivery has two blocks")
         self.published.add(block.workload)
-        if row.state not in TERMINAL:
-            raise Violation("P3", f"a block stands for a workload that is {row.state}")
-        if (block.plan, block.contract_version, block.verdict) != (row.pin.plan, row.pin.version, row.decision.verdict):
+        if (row.state, block.kind) not in {(S.PUBLISHED, "published"), (S.QUARANTINED, "quarantined")}:
+            raise Violation("P3", f"a block tells of {block.kind} for a workload that is {row.state}")
+        told = (block.chain, block.plan, block.contract_version, block.verdict)
+        if told != (name, row.pin.plan, row.pin.version, row.decision.verdict) or name != row.pin.chain:
             raise Violation("P21", "the block tells of another contract or verdict than the row")
         if row.pin.status == "retired" and row.decision.verdict in ACCEPTED:
             raise Violation("P21", "a retired contract accepted something")
-        if not self.places(row.id) and replay_id(row.id) not in self.world.memory.rows.rows:
-            raise Violation("P3", "a block stands for bytes that are nowhere")
+        self._counted(block, row)
         self._true(row)
 
+    def _counted(self, block: Block, row: Workload) -> None:
+        """The block lists the objects that rest, and the rows that the job counted."""
+        if row.id not in self.replays:
+            rested = [self.world.lake[key][0].described for key in sorted(self.places(row.id))]
+            if not rested:
+                raise Violation("P3", "a block stands for bytes that are nowhere")
+            listed = [(each.key, each.version, each.size, each.checksum) for each in block.objects]
+            if listed != [(o.key, o.version, o.size, o.checksum) for o in rested if o]:
+                raise Violation("P3", "a block lists other objects than those at rest")
+        body = self.upload_of(row).body
+        rejected = 1 if body.startswith((b"split", b"bad")) else 0
+        if (block.rows, block.rejected_rows) != (
+            (len(body), rejected) if row.decision and row.decision.result else (None, None)
+        ):
+            raise Violation("P3", "a block counts other rows than the job")
+
     def _true(self, row: Workload) -> None:
+        """P21: the verdict is the pinned contract's; where another reason is given, that reason holds."""
         assert row.pin is not None
         assert row.decision is not None
-        if not row.pin.plan or "contract-retired" in row.decision.reasons:
-            return
-        expected = truth(row.pin.plan, self._landed(row))
-        duplicate = "duplicate-content" in row.decision.reasons
-        if not duplicate and row.decision.verdict != {"refused": "rejected"}.get(expected, expected):
-            raise Violation("P21", f"the pinned contract says {expected}, the ledger {row.decision.verdict}")
+        reasons = row.decision.reasons
+        if "contract-retired" in reasons or "unrouted" in reasons:
+            holds = row.pin.status == "retired" or not row.pin.plan
+        elif "duplicate-content" in reasons:
+            holds = any(self._took(row, other) for other in self.rows.values())
+        else:
+            expected = truth(row.pin.plan, self.upload_of(row).body)
+            holds = row.decision.verdict == {"refused": "rejected"}.get(expected, expected)
+        if not holds:
+            raise Violation(
+                "P21",
+                f"the ledger says {row.decision.verdict} ({', '.join(reasons) or 'no reason'}), the truth does not",
+            )
+
+    def _took(self, row: Workload, other: Workload) -> bool:
+        """Whether another delivery of the same content to the same line was accepted."""
+        if other is row or other.decision is None or other.decision.verdict not in ACCEPTED:
+            return False
+        same = other.pin is not None and row.pin is not None and other.pin.chain == row.pin.chain
+        return same and self.upload_of(other).body == self.upload_of(row).body
 
     def _started(self) -> None:
+        """P3: a run is started with the request that its row stores, once, and not before its back-off is over."""
         runs = self.world.memory.jobs.runs
         for run in list(runs.values())[self.runs_seen :]:
+            token = str(run.request["clientToken"])
             arguments = str(run.request["jobDriver"])
-            if arguments in self.runs:
+            if arguments in self.tokens:
                 raise Violation("P3", "one attempt has two job runs")
-            self.runs.add(arguments)
+            self.tokens.add(arguments)
+            stored, not_before = self.requests.get(token, (None, BEGINNING))
+            if run.request != stored:
+                raise Violation("P3", "a job run was started with a request that no row stores")
+            if self.world.memory.clock.now() < not_before:
+                raise Violation("P4", "an attempt was started before its back-off was over")
         self.runs_seen = len(runs)
-
-    def kept_in_the_end(self) -> None:
-        """Raise Violation unless everything came to rest as it must."""
-        memory = self.world.memory
-        for upload in self.world.uploads:
-            row = memory.rows.rows.get(upload.workload)
-            if row is None:
-                if upload.deleted:
-                    continue
-                raise Violation("P1", "a version was never claimed")
-        for row in memory.rows.rows.values():
-            self._rested(row)
-        self._staging_is_empty()
-        self._ledger_and_lake_agree()
-        self._content_is_accepted_once()
-        self._told()
-
-    def _rested(self, row: Workload) -> None:
-        if row.state not in {*TERMINAL, State.FAILED, State.GONE} or row.due_at is not None:
-            raise Violation("P4", f"a workload stays {row.state}")
-        source = self.world.memory.objects.buckets[row.source.bucket].get(row.source.key, ())
-        there = any(each.version == row.source.version for each in source)
-        deleted = any(u.workload == row.id and u.deleted for u in self.world.uploads)
-        if row.state in TERMINAL:
-            self._at_rest(row, there=there)
-        elif row.state is State.GONE:
-            if row.staged is not None or not deleted:
-                raise Violation("P1", "a version counts as gone that was staged or never deleted")
-        elif self.world.deaths(row.id) < ALLOWED_DEATHS:
-            raise Violation("P4", f"given up after {self.world.deaths(row.id)} dead attempts")
-        elif not there and not deleted:
-            raise Violation("P1", "a failed delivery is not in landing")
-
-    def _at_rest(self, row: Workload, *, there: bool) -> None:
-        if there:
-            raise Violation("P4", "a judged version was left behind")
-        body = self._landed(row)
-        if replay_id(row.id) not in self.world.memory.rows.rows and not self._resting(row, body):
-            raise Violation("P1", "the bytes at rest are not those that landed")
-        if len({key.partition("/")[0] for key in self.places(row.id)}) > 1 and not body.startswith(b"split"):
-            raise Violation("P8", "one delivery is in accepted and in quarantine")
-
-    def _staging_is_empty(self) -> None:
-        rows = self.world.memory.rows.rows
-        for key in self.world.memory.objects.current(LAKE, "staging/"):
-            row = rows.get(key.split("/")[1])
-            if row is None or row.state is not State.FAILED:
-                raise Violation("P4", "a staging copy was left behind")
-
-    def _ledger_and_lake_agree(self) -> None:
-        memory = self.world.memory
-        chained = {block.workload for chain in memory.ledger.chains.values() for block in chain}
-        if chained != {row.id for row in memory.rows.rows.values() if row.state in TERMINAL}:
-            raise Violation("P3", "the ledger does not tell of every delivery at rest")
-        for name, chain in memory.ledger.chains.items():
-            if verify(chain, memory.ledger.head(name).digest):
-                raise Violation("P3", "the chain does not hold")
-            self._manifest_is_whole(name)
-
-    def _manifest_is_whole(self, name: str) -> None:
-        chain = self.world.memory.ledger.chains[name]
-        published = [block.workload for block in chain if block.kind == "published"]
-        stored = self.world.memory.objects.buckets[LAKE].get(manifest_key(name))
-        listed = [each["workload"] for each in json.loads(stored[-1].body)["deliveries"]] if stored else []
-        if published != listed:
-            raise Violation("P2", "the manifest does not say what the ledger says")
-
-    def _content_is_accepted_once(self) -> None:
-        rows = self.world.memory.rows.rows.values()
-        accepted = [(row.pin.chain, self._landed(row)) for row in rows if row.pin and row.state is State.PUBLISHED]
-        if len(accepted) != len(set(accepted)):
-            raise Violation("P3", "the same content was accepted twice")
-
-    def _told(self) -> None:
-        told = {(message.workload, message.kind) for message in self.world.memory.notifier.sent}
-        if self.world.memory.rows.messages:
-            raise Violation("P5", "a message stays in the outbox")
-        for row in self.world.memory.rows.rows.values():
-            if (row.id, row.state.lower()) not in told:
-                raise Violation("P5", f"nobody was told of a workload that is {row.state}")

@@ -7,19 +7,22 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from contracts.errors import InputError, LakegateError
-from functions.ports import PortError, Throttled, Unanswered
+from functions.ports import ConditionFailed, PortError, Throttled, TransactionConflict, Unanswered
 from functions.usecases.completion import completion
 from functions.usecases.intake import intake
 from functions.usecases.notify import notify
 from functions.usecases.replay import replay
-from functions.usecases.steps import Alarm, Effect
+from functions.usecases.steps import RETRIES, Alarm, Effect, patiently
 from functions.usecases.sweep import Swept, sweep
-from tests.simulation.promises import Promises, Violation
+from functions.workload import State
+from tests.simulation.promises import NOBODY, Promises, Violation
+from tests.simulation.rest import kept_in_the_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from functions.usecases.steps import Call
+    from functions.workload import Workload
     from tests.simulation.world import World
 
 
@@ -33,22 +36,49 @@ class Fault(StrEnum):
     THROTTLED = "is throttled and will try again:"
     TWICE = "does, twice,"
     LATE = "falls asleep before it can"
+    CONFLICT = "meets another transaction for good:"
     REFUSED = "is throttled for good:"
 
 
-KINDS = tuple(Fault)[1:7]
-"""The six kinds of the exhaustive run; REFUSED is a seventh, for random schedules."""
+KINDS = tuple(Fault)[1:8]
+"""The seven kinds of the exhaustive run; REFUSED is an eighth, for random schedules."""
+CONTENDED = frozenset(Effect) - {
+    Effect.STAGE,
+    Effect.WRITE_REQUEST,
+    Effect.START_JOB,
+    Effect.CANCEL_JOB,
+    Effect.DELETE_SOURCE,
+    Effect.DELETE_STAGING,
+    Effect.SEND,
+    Effect.WAIT,
+}
+"""Effects that AWS may refuse because another request is on the same row or key: DynamoDB's writes and S3's conditional ones."""
 
 
-@dataclass(slots=True)
+LONGEST = 10_000
+"""Effects of one worker: more than any sweep has."""
+
+
+def at_once() -> float:
+    """No jitter: the driver's pauses take no time."""
+    return 0.0
+
+
+@dataclass(slots=True, eq=False)  # compared by identity, at every step
 class Worker:
     """One invocation, standing before its next effect."""
 
     name: str
     steps: Generator[Call, Any, Any]
     call: Call
-    run: tuple[str, str] = ("", "")
-    """Workload and run, of a job."""
+    run: tuple[str, int] = ("", 0)
+    """Workload and attempt, of a job."""
+    asked: Workload | None = None
+    """The row that a replay was asked for."""
+    done: int = 0
+    """Effects, so far."""
+    barred: set[str] = field(default_factory=set)
+    """Workloads whose lease it was refused."""
 
 
 @dataclass(slots=True)
@@ -74,10 +104,16 @@ class Stage:
         if self.story is not None:
             self.story.append(line)
 
-    def start(self, what: str, steps: Generator[Call, Any, Any], job: tuple[str, str] = ("", "")) -> None:
+    def start(
+        self,
+        what: str,
+        steps: Generator[Call, Any, Any],
+        run: tuple[str, int] = ("", 0),
+        asked: Workload | None = None,
+    ) -> None:
         """Let a worker run up to its first effect."""
         self.started += 1
-        worker = Worker(f"{what} #{self.started}", steps, None, job)  # type: ignore[arg-type]
+        worker = Worker(f"{what} #{self.started}", steps, None, run, asked)  # type: ignore[arg-type]
         self._go(worker, steps.__next__)
 
     def deliver(self, place: int) -> None:
@@ -90,9 +126,14 @@ class Stage:
 
     def sweep(self, minutes: float) -> None:
         """Time passes, then the schedule fires."""
-        self.tell(f"{minutes:g} minutes pass")
-        self.world.memory.clock.sleep(minutes * 60)
+        self.pass_time(minutes)
         self.start("sweep", sweep(self.world.gate))
+
+    def pass_time(self, minutes: float) -> None:
+        """Nothing happens for a while."""
+        if minutes:
+            self.tell(f"{minutes:g} minutes pass")
+            self.world.memory.clock.sleep(minutes * 60)
 
     def notify(self) -> None:
         """The outbox's own schedule fires, a minute later: its index lags."""
@@ -101,7 +142,8 @@ class Stage:
 
     def replay(self, workload: str) -> None:
         self.tell("the operator replays")
-        self.start("replay", replay(self.world.gate, workload))
+        asked = self.world.memory.rows.rows.get(workload)
+        self.start("replay", replay(self.world.gate, workload), asked=asked)
 
     def step(self, worker: Worker) -> None:
         """One effect of one worker, and what befalls it; then every promise is looked at."""
@@ -115,8 +157,16 @@ class Stage:
         if fault is not Fault.NONE:
             self.faults += 1
         self.world.effects += 1
+        worker.done += 1
+        if worker.done > LONGEST:
+            raise Violation("P4", f"{worker.name} does not end")
+        call = worker.call
+        self.promises.barred = frozenset(worker.barred) if worker.barred else NOBODY
         DO[fault](self, worker)
+        if effect is Effect.CANCEL_JOB:
+            self.promises.cancelled(call.do.args[0])  # type: ignore[attr-defined]  # a partial of the port's method
         self.look()
+        self.promises.barred = NOBODY
 
     def _producer_first(self, effect: Effect) -> None:
         for trigger, act in [each for each in self.before if each[0] is effect]:
@@ -125,8 +175,10 @@ class Stage:
 
     def look(self) -> None:
         self.promises.hold()
-        for name, job in self.world.new_jobs():
-            self.start("job", job, name)
+        if len(self.world.memory.jobs.runs) == self.world.runs_seen:
+            return
+        for run, job in self.world.new_jobs():
+            self.start("job", job, run)
             self.promises.hold()
 
     def wake(self, place: int = 0) -> None:
@@ -156,21 +208,36 @@ class Stage:
     def _end(self, worker: Worker, value: object) -> None:
         if worker in self.workers:
             self.workers.remove(worker)
+        if worker.asked is not None and value is not None:
+            self._replayed(worker.asked)
         if isinstance(value, Swept):
             for trouble in value.troubles:
                 if isinstance(trouble, Alarm):
                     raise Violation("P4", f"an alarm: {trouble!r}")
+
+    def _replayed(self, asked: Workload) -> None:
+        """A replay that was answered has begun."""
+        rows = self.world.memory.rows.rows
+        if asked.state is State.FAILED and rows[asked.id] is asked:
+            raise Violation("P4", "a replay was answered, and the delivery is still FAILED")
+        if asked.state is State.QUARANTINED and all(row.replay_of != asked.id for row in rows.values()):
+            raise Violation("P4", "a replay was answered, and nothing was created")
 
     def _die(self, worker: Worker) -> None:
         self.workers.remove(worker)
         worker.steps.close()
 
     def _answer(self, worker: Worker) -> None:
+        call, memory = worker.call, self.world.memory
         try:
-            answer = worker.call.do()
+            answer = patiently(call, memory.clock, at_once) if memory.weather.refusals else call.do()
         except LakegateError as refused:
+            if call.effect is Effect.LEASE and isinstance(refused, ConditionFailed):
+                worker.barred.add(call.do.args[0].id)  # type: ignore[attr-defined]  # a partial of the port's method
             self._go(worker, worker.steps.throw, refused)
         else:
+            if call.effect is Effect.LEASE:
+                worker.barred.discard(call.do.args[0].id)  # type: ignore[attr-defined]  # likewise
             self._go(worker, worker.steps.send, answer)
 
     def _silently(self, worker: Worker) -> None:
@@ -192,7 +259,17 @@ class Stage:
         self._answer(worker)
 
     def refused(self, worker: Worker) -> None:
-        self._go(worker, worker.steps.throw, Throttled())
+        self._refuse(worker, Throttled)
+
+    def conflict(self, worker: Worker) -> None:
+        self._refuse(worker, TransactionConflict if worker.call.effect in CONTENDED else Throttled)
+
+    def _refuse(self, worker: Worker, how: type[PortError]) -> None:
+        """AWS refuses as often as the driver of a use case tries."""
+        refusals = self.world.memory.weather.refusals
+        refusals.extend(how() for _ in range(1 + RETRIES))
+        self._answer(worker)
+        refusals.clear()
 
     def late(self, worker: Worker) -> None:
         self.workers.remove(worker)
@@ -212,6 +289,7 @@ DO: dict[Fault, Callable[[Stage, Worker], None]] = {
     Fault.THROTTLED: Stage.throttled,
     Fault.TWICE: Stage.twice,
     Fault.LATE: Stage.late,
+    Fault.CONFLICT: Stage.conflict,
     Fault.REFUSED: Stage.refused,
 }
 ROUND = 90.0
@@ -232,7 +310,7 @@ def settle(stage: Stage) -> int:
     faults, sweeps, most = stage.faults, 0, 0
     while True:
         try:
-            stage.promises.kept_in_the_end()
+            kept_in_the_end(stage.promises)
         except Violation:
             sweeps += 1
             if sweeps > SWEEPS + stage.faults - faults + SWEEPS_OF_A_DEATH * stage.world.deaths():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,12 +14,14 @@ from functions.memory.jobs import TELLS, WRITES, Ending
 from functions.ports import Address, JobState, NotFound, Publication
 from functions.usecases.gate import Gate, Job, Places, Timing
 from functions.usecases.steps import Call, Effect
-from functions.workload import job_token, workload_id
 from tests.simulation.meaning import DIGESTS, MEANING, PLANS, kind
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+    from datetime import datetime
 
+    from functions.memory.jobs import Run
+    from functions.memory.objects import Stored
     from functions.ports import ObjectVersion
 
 LANDING, LAKE = "landing", "lake"
@@ -34,7 +37,13 @@ class Upload:
     version: ObjectVersion
     body: bytes
     workload: str
+    """Its id, by the formula of docs/ledger.md and not by the code under test."""
     deleted: bool = False
+
+    @property
+    def routed(self) -> bool:
+        """Whether a route covers its key."""
+        return self.version.key.startswith(PREFIX)
 
 
 @dataclass(slots=True)
@@ -47,10 +56,16 @@ class World:
     uploads: list[Upload] = field(default_factory=list)
     inbox: list[tuple[str, str]] = field(default_factory=list)
     """Events: (`landed`, key) or (`job`, run id)."""
-    dead: set[tuple[str, str]] = field(default_factory=set)
-    """Job runs that ended without a usable verdict, by any cause, with their workload."""
-    answered: set[tuple[str, str]] = field(default_factory=set)
-    """Job runs that gave a usable verdict before anybody cancelled them."""
+    by_version: dict[str, Upload] = field(default_factory=dict)
+    dead: set[tuple[str, int]] = field(default_factory=set)
+    """Attempts that came to nothing, by any cause: workload and number."""
+    answered: set[tuple[str, int]] = field(default_factory=set)
+    """Attempts whose run gave a usable verdict before anybody cancelled it."""
+    began: dict[str, datetime] = field(default_factory=dict)
+    """When each job run was first seen."""
+    offered: set[tuple[str, str, str]] = field(default_factory=lambda: {("", "", "")})
+    """Version, status and plan of all that was ever published; the empty ones are pinned where no route covers the key."""
+    releases: int = 0
     effects: int = 0
     runs_seen: int = 1
     stranger: str = ""
@@ -80,12 +95,14 @@ class World:
         self.stranger = m.jobs.start({"clientToken": "somebody-else", "name": "somebody-else", "jobDriver": {}})
 
     def publish(self, version: str, status: str) -> None:
+        self.offered.add((version, status, DIGESTS[version]))
         route = Route(LANDING, PREFIX, "orders", "lines", 1, version, status, DIGESTS[version])
         self.memory.registry.publish(Publication("orders", version, status, f"contracts/{version}", (route,)))
 
     def upload(self, key: str, body: bytes) -> Upload:
         version = self.memory.objects.put(Address(LANDING, key), body)
-        upload = Upload(version, body, workload_id(LANDING, key, version.version))
+        identity = hashlib.sha256(f"{LANDING}\0{key}\0{version.version}".encode()).hexdigest()
+        upload = self.by_version[version.version] = Upload(version, body, identity)
         self.uploads.append(upload)
         self.inbox.append(("landed", key))
         return upload
@@ -96,30 +113,49 @@ class World:
 
     def collide(self, workload: str, attempt: int) -> None:
         """Somebody has used the token of an attempt for another request: the attempt is lost, the next one is not."""
-        token = job_token(workload, attempt)
+        token = hashlib.sha256(f"{workload}:{attempt}".encode()).hexdigest()
         if token not in self.memory.jobs.tokens:
             self.memory.jobs.tokens[token] = self.stranger
-            self.dead.add((workload, token))
+            self.dead.add((workload, attempt))
 
-    def deaths(self, workload: str | None = None) -> int:
-        """Attempts that came to nothing, of one workload or of all; who is cancelled is dead, too."""
-        runs = self.memory.jobs.runs.values()
-        self.dead |= {(str(run.request["name"]), run.id) for run in runs if run.state is JobState.CANCELLED}
-        return sum(1 for each, _ in self.dead if workload in {None, each})
+    def deploy(self) -> None:
+        """A new release: from now on functions start with another job in their settings; those under way keep theirs."""
+        self.releases += 1
+        places = self.gate.places
+        job = replace(places.job, entry_point=f"s3://code/{self.releases}/validate.py")
+        self.gate = replace(self.gate, places=replace(places, job=job))
 
-    def new_jobs(self) -> list[tuple[tuple[str, str], Generator[Call, object, None]]]:
-        """The job runs started since the last look, each as one more who moves, with its workload and id."""
-        if len(self.memory.jobs.runs) == self.runs_seen:
-            return []
+    def deaths(self, workload: str | None = None, above: int = 0) -> int:
+        """Attempts that came to nothing, of one workload above a number or of all."""
+        return sum(1 for each, number in self.dead if workload in {None, each} and number > above)
+
+    def attempt_of(self, run: Run) -> tuple[str, int]:
+        """Workload and number of the attempt that a run was started for, by what it is told to read."""
+        uri: str = run.request["jobDriver"]["sparkSubmit"]["entryPointArguments"][1]  # type: ignore[index]
+        return str(run.request["name"]), int(uri.rpartition("/attempt=")[2].partition("/")[0])
+
+    @property
+    def lake(self) -> dict[str, list[Stored]]:
+        """What lies in the lake bucket."""
+        return self.memory.objects.buckets[LAKE]
+
+    @property
+    def landing(self) -> dict[str, list[Stored]]:
+        """What lies in the landing bucket."""
+        return self.memory.objects.buckets[LANDING]
+
+    def new_jobs(self) -> list[tuple[tuple[str, int], Generator[Call, object, None]]]:
+        """The job runs started since the last look, each as one more who moves, with its workload and attempt."""
         runs = list(self.memory.jobs.runs.values())[self.runs_seen :]
         self.runs_seen += len(runs)
         endings = [self.endings.pop(0) if self.endings else Ending.ANSWERED for _ in runs]
-        names = [(str(run.request["name"]), run.id) for run in runs]
-        return [(name, self.job(run.id, end)) for name, run, end in zip(names, runs, endings, strict=True)]
+        self.began.update(dict.fromkeys((run.id for run in runs), self.memory.clock.now()))
+        return [(self.attempt_of(run), self.job(run.id, end)) for run, end in zip(runs, endings, strict=True)]
 
     def job(self, run: str, ending: Ending) -> Generator[Call, object, None]:
         """The data plane, honest: it reads what it is told to read and writes its result last of all."""
         request = self.memory.jobs.runs[run].request
+        attempt = self.attempt_of(self.memory.jobs.runs[run])
         uri = request["jobDriver"]["sparkSubmit"]["entryPointArguments"][1]  # type: ignore[index]
         answered = False
         try:
@@ -130,7 +166,7 @@ class World:
             ending = Ending.FAILED
         finally:
             ended = self.memory.jobs.runs[run].state is not JobState.RUNNING
-            (self.answered if answered and not ended else self.dead).add((str(request["name"]), run))
+            (self.answered if answered and not ended else self.dead).add(attempt)
         self.memory.jobs.end(run, ending)
         if ending in TELLS:
             self.inbox.append(("job", run))

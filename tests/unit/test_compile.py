@@ -6,11 +6,26 @@ from pathlib import Path
 
 import pytest
 
-from contracts.compile import compile_plan
+from contracts.compile import compile_plan, compile_rules
 from contracts.errors import ContractError
 from contracts.formats import read
-from contracts.model import Contract, Csv, Dataset, Field, Mode, Origin, Policy, Rule, Severity, Tolerance
+from contracts.model import (
+    Comparison,
+    Contract,
+    Csv,
+    Dataset,
+    Field,
+    Format,
+    Mode,
+    Origin,
+    Policy,
+    Rule,
+    Severity,
+    Storage,
+    Tolerance,
+)
 from contracts.plan import Plan
+from contracts.predicate import OneOf
 from contracts.types import LogicalType
 from tests.reference.cases import contract_of, rule_of
 
@@ -102,8 +117,8 @@ def test_all_problems_are_told_at_once() -> None:
     """Rules that cannot mean anything are all named, each with its code, its place and its line."""
     with pytest.raises(ContractError) as refusal:
         plan_of(
-            {"a": "string"},
-            rule("min", identity="one"),
+            {"a": "string", "n": "integer"},
+            rule("min", ("n",), "one"),
             rule("required", ("z",), "two"),
             rule("pattern", identity="three"),
         )
@@ -231,3 +246,62 @@ def test_service_levels_are_said_in_hours_and_days() -> None:
         "every row at most 90 minutes on its way",
         "the youngest row less than 24 hours old",
     ]
+
+
+def test_null_values_without_a_column_are_measured_in_every_column() -> None:
+    """A rule of the whole dataset that counts nulls is one check for each column."""
+    counted = Rule("nulls", "nullValues", Origin("$"), (), {}, Comparison("mustBe", (Decimal(0),)))
+    plan = plan_of({"a": "string", "b": "integer"}, counted)
+
+    assert [(check.id, check.skip) for check in plan.checks] == [("nulls/a", None), ("nulls/b", None)]
+
+
+def test_invalid_values_without_a_condition_are_those_outside_of_the_fields_list() -> None:
+    """`invalidValues` at a field with an `enum` counts the values that the list does not hold."""
+    counted = Rule("invalid", "invalidValues", Origin("$"), ("a",), {}, Comparison("mustBe", (Decimal(0),)))
+    plan = plan_of({"a": "string"}, rule("enum", values=("x", "y")), counted)
+
+    assert [check.accept.predicate for check in plan.checks] == [OneOf("a", ("x", "y")), OneOf("a", ("x", "y"))]
+
+
+LEVELS = ("a", "b", "o", "o.s", "l[]", "l[].s")
+
+
+@pytest.mark.parametrize("storage", [Storage(), Storage(Format.JSONL)], ids=["csv", "jsonl"])
+@pytest.mark.parametrize("owner", LEVELS)
+@pytest.mark.parametrize("read", LEVELS)
+def test_a_rule_at_one_level_that_reads_another_is_measured_or_named(owner: str, read: str, storage: Storage) -> None:
+    """SQL and foreign checks of a property over a column of any level give checks, whatever the format of the files."""
+    parts = {"o": ("o.s",), "l": ("l[]", "l[].s")}
+    fields = tuple(
+        Field(
+            name,
+            LogicalType.STRING,
+            Origin("$"),
+            declared={"o": "object", "l": "array"}.get(name, "string"),
+            parts=tuple(Field(part, LogicalType.STRING, Origin("$")) for part in parts.get(name, ())),
+        )
+        for name in ("a", "b", "o", "l")
+    )
+    word = read.rpartition(".")[2].removesuffix("[]")
+    query = f"SELECT count({word}) FROM d WHERE b = a"  # noqa: S608 -- compiled, not asked
+    rules = (
+        Rule("sql", "sql", Origin("$.s"), (owner,), {"query": query, "mustBe": 1}),
+        Rule("gx", "custom", Origin("$.g"), (owner,), _pair(read)),
+        Rule(
+            "soda",
+            "custom",
+            Origin("$.c"),
+            (owner,),
+            {"engine": "soda", "call": f"missing_count({read}) = 0", "args": {}},
+        ),
+    )
+    contract = Contract("c", "1.0.0", "ODCS v3.1.0", (Dataset("d", fields, rules, Origin("$"), storage=storage),))
+    compiled = compile_rules(contract, contract.datasets[0])
+
+    assert {rule.id for rule in rules} <= {check.rule for check in compiled.checks}
+
+
+def _pair(read: str) -> dict[str, object]:
+    arguments = {"column_A": "b", "column_B": read}
+    return {"engine": "gx", "call": "expect_column_pair_values_to_be_equal", "args": arguments}

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from contracts.codec import canonical
+from contracts.codec import canonical, encode
 from contracts.compile import compile_plan
 from contracts.errors import InputError
 from contracts.formats import read
@@ -36,7 +36,11 @@ def with_policy(**policy: object) -> bytes:
 @pytest.mark.parametrize("kind", list(Duplicates))
 def test_the_terms_of_a_plan_are_read_without_its_schema(kind: Duplicates) -> None:
     """Suffix and the policy on duplicates come from the plan's own words."""
-    assert Terms(".csv", duplicates=kind is Duplicates.ACCEPT) == MEANING.terms(with_policy(duplicates=kind))
+    dialect = {"format": "csv", "compression": "none", "csv": encode(Csv())}
+
+    assert Terms(".csv", duplicates=kind is Duplicates.ACCEPT, dialect=dialect) == MEANING.terms(
+        with_policy(duplicates=kind)
+    )
 
 
 def test_the_workflow_is_the_one_the_plan_carries() -> None:

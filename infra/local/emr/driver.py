@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ORPHANED: Final = 70
+WITHOUT_JVM: Final = 71
 CRASHED: Final = 1
 
 
@@ -43,6 +44,7 @@ def serve(line: socket.socket, told: Mapping[str, Any]) -> None:
     os.environ["SPARK_VERSION"] = "3.5"
     orders = listen(line)
     base = warm(folder)
+    threading.Thread(target=end_with_jvm, args=(base,), daemon=True).start()
     say(line, {"ready": True})
     while True:
         order = orders.get()
@@ -63,6 +65,13 @@ def listen(line: socket.socket) -> SimpleQueue[dict[str, Any]]:
 
     threading.Thread(target=hear, daemon=True).start()
     return orders
+
+
+def end_with_jvm(base: SparkSession) -> None:
+    """End this process as soon as its JVM has ended: the run under way fails at once, and no later one is given to it."""
+    base.sparkContext._gateway.proc.wait()  # type: ignore[union-attr] # noqa: SLF001 - PySpark has no public way to its JVM
+    os.write(2, b"The JVM of Spark ended\n")
+    os._exit(WITHOUT_JVM)
 
 
 def say(line: socket.socket, answer: Mapping[str, Any]) -> None:

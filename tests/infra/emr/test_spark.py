@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,7 +22,6 @@ from tests.spark.delivery import plan_of, request_for, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tests.infra.emr.conftest import Aws, Emr
 
@@ -51,6 +52,12 @@ print([table.name for table in spark.catalog.listTables()], spark.sparkContext._
 """
 STOPPING = "from pyspark.sql import SparkSession\nprint(SparkSession.builder.getOrCreate().range(5).count())\n"
 EXITING = "import os\nos._exit(7)\n"
+KILLING = """
+import os, signal, threading
+from pyspark.sql import SparkSession
+os.kill(SparkSession.builder.getOrCreate().sparkContext._gateway.proc.pid, signal.SIGKILL)
+threading.Event().wait()
+"""
 PACKAGED = "import packaged\nprint(packaged.VERSION)\n"
 
 
@@ -156,6 +163,29 @@ def test_a_program_that_takes_the_driver_down_fails_alone(aws: Aws, resident: Em
 
     assert ended["state"] == "FAILED"
     assert "ExitCode: 7." in ended["stateDetails"]
+    assert said(aws, resident, STOPPING, "after") == "5\n"
+
+
+def test_a_killed_jvm_ends_its_run_at_once_and_costs_no_other(aws: Aws, resident: Emr) -> None:
+    """A JVM that dies under a program that does not even ask it ends the run as FAILED; the next one has a new driver."""
+    began = time.monotonic()
+    ended = resident.ended(resident.start(aws.program(KILLING, "killing.py")))
+
+    assert ended["state"] == "FAILED"
+    assert "ExitCode: 71." in ended["stateDetails"]
+    assert "The JVM of Spark ended" in ended["stateDetails"]
+    assert time.monotonic() - began < 60
+    assert said(aws, resident, STOPPING, "after") == "5\n"
+
+
+def test_a_jvm_killed_between_two_runs_fails_neither(aws: Aws, resident: Emr) -> None:
+    """An idle driver notices that its JVM is gone: the next run starts in a new one instead of failing in the old."""
+    assert said(aws, resident, STOPPING, "before") == "5\n"
+    before = driver(resident)
+    [jvm] = [pid for pid in before if Path(f"/proc/{pid}/comm").read_text() == "java\n"]
+    os.kill(jvm, signal.SIGKILL)
+    until(lambda: not running(before), "the driver ended with its JVM")
+
     assert said(aws, resident, STOPPING, "after") == "5\n"
 
 

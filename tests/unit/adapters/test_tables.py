@@ -238,6 +238,18 @@ def test_a_published_version_keeps_its_document(cloud: Cloud) -> None:
     assert (route(),) == registry.routes("landing", ("in/",))
 
 
+def test_a_version_keeps_what_was_recorded_when_it_was_published(cloud: Cloud) -> None:
+    """How many rules may go unmeasured is read back; of versions of older releases it is none."""
+    registry = DynamoRegistry(cloud.table("registry"), "landing")
+    registry.publish(replace(publication(), unmeasured_rules=2))
+    older = replace(publication(), version="0.9.0")
+    registry.publish(older)
+    key = {"id": {"S": "version#orders#0.9.0"}}
+    cloud.dynamodb.update_item(TableName="registry", Key=key, UpdateExpression="REMOVE unmeasured_rules")
+
+    assert set(registry.shelf().versions) == {older, replace(publication(), unmeasured_rules=2)}
+
+
 def test_a_prefix_belongs_to_one_contract(cloud: Cloud) -> None:
     """A publication that wants a prefix of another contract changes nothing at all."""
     registry = DynamoRegistry(cloud.table("registry"), "landing")

@@ -28,6 +28,7 @@ COMMANDS = (
     ["status"],
     ["reasons", "x"],
     ["replay", "x"],
+    ["get", "x", "y"],
     ["log", "x"],
     ["verify", "x"],
 )

@@ -11,6 +11,8 @@ import pytest
 import typer
 
 from cli.main import app
+from cli.publish import status_of
+from contracts.linting.lifecycle import STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from typer._click import Command  # what typer's own commands are
 
 ROOT = Path(__file__).parents[3]
-PAGES = ("producer.md", "consumer.md", "operator.md")
+PAGES = ("producer.md", "consumer.md", "events.md", "operator.md")
 ABROAD = {"local", "demo"}
 """Commands of the local stack have tests of their own."""
 
@@ -75,3 +77,14 @@ def test_every_alarm_of_the_protocol_is_on_the_operators_page() -> None:
     table = (ROOT / "docs/operator.md").read_text().split("## Alarms of the protocol")[1].split("\n## ")[0]
 
     assert raised == set(re.findall(r"`([a-z]+-[a-z]+)`", "".join(re.findall(r"^\| [^|]+", table, re.MULTILINE))))
+
+
+def test_the_table_of_statuses_is_what_publishing_does() -> None:
+    """Every status that lint knows is in the table, with the status that the version gets."""
+    table = (ROOT / "docs/contracts.md").read_text().split("<!-- contracts.md#status -->")[1].split("<!-- end -->")[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.strip().splitlines()[2:]]
+    said = {word: row for row in rows for word in re.findall(r"`([^`]+)`", row[0])}
+    kept = {word: word if row[2] == "the same" else row[2].strip("`") for word, row in said.items()}
+
+    assert {each for known in STATUSES.values() for each in known} == set(said)
+    assert {word: status_of(word) for word in said} == kept

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tests.unit.cli.conftest import Lakegate
 
 DEPLOYED = Publication("shop-of-another", "1.0.0", "active", "contracts/x", (), plans=(("orders", "d" * 64),))
+UNCONFIRMED = "Nothing was changed: confirm it with --yes"
 
 
 def test_a_contract_is_published_and_routed(lakegate: Lakegate) -> None:
@@ -78,6 +79,41 @@ def test_a_rule_that_cannot_be_compiled_refuses_the_document(lakegate: Lakegate)
     assert "refused" in said.stdout
 
 
+DBT = "quality: [{type: custom, engine: dbt, implementation: x}]"
+
+
+def with_a_rule_of_dbt(lakegate: Lakegate, version: str = "1.0.0") -> str:
+    """A contract whose one rule of another engine is skipped in every delivery."""
+    return lakegate.contract(version, **{"    logicalType: object": f"    logicalType: object\n    {DBT}"})
+
+
+def test_rules_that_can_never_be_measured_refuse_the_document(lakegate: Lakegate) -> None:
+    """A rule that no delivery is judged by is no promise: it is shown with its line, and nothing is published."""
+    path = with_a_rule_of_dbt(lakegate)
+    said, machine = lakegate("publish", path), lakegate("publish", path, "--json")
+
+    assert (said.exit_code, machine.exit_code) == (1, 1)
+    assert f"{path}:10: error not-measured\n" in said.stdout
+    assert said.stdout.splitlines()[-1] == f"{path}: refused (1 error, 0 warnings)"
+    assert (
+        said.stderr == machine.stderr == "lakegate: 1 rule can never be measured: mend it, or give --allow-unmeasured\n"
+    )
+    assert [each["code"] for each in json.loads(machine.stdout)["errors"]] == ["not-measured"]
+    assert lakegate.json("contracts") == {"contracts": []}
+
+
+def test_a_version_remembers_how_many_rules_were_allowed_to_go_unmeasured(lakegate: Lakegate) -> None:
+    """Given --allow-unmeasured the version is published, and every list says so, also after a route was added."""
+    published = lakegate.ok("publish", with_a_rule_of_dbt(lakegate), "--allow-unmeasured")
+    lakegate.ok("publish", lakegate.contract("1.1.0"), "--allow-unmeasured")
+    lakegate.ok("route", "add", "orders/", "shop")
+    listed = lakegate.json("contracts")["contracts"]
+
+    assert published.splitlines()[0] == "Published shop 1.0.0 (active). 1 rule can never be measured."
+    assert [(each["version"], each["unmeasured_rules"]) for each in listed] == [("1.0.0", 1), ("1.1.0", 0)]
+    assert lakegate.json("show", "shop", "1.0.0")["unmeasured_rules"] == 1
+
+
 def test_a_document_is_read_from_standard_input(lakegate: Lakegate) -> None:
     """`-` publishes what is piped in."""
     with open(lakegate.contract()) as file:  # noqa: PTH123 - a text of this test's own
@@ -86,10 +122,83 @@ def test_a_document_is_read_from_standard_input(lakegate: Lakegate) -> None:
     assert said.exit_code == 0
 
 
-@pytest.mark.parametrize(("said", "kept"), [("draft", "active"), ("deprecated", "deprecated"), ("retired", "retired")])
-def test_publishing_makes_active_what_is_not_on_its_way_out(lakegate: Lakegate, said: str, kept: str) -> None:
-    """A draft becomes active by being published; a deprecated or retired document says so itself."""
-    assert lakegate.json("publish", lakegate.contract(status=said))["status"] == kept
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("draft", "active"),
+        ("Proposed", "active"),
+        ("in development", "active"),
+        ("live", "active"),
+        ("Active", "active"),
+        ("Deprecated", "deprecated"),
+        ("sunset", "sunset"),
+        ("RETIRED", "retired"),
+    ],
+)
+def test_a_version_has_the_status_that_the_table_gives_its_document(
+    lakegate: Lakegate, written: str, kept: str
+) -> None:
+    """What is not on its way out becomes active by being published; upper and lower case are the same."""
+    assert lakegate.json("publish", lakegate.contract(status=written), "--yes")["status"] == kept
+
+
+@pytest.mark.parametrize("status", ["draft", "Proposed", "in development", "live"])
+def test_what_is_not_active_yet_is_published_only_when_confirmed(lakegate: Lakegate, status: str) -> None:
+    """Without a terminal and without --yes one sentence says the effect, and nothing is written; then it is."""
+    path = lakegate.contract(status=status)
+    refused = lakegate("publish", path)
+    before = lakegate.json("contracts")
+    confirmed = lakegate("publish", path, "--yes")
+
+    assert (str(refused.exception), refused.stdout) == (
+        f"the document's status is `{status}`: publishing makes shop 1.0.0 active. {UNCONFIRMED}",
+        "",
+    )
+    assert before == {"contracts": []}
+    assert confirmed.stdout.splitlines()[0] == "Published shop 1.0.0 (active)."
+
+
+def test_a_draft_that_is_published_already_asks_for_nothing(lakegate: Lakegate) -> None:
+    """Publishing twice is publishing once: the second time has no effect to confirm."""
+    path = lakegate.contract(status="draft")
+    first = lakegate.json("publish", path, "--yes")
+
+    assert lakegate.json("publish", path) == first
+
+
+def test_a_retired_version_closes_live_routes_only_when_confirmed(lakegate: Lakegate) -> None:
+    """The prefixes whose deliveries would all be refused from then on are named."""
+    lakegate.routed()
+    lakegate.ok("route", "add", "more/", "shop")
+    path = lakegate.contract("1.1.0", status="retired")
+    refused = lakegate("publish", path)
+    before = [route["status"] for route in lakegate.json("route", "list")["routes"]]
+    lakegate.ok("publish", path, "--yes")
+
+    assert str(refused.exception) == (
+        f"shop 1.1.0 is retired: every delivery below `more/`, `orders/` would be refused. {UNCONFIRMED}"
+    )
+    assert before == ["active", "active"]
+    assert [route["status"] for route in lakegate.json("route", "list")["routes"]] == ["retired", "retired"]
+
+
+def test_a_retired_version_that_closes_nothing_asks_for_nothing(lakegate: Lakegate) -> None:
+    """A retired version below the one that leads its line moves no route."""
+    lakegate.ok("publish", lakegate.contract("1.2.0"))
+    lakegate.ok("route", "add", "orders/", "shop")
+
+    assert lakegate.json("publish", lakegate.contract("1.1.0", status="retired"))["status"] == "retired"
+
+
+@pytest.mark.parametrize(("answer", "versions"), [("y\n", 1), ("n\n", 0), ("\n", 0)])
+def test_a_terminal_is_asked(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch, answer: str, versions: int) -> None:
+    """On a terminal the effect is shown and a person decides; everything but yes changes nothing."""
+    monkeypatch.setattr("cli.confirm.is_interactive", lambda: True)
+    said = lakegate("publish", lakegate.contract(status="draft"), text=answer)
+
+    assert "  the document's status is `draft`: publishing makes shop 1.0.0 active\n" in said.stderr
+    assert len(lakegate.json("contracts")["contracts"]) == versions
+    assert str(said.exception) == ("None" if versions else "not confirmed: nothing was changed")
 
 
 def test_a_document_is_shown_as_it_was_published(lakegate: Lakegate) -> None:
@@ -151,3 +260,42 @@ def test_machines_are_told_a_route_whole(lakegate: Lakegate) -> None:
 
     assert Route(LANDING, "a/b/", "shop", "orders", 1, "1.0.0", "active", said["plan"]).line == said["line"]
     assert (said["bucket"], said["prefix"], said["status"]) == (LANDING, "a/b/", "active")
+
+
+def test_an_abbreviated_contract_is_routed_only_when_confirmed(lakegate: Lakegate) -> None:
+    """The whole route is shown; a letter too few never delivers to a contract that nobody meant."""
+    lakegate.ok("publish", lakegate.contract())
+    refused = lakegate("route", "add", "orders", "s")
+    before = lakegate.json("route", "list")
+    lakegate.ok("route", "add", "orders", "s", "--yes")
+
+    assert str(refused.exception) == (
+        f"`s` is the beginning of one contract id: orders/ would deliver to shop/orders_v1 1.0.0. {UNCONFIRMED}"
+    )
+    assert before == {"routes": []}
+    assert lakegate.ok("route", "add", "orders", "s") == "Added: orders/ → shop/orders_v1 1.0.0 (active)\n"
+
+
+def test_a_route_inside_another_takes_its_keys_only_when_confirmed(lakegate: Lakegate) -> None:
+    """What lands below the new prefix goes elsewhere from then on; within one line nothing changes."""
+    lakegate.routed()
+    lakegate.ok("publish", lakegate.contract("2.0.0"))
+    lakegate.ok("route", "add", "orders/a/", "shop", "--line", "1")
+    refused = lakegate("route", "add", "orders/se/", "shop")
+
+    assert str(refused.exception) == (
+        "what lands below orders/se/ is delivered to shop/orders_v1 by the route orders/ now: "
+        "it would go to shop/orders_v2 2.0.0. "
+        f"{UNCONFIRMED}"
+    )
+    assert len(lakegate.json("route", "list")["routes"]) == 2
+
+
+def test_a_route_to_a_retired_version_is_added_only_when_confirmed(lakegate: Lakegate) -> None:
+    """Everything delivered there is refused."""
+    lakegate.ok("publish", lakegate.contract(status="retired"))
+    refused = lakegate("route", "add", "orders/", "shop")
+
+    assert str(refused.exception) == (
+        f"shop 1.0.0 is retired: every delivery below `orders/` would be refused. {UNCONFIRMED}"
+    )

@@ -37,7 +37,7 @@ def test_the_latest_deliveries_are_a_table(lakegate: Lakegate) -> None:
 def test_a_long_contract_id_is_cut_in_the_table(lakegate: Lakegate) -> None:
     """It stands whole in every answer about one delivery."""
     lakegate.ok("publish", lakegate.contract(**{"id: shop": "id: shop-of-the-long-name"}))
-    lakegate.ok("route", "add", "orders/", "shop")
+    lakegate.ok("route", "add", "orders/", "shop-of-the-long-name")
     workload = lakegate.delivered()
 
     assert " accepted/shop-of-the-…/orders_v1/" in lakegate.ok("status")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tarfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,8 @@ from infra.setup.schemas import OFFICIAL, Schema, install_schemas, main, pinned_
 CONTENT = b'{"type": "object"}'
 
 
-def pin(**changes: str) -> Schema:
-    pinned = {"name": "x-1", "package": "p==1", "wheel": "0", "member": "p/schema.json"}
+def pin(**changes: Any) -> Schema:
+    pinned: dict[str, Any] = {"name": "x-1", "package": "p==1", "wheel": "0", "member": "p/schema.json"}
     return Schema(**{**pinned, "sha256": hashlib.sha256(CONTENT).hexdigest(), **changes})
 
 
@@ -58,6 +59,25 @@ def test_an_altered_schema_is_fetched_anew(tmp_path: Path, calls: list[list[str]
     assert (tmp_path / "x-1.json").read_bytes() == CONTENT
 
 
+def test_an_example_is_taken_out_of_a_source_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What lies in a source package alone is fetched by hash too, with the build tool that is pinned, under its own suffix."""
+    made: list[list[str]] = []
+
+    def download(command: list[str], **_: Any) -> None:
+        made.append(command)
+        folder = Path(command[command.index("--dest") + 1])
+        folder.mkdir()
+        (tmp_path / "x.yaml").write_bytes(CONTENT)
+        with tarfile.open(folder / "p.tar.gz", "w:gz") as package:
+            package.add(tmp_path / "x.yaml", "p/x.yaml")
+
+    monkeypatch.setattr(schemas.subprocess, "run", download)
+    install_schemas(tmp_path / "examples", (pin(member="p/x.yaml", source=True),))
+
+    assert (tmp_path / "examples/x-1.yaml").read_bytes() == CONTENT
+    assert [{"--require-hashes", "--no-binary", "--build-constraint"} <= set(command) for command in made] == [True]
+
+
 @pytest.mark.usefixtures("calls")
 def test_a_schema_that_is_not_as_pinned_is_never_put(tmp_path: Path) -> None:
     """Nothing is installed from a package that holds something else."""
@@ -91,5 +111,5 @@ def test_every_schema_that_is_read_is_pinned() -> None:
     """No reader asks for a schema that set-up does not put there, and none is put for nobody."""
     pinned = {f"official/{schema.name}" for schema in pinned_schemas()}
 
-    assert {*odcs.SCHEMAS.values(), *dcs.SCHEMAS.values()} == pinned
+    assert {*odcs.SCHEMAS.values(), *dcs.SCHEMAS.values(), *dcs.AS_PUBLISHED.values()} == pinned
     assert all(json.loads((OFFICIAL / schema.file).read_bytes())["$schema"] for schema in pinned_schemas())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def test_sarif_names_every_problem_at_its_line() -> None:
 def test_sarif_names_standard_input_and_whole_paths() -> None:
     """An address is a URI, whatever the document was called."""
     examined = examine(b"")
-    found = sarif({"-": examined, "/tmp/ü.yaml": examined}, "0")  # noqa: S108 -- a name, no file
+    found = sarif({"-": examined, "/tmp/ü.yaml": examined}, {}, "0")  # noqa: S108 -- a name, no file
     uris = [each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for each in found["runs"][0]["results"]]
 
     assert uris == ["stdin", "file:///tmp/%C3%BC.yaml"]
@@ -82,9 +83,61 @@ def test_github_gets_one_command_for_each_problem() -> None:
 def test_github_never_sees_a_command_of_a_document() -> None:
     """What a document or a file's name says cannot begin a line or end a property."""
     problem = Problem("syntax", "$", None, "one\n::error::two%")
-    (line,) = github({"a,b:c\r.yaml": Examined((problem,), ())})
+    (line,) = github({"a,b:c\r.yaml": Examined((problem,), ())}, {})
 
     assert line == ("::error file=a%2Cb%3Ac%0D.yaml,line=1,title=lakegate syntax::one%0A::error::two%25 @ $")
+
+
+@pytest.mark.parametrize("form", ["json", "sarif", "github"])
+def test_what_cannot_be_read_is_not_valid_in_any_form(folder: Path, form: str) -> None:
+    """A missing file and an empty folder end in 2, and say so where a machine looks."""
+    (folder / "empty").mkdir()
+    for name, why in (
+        ("no.yaml", "no.yaml cannot be read"),
+        ("empty", "empty holds no"),
+        (".git", ".git cannot be read"),
+    ):
+        code, text = run("--format", form, name, "good.yaml")
+
+        assert code == 2
+        assert why in _refusals(form, text)[name]
+
+
+def _refusals(form: str, text: str) -> dict[str, str]:
+    """The inputs that an answer of a form refuses, each with its message."""
+    if form == "github":
+        found = [re.fullmatch(r"::error file=(.*),title=lakegate unreadable::(.*)", line) for line in text.splitlines()]
+        return {match[1]: match[2] for match in found if match}
+    answer = json.loads(text)
+    if form == "json":
+        assert answer["valid"] is False
+        return {each["file"]: each["message"] for each in answer["errors"] if each["code"] == "unreadable"}
+    (invocation,) = answer["runs"][0]["invocations"]
+    assert invocation["executionSuccessful"] is False
+    return {
+        each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]: each["message"]["text"]
+        for each in invocation["toolExecutionNotifications"]
+    }
+
+
+@pytest.mark.usefixtures("folder")
+def test_sarif_of_what_could_be_read_is_a_run_that_succeeded() -> None:
+    """Problems of documents are results, not a failure of the tool."""
+    _, text = run("--format", "sarif", "bad contract.yaml")
+
+    assert json.loads(text)["runs"][0]["invocations"] == [
+        {"executionSuccessful": True, "toolExecutionNotifications": []}
+    ]
+
+
+def test_strict_refuses_warnings(folder: Path) -> None:
+    """The same document is valid without `--strict`, and ends in 1 with it; one without warnings ends in 0."""
+    (folder / "warned.yaml").write_bytes(
+        document("odcs", {"quality": "{type: custom, engine: dbt, implementation: x}"})
+    )
+    codes = [run(*arguments, "warned.yaml")[0] for arguments in ((), ("--strict",), ("--strict", "--json"))]
+
+    assert (codes, run("--strict", "good.yaml")[0]) == ([0, 1, 1], 0)
 
 
 @pytest.mark.usefixtures("folder")

@@ -93,3 +93,27 @@ def test_a_hint_names_the_word_that_was_meant() -> None:
     )
 
     assert examine(text).errors[0].message.endswith("Did you mean `station_code`?")
+
+
+def test_rules_that_can_never_be_measured_are_listed_apart() -> None:
+    """Publishing can refuse exactly the rules that every delivery would skip; rules in words are not among them."""
+    quality = "{type: custom, engine: dbt, implementation: x}, {type: text, description: be good}"
+    examined = examine(document("odcs", {"quality": quality}))
+
+    assert [(each.code, each.path) for each in examined.unmeasured] == [("not-measured", "$.schema[0].quality[0]")]
+    assert set(examined.unmeasured) <= set(examined.warnings)
+
+
+@pytest.mark.parametrize("files", ["csv", "jsonl"])
+@pytest.mark.parametrize("read", ["n", "x", "o", "s", "l"])
+def test_sql_at_a_property_may_read_a_column_of_any_level(files: str, read: str) -> None:
+    """A query at a column, or at a part of one, over columns elsewhere is judged without a crash."""
+    rule = f'quality: [{{type: sql, query: "SELECT count({read}) FROM d WHERE n > 0", mustBe: 1}}]'  # noqa: S608 -- a document, no database
+    inner = f"{{name: s, logicalType: string, {rule}}}"
+    properties = (
+        f"{{name: x, logicalType: string, {rule}}}, {{name: o, logicalType: object, properties: [{inner}]}}, "
+        f"{{name: l, logicalType: array, items: {{logicalType: object, properties: [{inner}]}}}}"
+    )
+    top = f"customProperties: [{{property: lakegate, value: {{format: {files}}}}}]"
+
+    assert examine(document("odcs", {"properties": properties, "top": top})).errors == ()

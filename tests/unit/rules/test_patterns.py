@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from contracts.errors import ContractError
 from contracts.model import Origin, Rule
-from contracts.rules.patterns import LONGEST, translate
+from contracts.rules.patterns import LONGEST, rewritten, translate
 from tests.reference.sampling import sampled
 from tests.reference.strategies import texts
 
@@ -148,3 +148,19 @@ def test_a_pattern_has_a_longest_length() -> None:
     assert translate(RULE, longest) == longest
     with pytest.raises(ContractError, match="at most 1,024 characters"):
         translate(RULE, f"{longest}a")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("^SKU[0-9]{4", r"the `{` at character 10 begins no quantifier: write `{4}` or `\{`"),
+        ("a{1, 5}", r"the `{` at character 2 begins no quantifier: write `{1,5}` or `\{`"),
+        ("^SKU[0-9{4}$", "the character class that opens at character 5 is not closed: add `]`"),
+        ("^(SKU$", "the group that opens at character 2 is not closed: add `)`"),
+        ("^SKU)$", r"`)` at character 5 closes no group: remove it, or write `\)`"),
+    ],
+)
+def test_what_is_not_closed_is_told_with_its_place(pattern: str, message: str) -> None:
+    """A pattern with half a bracket would refuse every row, so the contract is refused, and says where."""
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        rewritten(pattern)

@@ -1,0 +1,165 @@
+"""`lakegate get`: the accepted data of a dataset line on local disk."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path  # noqa: TC003 - typer reads the annotation
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cli import terminal
+from cli.aws import opened
+from cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
+from cli.seen import seen
+from contracts.errors import InputError
+from contracts.schemas import validate
+from functions.ports import Address, NotFound
+from functions.usecases.layout import manifest_key
+from functions.usecases.lines import line_named
+
+if TYPE_CHECKING:
+    from cli.download import Delivery
+    from functions.usecases.gate import Gate
+
+DIFFERS = 1
+NOTHING = -1
+"""The height of a line in which nothing was accepted yet."""
+
+
+@dataclass(slots=True)
+class Fetch:
+    """What a run is to bring, and what it has brought."""
+
+    manifest: dict[str, Any]
+    since: int
+    folder: Path
+    wanted: tuple[Delivery, ...] = ()
+    done: list[tuple[Delivery, tuple[bool, ...]]] = field(default_factory=list)
+    """Each delivery that is there whole, and which of its files were fetched now."""
+    trouble: str = ""
+    """Why the run stopped; empty where everything is there."""
+
+    @property
+    def height(self) -> int:
+        """What to give as --since next time: everything up to here is there."""
+        if len(self.done) == len(self.wanted):
+            return max(int(self.manifest["height"]), self.since)
+        return self.done[-1][0].height if self.done else self.since
+
+
+def get(  # noqa: PLR0913 - a command has these options
+    line: Line,
+    folder: Annotated[Path, typer.Argument(help="Where to; made where it is missing.", show_default=False)],
+    *,
+    since: Annotated[int, typer.Option(min=NOTHING, help="Only deliveries above this height.")] = NOTHING,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
+    """Download the accepted data of a line by its manifest. What is there already is verified and not fetched again.
+
+    Example: lakegate get orders_v1 data/ --since 4
+
+    Exit code: 0 everything is there, 1 an object is not what the manifest lists, 2 it cannot be fetched.
+    """
+    with opened(stack, local=local) as there:
+        gate = there.gate()
+        fetch = Fetch(_manifest(gate, line), since, folder)
+        _fetch(gate, fetch)
+    if as_json:
+        terminal.print_json(_as_document(fetch))
+    else:
+        _tell(fetch, " --local" if local else "")
+    if fetch.trouble:
+        terminal.errors().print(seen(f"lakegate: {fetch.trouble}"), markup=False)
+        raise typer.Exit(DIFFERS)
+
+
+def _manifest(gate: Gate, name: str) -> dict[str, Any]:
+    """The manifest of the line that a person means; a whole name is looked up in the lake bucket alone."""
+    found = _read(gate, name) if "/" in name else None
+    if found is None:
+        line = line_named(gate, name)
+        found = _read(gate, line) or {"line": line, "height": NOTHING, "deliveries": []}
+    return found
+
+
+def _read(gate: Gate, line: str) -> dict[str, Any] | None:
+    try:
+        body = gate.objects.read(Address(gate.places.lake, manifest_key(line)))
+    except NotFound:
+        return None
+    try:
+        manifest: dict[str, Any] = json.loads(body)
+    except (ValueError, RecursionError):
+        raise InputError(f"the manifest of {line} is not JSON") from None
+    validate("manifest", manifest)
+    if manifest["line"] != line:
+        raise InputError(f"the manifest of {line} is that of another line")
+    return manifest
+
+
+def _fetch(gate: Gate, fetch: Fetch) -> None:
+    """Delivery by delivery. Whatever ends it early, the folder's manifest lists what is there."""
+    from cli.download import DiffersError, Folder, deliveries, fetched  # noqa: PLC0415 - start-up is paid by every command
+
+    fetch.wanted = deliveries(fetch.manifest, fetch.since)
+    folder = Folder(fetch.folder)
+    known = folder.known(fetch.manifest["line"])
+    size = sum(file.size for each in fetch.wanted for file in each.files)
+    try:
+        with terminal.bytes_arriving(fetch.manifest["line"], size) as arrived:
+            for each in fetch.wanted:
+                fetch.done.append((each, fetched(gate, fetch.folder, each, arrived)))
+    except DiffersError as error:
+        fetch.trouble = str(error)
+    finally:
+        if fetch.done:
+            folder.write(_merged(known, fetch))
+
+
+def _merged(known: dict[str, Any], fetch: Fetch) -> dict[str, Any]:
+    """The manifest of the folder: what it listed before, and what is there since."""
+    there = {each["height"] for each in known["deliveries"]} | {each.height for each, _ in fetch.done}
+    listed = [each for each in fetch.manifest["deliveries"] if each["height"] in there]
+    return {**fetch.manifest, "height": max(known["height"], fetch.height), "deliveries": listed}
+
+
+def _as_document(fetch: Fetch) -> dict[str, object]:
+    return {
+        "line": fetch.manifest["line"],
+        "folder": str(fetch.folder),
+        "since": fetch.since,
+        "height": fetch.height,
+        "complete": not fetch.trouble,
+        "deliveries": [
+            {
+                "height": delivery.height,
+                "workload": delivery.listed["workload"],
+                "files": [
+                    {"path": each.place, "size": each.size, "checksum": each.checksum or None, "fetched": was_fetched}
+                    for each, was_fetched in zip(delivery.files, which, strict=True)
+                ],
+            }
+            for delivery, which in fetch.done
+        ],
+    }
+
+
+def _tell(fetch: Fetch, stack: str) -> None:
+    console = terminal.answers()
+    for delivery, which in fetch.done:
+        for each, was_fetched in zip(delivery.files, which, strict=True):
+            verified = each.checksum.partition(":")[0] or "size only"
+            did = "fetched" if was_fetched else "present"
+            said = f"{did}  {each.place}  {each.size:,} bytes, {verified}"
+            console.print(seen(said), markup=False, soft_wrap=True)
+    line = fetch.manifest["line"]
+    if not fetch.done and not fetch.trouble:
+        console.print(seen(f"Nothing of {line} was accepted above height {fetch.since}."), markup=False, soft_wrap=True)
+    words = shlex.join(("lakegate", "get", line, str(fetch.folder), "--since", str(fetch.height)))
+    next_time = f"What is accepted later: {words}{stack}"
+    console.print(seen(next_time), markup=False, soft_wrap=True)

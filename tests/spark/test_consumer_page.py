@@ -1,0 +1,34 @@
+"""What a consumer copies from docs/consumer.md for Spark runs as it stands there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.unit.cli.conftest import Lakegate, lakegate
+from tests.unit.cli.consumer_page import BY_COUNTRY, fill, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+__all__ = ["lakegate"]
+pytestmark = pytest.mark.spark
+
+
+def test_the_example_of_spark_reads_every_dialect(
+    lakegate: Lakegate,
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Values, nulls and quotes are those that were delivered, in both dialects."""
+    assert spark.version
+    monkeypatch.chdir(tmp_path)
+    fill(lakegate)
+    lakegate.ok("get", "orders_v1", "data")
+    found = {row.country: (row.orders, row.amount) for row in run("pyspark").collect()}
+
+    assert found == BY_COUNTRY

@@ -1,0 +1,56 @@
+"""The checksums that S3 gives objects, computed here."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from cli.checksums import ALGORITHMS, checksum_of, encoded
+from contracts.errors import InputError
+from functions.adapters.s3 import FULL_OBJECT, WHOLE_ONLY
+
+CHECK = b"123456789"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("crc32", "cbf43926"),
+        ("crc32c", "e3069283"),
+        ("crc64nvme", "ae8b14860a799888"),
+        ("sha1", "f7c3bc1d808e04732adf679965ccc34ca7ae3441"),
+        ("sha256", "15e2b0d3c33891ebb0f1ef609ec419420c20e320ce94c65fbc8c3312448eb225"),
+    ],
+)
+def test_an_algorithm_gives_its_published_check_value(name: str, value: str) -> None:
+    """Of the nine digits that catalogues of checksums use."""
+    checksum = checksum_of(name)
+    checksum.update(CHECK)
+
+    assert value == checksum.digest().hex()
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_pieces_of_any_length_give_the_value_of_the_whole(name: str) -> None:
+    """A download that was interrupted goes on in the middle of a word."""
+    data = random.Random(11).randbytes(10_000)
+    whole, pieces = checksum_of(name), checksum_of(name)
+    whole.update(data)
+    at = 0
+    for length in (0, 1, 7, 8, 9, 4_096, 10_000):
+        pieces.update(data[at : at + length])
+        at += length
+
+    assert encoded(pieces) == encoded(whole)
+
+
+def test_every_algorithm_of_the_store_is_known() -> None:
+    """Whatever checksum an object has, its bytes can be compared with it."""
+    assert set(ALGORITHMS) == {each.lower() for each in (*FULL_OBJECT, *WHOLE_ONLY)}
+
+
+def test_an_unknown_algorithm_is_refused() -> None:
+    """Bytes that cannot be compared are not taken for good ones."""
+    with pytest.raises(InputError, match="'md5' is not known"):
+        checksum_of("md5")

@@ -1,0 +1,155 @@
+"""The readers' manifest: what each delivery is, and what a reader needs to read it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from contracts.codec import canonical
+from contracts.model import Csv, Format, Storage
+from contracts.plan import Plan
+from contracts.schemas import load
+from functions.meaning import terms
+from functions.ports import Address
+from functions.usecases.advance import advance
+from functions.usecases.layout import manifest_key
+from functions.workload import State
+from tests.simulation.stage import Fault, Stage, settle
+from tests.simulation.world import LAKE, LINE, PREFIX, World
+from tests.unit.usecases.worlds import answered, drive
+
+WHERE = Address(LAKE, manifest_key(LINE))
+
+
+def manifest_of(world: World) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(world.gate.objects.read(WHERE))
+    return document
+
+
+def settled(*bodies: bytes) -> Stage:
+    """A world in which these uploads came to rest, one after the other."""
+    stage = Stage(World(), lambda _: Fault.NONE)
+    for number, body in enumerate(bodies):
+        stage.world.upload(f"{PREFIX}{number}.csv", body)
+        settle(stage)
+    return stage
+
+
+def test_a_delivery_is_listed_with_version_verdict_rows_and_time() -> None:
+    """Everything a reader needs to choose deliveries stands in the manifest, as the ledger has it."""
+    world = settled(b"good:1").world
+    (block,) = world.gate.ledger.blocks(LINE)
+    (stored,) = block.objects
+
+    assert manifest_of(world) == {
+        "format": "lakegate-manifest/2",
+        "line": LINE,
+        "height": 0,
+        "deliveries": [
+            {
+                "height": 0,
+                "workload": block.workload,
+                "contract_version": "1.0.0",
+                "verdict": "accepted",
+                "published_at": block.system_time,
+                "event_time": None,
+                "rows": 6,
+                "published_rows": 6,
+                "rejected_rows": 0,
+                "objects": [
+                    {"key": stored.key, "version": stored.version, "size": 6, "checksum": stored.checksum},
+                ],
+            }
+        ],
+    }
+
+
+def test_rows_that_were_kept_apart_are_counted_and_not_listed() -> None:
+    """With rows apart, the objects of a delivery are its accepted share, and both counts are told."""
+    (delivery,) = manifest_of(settled(b"split:12").world)["deliveries"]
+
+    assert [delivery[name] for name in ("verdict", "rows", "published_rows", "rejected_rows")] == [
+        "accepted_with_warnings",
+        8,
+        7,
+        1,
+    ]
+    assert [each["key"].partition("/")[0] for each in delivery["objects"]] == ["accepted"]
+
+
+def test_a_rejected_delivery_only_raises_the_height() -> None:
+    """Gaps between heights are deliveries that were rejected."""
+    manifest = manifest_of(settled(b"good:1", b"bad:2", b"good:3").world)
+
+    assert (manifest["height"], [each["height"] for each in manifest["deliveries"]]) == (2, [0, 2])
+
+
+def older(manifest: dict[str, Any]) -> bytes:
+    """The manifest as releases before this format wrote it."""
+    kept = ("height", "workload", "objects")
+    deliveries = [{name: each[name] for name in kept} for each in manifest["deliveries"]]
+    return json.dumps({"line": manifest["line"], "height": manifest["height"], "deliveries": deliveries}).encode()
+
+
+def test_an_older_manifest_is_replaced_with_the_next_delivery() -> None:
+    """Older deliveries get their facts from the ledger; height and order stay."""
+    stage = settled(b"good:1", b"split:12")
+    world = stage.world
+    before = manifest_of(world)
+    world.memory.objects.put(WHERE, older(before))
+    world.upload(f"{PREFIX}next.csv", b"good:3")
+    settle(stage)
+    after = manifest_of(world)
+
+    assert (after["format"], after["height"]) == ("lakegate-manifest/2", 2)
+    assert after["deliveries"][:2] == before["deliveries"]
+    assert [each["height"] for each in after["deliveries"]] == [0, 1, 2]
+
+
+def test_a_manifest_that_is_ahead_is_left_alone() -> None:
+    """Another worker has written more than this one knows: the height never goes back."""
+    world, row = answered()
+    ahead = {"format": "lakegate-manifest/2", "line": LINE, "height": 7, "deliveries": []}
+    world.memory.objects.put(WHERE, json.dumps(ahead).encode())
+    drive(world.gate, advance(world.gate, row))
+
+    assert world.gate.workloads.get(row.id).state is State.PUBLISHED
+    assert manifest_of(world) == ahead
+
+
+@pytest.mark.parametrize(
+    ("storage", "csv", "expected"),
+    [
+        (
+            Storage(),
+            Csv(delimiter=";", quote="'", header=False, encoding="latin-1", null_values=("NA",), multi_line=True),
+            {
+                "format": "csv",
+                "compression": "none",
+                "csv": {
+                    "delimiter": ";",
+                    "quote": "'",
+                    "header": False,
+                    "encoding": "latin-1",
+                    "null_values": ["NA"],
+                    "multi_line": True,
+                },
+            },
+        ),
+        (Storage(Format.PARQUET), Csv(), {"format": "parquet", "compression": "none", "csv": None}),
+    ],
+)
+def test_the_dialect_is_the_plans(storage: Storage, csv: Csv, expected: dict[str, object]) -> None:
+    """What a reader must know of the file is said as the job read it; CSV's settings only of CSV."""
+    plan = Plan("orders", "1.0.0", "lines", (), (), csv=csv, storage=storage)
+
+    assert terms(canonical(plan)).dialect == expected
+
+
+def test_the_schema_knows_every_format() -> None:
+    """A format that contracts may promise can stand in a manifest."""
+    delivery: Any = load("manifest")["$defs"]["delivery"]["properties"]  # type: ignore[index] # of our own schema
+
+    assert {each.value for each in Format} - {"unknown"} <= set(delivery["format"]["enum"])
