@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 
 from contracts.check import Check, Metric
+from contracts.numbers import tier_holds
 from contracts.query import Query
 from contracts.request import Reference
-from contracts.result import Measured
+from contracts.result import Measured, Measurement
 
 TIME_LIMIT = 600.0
 """Seconds that one query may take: what the Data Contract Specification allows."""
@@ -21,6 +23,15 @@ FAILED = "the engine could not answer this query: a number too large, a division
 UNREAD = "the accepted data that this check refers to could not be read"
 SEVERAL_ROWS = "the query answers with several rows: let it answer with one number"
 FLOAT_DIGITS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to a check's query."""
+
+    measurement: Measurement
+    rows: tuple[int, ...] = ()
+    """Ids of the first rows that break the check, where they are listed."""
 
 
 def seconds_each(queries: int) -> float:
@@ -54,3 +65,14 @@ def measured(check: Check, row: Sequence[object] | None) -> Measured:
         return Measured(of=1)
     exact = Decimal(f"{answer:.{FLOAT_DIGITS}g}") if isinstance(answer, float) else Decimal(answer)
     return Measured(of=1, exact=exact.normalize())
+
+
+def lists_rows(check: Check, found: Measured | None, limit: int) -> bool:
+    """Whether the rows that a query counted are listed: they break the rule, and up to `limit` of them are asked for."""
+    if not limit or found is None or tier_holds(check, check.accept, found):
+        return False
+    if check.metric is Metric.UNMATCHED_ROWS:
+        return True
+    interval = check.accept.interval
+    fewer_is_better = (interval.low is None or interval.low <= 0) and interval.high is not None
+    return check.query is not None and check.query.of_rows is not None and fewer_is_better and not interval.outside

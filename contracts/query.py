@@ -7,7 +7,7 @@ in quotes is bound as `:t0`, `:t1`, …, and the judging time as `:now`. `contra
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from contracts.types import LogicalType
@@ -19,6 +19,10 @@ class Column:
 
     field: str
     type: LogicalType
+
+
+ID = Column("", LogicalType.INTEGER)
+"""Not a field: the id that an engine gives each row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +48,19 @@ class Query:
     """`r0`, `r1`, …"""
 
     @property
-    def of_rows(self) -> str | None:
-        """The query for the rows (`part`, `id`) that this one counts, where it counts rows of the delivery and nothing else."""
+    def of_rows(self) -> Query | None:
+        """The query for the ids of the rows that this one counts, where it counts rows of the delivery and nothing else."""
         own, counted = self.relations[0], _COUNT.match(self.text)
         if counted is None or not own.delivered or own.line is not None:
             return None
         condition = self.text[counted.end() :]
-        return f"{_ROWS}{condition}" if _is_one(condition) else None
+        if not _is_one(condition):
+            return None
+        text = f"SELECT q1.c{len(own.columns)} AS k0 FROM r0 AS q1 WHERE {condition}"  # noqa: S608 - our own text
+        return replace(self, text=text, relations=(replace(own, columns=(*own.columns, ID)),))
 
 
 _COUNT = re.compile(r"SELECT count\(1L?\) AS k0 FROM r0 AS q1 WHERE (?=\()")
-_ROWS = "SELECT q1.part, q1.id FROM r0 AS q1 WHERE "
 
 
 def _is_one(condition: str) -> bool:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from contracts.answer import Answer
     from contracts.check import Check
     from contracts.plan import Plan
     from contracts.population import Keys
@@ -78,8 +79,8 @@ class Backend(Protocol):
         """Write accepted and rejected records apart; None where nothing is written."""
         ...
 
-    def ask(self, checks: tuple[Check, ...]) -> Iterable[Measurement]:
-        """The answers of queries, in order."""
+    def ask(self, checks: tuple[Check, ...], rows: int) -> Iterable[Answer]:
+        """The answers of queries, in order, with the ids of so many rows that break a check."""
         ...
 
 
@@ -167,7 +168,8 @@ class Attempt:
                 answer = replace(answer, shares=backend.split(source, rejected))
         if asked:
             with stopwatch.step("ask"):
-                measurements |= {each.check: each for each in backend.ask(asked)}
+                answers = list(backend.ask(asked, self.samples if plan.policy.samples else 0))
+                measurements |= {each.check: each for each in explain.with_rows(asked, answers)}
         return replace(answer, measurements=tuple(measurements[check.id] for check in checks))
 
 
@@ -227,8 +229,8 @@ def _malformed(source: Source, partials: list[Partial]) -> tuple[tuple[Malformed
         part = source.shares[partial.number].part
         for each in partial.malformed:
             if each.reason in found:
-                known, *place = found[each.reason]
-                found[each.reason] = replace(known, rows=known.rows + each.rows), *place
+                known, number, line = found[each.reason]
+                found[each.reason] = replace(known, rows=known.rows + each.rows), number, line
             else:
                 row = before + each.first_row + 1
                 first = replace(each, first_row=row, part=part, is_last=row == lines[part])

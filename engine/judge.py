@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from contracts.answer import Answer
     from contracts.check import Check
     from contracts.plan import Plan
     from contracts.population import Keys
@@ -104,10 +105,10 @@ class Process:
         """See `Backend`: `lakegate check` counts rejected records and writes none."""
         return None
 
-    def ask(self, checks: tuple[Check, ...]) -> Iterator[Measurement]:
+    def ask(self, checks: tuple[Check, ...], rows: int) -> tuple[Answer, ...]:
         """See `Backend`; the database is locked by it, and of no use for anything else afterwards."""
         tables = Tables(self.plan, self.request.judged_at, RECORDS, self._accepted, self.request.references)
-        yield from ask(self.connection, checks, tables)
+        return ask(self.connection, checks, tables, rows=rows)
 
     def _accepted(self, line: str, columns: tuple[Column, ...]) -> str:
         """A table of the accepted rows of a line, read by the plans that accepted them."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import SparkSession
 
+    from contracts.answer import Answer
     from contracts.check import Check
     from contracts.plan import Plan
     from contracts.population import Keys
@@ -94,11 +95,11 @@ class Spark:
         """See `Backend`."""
         return split(self.session, self.plan, source, rejected, self.request.output_uri)
 
-    def ask(self, checks: tuple[Check, ...]) -> Iterator[Measurement]:
+    def ask(self, checks: tuple[Check, ...], rows: int) -> tuple[Answer, ...]:
         """See `Backend`."""
         delivered = self.passed.rows(self._programs[()]) if self._programs[()].is_asked else None
         tables = Tables(self.plan, self.request.judged_at, delivered, Accepted(self.session, self.request))
-        yield from ask(self.session, checks, tables)
+        return ask(self.session, checks, tables, rows=rows)
 
     def close(self) -> None:
         """Give the memory of the attempt back."""

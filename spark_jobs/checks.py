@@ -1,8 +1,9 @@
 """Measuring: every check of a plan by Deequ, over what the tasks hand over.
 
-1. What records add up to is a small frame, a row for each share: Deequ computes sums, minima and maxima of its columns. One PyDeequ
-   Check for each check and tier, at level Error for the tier that decides about failing, at level Warning for the stricter one.
-2. Keys are grouped once for each set of fields and rows, and Deequ measures the frequencies; quantiles are measured over their numbers.
+1. What records add up to is a small frame, a row for each share: Deequ computes sums, minima and maxima of its columns. There is
+   one PyDeequ Check for each check and tier, at level Error for the tier that decides about failing, at level Warning for the
+   stricter one.
+2. Keys are grouped once for each set of fields and rows, and Deequ measures the frequencies; quantiles over their numbers.
 3. Where nothing is left to take a number of, Deequ (which has no metric of an empty frame) is not asked: the counts are zero.
 """
 

@@ -14,16 +14,31 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
-from contracts.answer import FAILED, REFUSED, SEVERAL_ROWS, TOO_SLOW, UNREAD, lines_compared, measured, seconds_each
+from contracts.answer import (
+    FAILED,
+    REFUSED,
+    SEVERAL_ROWS,
+    TOO_SLOW,
+    UNREAD,
+    Answer,
+    lines_compared,
+    lists_rows,
+    measured,
+    seconds_each,
+)
+from contracts.check import Metric
 from contracts.errors import InputError
 from contracts.kinds import UnreadableError
+from contracts.query import ID
 from contracts.result import Measurement
 from engine.type.values import value_name
 from spark_jobs.guard import is_query, unsafe
@@ -54,30 +69,34 @@ class Tables:
 
 
 def ask(
-    spark: SparkSession, checks: tuple[Check, ...], tables: Tables, limit: float | None = None
-) -> tuple[Measurement, ...]:
-    """The answers of these checks' queries, in order; `limit`: seconds that each may take."""
+    spark: SparkSession, checks: tuple[Check, ...], tables: Tables, limit: float | None = None, rows: int = 0
+) -> tuple[Answer, ...]:
+    """The answers of these checks' queries, in order, with the ids of the first `rows` rows that break a check.
+
+    `limit`: seconds that each may take.
+    """
     seconds = limit if limit is not None else seconds_each(len(checks))
-    return tuple(_asked(spark, check, tables, seconds) for check in checks)
+    return tuple(_asked(spark, check, tables, seconds, rows) for check in checks)
 
 
-def _asked(spark: SparkSession, check: Check, tables: Tables, seconds: float) -> Measurement:
+def _asked(spark: SparkSession, check: Check, tables: Tables, seconds: float, rows: int) -> Answer:
     query = check.query
     assert query is not None
     missing = tables.accepted.lacking(lines_compared(query))
     if missing is not None:
-        return Measurement(check.id, skip=missing)
+        return Answer(Measurement(check.id, skip=missing))
     views = [f"r{number}" for number in range(len(query.relations))]
-    with limited(spark, seconds, check.id) as is_over:
+    with _ansi(spark), _within(spark, seconds, check.id) as is_over:
         try:
             for view, relation in zip(views, query.relations, strict=True):
-                relation_of(relation, tables).createOrReplaceTempView(view)
-            return _answer(spark, check, query, tables.now)
+                _relation(relation, tables).createOrReplaceTempView(view)
+            found = _answer(spark, check, query, tables.now)
+            return Answer(found, _ids(spark, check, tables, rows) if lists_rows(check, found.accept, rows) else ())
         except (InputError, UnreadableError, OSError):
-            return Measurement(check.id, error=UNREAD)
+            return Answer(Measurement(check.id, error=UNREAD))
         except (PySparkException, Py4JError, ArithmeticError):
             # Spark's words may hold values of the data: none of them is repeated.
-            return Measurement(check.id, error=TOO_SLOW if is_over.is_set() else FAILED)
+            return Answer(Measurement(check.id, error=TOO_SLOW if is_over.is_set() else FAILED))
         finally:
             for view in views:
                 spark.catalog.dropTempView(view)
@@ -86,7 +105,7 @@ def _asked(spark: SparkSession, check: Check, tables: Tables, seconds: float) ->
 def _answer(spark: SparkSession, check: Check, query: Query, now: str) -> Measurement:
     if not is_query(spark, query.text):
         return Measurement(check.id, error=REFUSED)
-    frame = spark.sql(query.text, args=bound_for(query, now))
+    frame = spark.sql(query.text, args=_bound(query, now))
     if unsafe(frame, {f"r{number}" for number in range(len(query.relations))}):
         return Measurement(check.id, error=REFUSED)
     rows = frame.limit(2).collect()
@@ -95,32 +114,55 @@ def _answer(spark: SparkSession, check: Check, query: Query, now: str) -> Measur
     return Measurement(check.id, accept=measured(check, rows[0] if rows else None))
 
 
-def bound_for(query: Query, now: str) -> dict[str, str]:
+def _ids(spark: SparkSession, check: Check, tables: Tables, rows: int) -> tuple[int, ...]:
+    """The first rows that break a check; none where the engine can count them and cannot list them: the number stands alone."""
+    try:
+        found = _unmatched(check, tables) if check.metric is Metric.UNMATCHED_ROWS else _counted(spark, check, tables)
+        return tuple(row["id"] for row in found.orderBy("id").limit(rows).collect())
+    except (PySparkException, Py4JError, ArithmeticError):
+        return ()
+
+
+def _counted(spark: SparkSession, check: Check, tables: Tables) -> DataFrame:
+    """The rows that a plain count counts; none where the guard refuses what became of the query."""
+    query = check.query.of_rows if check.query is not None else None
+    assert query is not None
+    _relation(query.relations[0], tables).createOrReplaceTempView("r0")
+    frame = spark.sql(query.text, args=_bound(query, tables.now)).withColumnRenamed("k0", "id")
+    return frame.limit(0) if unsafe(frame, {"r0"}) else frame
+
+
+def _unmatched(check: Check, tables: Tables) -> DataFrame:
+    """The rows with a whole key that none of the accepted ones equals."""
+    query = check.query
+    assert query is not None
+    own, other = query.relations
+    names = [f"c{at}" for at in range(len(own.columns))]
+    delivered = _relation(replace(own, columns=(*own.columns, ID)), tables).withColumnRenamed(f"c{len(names)}", "id")
+    for name in names:
+        delivered = delivered.withColumnRenamed(name, f"k{name}").where(F.col(f"k{name}").isNotNull())
+    equal = reduce(and_, (F.col(f"k{name}") == F.col(name) for name in names))
+    accepted = _relation(other, tables).select(*names).distinct()
+    return delivered.join(accepted, equal, "left_anti").select("id")
+
+
+def _bound(query: Query, now: str) -> dict[str, str]:
     """What is bound to a query's parameters."""
     return {f"t{number}": text for number, text in enumerate(query.texts)} | {"now": now}
 
 
-def relation_of(relation: Relation, tables: Tables, *, placed: bool = False) -> DataFrame:
-    """The rows of a relation as typed columns, `c0`, `c1`, …, and `row`; of the delivery, where asked for, with their places."""
+def _relation(relation: Relation, tables: Tables) -> DataFrame:
     frames = []
     if relation.delivered:
         assert tables.delivered is not None
         columns = [
-            F.col(value_name(tables.plan.field(column.field).alias)).alias(f"c{at}")
+            F.col("id" if column == ID else value_name(tables.plan.field(column.field).alias)).alias(f"c{at}")
             for at, column in enumerate(relation.columns)
         ]
-        places = ("part", "id") if placed else ()
-        frames.append(tables.delivered.select(*columns, F.lit(1).alias("row"), *places))
+        frames.append(tables.delivered.select(*columns, F.lit(1).alias("row")))
     if relation.line is not None and tables.accepted.lacking([relation.line]) is None:
         frames.append(tables.accepted.rows(relation.line, relation.columns))
     return frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
-
-
-@contextmanager
-def limited(spark: SparkSession, seconds: float, name: str) -> Iterator[threading.Event]:
-    """How queries are run: in ANSI mode, and for so long."""
-    with _ansi(spark), _within(spark, seconds, name) as is_over:
-        yield is_over
 
 
 @contextmanager

@@ -22,13 +22,17 @@ from contracts.answer import (
     SEVERAL_ROWS,
     TOO_SLOW,
     UNREAD,
+    Answer,
     lacking,
     lines_compared,
+    lists_rows,
     measured,
     seconds_each,
 )
+from contracts.check import Metric
 from contracts.errors import InputError
 from contracts.kinds import UnreadableError
+from contracts.query import ID
 from contracts.result import Measurement
 from engine.ask.guard import unsafe
 from engine.ask.lock import lock
@@ -76,18 +80,25 @@ class _Asker:
     connection: duckdb.DuckDBPyConnection
     tables: Tables
     seconds: float
+    rows: int
     loaded: dict[tuple[str, tuple[Column, ...]], str | None] = field(default_factory=dict)
     """Tables of accepted data; None where it could not be read."""
 
 
 def ask(
-    connection: duckdb.DuckDBPyConnection, checks: tuple[Check, ...], tables: Tables, limit: float | None = None
-) -> tuple[Measurement, ...]:
-    """The answers of these checks' queries, in order; `limit`: seconds that each may take.
+    connection: duckdb.DuckDBPyConnection,
+    checks: tuple[Check, ...],
+    tables: Tables,
+    limit: float | None = None,
+    rows: int = 0,
+) -> tuple[Answer, ...]:
+    """The answers of these checks' queries, in order, with the ids of the first `rows` rows that break a check.
+
+    `limit`: seconds that each may take.
 
     The connection is locked down from then on, with the whole of its database.
     """
-    asker = _Asker(connection, tables, limit if limit is not None else seconds_each(len(checks)))
+    asker = _Asker(connection, tables, limit if limit is not None else seconds_each(len(checks)), rows)
     for check in checks:
         _load(asker, _query(check))
     lock(connection)
@@ -113,51 +124,86 @@ def _load(asker: _Asker, query: Query) -> None:
             asker.loaded[each.line, each.columns] = None
 
 
-def _asked(asker: _Asker, check: Check) -> Measurement:
+def _asked(asker: _Asker, check: Check) -> Answer:
     query = _query(check)
     missing = lacking(asker.tables.references, lines_compared(query))
     if missing is not None:
-        return Measurement(check.id, skip=missing)
+        return Answer(Measurement(check.id, skip=missing))
     if any(each.line and asker.loaded.get((each.line, each.columns), "") is None for each in query.relations):
-        return Measurement(check.id, error=UNREAD)
+        return Answer(Measurement(check.id, error=UNREAD))
     views = [f"r{number}" for number in range(len(query.relations))]
     with _within(asker.connection, asker.seconds) as is_over:
         try:
             for view, relation in zip(views, query.relations, strict=True):
                 asker.connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {_relation(asker, relation)}")
-            return _answer(asker, check, query, set(views))
+            found = _answer(asker, check, query, set(views))
+            return Answer(found, _ids(asker, check) if lists_rows(check, found.accept, asker.rows) else ())
         except UnreadError:
-            return Measurement(check.id, error=REFUSED)
+            return Answer(Measurement(check.id, error=REFUSED))
         except duckdb.Error:
             # DuckDB's words may hold values of the data: none of them is repeated.
-            return Measurement(check.id, error=TOO_SLOW if is_over.is_set() else FAILED)
+            return Answer(Measurement(check.id, error=TOO_SLOW if is_over.is_set() else FAILED))
 
 
 def _answer(asker: _Asker, check: Check, query: Query, views: set[str]) -> Measurement:
-    said = say(query)
-    if unsafe(asker.connection, said.text, views) is not None:
+    rows = _fetched(asker, query, views, "LIMIT 2")
+    if rows is None:
         return Measurement(check.id, error=REFUSED)
-    values = {f"t{number}": text for number, text in enumerate(query.texts)} | {"now": asker.tables.now}
-    asked = f"SELECT * FROM ({said.text}) LIMIT 2"  # noqa: S608 - said by us, and looked at by the guard
-    rows = asker.connection.execute(asked, {name: values[name] for name in said.bound}).fetchall()
     if len(rows) > 1:
         return Measurement(check.id, error=SEVERAL_ROWS)
     return Measurement(check.id, accept=measured(check, rows[0] if rows else None))
 
 
+def _fetched(asker: _Asker, query: Query, views: set[str], most: str) -> list[tuple[object, ...]] | None:
+    """The rows that a query answers with; None where the guard refuses it."""
+    said = say(query)
+    if unsafe(asker.connection, said.text, views) is not None:
+        return None
+    values = {f"t{number}": text for number, text in enumerate(query.texts)} | {"now": asker.tables.now}
+    asked = f"SELECT * FROM ({said.text}) {most}"  # noqa: S608 - written by us, and looked at by the guard
+    return asker.connection.execute(asked, {name: values[name] for name in said.bound}).fetchall()
+
+
+def _ids(asker: _Asker, check: Check) -> tuple[int, ...]:
+    """The first rows that break a check; none where the engine can count them and cannot list them: the number stands alone."""
+    query = _query(check)
+    try:
+        if check.metric is Metric.UNMATCHED_ROWS:
+            found = asker.connection.execute(_unmatched(asker, query.relations[0])).fetchall()
+        else:
+            assert query.of_rows is not None
+            relation = _relation(asker, query.of_rows.relations[0])
+            asker.connection.execute(f"CREATE OR REPLACE TEMP VIEW r0 AS {relation}")
+            found = _fetched(asker, query.of_rows, {"r0"}, f"ORDER BY 1 LIMIT {asker.rows}") or []
+    except duckdb.Error:
+        return ()
+    return tuple(int(str(row[0])) for row in found)
+
+
+def _unmatched(asker: _Asker, own: Relation) -> str:
+    """The rows with a whole key that none of the accepted ones (the view `r1`) equals."""
+    keys = [value_name(asker.tables.plan.field(column.field).alias) for column in own.columns]
+    whole = " AND ".join(f"d.{key} IS NOT NULL" for key in keys)
+    equal = " AND ".join(f"r1.c{at} = d.{key}" for at, key in enumerate(keys))
+    found = f"SELECT 1 FROM r1 WHERE {equal}"  # noqa: S608 - generated names
+    listed = f"SELECT d.id FROM {asker.tables.delivered} d WHERE {whole} AND NOT EXISTS ({found})"  # noqa: S608 - likewise
+    return f"{listed} ORDER BY d.id LIMIT {asker.rows}"
+
+
 def _relation(asker: _Asker, relation: Relation) -> str:
     selects = []
     if relation.delivered:
-        columns = [
-            f"{value_name(asker.tables.plan.field(column.field).alias)} AS c{at}"
-            for at, column in enumerate(relation.columns)
-        ]
+        columns = [f"{_column(asker, column)} AS c{at}" for at, column in enumerate(relation.columns)]
         selects.append(_select(columns, asker.tables.delivered))
     table = asker.loaded.get((relation.line, relation.columns)) if relation.line is not None else None
     if table is not None:
         casts = [f"CAST(c{at} AS {TYPES[column.type].value}) AS c{at}" for at, column in enumerate(relation.columns)]
         selects.append(_select(casts, table))
     return " UNION ALL ".join(selects)
+
+
+def _column(asker: _Asker, column: Column) -> str:
+    return "id" if column == ID else value_name(asker.tables.plan.field(column.field).alias)
 
 
 def _select(columns: list[str], table: str) -> str:

@@ -1,6 +1,7 @@
 """The program of a level: one SELECT that turns the raw columns of a chunk into bits, keys and numbers.
 
-The inner SELECT makes of each field that is read a text (`c0`), a value (`vc0`) and whether there is one (`pc0`); the outer one makes of each row
+The inner SELECT makes of each field that is read a text (`c0`), a value (`vc0`) and whether there is one (`pc0`). The outer one
+makes of each row
 
 * `f0`, `f1`, …: whether it breaks each predicate, never NULL;
 * `b0`, `b1`, …: whether it belongs to each population;
@@ -112,7 +113,7 @@ class Program:
 
 
 def program(plan: Plan, level: Level, checks: tuple[Check, ...], asked: Iterable[str] | None = None) -> Program:
-    """The program of a level's checks; `asked` are the fields whose values queries read, None where no query reads the records."""
+    """The program of a level's checks; `asked` are the fields that queries read, None where no query reads the records."""
     bits: dict[Predicate, str] = {}
     errors: dict[Predicate, str] = {}
     for predicate in dict.fromkeys(predicates_of(checks)):

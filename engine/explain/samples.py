@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
+    from contracts.answer import Answer
     from contracts.check import Check
     from contracts.plan import Plan, PlanField
     from contracts.result import Malformed, Measurement
@@ -91,6 +92,14 @@ class Samples:
             else:
                 yield each
 
+    def with_rows(self, checks: tuple[Check, ...], answers: Iterable[Answer]) -> Iterator[Measurement]:
+        """The answers of queries as measurements, with samples of the rows that break a check."""
+        for check, answer in zip(checks, answers, strict=True):
+            places = [_place(each) for each in answer.rows]
+            texts, lines = self._texts((), set(places)), self._lines({place[:2] for place in places})
+            rows = [(place, texts[place]) for place in places]
+            yield self._with_evidence(answer.measurement, check, rows, [], lines) if rows else answer.measurement
+
     def with_first_records(self, malformed: tuple[tuple[Malformed, int, int], ...]) -> tuple[Malformed, ...]:
         """Malformed records by reason, each with what its first one shows; that is in the share, at the line, beside it."""
         if not self.plan.storage.format.is_text:
@@ -137,10 +146,9 @@ class Samples:
             return self._noted((own.level, own.predicates[check.accept.predicate]), self.limit)
         if check.metric is not Metric.DUPLICATE_ROWS:
             return []
-        keys, mask_of_line = keys_of(check), (1 << POSITION_BITS) - 1
+        keys = keys_of(check)
         assert keys is not None
-        found = self.sharing(own, keys, self.limit).tolist()
-        return [(each >> POSITION_BITS, each & mask_of_line, "") for each in found]
+        return [_place(each) for each in self.sharing(own, keys, self.limit).tolist()]
 
     def _good(self, check: Check, own: Program) -> list[Place]:
         if check.metric is not Metric.FAILING_ROWS or len(check.fields) != 1:
@@ -227,6 +235,10 @@ class Samples:
 
     def _is_bytes(self, field: PlanField) -> bool:
         return field.type is LogicalType.BINARY and not self.plan.storage.format.is_text
+
+
+def _place(identity: int) -> Place:
+    return identity >> POSITION_BITS, identity & ((1 << POSITION_BITS) - 1), ""
 
 
 def _by_share(places: Iterable[Any]) -> dict[int, list[Any]]:

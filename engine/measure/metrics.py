@@ -119,10 +119,8 @@ class LevelMetrics:
         assert numbers is not None
         assert check.quantile is not None
         column, quantile = self.program.numbers[numbers], check.quantile
-        ((number,),) = self.connection.execute(
-            f"SELECT quantile_cont({column}, ?) FROM {table_name(self.program)}",
-            [float(quantile.of(of))],
-        ).fetchall()
+        query = f"SELECT quantile_cont({column}, ?) FROM {table_name(self.program)}"  # noqa: S608 - likewise
+        ((number,),) = self.connection.execute(query, [float(quantile.of(of))]).fetchall()
         return Measured(of, number=number)
 
 

@@ -127,11 +127,11 @@ class Evaluation:
 def _note_passing(program: Program, bits: pa.Table, table: pa.Table, partial: Partial) -> None:
     """Note the first records in which a field has a value that passes, for each predicate of one field."""
     head = bits.slice(0, LOOKED_AT)
-    for name, field in program.single.items():
+    for name, alias in program.single.items():
         noted = partial.passing.setdefault((program.level, name), [])
         missing = PASSING - len(noted)
         if missing > 0:
-            passes = pc.and_not(head.column(present_name(field)), head.column(name))
+            passes = pc.and_not(head.column(present_name(alias)), head.column(name))
             noted += _places(
                 bits, table, np.flatnonzero(passes.combine_chunks().to_numpy(zero_copy_only=False))[:missing]
             )

@@ -24,7 +24,7 @@ _SPACE = b" \t\r\n"
 
 @singledispatch
 def originals(source: Source, share: Share) -> Iterator[pa.Table]:
-    """The records of a share: `row` (the line in the share, from 0), and the bytes of the `line` or the columns `x0`, … of a table."""
+    """The records of a share: `row` (line in the share, from 0), and the bytes of the `line`, or columns `x0`, … of a table."""
     raise NotImplementedError(type(source))
 
 

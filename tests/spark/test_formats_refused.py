@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
+from spark_jobs.lines import Stream, batches
 
 from contracts.model import Compression, Format, Storage
 from contracts.verdict import Verdict
-from spark_jobs.lines import Stream, batches
 from tests.spark.delivery import plan_of, rule
 from tests.spark.refused import BAD, BOMBS, CODES, FIELDS, MALFORMED, MIXED, PACKED, PARQUET, PIECES, WRONG_CODEC
 from tests.spark.written import as_parquet, packed

@@ -6,6 +6,7 @@ import pytest
 
 from contracts.compile import compile_plan
 from contracts.formats import read
+from contracts.query import ID
 
 DOCUMENT = """
 apiVersion: v3.1.0
@@ -18,14 +19,19 @@ schema:
     properties: [{{name: id, logicalType: integer}}, {{name: n, logicalType: string}}]
     quality: [{{type: sql, query: "{query}", mustBe: 0}}]
 """
-ROWS = "SELECT q1.part, q1.id FROM r0 AS q1 WHERE "
 
 
 @pytest.mark.parametrize(
     ("query", "rows"),
     [
-        ("SELECT COUNT(*) FROM rows WHERE id < 0 AND n = ') x'", f"{ROWS}((q1.c0 < 0L) AND (q1.c1 = :t0))"),
-        ("SELECT COUNT(1) AS bad FROM rows r WHERE r.id IS NULL", f"{ROWS}(q1.c0 IS NULL)"),
+        (
+            "SELECT COUNT(*) FROM rows WHERE id < 0 AND n = ') x'",
+            "SELECT q1.c2 AS k0 FROM r0 AS q1 WHERE ((q1.c0 < 0L) AND (q1.c1 = :t0))",
+        ),
+        (
+            "SELECT COUNT(1) AS bad FROM rows r WHERE r.id IS NULL",
+            "SELECT q1.c1 AS k0 FROM r0 AS q1 WHERE (q1.c0 IS NULL)",
+        ),
         ("SELECT COUNT(*) FROM rows", None),
         ("SELECT COUNT(id) FROM rows WHERE id < 0", None),
         ("SELECT COUNT(*) FROM rows WHERE id < 0 GROUP BY n", None),
@@ -40,4 +46,7 @@ def test_a_plain_count_of_rows_can_list_them(query: str, rows: str | None) -> No
     (check,) = (each for each in compile_plan(contract, contract.datasets[0]).checks if each.query)
     assert check.query is not None
 
-    assert check.query.of_rows == rows
+    listed = check.query.of_rows
+
+    assert (listed and listed.text) == rows
+    assert listed is None or listed.relations[0].columns == (*check.query.relations[0].columns, ID)
