@@ -1,4 +1,4 @@
-"""`lakegate check`: the job itself on local files, and the verdict the gate would give."""
+"""`lakegate check`: local files measured as the gate's job measures them, and the verdict the gate would give."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli import documents, engine, failures, terminal
+from cli import documents, failures, terminal
 from cli.contracts import load, plan_of
+from cli.engine import Engine, measure
 from cli.referring import accepted, linked, referred, referred_lines
 from cli.report import Report, show
 from contracts.errors import LakegateError
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 REFERENCE = (
     "What was accepted of a dataset that rules refer to: DATASET=FILE or CONTRACT/DATASET=FILE, once for each file."
 )
+ENGINE = "native runs in this process; spark runs the gate's own job, with Spark and Deequ. The results are the same."
 FAILURES = "Write failing rows into a file, .csv or .json; their values are shapes unless --show-values is given."
 
 
@@ -52,6 +54,7 @@ class Delivery:
     reference_contracts: list[Path]
     failures: Path | None
     show_values: bool
+    engine: Engine
 
 
 def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
@@ -65,9 +68,10 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     failing: Annotated[Path | None, typer.Option("--failures", help=FAILURES, show_default=False)] = None,
     show_values: Annotated[bool, typer.Option("--show-values", help="Show failing values instead of shapes.")] = False,
     show_all: Annotated[bool, typer.Option("--all", help="Show every check, not only failures.")] = False,
+    measured_by: Annotated[Engine, typer.Option("--engine", help=ENGINE)] = Engine.NATIVE,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
-    """Say what the gate would say about files, with Spark on this machine.
+    """Say what the gate would say about files.
 
     Example: lakegate check --contract contracts/examples/weather.dcm.yaml samples/weather-clean.csv
 
@@ -77,7 +81,7 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     from contracts.verdict import Verdict  # noqa: PLC0415 - start-up is paid by every command
 
     delivery = Delivery(
-        contract, dataset, data, reference or [], reference_contract or [], failing, show_values=show_values
+        contract, dataset, data, reference or [], reference_contract or [], failing, show_values, measured_by
     )
     inputs = documents.Inputs(contract, data, reference or [])
     try:
@@ -114,7 +118,7 @@ def _report(delivery: Delivery, plan: Plan, references: References) -> Report:
     folder = Path(tempfile.mkdtemp(prefix="lakegate-"))
     try:
         request = replace(_request(shown, delivery.files, folder), references=referred(references, folder))
-        result = engine.measure(request, shown, folder, samples)
+        result = measure(delivery.engine, request, shown, folder, samples)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return Report(plan, judge(plan, result), result, tuple(map(str, delivery.files)))

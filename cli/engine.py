@@ -1,4 +1,4 @@
-"""The judge's engine on this machine: a request and a plan in, a result out."""
+"""The engines on this machine: a request and a plan in, a result out."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shutil
 import signal
 import tempfile
 from contextlib import contextmanager, suppress
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,21 +24,47 @@ if TYPE_CHECKING:
     from contracts.result import Result
 
 STEPS = {
-    "start": "starting Spark",
+    "start": "starting the engine",
     "open": "reading the header",
     "read": "reading every record",
-    "measure": "measuring the checks with Deequ",
+    "measure": "measuring the checks",
     "explain": "looking up failing rows",
     "split": "splitting good rows from bad ones",
     "ask": "asking the contract's own queries",
 }
 
 
-def measure(request: Request, plan: Plan, folder: Path, samples: int) -> Result:
-    """Measure a delivery with Spark, which writes only below `folder`; so many failing rows are named of each check at most.
+class Engine(StrEnum):
+    """What measures a delivery; both give the same results."""
 
-    SetUpError where Spark cannot finish.
+    NATIVE = "native"
+    """This process, without a JVM."""
+    SPARK = "spark"
+    """The gate's own job, with Spark and Deequ."""
+
+
+def measure(engine: Engine, request: Request, plan: Plan, folder: Path, samples: int) -> Result:
+    """Measure a delivery; the engine writes only below `folder`, and so many failing rows are named of each check at most.
+
+    SetUpError where the engine cannot finish.
     """
+    return _MEASURE[engine](request, plan, folder, samples)
+
+
+def _native(request: Request, plan: Plan, folder: Path, samples: int) -> Result:
+    import duckdb  # noqa: PLC0415 - start-up is paid by every command
+
+    from engine.judge import measure  # noqa: PLC0415 - likewise
+    from engine.read.local import LocalStore  # noqa: PLC0415 - likewise
+
+    try:
+        with terminal.errors().status(STEPS["start"]) as status:
+            return measure(request, plan, LocalStore(), folder, lambda step: status.update(STEPS[step]), samples)
+    except (duckdb.Error, MemoryError) as error:
+        raise SetUpError(f"the engine could not finish ({type(error).__name__}): free memory and disk space") from None
+
+
+def _spark(request: Request, plan: Plan, folder: Path, samples: int) -> Result:
     from infra.local.spark import LOG, use_local_spark  # noqa: PLC0415 - start-up is paid by every command
 
     use_local_spark(folder, sum(part.size for part in request.parts))
@@ -53,6 +80,9 @@ def measure(request: Request, plan: Plan, folder: Path, samples: int) -> Result:
     except _spark_failures() as error:
         kept = shutil.copy(folder / LOG, folder.with_suffix(".log"))
         raise SetUpError(f"Spark could not finish ({type(error).__name__}); its log is {kept}") from None
+
+
+_MEASURE: dict[Engine, Callable[[Request, Plan, Path, int], Result]] = {Engine.NATIVE: _native, Engine.SPARK: _spark}
 
 
 @contextmanager

@@ -6,12 +6,10 @@ Threads evaluate shares; DuckDB groups keys and answers queries.
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -29,6 +27,7 @@ from engine.type.values import SQL_TYPES, value_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
@@ -46,12 +45,20 @@ if TYPE_CHECKING:
     from engine.read.chunk import Level, Source, Store
 
 
-def measure(
-    request: Request, plan: Plan, store: Store, watch: Callable[[str], None] = lambda _: None, samples: int = SAMPLES
+def measure(  # noqa: PLR0913, PLR0917 - a request and its plan, and where and how they are measured
+    request: Request,
+    plan: Plan,
+    store: Store,
+    folder: Path,
+    watch: Callable[[str], None] = lambda _: None,
+    samples: int = SAMPLES,
 ) -> Result:
-    """Measure the delivery of a request against its plan. InputError where its bytes are not the pinned ones."""
+    """Measure the delivery of a request against its plan; what does not fit into memory is spilled below `folder`.
+
+    InputError where the bytes are not the pinned ones, duckdb.Error where memory or disk do not suffice.
+    """
     before = time.process_time()
-    with tempfile.TemporaryDirectory(prefix="lakegate-") as folder, database(Path(folder)) as connection:
+    with database(folder) as connection:
         found = Attempt(request, plan, store, Process(connection, request, plan, store), samples).result(watch)
     return replace(found, vcpu_seconds=round(time.process_time() - before, 3))
 
