@@ -5,7 +5,7 @@
     build/lambda/functions.zip      contracts/, functions/ and their packages, compiled: template.yaml's CodeUri
     build/code/<release>/           for the lake bucket; the release is named after the contents of
       validate.py                     the entry point
-      environment.tar.gz              a virtual environment: contracts/, spark_jobs/ and their packages
+      environment.tar.gz              a virtual environment: contracts/, engine/, spark_jobs/ and their packages
       deequ.jar, avro.jar             as `make setup` checked them
     build/release                   the release's name: the parameter JobCode of template.yaml
 

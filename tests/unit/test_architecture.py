@@ -22,7 +22,7 @@ THIRD_PARTY = {
     "contracts": {"yaml", "jsonschema", "sqlglot"},
     "functions": {"aws_lambda_powertools", "boto3", "botocore"},
     "engine": {"duckdb", "numpy", "pyarrow"},
-    "spark_jobs": {"boto3", "botocore", "py4j", "pyarrow", "pydeequ", "pyspark"},
+    "spark_jobs": {"boto3", "botocore", "duckdb", "numpy", "py4j", "pyarrow", "pydeequ", "pyspark"},
 }
 TYPES_ONLY = {
     "mypy_boto3_dynamodb",

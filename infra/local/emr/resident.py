@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from infra.local.emr.executor import Job, Surroundings
     from infra.local.emr.stop import Stop
 
-CODE: Final = ("contracts", "spark_jobs")
+CODE: Final = ("contracts", "engine", "spark_jobs")
 """Packages of this checkout that programs may import: when one changes, so must the driver."""
 LOST: Final = 1
 """Exit code of a program whose driver died without one."""

@@ -12,7 +12,7 @@ from infra.setup.schemas import pinned_schemas
 
 ROOT = Path(__file__).parents[3]
 NAMED = ("pyproject.toml", "setup.py", "README.md", "LICENSE")
-PACKAGES = ("contracts", "functions", "spark_jobs", "infra", "cli")
+PACKAGES = ("contracts", "engine", "functions", "spark_jobs", "infra", "cli")
 
 
 def test_a_build_of_a_fresh_clone_holds_the_official_schemas(tmp_path: Path) -> None:
