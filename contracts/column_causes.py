@@ -36,7 +36,7 @@ def renamed(found: Iterable[str], lacking: Iterable[str]) -> dict[str, str]:
     """Of declared names that the file lacks, those that it has in another spelling: by declared name."""
     left = {each: plain(each) for each in islice(found, MOST_COMPARED)}
     pairs = dict[str, str]()
-    for closeness in (1.0, 0.8):
+    for closeness in (1.0, 0.7):
         for name in islice(lacking, MOST_COMPARED):
             near = (
                 []

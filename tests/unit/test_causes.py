@@ -284,6 +284,12 @@ def test_a_malformed_record_says_what_its_first_one_tells(name: str) -> None:
     ]
 
 
+def test_two_letters_that_change_places_are_one_name() -> None:
+    """A short name with two letters exchanged is the same name; one of other letters is not."""
+    assert renamed(["nmae"], ["name"]) == {"name": "nmae"}
+    assert renamed(["size"], ["name"]) == {}
+
+
 def test_names_are_compared_in_bounds() -> None:
     """Nothing is compared with an endless header, and each of its names belongs to one declared column."""
     many = [f"x{at}" for at in range(10_000)]
