@@ -10,7 +10,7 @@ import pytest
 from contracts.check import NONE, Check, Metric, Tier, Unit
 from contracts.predicate import All, Length, Matches, MultipleOf, Not, OneOf, Predicate, Present, Typed, Within
 from contracts.verdict import Status, Verdict
-from spark_jobs.frame import UNUSABLE
+from engine.evaluate.program import UNUSABLE
 from tests.spark.delivery import plan_of
 
 if TYPE_CHECKING:

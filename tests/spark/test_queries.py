@@ -150,7 +150,7 @@ def test_a_query_has_its_time_and_the_others_have_theirs(spark: SparkSession, tm
     tables = queries.Tables(plan, JUDGED_AT, delivered, Accepted(spark, request_for(plan, tmp_path)))
     found = queries.ask(spark, plan.checks, tables, limit=8)
 
-    assert [each.error for each in found] == [queries.TOO_SLOW, None]
+    assert [each.measurement.error for each in found] == [queries.TOO_SLOW, None]
 
 
 TYPED = (
