@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
+from contracts.kinds import UnreadableError
 from contracts.result import Malformed
 from engine.read.limits import LONGEST_RECORD
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 CRLF = "\r\n"
 REPLACEMENT = "\ufffd"
 """What a decoder writes where bytes are none of its encoding."""
-_STAND_INS = [chr(code) for code in range(1, 32) if chr(code) not in "\t\n\r"]
+_FREE = [chr(code) for code in range(1, 32) if chr(code) not in "\t\n\r"]
 """Characters that stand for a delimiter or quote beyond ASCII, which pyarrow does not take."""
 
 
@@ -295,6 +296,10 @@ def _arrow(
             check_utf8=False,
         ),
     )
+    for mark, stand_in in ((dialect.delimiter, delimiter), (dialect.quote, quote)):
+        if mark != stand_in:
+            columns = [pc.replace_substring(column, stand_in, mark) for column in table.columns]
+            table = pa.table(columns, names=table.column_names)
     return table, ragged
 
 
@@ -302,11 +307,11 @@ def _stand_ins(content: bytes, dialect: Dialect) -> tuple[str, str, bytes]:
     """Delimiter and quote as single bytes: those beyond ASCII are replaced by characters that the content does not use."""
     marks = []
     for mark in (dialect.delimiter, dialect.quote):
-        if not mark.isascii():
-            free = next(each for each in _STAND_INS if each.encode() not in content)
-            content = content.replace(mark.encode(), free.encode())
-            mark = free  # noqa: PLW2901 - the stand-in takes its place
-        marks.append(mark)
+        stand_in = mark if mark.isascii() else next((each for each in _FREE if each.encode() not in content), None)
+        if stand_in is None:
+            raise UnreadableError("not-text", "the file holds every control character: is this text?")
+        content = content.replace(mark.encode(), stand_in.encode())
+        marks.append(stand_in)
     return marks[0], marks[1], content
 
 
