@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pickle
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -100,8 +101,10 @@ def run(spark: SparkSession, evaluation: Evaluation) -> tuple[Pass, list[Partial
                         if program.level in levels:
                             kept.extend(_rows(program, bits, share, levels[program.level], schema))
 
+                    began = time.process_time()
                     try:
                         found: Partial | Unreadable = evaluation.share(number, connection, keep)
+                        found.cpu_seconds = time.process_time() - began
                     except UnreadableError as error:
                         found = error.finding.code, error.finding.message
                     yield _one({"partial": pickle.dumps(found)}, schema)
