@@ -15,7 +15,6 @@ import engine.read.csv as csv_source
 from contracts.compile import compile_plan
 from contracts.model import Contract, Csv, Dataset, Field, Origin
 from contracts.request import Part
-from contracts.result import Malformed
 from contracts.types import LogicalType
 from engine.read import blocks
 from engine.read.csv import open_csv
@@ -24,6 +23,7 @@ from engine.read.records import record_ends
 
 if TYPE_CHECKING:
     from contracts.plan import Plan
+    from contracts.result import Malformed
 
 Record = tuple[int, list[str | None]]
 """The line of a record, from 0, and its texts."""
