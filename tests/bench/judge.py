@@ -1,8 +1,8 @@
 """`make bench`: `lakegate check`, native and by Spark, against the hand-written program, in turn, each run a whole cold process.
 
 1. The data is written once (the same bytes for the same seed) and read once, so that no side finds a colder disk.
-2. All sides run in turn; a process is measured from its start to its end: seconds, processor seconds and peak memory, its children's
-   included.
+2. All sides run in turn; a process is measured from its start to its end: seconds, processor seconds and peak memory, its
+   children's included.
 3. All must have counted the same failing rows for every check the baseline knows: a fast wrong answer is no figure.
 
 It prints figures and judges none: how long a run takes depends on the machine and on who else uses it.
