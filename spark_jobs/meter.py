@@ -2,7 +2,7 @@
 
 On one machine (`local[*]`) tasks run inside the driver's JVM, whose own clock counts them with all else: compiling, planning,
 collecting garbage. On a cluster the executors are other processes, and Spark's status of its stages has their tasks' time.
-Not counted: workers that RE2 or quoted line breaks start (they are children of the executors), and executors that idle.
+Not counted: Python workers, which evaluate the shares (they are children of the executors), and executors that idle.
 """
 
 from __future__ import annotations
