@@ -1,7 +1,7 @@
 """The first bytes of a delivery: is it text at all, and which columns does it say it has?
 
-Everything here is decided from at most `HEAD` bytes of each object: at the door, before any job, and again by the job, before
-Spark reads anything.
+Everything here is decided from at most `HEAD` bytes of each object: at the door, before any job, and again by the engine, before
+it reads a record.
 """
 
 from __future__ import annotations

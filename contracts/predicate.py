@@ -62,7 +62,7 @@ class Length:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """A part of the text matches a regular expression of java.util.regex (anchors make it the whole)."""
+    """A part of the text matches a regular expression in the dialect of plans (anchors make it the whole)."""
 
     kind: ClassVar = "matches"
     field: str

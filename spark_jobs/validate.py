@@ -2,9 +2,10 @@
 
 1. Read the request and the plan it names; the plan's digest must be the one requested.
 2. Open the delivery: what is no file of the promised shape is answered at once (`unreadable`), without a scan.
-3. Fill the narrow frame and count it (census), measure every check, find samples of the failed ones.
-4. Ask the contract's own queries, each by itself: last, so that none of them keeps anything else waiting.
-5. Write `result.json`, last of all and only once.
+3. Evaluate its shares in tasks, measure every check with Deequ, find samples of the failed ones (`engine.attempt`).
+4. Write accepted and rejected records apart, where the contract refuses single rows.
+5. Ask the contract's own queries, each by itself: last, so that none of them delays anything else.
+6. Write `result.json`, last of all and only once.
 
 The exit code is 0 if and only if `result.json` was written; 2 where the request, the bytes or the machine cannot be used.
 """

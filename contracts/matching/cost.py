@@ -1,8 +1,9 @@
-r"""What a search by java.util.regex may cost: an upper bound of its steps, as a polynomial of the text's length.
+r"""What a search by a backtracking engine may cost: an upper bound of its steps, as a polynomial of the text's length.
 
-That engine tries the ways to match one after the other and comes back to try the next. A **choice** costs little where the next
-character tells which way is right (`a*b`): the wrong one fails at once. Where it does not (`a*ab`), all that follows is tried
-again for each way, and costs multiply. The bound is computed from the end of the pattern to its start.
+Engines of the kind of java.util.regex and Python's `re` try the ways to match one after the other, and come back for the next.
+A **choice** costs little where the next character decides which way is right (`a*b`): the wrong one fails at once. Where it does
+not (`a*ab`), all that follows is tried again for each way, and costs multiply. The bound is computed from the end of the pattern
+to its start.
 
 Repeats of whole groups without an end are given no bound: the engine calls itself once for each repeat, and a long text ends
 its stack.

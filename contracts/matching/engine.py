@@ -1,8 +1,11 @@
-"""Which engine searches for a pattern, so that no text can hang it (P11); the job and the compiler both ask here.
+"""Whether a pattern can be searched for in bounded time, so that no text can hang it (P11).
 
-1. java.util.regex, inside Spark's one scan, where a bound of its steps is proven: a few for each character of the text.
-2. RE2 else, whose time grows with the text alone, whatever the pattern; the pattern's weight bounds how fast. RE2 has no
-   look-ahead: those at the very start of an anchored pattern are searches of their own, any other is refused.
+The engine and the compiler both ask here.
+
+1. A *backtracking* engine (of the kind of java.util.regex and Python's `re`) may search where a bound of its steps is proven: a
+   few for each character of the text. `engine.evaluate.patterns` gives it only what RE2 cannot express.
+2. RE2 searches for all others. Its time grows with the text alone; the pattern's weight bounds how fast. RE2 has no look-ahead:
+   those at the very start of an anchored pattern are searches of their own, any other is refused.
 
 Our own forms and date formats, the only patterns with atomic groups, are of the first kind by construction: they begin at the
 start of the text, and what an atomic group took is not tried again.
@@ -19,11 +22,11 @@ from contracts.matching.spelling import JAVA, RE2, spell
 from contracts.matching.tree import Chars, Edge, Items, Look, Node, Repeat, Start, bodies, parse
 
 MOST_STEPS = 200
-"""Steps of java.util.regex for each character: a value of 1 MiB takes less than a second."""
+"""Steps of a backtracking engine for each character: a value of 1 MiB takes less than a second."""
 MOST_STEPS_OF_ALL = 50_000
 """Steps that do not depend on the text's length."""
 MOST_GROUPS = 100
-"""Repeats of groups that java.util.regex may have open: it calls itself for each, and its stack bears many more."""
+"""Repeats of groups that a backtracking engine may have open: it calls itself for each, and its stack bears many more."""
 MOST_WEIGHT = 150
 """Places of a pattern that RE2 may be at together: a value of 1 MiB takes less than a second."""
 
@@ -34,7 +37,7 @@ _INNER = Edge(inner=True)
 
 
 class Engine(Enum):
-    """What searches."""
+    """What may search."""
 
     JAVA = "java.util.regex"
     RE2 = "RE2"
@@ -95,7 +98,7 @@ def _part(items: Items, *, wanted: bool) -> Part:
 
 
 def _is_cheap(items: Items) -> bool:
-    """Whether java.util.regex may have it."""
+    """Whether a backtracking engine may search for it."""
     if _groups(items) > MOST_GROUPS:
         return False
     cost = search_cost(items)
@@ -113,7 +116,7 @@ def _weight(items: Items) -> int:
 
 
 def _groups(items: Items) -> int:
-    """Groups in a pattern whose counted repeats are written out: each is a call of java.util.regex to itself."""
+    """Groups in a pattern whose counted repeats are written out: each is a call of a backtracking engine to itself."""
     return sum(_times(node) * (1 + sum(map(_groups, bodies(node)))) for node in items if _is_group(node))
 
 

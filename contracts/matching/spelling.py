@@ -1,4 +1,4 @@
-"""A tree written as a pattern again: for java.util.regex, and for RE2."""
+"""A tree written as a pattern again: for backtracking engines (the dialect of java.util.regex), and for RE2."""
 
 from __future__ import annotations
 

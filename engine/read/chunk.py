@@ -23,7 +23,7 @@ ROW, AT = "row", "at"
 
 
 class Store(Protocol):
-    """Where objects lie: `file:` addresses, or `s3:` ones by whoever has a client. Failures are OSError."""
+    """Where objects lie: `file:` addresses, or `s3:` ones where a client is given. Failures are OSError."""
 
     def size(self, address: str) -> int:
         """Bytes of an object."""

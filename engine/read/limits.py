@@ -7,7 +7,7 @@ from contracts.kinds import UnreadableError
 LONGEST_RECORD = 1 << 20
 """Bytes of one record; a longer one is malformed, for it would sit in memory as one value."""
 LONGEST_LINE = 16 << 20
-"""Bytes of one line of plain text that Spark reads at all; a longer one makes the file unreadable."""
+"""Bytes of one line of plain text that is read at all; a longer one makes the file unreadable."""
 PIECE = 1 << 20
 """Bytes of a stream that are in memory at a time."""
 RATIO = 200

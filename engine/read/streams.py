@@ -1,7 +1,7 @@
 """A packed file, or one JSON array, read as a stream in one task: unpacked, counted, and cut into records.
 
-Spark picks a codec by a file's name, and takes a whole array for one line. Here the codec is the contract's word, what comes
-out is counted against what went in, and no more than a piece of the file is ever in memory, however far it unpacks.
+The codec is the one that the contract names, never the one of the file's extension. The unpacked bytes are counted against the
+packed ones, and no more than a piece of the file is ever in memory, however far it unpacks.
 """
 
 from __future__ import annotations
