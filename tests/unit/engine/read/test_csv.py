@@ -18,8 +18,8 @@ from contracts.request import Part
 from contracts.types import LogicalType
 from engine.read import blocks
 from engine.read.csv import open_csv
+from engine.read.grammar import record_ends
 from engine.read.limits import LONGEST_RECORD
-from engine.read.records import record_ends
 
 if TYPE_CHECKING:
     from contracts.plan import Plan
