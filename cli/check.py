@@ -78,7 +78,7 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     Example: lakegate check --contract contracts/examples/weather.dcm.yaml samples/weather-clean.csv
 
     Exit codes: 0 accepted, with or without warnings; 1 rejected; 2 the contract, a file or this machine cannot be used;
-    3 undecided, because a check could not be measured.
+    3 undecided, because a check could not be measured; 130 interrupted by Ctrl-C.
     """
     from contracts.verdict import Verdict  # noqa: PLC0415 - start-up is paid by every command
 

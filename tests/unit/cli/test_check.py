@@ -593,7 +593,8 @@ def test_help_lists_the_exit_codes() -> None:
 
     assert (
         "Exit codes: 0 accepted, with or without warnings; 1 rejected; "
-        "2 the contract, a file or this machine cannot be used; 3 undecided"
+        "2 the contract, a file or this machine cannot be used; "
+        "3 undecided, because a check could not be measured; 130 interrupted by Ctrl C."
     ) in words
 
 
