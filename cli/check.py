@@ -15,6 +15,7 @@ import typer
 
 from cli import documents, failures, terminal
 from cli.contracts import load, plan_of
+from cli.deliveries import files_of
 from cli.engine import Engine, measure
 from cli.referring import accepted, linked, referred, referred_lines
 from cli.report import Report, show
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 REFERENCE = (
     "What was accepted of a dataset that rules refer to: DATASET=FILE or CONTRACT/DATASET=FILE, once for each file."
 )
+DATA = "The files of one delivery: files, folders and patterns such as 'part-*.csv'."
 ENGINE = "native runs in this process; spark runs the gate's own job, with Spark and Deequ. The results are the same."
 FAILURES = "Write failing rows into a file, .csv or .json; their values are shapes unless --show-values is given."
 
@@ -58,7 +60,7 @@ class Delivery:
 
 
 def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
-    data: Annotated[list[Path], typer.Argument(help="The files of one delivery.", show_default=False)],
+    data: Annotated[list[Path], typer.Argument(help=DATA, show_default=False)],
     contract: Annotated[Path, typer.Option(help="The contract document (ODCS, DCS or DCM).", show_default=False)],
     reference: Annotated[list[str] | None, typer.Option(help=REFERENCE)] = None,
     reference_contract: Annotated[
@@ -80,12 +82,15 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     """
     from contracts.verdict import Verdict  # noqa: PLC0415 - start-up is paid by every command
 
-    delivery = Delivery(
-        contract, dataset, data, reference or [], reference_contract or [], failing, show_values, measured_by
-    )
     inputs = documents.Inputs(contract, data, reference or [])
     try:
-        report, advice = _judged(delivery)
+        files = files_of(data)
+        inputs = documents.Inputs(contract, files, reference or [])
+        report, advice = _judged(
+            Delivery(
+                contract, dataset, files, reference or [], reference_contract or [], failing, show_values, measured_by
+            )
+        )
     except LakegateError as error:
         if as_json:
             terminal.print_json(documents.refused(inputs, error))

@@ -6,8 +6,10 @@ import os
 import shutil
 import signal
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,14 +71,12 @@ def _spark(request: Request, plan: Plan, folder: Path, samples: int) -> Result:
 
     use_local_spark(folder, sum(part.size for part in request.parts))
     try:
-        with terminal.errors().status("starting Spark") as status, _interruptible(status, folder) as arm:
+        with terminal.errors().status("starting Spark") as status, _interruptible(status, folder):
             from spark_jobs.validate import validate  # noqa: PLC0415 - Spark's imports, under the spinner
 
-            def watch(step: str) -> None:
-                arm()
-                status.update(STEPS[step])
-
-            return validate(request, plan, watch, samples)
+            with ThreadPoolExecutor(1) as beside:
+                watch = partial(_show, status)
+                return beside.submit(validate, request, plan, watch, samples).result()
     except _spark_failures() as error:
         kept = shutil.copy(folder / LOG, folder.with_suffix(".log"))
         raise SetUpError(f"Spark could not finish ({type(error).__name__}); its log is {kept}") from None
@@ -85,14 +85,17 @@ def _spark(request: Request, plan: Plan, folder: Path, samples: int) -> Result:
 _MEASURE: dict[Engine, Callable[[Request, Plan, Path, int], Result]] = {Engine.NATIVE: _native, Engine.SPARK: _spark}
 
 
+def _show(status: Status, step: str) -> None:
+    status.update(STEPS[step])
+
+
 @contextmanager
-def _interruptible(status: Status, folder: Path) -> Iterator[Callable[[], None]]:
+def _interruptible(status: Status, folder: Path) -> Iterator[None]:
     """Ctrl-C ends this process and its JVM at once, and removes what they wrote.
 
-    Spark's own handler talks to the JVM in the middle of another call, which fails or hangs. Spark installs it when it starts:
-    what is yielded puts ours back.
+    Spark runs on another thread: on the main one it installs a handler of its own, which talks to the JVM in the middle of
+    another call, and fails or hangs.
     """
-    before = signal.getsignal(signal.SIGINT)
 
     def end(*_: object) -> None:
         status.stop()
@@ -103,13 +106,10 @@ def _interruptible(status: Status, folder: Path) -> Iterator[Callable[[], None]]
         terminal.say_interrupted()
         os._exit(terminal.INTERRUPTED)
 
-    def arm() -> None:
-        signal.signal(signal.SIGINT, end)
-
-    arm()
+    before = signal.signal(signal.SIGINT, end)
     tempfile.tempdir = str(folder)
     try:
-        yield arm
+        yield
     finally:
         tempfile.tempdir = None
         signal.signal(signal.SIGINT, before)
@@ -118,7 +118,8 @@ def _interruptible(status: Status, folder: Path) -> Iterator[Callable[[], None]]
 def _children() -> list[int]:
     """Processes that this one started; where the system lists none, a JVM ends by itself when its standard input does."""
     with suppress(OSError):
-        return [int(each) for each in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
+        lists = Path("/proc/self/task").glob("*/children")
+        return [int(child) for each in lists for child in each.read_text().split()]
     return []
 
 

@@ -50,6 +50,8 @@ class Spark:
     _session: SparkSession | None = None
     _passed: Pass | None = None
     _programs: Mapping[Level, Program] = field(default_factory=dict)
+    worker_seconds: float = 0.0
+    """Processor seconds of the Python workers that evaluated shares."""
 
     @property
     def session(self) -> SparkSession:
@@ -76,6 +78,7 @@ class Spark:
         """See `Backend`."""
         self._programs = evaluation.programs
         self._passed, partials = run(self.session, evaluation)
+        self.worker_seconds += sum(partial.cpu_seconds for partial in partials)
         return partials
 
     def measure(

@@ -2,7 +2,7 @@
 
 On one machine (`local[*]`) tasks run inside the driver's JVM, whose own clock counts them with all else: compiling, planning,
 collecting garbage. On a cluster the executors are other processes, and Spark's status of its stages has their tasks' time.
-Not counted: Python workers, which evaluate the shares (they are children of the executors), and executors that idle.
+The Python workers that evaluate shares report their own time (`spark_jobs.backend`). Not counted: executors that idle.
 """
 
 from __future__ import annotations

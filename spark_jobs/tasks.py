@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pickle
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from pyspark import StorageLevel
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
 from contracts.kinds import UnreadableError
+from contracts.result import Unreadable
 from contracts.types import GRAMMARS
 from engine.measure.tables import POSITION_BITS, database, is_stored, stored
 from engine.read.chunk import ROW
@@ -49,8 +51,6 @@ _ARROW = {
     "TIMESTAMP": pa.timestamp("us", "UTC"),
 }
 _SPARK = {"VARCHAR": "STRING", "TIMESTAMP": "TIMESTAMP"}
-Unreadable = tuple[str, str]
-"""Code and message of an object that has no good end."""
 
 
 def spark_type(logical: LogicalType) -> str:
@@ -100,10 +100,13 @@ def run(spark: SparkSession, evaluation: Evaluation) -> tuple[Pass, list[Partial
                         if program.level in levels:
                             kept.extend(_rows(program, bits, share, levels[program.level], schema))
 
+                    began = time.process_time()
+                    found: Partial | Unreadable
                     try:
-                        found: Partial | Unreadable = evaluation.share(number, connection, keep)
+                        found = partial = evaluation.share(number, connection, keep)
+                        partial.cpu_seconds = time.process_time() - began
                     except UnreadableError as error:
-                        found = error.finding.code, error.finding.message
+                        found = error.finding
                     yield _one({"partial": pickle.dumps(found)}, schema)
                     yield from kept
 
@@ -121,8 +124,8 @@ def run(spark: SparkSession, evaluation: Evaluation) -> tuple[Pass, list[Partial
         frame = frame.persist(StorageLevel.MEMORY_AND_DISK)
     answers = [pickle.loads(row["partial"]) for row in frame.where("partial IS NOT NULL").select("partial").collect()]  # noqa: S301 - our own workers wrote it
     for answer in answers:
-        if isinstance(answer, tuple):
-            raise UnreadableError(*answer)
+        if isinstance(answer, Unreadable):
+            raise UnreadableError(answer.code, answer.message).of_part(answer.part or 0)
     return Pass(frame, levels), sorted(answers, key=lambda partial: partial.number)
 
 

@@ -43,7 +43,7 @@ def validate(
         found = Attempt(request, plan, Addresses(), spark, samples).result(watch)
     finally:
         spark.close()
-    return replace(found, vcpu_seconds=Meter.read().since(before))
+    return replace(found, vcpu_seconds=round(Meter.read().since(before) + spark.worker_seconds, 3))
 
 
 def run(request_uri: str) -> Result:

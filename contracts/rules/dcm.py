@@ -94,8 +94,6 @@ def deviation(rule: Rule, field: Field) -> Check:
 
 
 def _aggregate(rule: Rule, field: Field, metric: Metric, words: str) -> Check:
-    if not field.type.numeric:
-        refuse(rule, "not-numeric", f"{field.name} is a {field.type.value}: {rule.kind} needs numbers")
     wanted = number(rule, argument(rule, "parameter"))
     tier = _around(rule, wanted)
     base = check(rule, (field,), metric, accept=tier(None), wanted=f"{words} {wanted:f}", unit=Unit.VALUE)

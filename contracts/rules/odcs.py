@@ -13,7 +13,7 @@ from contracts.check import Interval, Metric, Tier, Unit
 from contracts.predicate import All, Length, Matches, Not, Present
 from contracts.rules.build import InContract, argument, check, items, one_of, refuse, whole, within
 from contracts.rules.patterns import translate
-from contracts.rules.written import one_as_written
+from contracts.rules.written import one_as_written, valid_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,11 +79,14 @@ def _with_enum(dataset: Dataset, rule: Rule, field: Field) -> Rule:
 
 
 def _invalid(rule: Rule, field: Field) -> Check:
-    parts = tuple(part(rule, field, argument(rule, name)) for name, part in _PARTS.items() if name in rule.arguments)
+    parts = tuple(
+        part(rule, field, argument(rule, name)) for name, (_, part) in _PARTS.items() if name in rule.arguments
+    )
     if not parts or set(rule.arguments) - set(_PARTS):
         known = f"invalidValues knows the arguments {', '.join(_PARTS)}"
         refuse(rule, "no-condition", f"{known}: give it one of them, or give {field.name} an `enum`")
-    return _counted(rule, field, _all(parts), "invalid")
+    found = _counted(rule, field, _all(parts), "invalid")
+    return replace(found, wanted=found.wanted + valid_in_words(_PARTS, rule.arguments))
 
 
 def of_every_column(compile_one: Callable[[Rule, Field], Check]) -> InContract:
@@ -139,13 +142,14 @@ def _all(parts: tuple[Predicate, ...]) -> Predicate:
     return parts[0] if len(parts) == 1 else All(parts)
 
 
-_PARTS: dict[str, Callable[[Rule, Field, object], Predicate]] = {
-    "validValues": lambda rule, field, value: one_of(rule, field, items(rule, value)),
-    "pattern": lambda rule, field, value: Matches(field.name, translate(rule, str(value))),
-    "minLength": lambda rule, field, value: Length(field.name, low=whole(rule, value)),
-    "maxLength": lambda rule, field, value: Length(field.name, high=whole(rule, value)),
-    "minimum": lambda rule, field, value: within(rule, field, low=value),
-    "maximum": lambda rule, field, value: within(rule, field, high=value),
-    "exclusiveMinimum": lambda rule, field, value: within(rule, field, low=value, low_open=True),
-    "exclusiveMaximum": lambda rule, field, value: within(rule, field, high=value, high_open=True),
+_PARTS: dict[str, tuple[str, Callable[[Rule, Field, object], Predicate]]] = {
+    "validValues": ("one of {}", lambda rule, field, value: one_of(rule, field, items(rule, value))),
+    "pattern": ("matching {}", lambda rule, field, value: Matches(field.name, translate(rule, str(value)))),
+    "minLength": ("at least {} characters", lambda rule, field, value: Length(field.name, low=whole(rule, value))),
+    "maxLength": ("at most {} characters", lambda rule, field, value: Length(field.name, high=whole(rule, value))),
+    "minimum": ("at least {}", lambda rule, field, value: within(rule, field, low=value)),
+    "maximum": ("at most {}", lambda rule, field, value: within(rule, field, high=value)),
+    "exclusiveMinimum": ("more than {}", lambda rule, field, value: within(rule, field, low=value, low_open=True)),
+    "exclusiveMaximum": ("less than {}", lambda rule, field, value: within(rule, field, high=value, high_open=True)),
 }
+"""Each argument of invalidValues in words, and its predicate of a valid value."""

@@ -14,6 +14,7 @@ from contracts.rules.build import check, conditioned, number, refuse, rows
 from contracts.rules.expected_numbers import extremes, numeric, some
 from contracts.rules.levels import age
 from contracts.rules.soda_values import MISSING, VALIDITY, there, valid
+from contracts.rules.written import valid_in_words
 
 if TYPE_CHECKING:
     from contracts.model import Field, Rule
@@ -70,7 +71,8 @@ def _invalid(unit: Unit) -> Callable[[Site], Check]:
             refuse(
                 site.rule, "no-argument", f"{site.asked.metric} must be told what is valid: `valid values` and others"
             )
-        return _counted(site, where(there(site.rule, site.field, settings), predicate), "invalid", unit)
+        found = _counted(site, where(there(site.rule, site.field, settings), predicate), "invalid", unit)
+        return replace(found, wanted=found.wanted + valid_in_words(VALIDITY, settings))
 
     return compile_one
 

@@ -43,7 +43,7 @@ def there(rule: Rule, field: Field, settings: Settings) -> Predicate:
 
 def valid(rule: Rule, field: Field, settings: Settings) -> Predicate | None:
     """Holds for a valid value; None where nothing says what is valid."""
-    return together(*(VALIDITY[name](rule, field, settings[name]) for name in VALIDITY if name in settings))
+    return together(*(VALIDITY[name][1](rule, field, settings[name]) for name in VALIDITY if name in settings))
 
 
 def _values(rule: Rule, field: Field, said: object) -> Predicate:
@@ -69,16 +69,16 @@ MISSING: dict[str, Callable[[Rule, Field, object], Predicate]] = {
     "missing values": lambda rule, field, said: one_as_written(rule, field, items(rule, said)),
     "missing regex": _regex,
 }
-VALIDITY: dict[str, Callable[[Rule, Field, object], Predicate]] = {
-    "valid values": _values,
-    "valid regex": _regex,
-    "valid format": _format,
-    "valid length": _length,
-    "valid min length": lambda rule, field, said: Length(field.name, low=whole(rule, said)),
-    "valid max length": lambda rule, field, said: Length(field.name, high=whole(rule, said)),
-    "valid min": lambda rule, field, said: within(rule, field, low=said),
-    "valid max": lambda rule, field, said: within(rule, field, high=said),
-    "invalid values": lambda rule, field, said: Not(_values(rule, field, said)),
-    "invalid regex": lambda rule, field, said: Not(_regex(rule, field, said)),
+VALIDITY: dict[str, tuple[str, Callable[[Rule, Field, object], Predicate]]] = {
+    "valid values": ("one of {}", _values),
+    "valid regex": ("matching {}", _regex),
+    "valid format": ("in the format {}", _format),
+    "valid length": ("{} characters", _length),
+    "valid min length": ("at least {} characters", lambda rule, field, said: Length(field.name, low=whole(rule, said))),
+    "valid max length": ("at most {} characters", lambda rule, field, said: Length(field.name, high=whole(rule, said))),
+    "valid min": ("at least {}", lambda rule, field, said: within(rule, field, low=said)),
+    "valid max": ("at most {}", lambda rule, field, said: within(rule, field, high=said)),
+    "invalid values": ("none of {}", lambda rule, field, said: Not(_values(rule, field, said))),
+    "invalid regex": ("not matching {}", lambda rule, field, said: Not(_regex(rule, field, said))),
 }
-"""Each setting with the predicate of a valid value."""
+"""Each setting in words, and its predicate of a valid value."""

@@ -180,7 +180,8 @@ class Samples:
     ) -> Iterator[tuple[int, str, Texts]]:
         lines, last = pa.array(sorted({line for line, _ in wanted})), max(line for line, _ in wanted)
         columns = ", ".join(f"{self.source.expressions[each.alias].text} AS {each.alias}" for each in fields)
-        query = f"SELECT {ROW}, {AT if level else chr(39) * 2}, {columns} FROM {SOURCE}"  # noqa: S608 - generated names
+        place = f'"{AT}"' if level else "''"
+        query = f"SELECT {ROW}, {place}, {columns} FROM {SOURCE}"  # noqa: S608 - generated names
         before = 0
         for chunk in self.source.chunks(self.source.shares[number]):
             table = chunk.levels[level] if level else chunk.records

@@ -100,3 +100,5 @@ class Partial:
     """The same of the first ones that have a value and pass, of the first shares and of predicates of one field."""
     broken: list[Broken] = field(default_factory=list)
     extra: set[str] = field(default_factory=set)
+    cpu_seconds: float = 0.0
+    """Processor seconds of the worker that evaluated it; 0 where the judge's own process did."""

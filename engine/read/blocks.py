@@ -6,8 +6,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from contracts.model import Compression
+from engine.read.grammar import record_ends
 from engine.read.limits import LONGEST_LINE, LONGEST_RECORD, unreadable
-from engine.read.records import record_ends
 from engine.read.streams import BrokenError, unpacked
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Level = tuple[str, ...]
 """The steps to a list or a map whose elements are counted; empty for the records themselves (`PlanField.level`)."""
-ROW, AT = "row", "at"
+ROW, AT = "row", "place"
 """Columns of every table of a chunk: the line of the record in its share, from 0; of an element also its place (`items[2]`)."""
 
 

@@ -17,7 +17,8 @@ from contracts.model import Compression
 from contracts.result import Columns
 from engine.read.blocks import object_blocks, share_block
 from engine.read.chunk import ROW, Chunk, Expression, Share, of_object
-from engine.read.records import Dialect, merged, parse
+from engine.read.grammar import Dialect
+from engine.read.records import merged, parse
 from engine.type.values import text_literal, typed_value
 
 if TYPE_CHECKING:

@@ -50,9 +50,16 @@ def expression(field: PlanField, physical: Physical | None) -> Expression:
     if physical is None or physical.kind is Kind.NOTHING:
         return Expression("CAST(NULL AS VARCHAR)", nothing)
     raw = raw_name(field.alias)
+    if is_binary(field, physical):
+        return Expression(raw, raw, column=raw)
     text = _TEXTS[physical.kind](raw, physical)
     value = _value(field, physical, raw, text) if holds(physical, field) else nothing
     return Expression(text, value, column=raw)
+
+
+def is_binary(field: PlanField, physical: Physical) -> bool:
+    """Whether a field's column holds bytes, as texts with one character (0 to 255) for each."""
+    return field.type is LogicalType.BINARY and field.shape is Shape.VALUE and holds(physical, field)
 
 
 def _value(field: PlanField, physical: Physical, raw: str, text: str) -> str:

@@ -17,7 +17,7 @@ from engine.read.elements import Elements
 from engine.read.json_rows import levels
 from engine.read.limits import LONGEST_RECORD
 from engine.read.schema import columns_of, found_in, names_of, schema_of
-from engine.read.table_columns import expression, raw_name, valid_name
+from engine.read.table_columns import expression, is_binary, raw_name, valid_name
 from engine.type.physical import Kind, Physical
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class TableSource:
         if level:
             columns[AT] = elements.at
         for field, kind in self._of(level):
-            columns |= _raw(elements.column(field), kind, field.alias)
+            columns |= _raw(elements.column(field), kind, field)
         return pa.table(columns)
 
 
@@ -162,8 +162,11 @@ def _too_long(records: Elements, found: Iterable[Found]) -> pa.Array | None:
 # --- columns of a kind as DuckDB can read them
 
 
-def _raw(array: pa.Array, kind: Physical, alias: str) -> dict[str, pa.Array]:
+def _raw(array: pa.Array, kind: Physical, field: PlanField) -> dict[str, pa.Array]:
     """The raw columns of a field: of texts a second one, in which what is no UTF-8 is null."""
+    alias = field.alias
+    if is_binary(field, kind):
+        return {raw_name(alias): _characters(_decoded(array))}
     if kind.kind is not Kind.TEXT:
         return {} if kind.kind is Kind.NOTHING else {raw_name(alias): _READ.get(kind.kind, _decoded)(_decoded(array))}
     texts = _decoded(array)
@@ -175,8 +178,20 @@ def _raw(array: pa.Array, kind: Physical, alias: str) -> dict[str, pa.Array]:
     return {raw_name(alias): texts, valid_name(alias): texts}
 
 
+def _characters(array: pa.Array) -> pa.Array:
+    """Bytes, or texts as their UTF-8 bytes: one character for each byte."""
+    return pa.array(
+        [each if each is None else each.decode("latin-1") for each in _binary(array).to_pylist()], pa.string()
+    )
+
+
+def _binary(array: pa.Array) -> pa.Array:
+    is_large = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
+    return array.cast(pa.large_binary() if is_large else pa.binary())
+
+
 def _repaired(texts: pa.Array) -> tuple[pa.Array, pa.Array]:
-    binary = texts.cast(pa.large_binary() if pa.types.is_large_string(texts.type) else pa.binary()).to_pylist()
+    binary = _binary(texts).to_pylist()
     shown = [each if each is None else _SURROGATE.sub(_REPLACED, each).decode(errors="replace") for each in binary]
     return pa.array(shown, pa.string()), pa.array([_valid(each) for each in binary], pa.string())
 

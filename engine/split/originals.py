@@ -10,9 +10,9 @@ import pyarrow as pa
 from contracts.kinds import BOM
 from engine.read.chunk import ROW, Share, Source
 from engine.read.csv import CsvSource
+from engine.read.grammar import Dialect, record_ends
 from engine.read.json import JsonSource
 from engine.read.lines import texts_of
-from engine.read.records import Dialect, record_ends
 from engine.read.tables import TableSource
 
 if TYPE_CHECKING:

@@ -1,8 +1,9 @@
-"""`make bench`: `lakegate check` against the hand-written program, in turn, each run a whole cold process.
+"""`make bench`: `lakegate check`, native and by Spark, against the hand-written program, in turn, each run a whole cold process.
 
-1. The data is written once (the same bytes for the same seed) and read once, so that neither side finds a colder disk.
-2. Lakegate and the baseline run in turn, three times each; a process is timed from its start to its end.
-3. Both must have counted the same failing rows for every check the baseline knows: a fast wrong answer is no figure.
+1. The data is written once (the same bytes for the same seed) and read once, so that no side finds a colder disk.
+2. All sides run in turn; a process is measured from its start to its end: seconds, processor seconds and peak memory, its
+   children's included.
+3. All must have counted the same failing rows for every check the baseline knows: a fast wrong answer is no figure.
 
 It prints figures and judges none: how long a run takes depends on the machine and on who else uses it.
 """
@@ -18,6 +19,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryFile
 from typing import Any
 
 from infra.local.java import java_home
@@ -37,6 +39,10 @@ class Run:
     """One process: how long it took, and the JSON document it printed."""
 
     seconds: float
+    cpu: float
+    """Processor seconds."""
+    peak: int
+    """Bytes of the largest process."""
     answer: Any
 
 
@@ -47,12 +53,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args(arguments)
     data = sample_file(options.rows)
-    lakegate, baseline = _race(data, options.runs)
+    runs = _race(data, options.runs)
     say(_heading(data, options.rows))
-    say(_table(lakegate, baseline))
-    say(_where_the_time_goes(lakegate))
-    wrong = differences(lakegate[0].answer["checks"], baseline[0].answer)
-    for line in wrong or ["both counted the same failing rows for every check"]:
+    say(_table(runs))
+    say(_where_the_time_goes(runs["native"]))
+    wrong = [
+        f"{side}: {line}"
+        for side in ("native", "spark")
+        for line in differences(runs[side][0].answer["checks"], runs["by hand"][0].answer)
+    ]
+    for line in wrong or ["all counted the same failing rows for every check"]:
         say(line)
     return 1 if wrong else 0
 
@@ -78,37 +88,53 @@ def sample_file(rows: int) -> Path:
     return path
 
 
-def _race(data: Path, runs: int) -> tuple[list[Run], list[Run]]:
-    command = str(Path(sys.executable).with_name("lakegate"))
-    check = [command, "check", "--json", "--contract", str(CONTRACT), str(data)]
-    by_hand = [sys.executable, "-m", "tests.bench.baseline", str(data)]
-    pairs = [(_timed(check), _timed(by_hand)) for _ in range(runs)]
-    return [lakegate for lakegate, _ in pairs], [baseline for _, baseline in pairs]
+def _race(data: Path, runs: int) -> dict[str, list[Run]]:
+    command = [
+        str(Path(sys.executable).with_name("lakegate")),
+        "check",
+        "--json",
+        "--contract",
+        str(CONTRACT),
+        str(data),
+    ]
+    commands = {
+        "native": command,
+        "spark": [*command, "--engine", "spark"],
+        "by hand": [sys.executable, "-m", "tests.bench.baseline", str(data)],
+    }
+    found: dict[str, list[Run]] = {name: [] for name in commands}
+    for _ in range(runs):
+        for name, each in commands.items():
+            found[name].append(_timed(each))
+    return found
 
 
 def _timed(command: list[str]) -> Run:
     environment = os.environ | {"JAVA_HOME": str(java_home()), "PYSPARK_PYTHON": sys.executable}
     start = time.perf_counter()
-    ended = subprocess.run(  # noqa: S603 - our own two programs
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
-    seconds = time.perf_counter() - start
-    if ended.returncode:
-        raise SystemExit(f"{' '.join(command)} ended with {ended.returncode}:\n{ended.stderr}")
-    return Run(seconds, json.loads(ended.stdout))
+    with TemporaryFile("w+") as answer, TemporaryFile("w+") as errors:
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=answer, stderr=errors)  # noqa: S603 - our own programs
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        seconds = time.perf_counter() - start
+        answer.seek(0)
+        errors.seek(0)
+        if process.returncode:
+            raise SystemExit(f"{' '.join(command)} ended with {process.returncode}:\n{errors.read()}")
+        return Run(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, json.load(answer))
 
 
 def _heading(data: Path, rows: int) -> str:
     return f"weather, {rows:,} rows, {data.stat().st_size / MEBIBYTE:.0f} MiB, {os.cpu_count()} cores; seconds"
 
 
-def _table(lakegate: list[Run], baseline: list[Run]) -> str:
-    sides = {"lakegate check": lakegate, "hand-written": baseline}
-    lines = [
-        f"{name:<16}{''.join(f'{run.seconds:8.1f}' for run in runs)}   median {_median(runs):5.1f}"
-        for name, runs in sides.items()
-    ]
-    return "\n".join([*lines, f"ratio of the medians: {_median(lakegate) / _median(baseline):.2f}"])
+def _table(runs: dict[str, list[Run]]) -> str:
+    hand = _median(runs["by hand"])
+    lines = ["side        seconds (median)    to by hand    processor seconds    peak MiB"]
+    for name, own in runs.items():
+        cpu, peak = median(run.cpu for run in own), max(run.peak for run in own) / MEBIBYTE
+        lines.append(f"{name:<12}{_median(own):16.1f}{_median(own) / hand:14.2f}{cpu:21.1f}{peak:12.0f}")
+    return "\n".join(lines)
 
 
 def _where_the_time_goes(runs: list[Run]) -> str:

@@ -25,25 +25,26 @@ def test_numbers_that_differ_are_named() -> None:
 def test_the_race_is_run_in_turn_and_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each side runs as often as asked, alternating; the ratio and lakegate's own timings are in the report."""
+    """Each side runs as often as asked, alternating; the ratios and lakegate's own timings are in the report."""
     order: list[str] = []
 
     def timed(command: list[str]) -> judge.Run:
-        side = "lakegate" if "check" in command else "by hand"
+        side = "by hand" if "check" not in command else "spark" if "--engine" in command else "native"
         order.append(side)
         answer = {"checks": [{"id": "a", "failing_rows": 1}], "timings": {"measure": 4.0}}
-        return judge.Run(6.0, answer) if side == "lakegate" else judge.Run(5.0, {"a": 1})
+        seconds = {"native": 2.5, "spark": 6.0, "by hand": 5.0}[side]
+        return judge.Run(seconds, 7.5, judge.MEBIBYTE, {"a": 1} if side == "by hand" else answer)
 
     monkeypatch.setattr(judge, "CACHE", tmp_path)
     monkeypatch.setattr(judge, "_timed", timed)
 
     assert judge.main(["--rows", "10", "--runs", "2"]) == 0
 
-    told = capsys.readouterr().out
-    assert order == ["lakegate", "by hand"] * 2
-    assert "ratio of the medians: 1.20" in told
-    assert "measure                    4.0" in told
-    assert "both counted the same failing rows for every check" in told
+    report = capsys.readouterr().out
+    assert order == ["native", "spark", "by hand"] * 2
+    assert "native                   2.5          0.50                  7.5           1" in report
+    assert "measure                    4.0" in report
+    assert "all counted the same failing rows for every check" in report
 
 
 def test_a_side_that_fails_ends_the_race_with_its_own_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_an_odd_key_that_no_route_covers_is_quarantined_with_its_reason(stack: D
         ("shop/folder/", b"", "file/rows: the object is empty"),
         ("shop/archive.csv", b"PK\x03\x04 and more", "file/readable: the file is a zip archive"),
         ("shop/other.csv", b"a,b\n1,2\n", "file/readable: the first line names none of the declared columns"),
-        ("shop/lacking.csv", b"id\n1\n", "name:required:1/name: the file has no column name"),
+        ("shop/lacking.csv", b"id\n1\n", "cause/missing-columns: the file has no column name: deliver it"),
         (
             "rows/large.csv",
             b"id,name\n" + b"1,anna\n" * 200,

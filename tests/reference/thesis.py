@@ -1,4 +1,4 @@
-"""The two tables of docs/thesis.md, from the job on the thesis's experiment; `python -m tests.reference.thesis` writes them."""
+"""The two tables of docs/thesis.md, from the engine on the thesis's experiment: `python -m tests.reference.thesis`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from contracts.outcome import Status
 from infra.local.places import ROOT
 from infra.samples.thesis import DELIVERED, MENDED
 from infra.samples.writer import Sample, write
+from tests.deliveries.delivery import judge_delivery, measure_natively
 from tests.reference.tables import table
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _share(counts: Mapping[Status, int], status: Status) -> str:
 def main() -> None:
     """Run the experiment and write the tables into the page."""
     with TemporaryDirectory() as folder:
-        made = tables(_by_spark(Path(folder)))
+        made = tables(_natively(Path(folder)))
     text = PAGE.read_text()
     for name, written in made.items():
         start, end = f"<!-- {name} -->\n", "<!-- end -->"
@@ -107,16 +108,11 @@ def main() -> None:
     PAGE.write_text(text)
 
 
-def _by_spark(folder: Path) -> Judge:
-    from infra.local.spark import use_local_spark  # noqa: PLC0415 - only this program starts Spark by itself
-    from tests.spark.delivery import judge_delivery  # noqa: PLC0415 - likewise
-
-    use_local_spark(folder, size=0)
-
+def _natively(folder: Path) -> Judge:
     def judged(plan: Plan, content: bytes) -> tuple[Outcome, ...]:
         place = folder / str(len(list(folder.iterdir())))
         place.mkdir()
-        return judge_delivery(plan, place, content).judgement.outcomes
+        return judge_delivery(measure_natively, plan, place, content).judgement.outcomes
 
     return judged
 

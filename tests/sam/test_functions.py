@@ -129,14 +129,17 @@ def test_completion_believes_the_bucket_and_not_the_event(world: World) -> None:
 
 
 def test_a_result_of_another_delivery_decides_nothing(world: World) -> None:
-    """The attempt counts as lost: the next one is stored and waits for its turn."""
+    """The attempt counts as lost, and the next one is started by the same call, after its back-off of seconds."""
     workload, run = submitted(world)
     answer(world, workload, source_version="another")
     run.state = "SUCCESS"
 
     assert world.completion.invoke(by_queue(moved(run.id, world.deployed.application))) == TAKEN
 
-    assert {workload: "SUBMITTING"} == world.deployed.states()
+    request = f"s3://lake/runs/{workload}/attempt=2/request.json"
+    (again,) = (each for each in world.deployed.runs() if each.id != run.id)
+    assert {workload: "VALIDATING"} == world.deployed.states()
+    assert again.job_driver["sparkSubmit"]["entryPointArguments"] == ["--request", request]
 
 
 def test_sweep_finds_what_no_event_announced(world: World) -> None:

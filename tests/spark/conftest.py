@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from infra.local.spark import use_local_spark
-from tests.spark.delivery import Judged, judge_delivery
+from tests.deliveries.delivery import Judged, judge_delivery
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,9 +52,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 @pytest.fixture(scope="session")
 def judge_files(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Judged]:
     """Judge the bytes of one or several objects as one delivery; the session's memory is given back after each."""
+    from spark_jobs.validate import validate  # noqa: PLC0415 - Spark's settings must be made first
 
     def judged(plan: Plan, *objects: bytes) -> Judged:
-        found = judge_delivery(plan, tmp_path_factory.mktemp("delivery"), *objects)
+        found = judge_delivery(validate, plan, tmp_path_factory.mktemp("delivery"), *objects)
         spark.catalog.clearCache()
         return found
 

@@ -10,14 +10,14 @@ import pytest
 from infra.setup.environments import install
 from tests.agreement.cases import AgreedCase, cases
 from tests.agreement.compare import ENVIRONMENT, contract_of_case, differences
+from tests.deliveries.side_by_side import as_csv, of_one_case, side_by_side
 from tests.reference.cases import Case
-from tests.spark.test_cases import as_csv, of_one_case, side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from contracts.result import Result
-    from tests.spark.delivery import Judged
+    from tests.deliveries.delivery import Judged
 
 SEED = 20260103
 

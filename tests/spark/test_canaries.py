@@ -16,8 +16,8 @@ from contracts.model import OnReject, Policy
 from contracts.predicate import Matches
 from contracts.result import Result
 from contracts.verdict import Verdict, judge
+from tests.deliveries.side_by_side import side_by_side
 from tests.reference.cases import good_cases
-from tests.spark.test_cases import side_by_side
 from tests.spark.test_validate import ROOT, environment, job, staged
 
 if TYPE_CHECKING:

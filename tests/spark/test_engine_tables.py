@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from tests.spark.written import as_parquet
+from tests.deliveries.written import as_parquet
 from tests.unit.engine.read.test_kinds import COLUMNS, EXPECTED
 
 if TYPE_CHECKING:

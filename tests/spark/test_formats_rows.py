@@ -14,9 +14,9 @@ import pytest
 
 from contracts.model import Compression, Format, OnReject, Policy, Storage
 from contracts.verdict import Verdict
-from tests.spark.delivery import plan_of, rule
-from tests.spark.test_formats import KINDS, ROWS, nested_plan
-from tests.spark.written import written
+from tests.deliveries.delivery import plan_of, rule
+from tests.deliveries.written import written
+from tests.engine.test_formats import KINDS, ROWS, nested_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from contracts.result import Written
-    from tests.spark.delivery import Judged
+    from tests.deliveries.delivery import Judged
 
 pytestmark = pytest.mark.spark
 BY_ROWS = Policy(on_reject=OnReject.ROWS)

@@ -11,9 +11,9 @@ import pytest
 
 from contracts.check import Check, Interval, Metric, Tier, Unit
 from contracts.query import Query, Relation
+from tests.deliveries.delivery import JUDGED_AT, plan_of, request_for
 from tests.reference.sampling import FULL
 from tests.security.queries import hostile
-from tests.spark.delivery import JUDGED_AT, plan_of, request_for
 from tests.spark.test_queries import QUERIES
 from tests.spark.test_queries import plan_of as asking
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.spark.delivery import plan_of
+from tests.deliveries.delivery import plan_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import SparkSession
 
-    from tests.spark.delivery import Judged
+    from tests.deliveries.delivery import Judged
 
 pytestmark = pytest.mark.spark
 

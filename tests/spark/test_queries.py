@@ -15,8 +15,8 @@ from contracts.model import Contract, Dataset, Field, Origin, Rule
 from contracts.outcome import Status
 from contracts.types import LogicalType
 from contracts.verdict import Verdict
+from tests.deliveries.delivery import JUDGED_AT, request_for
 from tests.reference.asked import ask
-from tests.spark.delivery import JUDGED_AT, request_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from contracts.plan import Plan
-    from tests.spark.delivery import Judged
+    from tests.deliveries.delivery import Judged
 
 pytestmark = pytest.mark.spark
 QUERIES: list[str] = yaml.safe_load(Path(__file__).with_name("queries.yaml").read_text())

@@ -15,7 +15,7 @@ from contracts.request import AcceptedPart, Reference
 from contracts.result import Sample
 from contracts.types import LogicalType
 from contracts.verdict import judge
-from tests.spark.delivery import request_for
+from tests.deliveries.delivery import request_for
 
 if TYPE_CHECKING:
     from pathlib import Path

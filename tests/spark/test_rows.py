@@ -13,13 +13,13 @@ import pytest
 
 from contracts.model import Csv, OnReject, Policy
 from contracts.verdict import Verdict
-from tests.spark.delivery import plan_of, rule
+from tests.deliveries.delivery import plan_of, rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from contracts.result import Written
-    from tests.spark.delivery import Judged
+    from tests.deliveries.delivery import Judged
 
 pytestmark = pytest.mark.spark
 

@@ -12,7 +12,7 @@ import pytest
 from contracts.model import Csv
 from contracts.result import Malformed
 from contracts.verdict import Verdict
-from tests.spark.delivery import plan_of, rule
+from tests.deliveries.delivery import plan_of, rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from tests.spark.delivery import Judged
+    from tests.deliveries.delivery import Judged
 
 pytestmark = pytest.mark.spark
 SPLIT = "spark.sql.files.maxPartitionBytes"

@@ -20,7 +20,7 @@ from contracts.request import Part, Request
 from contracts.result import Result
 from contracts.verdict import Verdict, judge
 from infra.local.spark import use_local_spark
-from tests.spark.delivery import plan_of, request_for, rule, with_classification
+from tests.deliveries.delivery import plan_of, request_for, rule, with_classification
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -201,6 +201,36 @@ def test_a_warning_tolerance_alone_never_fails() -> None:
         ("rowCount", "string", {"mustBeBetween": [1, 5]}, "at least 1 and at most 5 rows"),
         ("nullValues", "string", {"mustBe": 0}, "no null rows"),
         ("nullValues", "string", {"mustBeLessThan": 5, "percent": True}, "less than 5 % null"),
+        (
+            "invalidValues",
+            "string",
+            {"validValues": ["SP", None, "RJ"], "mustBe": 0},
+            "no invalid rows (valid: one of SP, RJ)",
+        ),
+        (
+            "invalidValues",
+            "decimal",
+            {"validValues": [1, 2.5], "mustBeLessThan": 5, "percent": True},
+            "less than 5 % invalid (valid: one of 1, 2.5)",
+        ),
+        (
+            "invalidValues",
+            "string",
+            {"validValues": ["x" * 50, "y" * 50], "mustBe": 0},
+            f"no invalid rows (valid: one of {'x' * 50}, {'y' * 27}…)",
+        ),
+        (
+            "invalidValues",
+            "string",
+            {"pattern": "^a{0}$", "minLength": 2, "maxLength": 3, "mustBeLessOrEqualTo": 2},
+            "at most 2 rows invalid (valid: matching ^a{0}$ and at least 2 characters and at most 3 characters)",
+        ),
+        (
+            "invalidValues",
+            "number",
+            {"exclusiveMinimum": 0, "maximum": 10, "mustBe": 0},
+            "no invalid rows (valid: at most 10 and more than 0)",
+        ),
         ("duplicateValues", "string", {"mustBe": 0}, "no duplicates"),
         ("complete", "string", {"parameter": 0.95}, "at least 95 % present"),
         ("complete", "string", {"parameter": 1}, "present"),
@@ -220,6 +250,31 @@ def test_a_warning_tolerance_alone_never_fails() -> None:
 def test_what_is_wanted_reads_as_words(kind: str, logical: str, written: dict[str, object], expected: str) -> None:
     """Every check says in words what it wants, short enough for a table."""
     assert expected == plan_of({"a": logical}, rule(kind, **written)).checks[0].wanted
+
+
+def test_invalid_values_name_the_enum_of_their_field() -> None:
+    """A rule invalidValues without arguments names the values that its field's `enum` allows."""
+    rules = (rule("enum", values=["SP", "RJ"]), rule("invalidValues", identity="s", mustBe=0))
+
+    assert plan_of({"a": "string"}, *rules).checks[1].wanted == "no invalid rows (valid: one of SP, RJ)"
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (
+            {"call": "invalid_count(a) < 5", "args": {"valid values": ["SP", "RJ"], "invalid regex": "^S"}},
+            "less than 5 rows invalid (valid: one of SP, RJ and not matching ^S)",
+        ),
+        (
+            {"call": "invalid_percent(a) = 0", "args": {"valid format": "email", "valid min length": 3}},
+            "exactly 0 % invalid (valid: in the format email and at least 3 characters)",
+        ),
+    ],
+)
+def test_soda_names_what_is_valid(call: dict[str, object], expected: str) -> None:
+    """A check of Soda that counts invalid values names the conditions of its settings."""
+    assert plan_of({"a": "string"}, rule("custom", engine="soda", **call)).checks[0].wanted == expected
 
 
 def test_mostly_is_said_in_percent() -> None:

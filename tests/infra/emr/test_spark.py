@@ -16,9 +16,9 @@ from contracts.request import Part
 from contracts.result import Result
 from contracts.verdict import Verdict, judge
 from infra.local.emr.executor import Surroundings
+from tests.deliveries.delivery import plan_of, request_for, rule
 from tests.infra.emr.conftest import BUCKET, ROOT, descendants, running, service, until
 from tests.infra.emr.programs import ENDLESS, FOREVER
-from tests.spark.delivery import plan_of, request_for, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

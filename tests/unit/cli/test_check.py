@@ -16,7 +16,8 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from cli import engine, report
+from cli import check as command
+from cli import report
 from cli.main import app, main
 from cli.report import Report
 from contracts.errors import InputError, LakegateError, SetUpError
@@ -74,7 +75,7 @@ class Engine:
     changes: dict[str, Any] = field(default_factory=dict)
     asked: list[tuple[Request, Plan, int]] = field(default_factory=list)
 
-    def __call__(self, request: Request, plan: Plan, _folder: Path, samples: int) -> Result:
+    def __call__(self, _engine: object, request: Request, plan: Plan, _folder: Path, samples: int) -> Result:
         self.asked.append((request, plan, samples))
         answers = tuple(self._answer(each.id) for each in plan.checks)
         found = {"rows": ROWS, "columns": Columns(("order_id", "customer_id", "amount")), "timings": {"read": 1.25}}
@@ -94,7 +95,7 @@ def job(monkeypatch: pytest.MonkeyPatch) -> Engine:
     found = Engine(
         {"foreignKey": Measurement("", skip="no accepted data of crm/customers_v2 was given to compare with")}
     )
-    monkeypatch.setattr(engine, "measure", found)
+    monkeypatch.setattr(command, "measure", found)
     return found
 
 
@@ -281,7 +282,7 @@ def test_a_pipe_gets_what_a_terminal_gets(job: Engine, folder: Path, width: int)
     shown = []
     lakegate("a.csv")
     request, plan, _ = job.asked[0]
-    result = job(request, plan, folder, 2)
+    result = job(None, request, plan, folder, 2)
     for is_terminal in (True, False):
         screen = StringIO()
         colours = "standard" if is_terminal else None
@@ -445,7 +446,7 @@ def test_a_machine_without_java_gets_a_document(monkeypatch: pytest.MonkeyPatch)
     def lacking(*_: object) -> Result:
         raise SetUpError("Java 17 is missing")
 
-    monkeypatch.setattr(engine, "measure", lacking)
+    monkeypatch.setattr(command, "measure", lacking)
 
     assert asked("--contract", "shop.yaml", "a.csv")[0]["error"]["kind"] == "set-up"
 
@@ -605,7 +606,7 @@ def test_an_interrupted_command_prints_one_line(
     def interrupted(*_: object) -> Result:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(engine, "measure", interrupted)
+    monkeypatch.setattr(command, "measure", interrupted)
     monkeypatch.setattr(sys, "argv", ["lakegate", "check", "--contract", "shop.yaml", "a.csv"])
     with pytest.raises(SystemExit) as ended:
         main()

@@ -90,7 +90,9 @@ def _add(found: Read, plan: Plan, source: Source, share: Share, chunk: Chunk) ->
         rows = table["row"].to_pylist()
         if level:
             into = found.levels.setdefault(level, [])
-            into += list(zip([found.begun + row for row in rows], table["at"].to_pylist(), texts, values, strict=True))
+            into += list(
+                zip([found.begun + row for row in rows], table["place"].to_pylist(), texts, values, strict=True)
+            )
         else:
             found.rows += [(share.part, found.begun + row) for row in rows]
             found.texts += texts

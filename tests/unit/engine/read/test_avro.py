@@ -15,8 +15,8 @@ import pytest
 from contracts.kinds import UnreadableError
 from contracts.model import Format, Storage
 from engine.read import avro_columns
-from tests.spark.avro import SYNC, container, long, text, write_avro
-from tests.spark.delivery import plan_of
+from tests.deliveries.avro import SYNC, container, long, text, write_avro
+from tests.deliveries.delivery import plan_of
 from tests.unit.engine.read.opened import Read, opened, read
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from contracts.model import Compression, Format, Storage
 from engine.read import json as reader
 from engine.read import lines
 from engine.read.json_flat import learned
-from tests.spark.delivery import plan_of
-from tests.spark.written import packed
+from tests.deliveries.delivery import plan_of
+from tests.deliveries.written import packed
 from tests.unit.engine.read.opened import opened, read, read_all
 
 if TYPE_CHECKING:

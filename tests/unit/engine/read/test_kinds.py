@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from contracts.model import Format, Storage
-from tests.spark.delivery import plan_of
-from tests.spark.written import as_parquet
+from tests.deliveries.delivery import plan_of
+from tests.deliveries.written import as_parquet
 from tests.unit.engine.read.opened import read
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from contracts.model import Compression, Format, Storage
 from contracts.request import Part
 from engine.read.local import LocalStore
 from engine.read.open import open_source
-from tests.spark.delivery import plan_of
-from tests.spark.refused import BAD, BOMBS, CODES, FIELDS, MALFORMED, MIXED, PACKED, PIECES, WRONG_CODEC
-from tests.spark.written import as_parquet, packed
+from tests.deliveries.delivery import plan_of
+from tests.deliveries.refused import BAD, BOMBS, CODES, FIELDS, MALFORMED, MIXED, PACKED, PIECES, WRONG_CODEC
+from tests.deliveries.written import as_parquet, packed
 from tests.unit.engine.read.opened import opened, read
 
 if TYPE_CHECKING:
@@ -118,3 +118,8 @@ def test_a_file_may_be_a_link(tmp_path: Path) -> None:
     source = open_source(plan(Storage(Format.JSONL)), (Part(link.as_uri(), len(PIECES["jsonl"])),), LocalStore())
 
     assert [chunk.lines for chunk in source.chunks(source.shares[0])] == [2]
+
+
+def test_the_corpus_is_large_enough() -> None:
+    """At least 120 files that are not what they should be."""
+    assert len(MIXED) + len(WRONG_CODEC) + len(BAD) + 2 * len(MALFORMED) + len(BOMBS) >= 120

@@ -16,9 +16,9 @@ from contracts.formats import read as contract_of
 from contracts.model import Format, OnReject, Policy, Storage
 from contracts.result import Columns, Foreign
 from engine.read import arrow_tables, avro, avro_blocks
-from tests.spark.delivery import plan_of
-from tests.spark.test_formats import FIELDS, KINDS, NESTED, ROWS, TABLE, nested_plan
-from tests.spark.written import as_parquet, written
+from tests.deliveries.delivery import plan_of
+from tests.deliveries.written import as_parquet, written
+from tests.engine.test_formats import FIELDS, KINDS, NESTED, ROWS, TABLE, nested_plan
 from tests.unit.engine.read.opened import opened, read, read_all
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def test_shares_are_read_by_themselves(form: Format, tmp_path: Path, monkeypatch
 
 
 def avro_of(table: pa.Table, **options: Any) -> bytes:
-    from tests.spark.avro import write_avro  # noqa: PLC0415 - of this helper alone
+    from tests.deliveries.avro import write_avro  # noqa: PLC0415 - of this helper alone
 
     return write_avro(table, **options)
 

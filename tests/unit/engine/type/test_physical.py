@@ -14,7 +14,7 @@ from contracts.types import LogicalType
 from engine.read.avro_blocks import walked
 from engine.type import arrow, avro_types
 from engine.type.physical import Kind, Physical, holds
-from tests.spark.avro import SYNC, container, long, write_avro
+from tests.deliveries.avro import SYNC, container, long, write_avro
 
 ARROW: list[tuple[pa.DataType, Kind]] = [
     (pa.string(), Kind.TEXT),

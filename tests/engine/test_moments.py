@@ -1,4 +1,4 @@
-"""What the job tells of moments: the span of the field that says how old rows are, and of conditions and keys beside it."""
+"""What a result tells of moments: the span of the field that says how old rows are, and of conditions and keys beside it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ import pytest
 
 from contracts.model import OnReject, Policy
 from contracts.verdict import Status
-from tests.spark.delivery import plan_of, rule, with_classification
+from tests.deliveries.delivery import plan_of, rule, with_classification
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from contracts.model import Rule
-    from tests.spark.delivery import Judged
+    from tests.deliveries.delivery import Judged
 
-pytestmark = pytest.mark.spark
 FRESH = plan_of({"at": "timestamp"}, rule("serviceLevel", "at", property="freshness", value="30 days"))
 DELIVERED = b"at\n2026-01-01T00:00:00Z\n2025-12-31T23:00:00-05:00\n\nnever\n"
 

@@ -1,9 +1,11 @@
-"""Deliveries and small plans for the tests of the job."""
+"""Small plans, and deliveries that either engine measures."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from contracts.compile import compile_plan
 from contracts.model import Contract, Csv, Dataset, Field, Origin, Policy, Rule
@@ -11,10 +13,12 @@ from contracts.request import Part, Request
 from contracts.rules.table import RULES
 from contracts.types import LogicalType
 from contracts.verdict import Judgement, Status, Verdict, judge
+from engine.judge import measure
+from engine.read.local import LocalStore
 from tests.reference.evaluator import JUDGED_AT
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
     from contracts.plan import Plan
     from contracts.result import Result
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What the job answered, and what the verdict made of it."""
+    """What an engine measured, and the verdict on it."""
 
     result: Result
     judgement: Judgement
@@ -45,7 +49,7 @@ def plan_of(fields: dict[str, str], *rules: Rule, csv: Csv | None = None, policy
     columns = tuple(Field(name, LogicalType(logical), Origin("$.field")) for name, logical in fields.items())
     types = tuple(Rule(f"type-{at}", "type", Origin("$.field"), (name,)) for at, name in enumerate(fields))
     dataset = Dataset("rows", columns, types + rules, Origin("$"), policy or Policy(), csv or Csv())
-    return compile_plan(Contract("spark-tests", "1.0.0", "test", (dataset,)), dataset)
+    return compile_plan(Contract("tests", "1.0.0", "test", (dataset,)), dataset)
 
 
 def rule(kind: str, *fields: str, **arguments: object) -> Rule:
@@ -80,9 +84,12 @@ def request_for(plan: Plan, folder: Path, *objects: bytes) -> Request:
     )
 
 
-def judge_delivery(plan: Plan, folder: Path, *objects: bytes) -> Judged:
-    """Measure objects by the job's own entry in this process, and judge what it answers."""
-    from spark_jobs.validate import validate  # noqa: PLC0415 - Spark's settings must be made first
+def measure_natively(request: Request, plan: Plan) -> Result:
+    """The result of the native engine, spilled below the folder of the delivery."""
+    return measure(request, plan, LocalStore(), Path(urlsplit(request.output_uri).path).parent)
 
-    result = validate(request_for(plan, folder, *objects), plan)
+
+def judge_delivery(engine: Callable[[Request, Plan], Result], plan: Plan, folder: Path, *objects: bytes) -> Judged:
+    """Measure objects by an engine, and judge its result."""
+    result = engine(request_for(plan, folder, *objects), plan)
     return Judged(result, judge(plan, result))

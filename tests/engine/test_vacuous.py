@@ -14,17 +14,16 @@ from contracts.result import Columns
 from contracts.rules.expectations import EXPECTATIONS
 from contracts.rules.table import RULES
 from contracts.verdict import Status, Verdict, judge
+from tests.deliveries.side_by_side import as_csv, comparable, side_by_side
 from tests.reference.cases import Case, good_cases
 from tests.reference.evaluator import measure
-from tests.spark.test_cases import as_csv, comparable, side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from contracts.result import Result
-    from tests.spark.delivery import Judged
+    from tests.deliveries.delivery import Judged
 
-pytestmark = pytest.mark.spark
 NUMBERED = list(enumerate(good_cases()))
 IDS = [case.id for _, case in NUMBERED]
 ROWS = 3
@@ -38,7 +37,7 @@ def with_rows(case: Case, count: int) -> Case:
 
 @pytest.fixture(scope="module")
 def answers(judge_files: Callable[..., Judged]) -> Callable[[int], Result]:
-    """What the job answers to the rules of all cases beside each other, over so many rows of nulls."""
+    """What the engine measures of the rules of all cases beside each other, over so many rows of nulls."""
 
     @cache
     def answer(count: int) -> Result:
@@ -65,7 +64,7 @@ def test_every_kind_and_every_expectation_is_walked() -> None:
 
 @pytest.mark.parametrize(("number", "case"), NUMBERED, ids=IDS)
 def test_no_rows_are_never_let_in(number: int, case: Case, answers: Callable[[int], Result]) -> None:
-    """Over a file with a header alone every rule is answered, by both engines alike, and the file is not accepted."""
+    """Over a file with a header alone every rule is answered, as by the reference evaluator, and the file is not accepted."""
     result = of_one(number, case, answers(0))
     reference = measure(case.plan, case.header, ())
 
@@ -76,7 +75,7 @@ def test_no_rows_are_never_let_in(number: int, case: Case, answers: Callable[[in
 
 @pytest.mark.parametrize(("number", "case"), NUMBERED, ids=IDS)
 def test_nothing_but_nulls_is_judged_as_nothing(number: int, case: Case, answers: Callable[[int], Result]) -> None:
-    """Over nulls alone every rule is answered, by both engines alike; no number is made of no values, no skip is a pass."""
+    """Over nulls alone every rule is answered, as by the reference evaluator; no number comes of no values, no skip passes."""
     result = of_one(number, case, answers(ROWS))
     reference = measure(case.plan, case.header, with_rows(case, ROWS).rows)
     judgement = judge(case.plan, result)
@@ -110,7 +109,7 @@ def test_a_column_that_is_not_there_keeps_no_rule(number: int, case: Case, answe
         assert judgement.verdict is not Verdict.ACCEPTED
 
 
-def test_the_job_itself_knows_an_absent_column(judge_files: Callable[..., Judged]) -> None:
+def test_an_engine_itself_knows_an_absent_column(judge_files: Callable[..., Judged]) -> None:
     """All rules at once over a file that has none of their columns but one: nothing is measured of an absent column."""
     whole = side_by_side(NUMBERED)
     kept = whole.fields[0].name

@@ -1,10 +1,8 @@
-"""The thesis's result, from a run: docs/thesis.md shows what the job finds."""
+"""The thesis's result, from a run: docs/thesis.md shows what the engine finds."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-
-import pytest
 
 from contracts.outcome import Status
 from contracts.verdict import Verdict
@@ -16,12 +14,10 @@ if TYPE_CHECKING:
 
     from contracts.outcome import Outcome
     from contracts.plan import Plan
-    from tests.spark.delivery import Judged
-
-pytestmark = pytest.mark.spark
+    from tests.deliveries.delivery import Judged
 
 
-def test_the_page_shows_what_the_job_finds(judge_files: Callable[..., Judged]) -> None:
+def test_the_page_shows_what_is_found(judge_files: Callable[..., Judged]) -> None:
     """Both tables of docs/thesis.md are those of a run on the same data."""
 
     def outcomes(plan: Plan, content: bytes) -> tuple[Outcome, ...]:

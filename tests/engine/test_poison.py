@@ -5,20 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import pytest
-
 from contracts.check import NONE, Check, Metric, Tier, Unit
 from contracts.predicate import All, Length, Matches, MultipleOf, Not, OneOf, Predicate, Present, Typed, Within
 from contracts.verdict import Status, Verdict
 from engine.evaluate.program import UNUSABLE
-from tests.spark.delivery import plan_of
+from tests.deliveries.delivery import plan_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.spark.delivery import Judged
+    from tests.deliveries.delivery import Judged
 
-pytestmark = pytest.mark.spark
 FIELDS = {
     "text": "string",
     "whole": "integer",

@@ -10,16 +10,15 @@ import pytest
 
 from contracts.model import Format, Storage
 from contracts.verdict import Status, Verdict
-from tests.spark.delivery import plan_of, rule, with_classification
-from tests.spark.written import as_jsonl, as_parquet, written
+from tests.deliveries.delivery import plan_of, rule, with_classification
+from tests.deliveries.written import as_jsonl, as_parquet, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from contracts.plan import Plan
-    from tests.spark.delivery import Judged
+    from tests.deliveries.delivery import Judged
 
-pytestmark = pytest.mark.spark
 
 TABLES = (Format.PARQUET, Format.ORC, Format.AVRO)
 BYTES = pa.table({"id": [1, 2, 3, 4], "raw": pa.array([b"AB\x00", b"AB\xff", None, b"\xc3\x28"], pa.binary())})

@@ -15,16 +15,15 @@ from contracts.formats import read
 from contracts.model import Additional, Compression, Format, Policy, Storage
 from contracts.result import Columns
 from contracts.verdict import Status, Verdict
-from tests.spark.delivery import plan_of, rule
-from tests.spark.written import STORAGES, as_parquet, packed, written
+from tests.deliveries.delivery import plan_of, rule
+from tests.deliveries.written import STORAGES, as_parquet, packed, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from contracts.plan import Plan
-    from tests.spark.delivery import Judged
+    from tests.deliveries.delivery import Judged
 
-pytestmark = pytest.mark.spark
 moment = dt.datetime.fromisoformat
 
 TABLE = pa.table(
@@ -88,7 +87,7 @@ def failing(judged: Judged) -> dict[str, int]:
 
 @pytest.mark.parametrize("storage", STORAGES, ids=lambda storage: storage.suffix)
 def test_the_same_rows_give_the_same_verdict(storage: Storage, judge_files: Callable[..., Judged]) -> None:
-    """In every format and every codec each check finds the same rows, and Deequ agrees."""
+    """In every format and every codec each check finds the same rows."""
     judged = judge_files(stored(plan_of(FIELDS, *RULES), storage), written(TABLE, storage))
 
     assert failing(judged) == EXPECTED

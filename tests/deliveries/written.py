@@ -15,7 +15,7 @@ import pyarrow.orc
 import pyarrow.parquet
 
 from contracts.model import Compression, Format, Storage
-from tests.spark.avro import write_avro
+from tests.deliveries.avro import write_avro
 
 if TYPE_CHECKING:
     from collections.abc import Callable

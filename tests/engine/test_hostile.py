@@ -19,17 +19,16 @@ from contracts.formats import examine
 from contracts.model import Csv, Policy
 from contracts.predicate import Not, OneOf, Predicate
 from contracts.verdict import Verdict
+from tests.deliveries.delivery import plan_of
 from tests.reference.sampling import sampled
 from tests.reference.strategies import texts
-from tests.spark.delivery import plan_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.spark.delivery import Judged
+    from tests.deliveries.delivery import Judged
 
-pytestmark = pytest.mark.spark
 QUIET = Policy(samples=False)
 NAMES = (
     *(
@@ -205,9 +204,8 @@ FILE_NAMES = (
 )
 
 
-def test_the_name_of_a_file_means_nothing(tmp_path: Path, judge_files: Callable[..., Judged]) -> None:
+def test_the_name_of_a_file_means_nothing(tmp_path: Path) -> None:
     """Files with names that Spark would hide, expand or decompress are read as what they are, all in one delivery."""
-    assert judge_files
     contract = tmp_path / "names.yaml"
     contract.write_text(CONTRACT)
     (tmp_path / "x").mkdir()

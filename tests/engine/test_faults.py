@@ -13,16 +13,15 @@ import pytest
 from contracts.model import Additional, Csv, Format, Policy, Storage
 from contracts.result import Form, Malformed, Sample
 from contracts.verdict import Verdict
-from tests.spark.delivery import plan_of, rule, with_classification
-from tests.spark.written import as_jsonl
+from tests.deliveries.delivery import plan_of, rule, with_classification
+from tests.deliveries.written import as_jsonl
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from contracts.plan import Plan
-    from tests.spark.delivery import Judged
+    from tests.deliveries.delivery import Judged
 
-pytestmark = pytest.mark.spark
 
 FIELDS = {"id": "integer", "price": "number", "weight": "decimal", "day": "date", "sku": "string", "ok": "boolean"}
 RULES = (

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from contracts.model import Compression, Format, Storage
-from tests.spark.avro import container, long, write_avro
-from tests.spark.written import TEXTS, as_orc, as_parquet, packed, written
+from tests.deliveries.avro import container, long, write_avro
+from tests.deliveries.written import TEXTS, as_orc, as_parquet, packed, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable

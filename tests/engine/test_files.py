@@ -12,15 +12,14 @@ import pytest
 
 from contracts.model import Additional, Csv, Policy
 from contracts.verdict import Status, Verdict
-from tests.spark.delivery import plan_of, rule
+from tests.deliveries.delivery import plan_of, rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from contracts.plan import Plan
-    from tests.spark.delivery import Judged
+    from tests.deliveries.delivery import Judged
 
-pytestmark = pytest.mark.spark
 
 FIELDS = {"id": "integer", "name": "string"}
 PLAIN = plan_of(FIELDS)

@@ -1,0 +1,93 @@
+"""Cases beside each other in one delivery, each with columns of its own: what is measured of one depends on no other."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contracts.model import Csv, Policy
+from contracts.plan import Plan
+from contracts.predicate import All, Compare, Not, Predicate
+from contracts.result import Columns, Measured, Measurement
+
+if TYPE_CHECKING:
+    from contracts.check import Check, Tier
+    from contracts.query import Query, Relation
+    from contracts.result import Result
+    from tests.reference.cases import Case
+
+
+def side_by_side(numbered: list[tuple[int, Case]]) -> Plan:
+    """One plan of several cases' plans; names of fields and checks carry the case's number."""
+    plans = [(f"{number}.", case.plan) for number, case in numbered]
+    fields = [replace(field, name=prefix + field.name) for prefix, plan in plans for field in plan.fields]
+    aliased = tuple(replace(field, alias=f"c{at}") for at, field in enumerate(fields))
+    checks = tuple(renamed(check, prefix) for prefix, plan in plans for check in plan.checks)
+    multi_line = any(plan.csv.multi_line for _, plan in plans)
+    return Plan(
+        "cases", "1.0.0", "rows", aliased, checks, Policy(allow_empty=True, samples=False), Csv(multi_line=multi_line)
+    )
+
+
+def renamed(check: Check, prefix: str) -> Check:
+    def tier(it: Tier) -> Tier:
+        return replace(it, predicate=it.predicate and predicate(it.predicate))
+
+    def predicate(it: Predicate) -> Predicate:
+        match it:
+            case Not(inner):
+                return Not(predicate(inner))
+            case All(inner):
+                return All(tuple(map(predicate, inner)))
+            case Compare():
+                return replace(it, field=prefix + it.field, other=prefix + it.other)
+            case _:
+                return replace(it, field=prefix + it.field)
+
+    def query(it: Query) -> Query:
+        return replace(it, relations=tuple(map(relation, it.relations)))
+
+    def relation(it: Relation) -> Relation:
+        return replace(it, columns=tuple(replace(each, field=prefix + each.field) for each in it.columns))
+
+    return replace(
+        check,
+        query=check.query and query(check.query),
+        id=prefix + check.id,
+        fields=tuple(prefix + name for name in check.fields),
+        accept=tier(check.accept),
+        tolerate=check.tolerate and tier(check.tolerate),
+        given=check.given and predicate(check.given),
+    )
+
+
+def as_csv(numbered: list[tuple[int, Case]]) -> bytes:
+    """The cases' rows as one file: every value quoted, null as nothing at all."""
+    text = io.StringIO()
+    header = csv.writer(text, lineterminator="\n")
+    header.writerow([f"{number}.{name}" for number, case in numbered for name in case.header])
+    for cells in zip(*(case.rows for _, case in numbered), strict=True):
+        values = [value for row in cells for value in row]
+        text.write(",".join("" if value is None else '"' + value.replace('"', '""') + '"' for value in values) + "\n")
+    return text.getvalue().encode()
+
+
+def of_one_case(number: int, case: Case, together: Result) -> Result:
+    """The part of an answer that speaks of one case."""
+    prefix = f"{number}."
+    own = [each for each in together.measurements if each.check.startswith(prefix)]
+    mine = tuple(replace(each, check=each.check.removeprefix(prefix)) for each in own)
+    return replace(together, plan_digest=case.plan.digest, measurements=mine, columns=Columns(case.header))
+
+
+def comparable(measurement: Measurement) -> object:
+    """What two engines must agree on: counts exactly, aggregates of floating point nearly."""
+
+    def numbers(it: Measured | None) -> object:
+        return it and (it.of, it.failing or 0, it.number and pytest.approx(it.number, rel=1e-9), it.exact)
+
+    return measurement.check, measurement.error, numbers(measurement.accept), numbers(measurement.tolerate)

@@ -1,0 +1,53 @@
+"""Files, folders and patterns name the files of one delivery."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cli.deliveries import files_of
+from contracts.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """What Spark writes: data files beside markers."""
+    for name in (
+        "out/part-1.csv",
+        "out/part-0.csv",
+        "out/_SUCCESS",
+        "out/.part-0.csv.crc",
+        "out/_temporary/x",
+        "out/a/b.csv",
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x")
+    return tmp_path / "out"
+
+
+def test_a_folder_stands_for_its_data_files(folder: Path) -> None:
+    """Markers and hidden files are left out; the order is that of the names."""
+    assert files_of([folder]) == [folder / "a/b.csv", folder / "part-0.csv", folder / "part-1.csv"]
+
+
+def test_a_pattern_stands_for_the_files_it_matches(folder: Path) -> None:
+    """A quoted pattern works where no shell expands it; other names stand for themselves."""
+    assert files_of([folder / "part-*.csv", folder / "nowhere.csv"]) == [
+        folder / "part-0.csv",
+        folder / "part-1.csv",
+        folder / "nowhere.csv",
+    ]
+
+
+@pytest.mark.parametrize("name", ["empty", "*.parquet"])
+def test_a_name_that_stands_for_no_file_is_an_error(folder: Path, name: str) -> None:
+    """A folder without files and a pattern without a match are refused by name."""
+    (folder / "empty").mkdir()
+
+    with pytest.raises(InputError, match=name.replace("*", ".")):
+        files_of([folder / name])

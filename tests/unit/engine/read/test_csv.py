@@ -1,0 +1,194 @@
+"""What is read is what stands in the file: against Python's own CSV reader, on random text, however the file is cut."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import engine.read.csv as csv_source
+from contracts.compile import compile_plan
+from contracts.model import Contract, Csv, Dataset, Field, Origin
+from contracts.request import Part
+from contracts.types import LogicalType
+from engine.read import blocks
+from engine.read.csv import open_csv
+from engine.read.grammar import record_ends
+from engine.read.limits import LONGEST_RECORD
+
+if TYPE_CHECKING:
+    from contracts.plan import Plan
+    from contracts.result import Malformed
+
+Record = tuple[int, list[str | None]]
+"""The line of a record, from 0, and its texts."""
+
+
+class Memory:
+    """One object in memory (`engine.read.chunk.Store`)."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+    def size(self, _: str) -> int:
+        return len(self.content)
+
+    def part(self, _: str, start: int, length: int) -> bytes:
+        return self.content[start : start + length]
+
+    def stream(self, _: str) -> io.BytesIO:
+        return io.BytesIO(self.content)
+
+
+def plan_of(names: str, dialect: Csv) -> Plan:
+    columns = tuple(Field(name, LogicalType.STRING, Origin("$")) for name in names)
+    dataset = Dataset("rows", columns, (), Origin("$"), csv=dialect)
+    return compile_plan(Contract("reading", "1.0.0", "test", (dataset,)), dataset)
+
+
+def read(plan: Plan, content: bytes) -> tuple[list[Record], list[Malformed], int]:
+    """The records of an object, its malformed records by reason and first line, and its lines."""
+    source = open_csv(plan, (Part("memory:", len(content)),), Memory(content), [content])
+    records: list[Record] = []
+    malformed: dict[str, Malformed] = {}
+    lines = size = 0
+    for share in source.shares:
+        before = lines
+        for chunk in source.chunks(share):
+            rows = chunk.records.column("row").to_pylist()
+            texts = [
+                chunk.records.column(field.alias).to_pylist()
+                for field in plan.columns
+                if field.alias in chunk.records.column_names
+            ]
+            records += [(before + row, list(values)) for row, *values in zip(rows, *texts, strict=True)]
+            for each in chunk.malformed:
+                known = malformed.get(each.reason)
+                first = replace(each, first_row=before + each.first_row)
+                malformed[each.reason] = replace(known, rows=known.rows + each.rows) if known else first
+            lines += chunk.lines
+            size += chunk.size
+    assert size == len(content)
+    return records, [malformed[reason] for reason in sorted(malformed)], lines
+
+
+LINE = plan_of("abc", Csv(header=False))
+RECORD = plan_of("abc", Csv(header=False, multi_line=True))
+pieces = st.lists(st.sampled_from([*'ab1,"\r é\ufffd', '"a"', '"",', ',""', '""""', "\x00"]), max_size=3).map("".join)
+written_lines = st.lists(st.tuples(pieces, pieces, pieces).map(",".join), max_size=40)
+"""Lines near the borders of the grammar."""
+cells = st.none() | st.tuples(
+    st.lists(st.sampled_from(["a", "1", ",", '"', "\n", "\r\n", "\r", " ", "é", "😀", ""]), max_size=5).map("".join),
+    st.booleans(),
+)
+"""Nothing at all, or a text and whether it is quoted without need."""
+
+
+def spelt(cell: tuple[str, bool] | None) -> str:
+    if cell is None:
+        return ""
+    text, quoted = cell
+    needs_quotes = not text or any(mark in text for mark in ',"\r\n')
+    return '"' + text.replace('"', '""') + '"' if quoted or needs_quotes else text
+
+
+@given(written_lines)
+def test_no_line_is_read_otherwise_than_python_reads_it(written: list[str]) -> None:
+    """A line is malformed, blank, or its values are those that Python's strict reader finds: nothing is guessed."""
+    records, malformed, lines = read(LINE, "".join(f"{line}\n" for line in written).encode())
+    blank = sum(line in {"", "\r"} for line in written)
+
+    assert len(written) == lines == len(records) + sum(each.rows for each in malformed) + blank
+    for row, values in records:
+        assert next(csv.reader([written[row].removesuffix("\r")], strict=True)) == [value or "" for value in values]
+
+
+@given(st.lists(st.tuples(cells, cells, cells), max_size=40))
+def test_what_was_written_is_what_is_read(rows: list[tuple[tuple[str, bool] | None, ...]]) -> None:
+    """Quoted or not, with delimiters, quotes and line breaks inside: each value comes back, nothing at all as null."""
+    content = "".join(",".join(map(spelt, row)) + "\r\n" for row in rows)
+
+    records, malformed, lines = read(RECORD, content.encode())
+
+    assert ([(at, [cell and cell[0] for cell in row]) for at, row in enumerate(rows)], [], len(rows)) == (
+        records,
+        malformed,
+        lines,
+    )
+
+
+@given(written_lines, st.integers(1, 40), st.booleans())
+def test_where_a_file_is_cut_changes_nothing(written: list[str], step: int, feed: bool) -> None:  # noqa: FBT001 - drawn
+    """Every cut into shares gives the same records, malformed records and lines as the whole file."""
+    content = ("\n".join(written) + ("\n" if feed else "")).encode()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(csv_source, "SHARE", step)
+        cut = read(LINE, content)
+
+    assert read(LINE, content) == cut
+
+
+@given(st.lists(st.tuples(cells, cells, cells), max_size=30), st.integers(1, 60))
+def test_where_a_stream_is_cut_changes_nothing(rows: list[tuple[tuple[str, bool] | None, ...]], size: int) -> None:
+    """Records over several lines come back whole from blocks of any size."""
+    content = "".join(",".join(map(spelt, row)) + "\n" for row in rows).encode()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(blocks, "BLOCK", size)
+        cut = read(RECORD, content)
+
+    assert read(RECORD, content) == cut
+
+
+@given(st.text(st.sampled_from('a"\n'), max_size=60))
+def test_records_end_where_no_quote_is_open(text: str) -> None:
+    """A line feed ends a record if and only if an even number of quotes stands before it."""
+    expected = [at + 1 for at, mark in enumerate(text) if mark == "\n" and text[:at].count('"') % 2 == 0]
+
+    assert expected == record_ends(text.encode(), b'"').tolist()
+
+
+@pytest.mark.parametrize(
+    ("dialect", "content", "records", "malformed"),
+    [
+        (Csv(), b"a,b\n1,2\r\n\r\n\n3,\n", [(1, ["1", "2"]), (4, ["3", None])], []),
+        (Csv(encoding="utf-8-sig"), b"\xef\xbb\xbfa,b\n1,2", [(1, ["1", "2"])], []),
+        (Csv(encoding="iso-8859-1"), b"a,b\n\xe9,2\n", [(1, ["é", "2"])], []),
+        (Csv(encoding="windows-1252"), b"a,b\n\x80,2\n\x81,3\n", [(1, ["€", "2"])], [("encoding", 1, 2)]),
+        (Csv(encoding="us-ascii"), b"a,b\n\xe9,2\n1,2\n", [(2, ["1", "2"])], [("encoding", 1, 1)]),
+        (Csv(), b"a,b\n\xff,2\n1,2\n", [(2, ["1", "2"])], [("encoding", 1, 1)]),
+        (Csv(), b"a,b\n1,2,3\n4\n5,6\n7,8,9\n", [(3, ["5", "6"])], [("fields", 3, 1)]),
+        (Csv(), b'a,b\n"x"y,2\n1,"z\n3,"""q"""\n', [(3, ["3", '"q"'])], [("quotes", 2, 1)]),
+        (Csv(), b"a,b\n1\r2,3\n\x00,1\n", [], [("nul", 1, 2), ("quotes", 1, 1)]),
+        (Csv(delimiter="§", quote="'"), "a§b\n'1§x'§2\n".encode(), [(1, ["1§x", "2"])], []),
+        (Csv(delimiter=";", quote="»"), "a;b\n»1;»»x»;2\n".encode(), [(1, ["1;»x", "2"])], []),
+    ],
+)
+def test_every_dialect_is_read_as_declared(
+    dialect: Csv, content: bytes, records: list[Record], malformed: list[tuple[str, int, int]]
+) -> None:
+    """Line ends, byte order marks, encodings, blank lines, quotes and delimiters are those of the contract."""
+    found, bad, _ = read(plan_of("ab", dialect), content)
+
+    assert (records, malformed) == (found, [(each.reason, each.rows, each.first_row) for each in bad])
+
+
+@pytest.mark.parametrize("multi_line", [False, True])
+def test_a_record_of_more_than_a_mebibyte_is_malformed_and_alone(multi_line: bool) -> None:  # noqa: FBT001 - drawn
+    """A record at the limit is read, a longer one is malformed, and the records around it are read."""
+    most = b"x" * (LONGEST_RECORD - 2)
+    content = b"a,b\n1,2\n" + most + b",1\n" + most + b",12\n3,4\n"
+
+    records, malformed, lines = read(plan_of("ab", Csv(multi_line=multi_line)), content)
+
+    assert [(row, values[1]) for row, values in records] == [(1, "2"), (2, "1"), (4, "4")]
+    assert ([(each.reason, each.rows, each.first_row) for each in malformed], lines) == ([("too_long", 1, 3)], 5)
+
+
+def test_one_column_has_no_blank_lines() -> None:
+    """Where a record has one value, an empty line is a record whose value is null."""
+    assert read(plan_of("a", Csv()), b'a\nx\n\n""\n') == ([(1, ["x"]), (2, [None]), (3, [""])], [], 4)
