@@ -13,6 +13,7 @@ settings.load_profile("patient")  # how long an example takes says more of the m
 HERE = Path(__file__).parent
 NEEDS = {
     HERE / "e2e": pytest.mark.e2e,
+    HERE / "engine": pytest.mark.corpus,
     HERE / "golden": pytest.mark.corpus,
     HERE / "infra/emr": pytest.mark.service,
     HERE / "infra/packaging": pytest.mark.tools,

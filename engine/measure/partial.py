@@ -30,15 +30,14 @@ class Moments:
     """The sum of the squared distances from the mean."""
 
     def add(self, other: Moments) -> None:
-        """Take the numbers of another share in (Chan, Golub and LeVeque 1979 for the squares)."""
+        """Take the numbers of another share in, which stays as it is (Chan, Golub and LeVeque 1979 for the squares)."""
         if not other.count:
             return
         if self.count:
             distance = other.mean - self.mean
-            weight = self.count * other.count / (self.count + other.count)
-            other.squares += self.squares + distance * distance * weight
+            self.squares += distance * distance * (self.count * other.count / (self.count + other.count))
         known = [self] if self.count else []
-        self.squares = other.squares
+        self.squares += other.squares
         self.least = min(each.least for each in (*known, other) if each.least is not None)
         self.greatest = max(each.greatest for each in (*known, other) if each.greatest is not None)
         self.total += other.total

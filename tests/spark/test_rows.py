@@ -84,6 +84,23 @@ def test_a_share_of_bad_rows_above_the_limit_rejects(judge_files: Callable[..., 
     assert judge_files(plan, b"id,n\n1,1\nx,2\n").verdict == Verdict.REJECTED
 
 
+def test_a_row_that_a_pattern_refuses_is_set_aside(judge_files: Callable[..., Judged]) -> None:
+    """The rows that a pattern counts are the rejected ones, and the samples show them."""
+    email = rule("pattern", "a", pattern=r"^[^@\s]+@[^@\s]+\.[a-z]{2,}$")
+    judged = judge_files(
+        plan_of({"number": "integer", "a": "string"}, email, policy=BY_ROWS),
+        b"number,a\n1,ana@example.org\n2,nobody\n3,\n4,a@b\n",
+    )
+    shares = judged.result.shares
+    assert shares is not None
+
+    assert (judged.verdict, judged.result.rejected_rows) == (Verdict.ACCEPTED_WITH_WARNINGS, 2)
+    assert _lines(shares.accepted) == ["number,a", "1,ana@example.org", "3,"]
+    assert _lines(shares.rejected) == ["_reasons,number,a", '"pattern/a",2,nobody', '"pattern/a",4,a@b']
+    samples = [(each.row, each.shapes) for each in judged.result.measurements[2].samples]
+    assert samples == [(3, ("aaaaaa",)), (5, ("a@a",))]
+
+
 def _lines(written: tuple[Written, ...]) -> list[str]:
     return [line for each in written for line in _bytes(each).decode().splitlines()]
 

@@ -9,22 +9,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contracts.model import Csv
-from contracts.result import Malformed
 from contracts.verdict import Verdict
+from engine.read import csv as csv_source
 from tests.deliveries.delivery import plan_of, rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
     from tests.deliveries.delivery import Judged
 
 pytestmark = pytest.mark.spark
-SPLIT = "spark.sql.files.maxPartitionBytes"
-OPEN = "spark.sql.files.openCostInBytes"
 HEADER = "number,name,share,day,moment\n"
 PLAN = plan_of(
     {"number": "integer", "name": "string", "share": "number", "day": "date", "moment": "timestamp"},
@@ -71,53 +67,19 @@ def essence(judged: Judged) -> object:
     return judged.verdict, judged.result.rows, judged.result.rejected_rows, outcomes
 
 
-@pytest.fixture
-def cut(spark: SparkSession) -> Iterator[Callable[[int], None]]:
-    """Have files read in pieces of so many bytes."""
-
-    def at(size: int) -> None:
-        spark.conf.set(OPEN, 1)
-        spark.conf.set(SPLIT, size)
-
-    yield at
-    spark.conf.unset(SPLIT)
-    spark.conf.unset(OPEN)
-
-
+@pytest.mark.parametrize("pieces", [2, 7, 64])
 def test_however_the_file_is_cut(
-    judge_files: Callable[..., Judged], once: Judged, cut: Callable[[int], None], spark: SparkSession, tmp_path: Path
+    pieces: int, judge_files: Callable[..., Judged], once: Judged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In 1, 2, 7 or 64 pieces (cut inside of lines): the same answer, down to the line of each sample."""
-    file = tmp_path / "same-bytes"
-    file.write_bytes(SAME)
+    """In shares of several tasks (cut inside of lines): the same answer, down to the line of each sample."""
+    monkeypatch.setattr(csv_source, "SHARE", -(-len(SAME) // pieces))
 
-    for pieces in (2, 7, 64):
-        cut(-(-len(SAME) // pieces))
-        again = judge_files(PLAN, SAME)
-
-        assert spark.read.text(file.as_uri()).rdd.getNumPartitions() == pieces
-        assert essence(again) == essence(once)
-        assert again.result.malformed == once.result.malformed
-        assert [each.samples for each in again.result.measurements] == [
-            each.samples for each in once.result.measurements
-        ]
-    assert once.verdict is Verdict.REJECTED
-
-
-def test_however_a_file_with_line_breaks_in_values_is_cut(
-    judge_files: Callable[..., Judged], cut: Callable[[int], None]
-) -> None:
-    """Records of several lines are put together again in the order of the file, wherever it is cut."""
-    plan = plan_of({"number": "integer", "text": "string"}, rule("unique", "text"), csv=Csv(multi_line=True))
-    text = '"{0}\n""{0}\n"'
-    content = "number,text\n" + "".join(f"{number},{text.format(number)}\n" for number in range(200)) + '200,"open\n'
-    once = judge_files(plan, content.encode())
-    cut(-(-len(content) // 7))
-
-    again = judge_files(plan, content.encode())
+    again = judge_files(PLAN, SAME)
 
     assert essence(again) == essence(once)
-    assert again.result.malformed == once.result.malformed == (Malformed("quotes", 1, 202),)
+    assert again.result.malformed == once.result.malformed
+    assert [each.samples for each in again.result.measurements] == [each.samples for each in once.result.measurements]
+    assert once.verdict is Verdict.REJECTED
 
 
 def test_in_whatever_order_records_and_objects_come(judge_files: Callable[..., Judged]) -> None:
