@@ -12,6 +12,7 @@ makes of each row
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from contracts.check import Metric
@@ -45,7 +46,7 @@ class Numbers:
     population: Population
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Program:
     """What is evaluated of each record (or element) of a level."""
 
@@ -83,7 +84,7 @@ class Program:
         ]
         return f"SELECT {', '.join(columns)} FROM ({inner})"  # noqa: S608 - likewise
 
-    @property
+    @cached_property
     def single(self) -> dict[str, str]:
         """The bit of each check that counts failing rows of one field, with the field's alias."""
         counted = (check for check in self.checks if check.metric is Metric.FAILING_ROWS and len(check.fields) == 1)
@@ -93,7 +94,7 @@ class Program:
             if check.accept.predicate is not None
         }
 
-    @property
+    @cached_property
     def reads(self) -> frozenset[str]:
         """Names of the fields whose texts and values it needs."""
         read = [fields_of(each) for each in self.predicates]
