@@ -143,7 +143,9 @@ def asked(connection: duckdb.DuckDBPyConnection, text: str, *texts: str) -> Meas
     check = Check(
         "q", "q", "sql", (), Metric.ANSWER, Unit.VALUE, Tier(Interval()), query=Query(text, texts, (RELATION,))
     )
-    return ask(connection, (check,), Tables(PLAN, "2026-07-01T00:00:00Z", "judged", nothing_accepted), 10)[0]
+    return ask(connection, (check,), Tables(PLAN, "2026-07-01T00:00:00Z", "judged", nothing_accepted), 10)[
+        0
+    ].measurement
 
 
 def test_the_way_past_the_linter_is_open(database: duckdb.DuckDBPyConnection) -> None:

@@ -14,18 +14,27 @@ from hypothesis import strategies as st
 
 from contracts.answer import FAILED, REFUSED, SEVERAL_ROWS, TOO_SLOW
 from contracts.result import Measured
-from engine.ask.queries import Tables, ask
+from engine.ask import queries
+from engine.ask.queries import Tables
 from tests.reference.asked import TYPES
 from tests.reference.asked import ask as ask_reference
 from tests.reference.sampling import sampled
 from tests.spark.test_queries import QUERIES, ROWS, plan_of, rows
 
 if TYPE_CHECKING:
+    from contracts.check import Check
     from contracts.plan import Plan
     from contracts.result import Measurement
     from engine.ask.queries import Accepted
 
 NOW = "2026-07-01T00:00:00Z"
+
+
+def ask(
+    connection: duckdb.DuckDBPyConnection, checks: tuple[Check, ...], tables: Tables, limit: float | None = None
+) -> tuple[Measurement, ...]:
+    """The measurements of the answers."""
+    return tuple(each.measurement for each in queries.ask(connection, checks, tables, limit))
 
 
 def nothing_accepted(line: str, _columns: object) -> str:

@@ -15,10 +15,10 @@ from contracts.model import Contract, Csv, Dataset, Field, Origin, Rule
 from contracts.request import AcceptedPart, Reference
 from contracts.result import Measured, Measurement
 from contracts.types import LogicalType
-from engine.ask.queries import Tables, ask
+from engine.ask.queries import Tables
 from tests.reference.cases import Case, good_cases
 from tests.reference.evaluator import measure
-from tests.unit.engine.ask.test_queries import NOW, answers, judged, nothing_accepted
+from tests.unit.engine.ask.test_queries import NOW, answers, ask, judged, nothing_accepted
 
 if TYPE_CHECKING:
     from contracts.plan import Plan
