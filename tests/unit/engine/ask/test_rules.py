@@ -15,6 +15,7 @@ from contracts.model import Contract, Csv, Dataset, Field, Origin, Rule
 from contracts.request import AcceptedPart, Reference
 from contracts.result import Measured, Measurement
 from contracts.types import LogicalType
+from engine.ask import queries
 from engine.ask.queries import Tables
 from tests.reference.cases import Case, good_cases
 from tests.reference.evaluator import measure
@@ -117,6 +118,23 @@ def test_keys_are_looked_for_in_what_was_accepted(
     else:
         assert answer.accept is not None
         assert answer.accept.exact == 2
+
+
+@pytest.mark.parametrize(("limit", "rows"), [(0, ()), (1, (1,)), (5, (1, 3))])
+def test_rows_without_a_match_are_listed(limit: int, rows: tuple[int, ...]) -> None:
+    """The ids of the first rows whose key is found nowhere stand beside the number, as many as are asked for."""
+    plan = lines(key("order_id", to="orders.id"))
+    database = judged(plan, DELIVERY)
+    database.execute("ALTER TABLE judged ADD COLUMN id BIGINT")
+    database.execute("UPDATE judged SET id = rowid")
+
+    def accepted(_line: str, _columns: tuple[Column, ...]) -> str:
+        database.execute("CREATE TABLE accepted AS SELECT 1 AS c0")
+        return "accepted"
+
+    tables = Tables(plan, NOW, "judged", accepted, (Reference(ORDERS, 0, (PART,)),))
+
+    assert queries.ask(database, plan.checks, tables, rows=limit)[-1].rows == rows
 
 
 def test_where_nothing_was_accepted_the_check_is_named() -> None:
