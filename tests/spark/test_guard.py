@@ -109,7 +109,7 @@ def asked(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Call
         check = Check(
             "q", "q", "sql", (), Metric.ANSWER, Unit.VALUE, Tier(Interval()), query=Query(text, (), (relation,))
         )
-        return queries.ask(spark, (check,), tables, limit=60)[0]
+        return queries.ask(spark, (check,), tables, limit=60)[0].measurement
 
     return ask
 
