@@ -1,8 +1,8 @@
 """`make bench`: `lakegate check`, native and by Spark, against the hand-written program, in turn, each run a whole cold process.
 
 1. The data is written once (the same bytes for the same seed) and read once, so that no side finds a colder disk.
-2. All sides run in turn; a process is measured from its start to its end: seconds, processor seconds and peak memory, its
-   children's included.
+2. All sides run in turn; a process is measured from its start to its end: seconds, and processor seconds and peak memory of the
+   Python process (a JVM that it starts is not in them: `result.json` has its processor seconds).
 3. All must have counted the same failing rows for every check the baseline knows: a fast wrong answer is no figure.
 
 It prints figures and judges none: how long a run takes depends on the machine and on who else uses it.
@@ -130,7 +130,7 @@ def _heading(data: Path, rows: int) -> str:
 
 def _table(runs: dict[str, list[Run]]) -> str:
     hand = _median(runs["by hand"])
-    lines = ["side        seconds (median)    to by hand    processor seconds    peak MiB"]
+    lines = ["side        seconds (median)    to by hand    Python: cpu seconds    peak MiB"]
     for name, own in runs.items():
         cpu, peak = median(run.cpu for run in own), max(run.peak for run in own) / MEBIBYTE
         lines.append(f"{name:<12}{_median(own):16.1f}{_median(own) / hand:14.2f}{cpu:21.1f}{peak:12.0f}")
