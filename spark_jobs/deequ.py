@@ -24,14 +24,9 @@ class Analyzer(Enum):
     """What Deequ measures for us."""
 
     SIZE = "size"
-    COMPLIANCE = "compliance"
-    """The share of rows for which a boolean column is true."""
     SUM = "sum"
-    MEAN = "mean"
     MINIMUM = "minimum"
     MAXIMUM = "maximum"
-    DEVIATION = "deviation"
-    """Deequ's is the deviation of the population."""
     QUANTILE = "quantile"
     """Exact, by interpolation; PyDeequ does not know it, Deequ does."""
 
@@ -88,12 +83,9 @@ def _check(spark: SparkSession, constraint: Constraint, seen: dict[str, float]) 
     column = constraint.column
     add: dict[Analyzer, Callable[[], object]] = {
         Analyzer.SIZE: lambda: check.hasSize(asserted),
-        Analyzer.COMPLIANCE: lambda: check.satisfies(column, column, assertion=asserted),
         Analyzer.SUM: lambda: check.hasSum(column, asserted),
-        Analyzer.MEAN: lambda: check.hasMean(column, asserted),
         Analyzer.MINIMUM: lambda: check.hasMin(column, asserted),
         Analyzer.MAXIMUM: lambda: check.hasMax(column, asserted),
-        Analyzer.DEVIATION: lambda: check.hasStandardDeviation(column, asserted),
         Analyzer.QUANTILE: lambda: _exact_quantile(check, constraint, asserted),
     }
     return add[constraint.analyzer]()
