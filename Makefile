@@ -12,35 +12,41 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 # set-up touches nothing outside the clone
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
+# the tests start hundreds of Python processes: without bytecode files each of them compiles all that it imports
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup quick test spark lint format nightly simulate bench sample-data lock clean
+.PHONY: help setup quick test spark lint format nightly simulate bench sample-data docs lock clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
 
-setup: .venv/ready ## Make .venv/ (with .venv/bin/lakegate), .tools/ (jars, Java where there is none) and the official schemas
-	@$(BIN)/python -m infra.setup.tools
-	@$(BIN)/python -m infra.setup.schemas
+setup: .venv/ready ## Make .venv/ (with .venv/bin/lakegate), .tools/ (jars, an archive of their classes, Java where there is none) and the official schemas
+	@$(BIN)/python -m lakegate.infra.setup.tools
+	@$(BIN)/python -m lakegate.infra.setup.schemas
+	@$(BIN)/python -m lakegate.infra.setup.classes
 
-ALONE := not (spark or tools or service or simulation or e2e)
+PROGRAMS := (spark or tools or service or simulation or e2e)
 
 quick: setup lint ## The inner loop: lint, types and the tests without a JVM, other programs or a corpus, under a minute
-	$(BIN)/python -m pytest -q -m "$(ALONE) and not corpus" -n 2
+	$(BIN)/python -m pytest -q -m "not $(PROGRAMS) and not corpus and not full" -n 2
 
 test: tools stack-tools lint ## The whole gate
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m coverage run -m pytest -q -m "$(ALONE)" -n 2
+	$(BIN)/python -m coverage run -m pytest -q -m "not $(PROGRAMS) and not full" -n 2
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report --fail-under=100 --skip-covered
 	$(BIN)/python -m tests.simulation 20000 --pairs 1 --planted
-	$(BIN)/python -m pytest -q -m "(simulation or tools or service) and not spark" -n 2
-	$(BIN)/python -m pytest -q -m "spark and not e2e" -n 2 --dist loadfile
-	$(BIN)/python -m pytest -q -m e2e
+	$(BIN)/python -m pytest -q -m "$(PROGRAMS) and not (e2e or full)" -n 2 --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest -q -m "e2e and not full"
 
 spark: setup ## Only the tests that need Spark
 	$(BIN)/python -m pytest -q -m spark
 
+TYPES := .cache/types/lakegate
+
 lint: .venv/ready ## Style and strict types
+	@mkdir -p $(TYPES) # mypy does not read the editable install: it follows links (decision 40)
+	@ln -sfn $(addprefix $(CURDIR)/,contracts engine functions spark_jobs cli infra) $(CURDIR)/lakegate/* $(TYPES)/
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --quiet --check .
 	$(BIN)/mypy --no-error-summary
@@ -50,8 +56,9 @@ format: .venv/ready ## Put the code into the one format
 	$(BIN)/ruff check --quiet --fix .
 
 nightly: tools stack-tools ## The full numbers of every property
-	@$(BIN)/python -m infra.setup.environments great-expectations
+	@$(BIN)/python -m lakegate.infra.setup.environments great-expectations
 	LAKEGATE_FULL=1 $(BIN)/python -m pytest -q
+	$(BIN)/python -m tests.agreement 20000
 	$(BIN)/python -m tests.simulation 1000000 --pairs 1 --planted
 
 N ?= 100000
@@ -59,17 +66,22 @@ simulate: setup ## Play N random schedules of crashes, lost events and overtakin
 	$(BIN)/python -m tests.simulation $(N)
 
 sample-data: setup ## Write weather and orders files to samples/: clean, in between, dirty
-	$(BIN)/python -m infra.samples samples
+	$(BIN)/python -m lakegate.infra.samples samples
 
-bench: setup ## lakegate check against a hand-written Spark program, in turn, as whole processes
-	$(BIN)/python -m tests.bench.judge
-	$(BIN)/python -m tests.bench.checks
-	$(BIN)/python -m tests.golden.bench
+BIG ?=
+bench: setup ## One table: check natively and by Spark, a Spark program by hand, datacontract-cli (BIG=1: with 2.1 GB)
+	@$(BIN)/python -m lakegate.infra.setup.environments datacontract ministack sam
+	@$(BIN)/python -m tests.bench $(if $(BIG),--big)
+
+docs: .venv/ready ## Build the documentation site into build/site; a broken link ends in an error
+	@$(BIN)/python -m lakegate.infra.setup.environments docs
+	@NO_MKDOCS_2_WARNING=1 .tools/docs/bin/python -m mkdocs build --quiet --strict
+	@echo "open build/site/index.html" >&2
 
 lock: ## Resolve the pins of infra/setup/*.in anew
 	$(PYTHON) -m venv .tools/lock
 	.tools/lock/bin/pip install --quiet pip-tools==7.6.2
-	for name in boot dev jdk job lambda sam checkov ministack great-expectations; do .tools/lock/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
+	for name in boot dev jdk job lambda sam checkov ministack great-expectations datacontract docs; do .tools/lock/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
 	  --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links -o $(SETUP)/$$name.lock $(SETUP)/$$name.in; done
 
 clean: ## Remove everything that set-up and tests wrote
@@ -93,10 +105,10 @@ TOOL := .tools/sam/bin
 export SAM_CLI_TELEMETRY := 0
 
 tools: .venv/ready ## Install SAM, cfn-lint and checkov into .tools/, each with its own pins
-	@$(BIN)/python -m infra.setup.environments sam checkov
+	@$(BIN)/python -m lakegate.infra.setup.environments sam checkov
 
 package: setup tools ## Make the functions' bundle and the job's release in build/, and the built template in .aws-sam/
-	@$(BIN)/python -m infra.packaging
+	@$(BIN)/python -m lakegate.infra.packaging
 	@$(TOOL)/sam build >/dev/null
 	@echo "deploy it with: sam deploy --parameter-overrides JobCode=$$(cat build/release) (docs/deploy.md)" >&2
 
@@ -112,9 +124,9 @@ test-docker: package ## The real `sam local`, in containers of an image that is 
 .PHONY: stack-tools demo e2e
 
 stack-tools: setup ## Install the embedded AWS and SAM into .tools/
-	@$(BIN)/python -m infra.setup.environments ministack sam
+	@$(BIN)/python -m lakegate.infra.setup.environments ministack sam
 
-demo: stack-tools ## The whole house on this machine: seven uploads through the real template.yaml, and what becomes of them
+demo: stack-tools ## The whole stack on this machine: seven uploads through the real template.yaml, each with its verdict
 	@$(BIN)/lakegate demo
 
 e2e: stack-tools ## Only the tests of the whole stack on the embedded AWS, with real Spark

@@ -1,17 +1,21 @@
-"""Puts the official JSON Schemas of contract formats into every build: the repository does not hold them.
-
-All else about the package stands in pyproject.toml.
-"""
+"""What pyproject.toml cannot express: the folders of the packages, and the official JSON Schemas, which are fetched."""
 
 import sys
 from pathlib import Path
+from types import ModuleType
 
-from setuptools import setup
+from setuptools import find_namespace_packages, setup
 from setuptools.command.build_py import build_py
 
-sys.path.insert(0, str(Path(__file__).parent))
+ROOT = Path(__file__).parent
+FOLDERS = ("contracts", "engine", "functions", "spark_jobs", "cli", "infra")
+"""Each is imported as `lakegate.<folder>` (decision 40)."""
 
-from infra.setup.schemas import OFFICIAL, install_schemas, pinned_schemas
+source = ModuleType("lakegate")  # nothing is installed yet
+source.__path__ = [str(ROOT)]
+sys.modules["lakegate"] = source
+
+from lakegate.infra.setup.schemas import OFFICIAL, install_schemas, pinned_schemas  # noqa: E402
 
 
 class WithSchemas(build_py):
@@ -24,4 +28,12 @@ class WithSchemas(build_py):
         super().run()
 
 
-setup(cmdclass={"build_py": WithSchemas})
+inside = find_namespace_packages(
+    str(ROOT), exclude=["*.__pycache__"], include=[*FOLDERS, *(f"{each}.*" for each in FOLDERS)]
+)
+
+setup(
+    cmdclass={"build_py": WithSchemas},
+    package_dir={"lakegate": "lakegate", **{f"lakegate.{each}": each for each in FOLDERS}},
+    packages=["lakegate", *(f"lakegate.{each}" for each in inside)],
+)

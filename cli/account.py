@@ -1,4 +1,4 @@
-"""A delivery in words: where it stands, what was measured, where its data is now, how long it took."""
+"""A delivery in words: its state, what was measured, where its data is now, how long it took."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from contracts.errors import InputError
-from functions.usecases import layout
-from functions.usecases.deliveries import first_of_content, result_of, row_of
-from functions.usecases.steps import Alarm
-from functions.workload import TERMINAL, Cause, State, replay_id
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.judge.verdict import Verdict, counts_of, judge
+from lakegate.contracts.plan.plan import Plan
+from lakegate.contracts.plan.result import Result
+from lakegate.functions.usecases import layout
+from lakegate.functions.usecases.deliveries import first_of_content, result_of, row_of
+from lakegate.functions.usecases.steps import Alarm
+from lakegate.functions.workload import TERMINAL, Cause, State, replay_id
 
 if TYPE_CHECKING:
-    from contracts.counts import Counts
-    from contracts.plan import Plan
-    from contracts.result import Result
-    from contracts.verdict import Judgement
-    from functions.usecases.deliveries import Delivery
-    from functions.usecases.gate import Gate
-    from functions.workload import FailedAttempt, Pin, Workload
+    from lakegate.contracts.judge.counts import Counts
+    from lakegate.contracts.judge.verdict import Judgement
+    from lakegate.functions.usecases.deliveries import Delivery
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.workload import FailedAttempt, Pin, Workload
 
 DUPLICATE = "duplicate-content"
 CODES = {
@@ -32,14 +33,14 @@ CODES = {
 STANDING = {
     None: "landed, not yet taken in",
     State.RECEIVED: "taken in",
-    State.PINNED: "contract found, looked at from outside",
+    State.PINNED: "contract found, checked before the job",
     State.STAGED: "staged for the job",
     State.SUBMITTING: "waiting for its job to start",
     State.VALIDATING: "validating: the job is reading and measuring",
-    State.DECIDED: "decided, coming to rest",
+    State.DECIDED: "decided, being moved to its destination",
     State.PUBLISHED: "published",
     State.QUARANTINED: "quarantined",
-    State.FAILED: "failed: no verdict, the data rests where it landed",
+    State.FAILED: "failed: no verdict, the data stays where it landed",
     State.GONE: "gone: deleted before it was staged",
 }
 CAUSES = {
@@ -65,7 +66,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A delivery with everything that is said of it."""
+    """A delivery with everything that is known about it."""
 
     delivery: Delivery
     measured: Measured | None
@@ -80,7 +81,7 @@ class Account:
 
     @property
     def state(self) -> State | None:
-        """Where it stands; None while nobody has taken it in."""
+        """The state; None before intake."""
         if self.delivery.row is None and self.delivery.block is not None:
             return State[self.delivery.block.kind.name]
         return self.delivery.row.state if self.delivery.row else None
@@ -116,13 +117,11 @@ class Account:
     @property
     def counted(self) -> Counts | None:
         """Rows and checks; None where nothing was measured."""
-        from contracts.verdict import counts_of  # noqa: PLC0415 - start-up is paid by every command
-
         return counts_of(self.measured.plan, self.measured.judgement) if self.measured else None
 
     @property
     def seconds(self) -> float | None:
-        """From taking in to rest; None while it is on its way."""
+        """From intake to completion; None before that."""
         if self.delivery.block is None or self.pin is None:
             return None
         began, ended = map(datetime.fromisoformat, (self.pin.judging_time, self.delivery.block.system_time))
@@ -130,26 +129,26 @@ class Account:
 
     @property
     def where(self) -> tuple[str, ...]:
-        """Where the data is now: objects at rest, else what landed."""
+        """Where the data is now: published or quarantined objects, else what landed."""
         if self.delivery.block is not None:
             return tuple(f"s3://{self.lake}/{each.key}" for each in self.delivery.block.objects)
         if self.state is State.GONE:
             return ()
         if self.state in TERMINAL and self.pin is not None:
             share = "accepted" if self.state is State.PUBLISHED else "quarantine"
-            return (f"s3://{self.lake}/{layout.resting_key(share, self.pin, self.delivery.id, '')}",)
+            return (f"s3://{self.lake}/{layout.destination_key(share, self.pin, self.delivery.id, '')}",)
         row = self.delivery.row
         return (f"s3://{row.source.bucket}/{row.source.key}" if row else f"s3://{self.landing}/{self.delivery.key}",)
 
 
-def account(gate: Gate, delivery: Delivery) -> Account:
+def account(dependencies: Dependencies, delivery: Delivery) -> Account:
     """Everything about a delivery. Reads the result and the plan, where there are any.
 
     A plan that is missing, or a result that is none, hides neither this delivery nor the others of a list.
     """
     measured, trouble = None, ""
     try:
-        measured = _measured(gate, delivery)
+        measured = _measured(dependencies, delivery)
     except (Alarm, InputError) as error:
         trouble = str(error)
     row = delivery.row
@@ -157,16 +156,16 @@ def account(gate: Gate, delivery: Delivery) -> Account:
     return Account(
         delivery,
         measured,
-        gate.places.lake,
-        gate.places.landing,
+        dependencies.places.lake,
+        dependencies.places.landing,
         trouble,
-        first_of_content(gate, row) if row and is_duplicate else None,
-        row_of(gate, replay_id(row.id)) if row and row.state is State.QUARANTINED else None,
+        first_of_content(dependencies, row) if row and is_duplicate else None,
+        row_of(dependencies, replay_id(row.id)) if row and row.state is State.QUARANTINED else None,
     )
 
 
 def standing(row: Workload | None) -> str:
-    """Where a workload stands, with the attempt that comes next and why the last one failed."""
+    """The state of a workload in words, with the number of the next attempt and why the last one failed."""
     words = STANDING[row.state if row else None]
     if row is None or not row.failed or row.state not in {State.SUBMITTING, State.VALIDATING, State.FAILED}:
         return words
@@ -224,20 +223,18 @@ def _origin(first: Delivery) -> dict[str, object]:
     return {"workload": first.id, "key": first.key, "at": first.at.isoformat() if first.at else None}
 
 
-def _measured(gate: Gate, delivery: Delivery) -> Measured | None:
+def _measured(dependencies: Dependencies, delivery: Delivery) -> Measured | None:
     row = delivery.row
     if row is None or row.pin is None or not row.pin.plan or (row.decision is None and row.state is not State.FAILED):
         return None
-    body = result_of(gate, row)
-    return None if body is None else _judged(gate.plan(row), body, row.decision.verdict if row.decision else None)
+    body = result_of(dependencies, row)
+    return (
+        None if body is None else _judged(dependencies.plan(row), body, row.decision.verdict if row.decision else None)
+    )
 
 
 def _judged(plan_body: bytes, body: bytes, verdict: str | None) -> Measured:
     """The outcomes behind the verdict; the verdict itself is the one that was decided, whatever is computed today."""
-    from contracts.plan import Plan  # noqa: PLC0415 - start-up is paid by every command
-    from contracts.result import Result  # noqa: PLC0415 - likewise
-    from contracts.verdict import Verdict, judge  # noqa: PLC0415 - likewise
-
     try:
         plan, result = Plan.from_json(json.loads(plan_body)), Result.from_json(json.loads(body))
     except (ValueError, RecursionError):

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from contracts.linting.codes import CODES
-from contracts.linting.finding import Level
+from lakegate.contracts.lint.codes import CODES
+from lakegate.contracts.lint.finding import Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from contracts.errors import Problem
-    from contracts.formats import Examined
+    from lakegate.contracts.errors import Problem
+    from lakegate.contracts.lint.examine import Examined
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 STANDARD_INPUT = "-"

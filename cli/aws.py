@@ -11,18 +11,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.options import DEFAULT_STACK
-from contracts.errors import InputError, SetUpError
-from functions.ports import NotFound, PortError, Throttled, Unanswered
+from lakegate.cli.options import DEFAULT_STACK
+from lakegate.contracts.errors import InputError, SetUpError
+from lakegate.functions.adapters.clients import client
+from lakegate.functions.adapters.errors import port_errors
+from lakegate.functions.bootstrap import bootstrap
+from lakegate.functions.ports.errors import NotFound, PortError, Throttled, Unanswered
+from lakegate.functions.settings import Settings, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from functions.settings import Settings
-    from functions.usecases.gate import Gate
+    from lakegate.functions.usecases.dependencies import Dependencies
 
 NOBODY_ASKS: Final = "none"
-"""Stands for what only the job's own start needs to know: this door reads it from the functions, when it starts one."""
+"""A placeholder for settings that only the start of a job needs: the CLI reads them from the functions when it starts one."""
 SENTENCES: Final[Mapping[str, str]] = {
     "NoCredentialsError": "no AWS credentials were found: set AWS_PROFILE, or sign in (`aws sso login`)",
     "PartialCredentialsError": "the AWS credentials are not whole: both key and secret are needed",
@@ -61,11 +64,9 @@ class Stack:
         except KeyError:
             raise SetUpError(f"the stack {self.name} has no output {name}: is it a Lakegate of this version?") from None
 
-    def gate(self) -> Gate:
+    def dependencies(self) -> Dependencies:
         """The gate for everything that starts no job: the registry, the ledger, the rows."""
-        from functions.settings import Settings  # noqa: PLC0415 - start-up is paid by every command
-
-        return _gate(
+        return _dependencies(
             Settings(
                 account=self.account,
                 landing=self.output("LandingBucket"),
@@ -83,12 +84,10 @@ class Stack:
             )
         )
 
-    def working_gate(self) -> Gate:
+    def working_dependencies(self) -> Dependencies:
         """The gate as the intake function itself has it, job included: its settings are read from its configuration."""
-        from functions.settings import read  # noqa: PLC0415 - start-up is paid by every command
-
         answer = _asked("lambda", "get_function_configuration", FunctionName=self.output("IntakeFunction"))
-        return _gate(read(answer.get("Environment", {}).get("Variables", {})))
+        return _dependencies(read(answer.get("Environment", {}).get("Variables", {})))
 
 
 @contextmanager
@@ -96,13 +95,13 @@ def opened(name: str = DEFAULT_STACK, *, local: bool = False) -> Iterator[Stack]
     """The stack of a name. What AWS refuses inside becomes one sentence: SetUpError or InputError."""
     if local:
         name = _into_the_local_stack(name)
-    with told():
+    with readable_errors():
         yield _described(name)
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """Turn what AWS refuses inside into a sentence that says what to do."""
+def readable_errors() -> Iterator[None]:
+    """Turn errors of AWS raised inside into a sentence that explains what to do."""
     try:
         yield
     except PortError as error:
@@ -111,7 +110,7 @@ def told() -> Iterator[None]:
 
 def _into_the_local_stack(name: str) -> str:
     """From here on this process knows the embedded AWS and no other. Returns the name of the stack on it."""
-    from infra.local.state import LocalState  # noqa: PLC0415 - start-up is paid by every command
+    from lakegate.infra.local.state import LocalState  # noqa: PLC0415 - start-up is paid by every command
 
     state = LocalState.read()
     for variable in [each for each in os.environ if each.startswith("AWS_")]:
@@ -138,22 +137,17 @@ def _described(name: str) -> Stack:
 
 def _asked(service: str, operation: str, **request: str) -> Any:  # noqa: ANN401 - as boto3 has it
     """One read of AWS that no port has."""
-    from functions.adapters.clients import client  # noqa: PLC0415 - start-up is paid by every command
-    from functions.adapters.errors import spoken  # noqa: PLC0415 - likewise
-
-    with spoken():
+    with port_errors():
         return getattr(client(service), operation)(**request)
 
 
-def _gate(settings: Settings) -> Gate:
-    from functions.bootstrap import bootstrap  # noqa: PLC0415 - start-up is paid by every command
-
+def _dependencies(settings: Settings) -> Dependencies:
     return bootstrap(settings)
 
 
 def _sentence(error: PortError) -> str:
-    said = str(error)
-    code = said.rpartition(": ")[2]
+    text = str(error)
+    code = text.rpartition(": ")[2]
     if code in SENTENCES:
         return SENTENCES[code]
     if isinstance(error, Unanswered):
@@ -162,4 +156,4 @@ def _sentence(error: PortError) -> str:
         return f"AWS does not answer{where}"
     if isinstance(error, Throttled):
         return "AWS is asked too much at once: try again in a minute"
-    return f"AWS refused: {said or type(error).__name__}"
+    return f"AWS refused: {text or type(error).__name__}"

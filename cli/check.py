@@ -13,26 +13,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli import documents, failures, terminal
-from cli.contracts import load, plan_of
-from cli.deliveries import files_of
-from cli.engine import Engine, measure
-from cli.referring import accepted, linked, referred, referred_lines
-from cli.report import Report, show
-from contracts.errors import LakegateError
-from contracts.outcome import Status
+from lakegate.cli import documents, failures, terminal
+from lakegate.cli.contracts import load, plan_of
+from lakegate.cli.deliveries import DataFile, files_of
+from lakegate.cli.engine import Engine, measure
+from lakegate.cli.referring import accepted, linked, referred, referred_lines
+from lakegate.cli.report import Report, show
+from lakegate.contracts.errors import LakegateError
+from lakegate.contracts.judge.outcomes import Status
+from lakegate.contracts.judge.verdict import Verdict, judge
+from lakegate.contracts.plan.request import Part, Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cli.referring import References
-    from contracts.plan import Plan
-    from contracts.request import Request
+    from lakegate.cli.referring import References
+    from lakegate.contracts.plan.plan import Plan
 
 REFERENCE = (
     "What was accepted of a dataset that rules refer to: DATASET=FILE or CONTRACT/DATASET=FILE, once for each file."
 )
-DATA = "The files of one delivery: files, folders and patterns such as 'part-*.csv'."
+DATA = "The files of one delivery: files, folders and patterns such as 'part-*.csv', also as s3://BUCKET/KEY."
 ENGINE = "native runs in this process; spark runs the gate's own job, with Spark and Deequ. The results are the same."
 FAILURES = "Write failing rows into a file, .csv or .json; their values are shapes unless --show-values is given."
 
@@ -51,7 +52,7 @@ class Delivery:
 
     contract: Path
     dataset: str | None
-    files: list[Path]
+    files: list[DataFile]
     references: list[str]
     reference_contracts: list[Path]
     failures: Path | None
@@ -60,7 +61,7 @@ class Delivery:
 
 
 def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
-    data: Annotated[list[Path], typer.Argument(help=DATA, show_default=False)],
+    data: Annotated[list[str], typer.Argument(help=DATA, show_default=False)],
     contract: Annotated[Path, typer.Option(help="The contract document (ODCS, DCS or DCM).", show_default=False)],
     reference: Annotated[list[str] | None, typer.Option(help=REFERENCE)] = None,
     reference_contract: Annotated[
@@ -80,13 +81,11 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     Exit codes: 0 accepted, with or without warnings; 1 rejected; 2 the contract, a file or this machine cannot be used;
     3 undecided, because a check could not be measured; 130 interrupted by Ctrl-C.
     """
-    from contracts.verdict import Verdict  # noqa: PLC0415 - start-up is paid by every command
-
-    inputs = documents.Inputs(contract, data, reference or [])
+    inputs = documents.Inputs(contract, [DataFile(each) for each in data], reference or [])
     try:
         files = files_of(data)
         inputs = documents.Inputs(contract, files, reference or [])
-        report, advice = _judged(
+        report, advice = judge_delivery(
             Delivery(
                 contract, dataset, files, reference or [], reference_contract or [], failing, show_values, measured_by
             )
@@ -103,10 +102,11 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     raise typer.Exit(codes.get(report.judgement.verdict, Exit.ACCEPTED))
 
 
-def _judged(delivery: Delivery) -> tuple[Report, tuple[str, ...]]:
+def judge_delivery(delivery: Delivery) -> tuple[Report, tuple[str, ...]]:
     """The judged delivery, and what its producer may do next."""
     if delivery.failures is not None:
-        failures.usable(delivery.failures, [delivery.contract, *delivery.reference_contracts, *delivery.files])
+        paths = [Path(each.name) for each in delivery.files if each.pin is None]
+        failures.usable(delivery.failures, [delivery.contract, *delivery.reference_contracts, *paths])
     document = load(delivery.contract)
     plan = plan_of(document, delivery.dataset)
     references = accepted(document, plan, delivery.references, delivery.reference_contracts)
@@ -116,17 +116,16 @@ def _judged(delivery: Delivery) -> tuple[Report, tuple[str, ...]]:
 
 
 def _report(delivery: Delivery, plan: Plan, references: References) -> Report:
-    from contracts.verdict import judge  # noqa: PLC0415 - start-up is paid by every command
-
     shown = _unmasked(plan) if delivery.show_values else plan
     samples = documents.SAMPLES if delivery.failures is None else failures.MOST
+    pins = {each.name: each.pin for each in delivery.files if each.pin is not None}
     folder = Path(tempfile.mkdtemp(prefix="lakegate-"))
     try:
         request = replace(_request(shown, delivery.files, folder), references=referred(references, folder))
-        result = measure(delivery.engine, request, shown, folder, samples)
+        result = measure(delivery.engine, request, shown, folder, samples, pins)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    return Report(plan, judge(plan, result), result, tuple(map(str, delivery.files)))
+    return Report(plan, judge(plan, result), result, tuple(each.name for each in delivery.files))
 
 
 def _unmasked(plan: Plan) -> Plan:
@@ -145,19 +144,31 @@ def _advice(delivery: Delivery, report: Report, references: References) -> Itera
         yield "--show-values shows the values, --failures FILE writes the failing rows."
 
 
-def _request(plan: Plan, files: list[Path], folder: Path) -> Request:
-    from contracts.request import Part, Request  # noqa: PLC0415 - start-up is paid by every command
-
-    staged = [linked(path, folder / "staging", number) for number, path in enumerate(files)]
-    version = sha256("\n".join(f"{path.resolve()}:{path.stat().st_mtime_ns}" for path in staged).encode()).hexdigest()
-    parts = [Part(at.as_uri(), at.stat().st_size, str(path)) for at, path in zip(staged, files, strict=True)]
+def _request(plan: Plan, files: list[DataFile], folder: Path) -> Request:
+    parts = tuple(_part(file, folder / "staging", number) for number, file in enumerate(files))
+    version = sha256("\n".join(map(_mark, files)).encode()).hexdigest()
     return Request(
         workload=version,
         attempt=1,
         plan_uri=(folder / "plan.json").as_uri(),
         plan_digest=plan.digest,
         source_version=version,
-        parts=tuple(parts),
+        parts=parts,
         judged_at=datetime.now(UTC).isoformat(timespec="seconds"),
         output_uri=(folder / "out").as_uri(),
     )
+
+
+def _part(file: DataFile, staging: Path, number: int) -> Part:
+    if file.pin is not None:
+        return Part(file.name, file.pin.size, file.name)
+    at = linked(Path(file.name), staging, number)
+    return Part(at.as_uri(), at.stat().st_size, file.name)
+
+
+def _mark(file: DataFile) -> str:
+    """A name and what changes with the content."""
+    if file.pin is not None:
+        return f"{file.name}:{file.pin.version}:{file.pin.etag}"
+    path = Path(file.name).resolve()
+    return f"{path}:{path.stat().st_mtime_ns}"

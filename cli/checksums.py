@@ -12,7 +12,7 @@ import zlib
 from functools import cache, partial
 from typing import TYPE_CHECKING, Final, Protocol
 
-from contracts.errors import InputError
+from lakegate.contracts.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -81,14 +81,14 @@ def _tables(polynomial: int) -> tuple[list[int], ...]:
     """The remainders of single bytes; then of two bytes that are followed by 0, 2, 4 and 6 zero bytes."""
     of_byte = []
     for value in range(0x100):
-        rest = value
+        remainder = value
         for _ in range(8):
-            rest = (rest >> 1) ^ (polynomial if rest & 1 else 0)
-        of_byte.append(rest)
+            remainder = (remainder >> 1) ^ (polynomial if remainder & 1 else 0)
+        of_byte.append(remainder)
     first = [(of_byte[v & 0xFF] >> 8) ^ of_byte[(of_byte[v & 0xFF] ^ v >> 8) & 0xFF] for v in range(0x10000)]
     tables = [first]
     for _ in range(3):
-        tables.append([(rest >> 16) ^ first[rest & 0xFFFF] for rest in tables[-1]])
+        tables.append([(remainder >> 16) ^ first[remainder & 0xFFFF] for remainder in tables[-1]])
     return of_byte, *tables
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from cli import terminal
-from cli.seen import seen
-from contracts.errors import InputError
+from lakegate.cli import terminal
+from lakegate.cli.escape import escaped
+from lakegate.contracts.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,7 +28,7 @@ def confirm(effects: Iterable[str], *, yes: bool) -> None:
     if not is_interactive():
         raise InputError(f"{'; '.join(found)}. Nothing was changed: confirm it with --yes")
     for each in found:
-        terminal.errors().print(seen(f"  {each}"), markup=False, soft_wrap=True)
+        terminal.errors().print(escaped(f"  {each}"), markup=False, soft_wrap=True)
     if not typer.confirm("Continue?", err=True):
         raise InputError("not confirmed: nothing was changed")
 

@@ -1,28 +1,53 @@
-"""The files of one delivery as a person names them: files, folders and patterns."""
+"""The files of one delivery as a person names them: files, folders, patterns, and the same in S3."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from contracts.errors import InputError
+from lakegate.contracts.errors import InputError
 
-_MARKERS = ("_", ".")
+if TYPE_CHECKING:
+    from lakegate.spark_jobs.store import Pin
+
+MARKERS = ("_", ".")
 """How names begin that writers put beside their data: `_SUCCESS`, `_temporary`, `.part-0.crc`."""
 
 
-def files_of(names: list[Path]) -> list[Path]:
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """One file of a delivery."""
+
+    name: str
+    """As a person names it: a path, or `s3://bucket/key`."""
+    pin: Pin | None = None
+    """The version of an object of S3; None of a file."""
+
+
+def files_of(names: list[str]) -> list[DataFile]:
     """The files that names stand for, those of a folder or a pattern in the order of their names.
 
-    InputError for a folder without files, and for a pattern that nothing matches.
+    InputError for a folder without files, for a pattern that nothing matches, and for an object that cannot be read.
     """
-    return [file for name in names for file in _files(name)]
+    return [file for name in names for file in (_objects(name) if name.startswith("s3://") else _files(Path(name)))]
 
 
-def _files(name: Path) -> list[Path]:
+def _objects(name: str) -> list[DataFile]:
+    from lakegate.cli.buckets import pinned  # noqa: PLC0415 - loads boto3, which files do not need
+
+    return [DataFile(f"s3://{each.bucket}/{each.key}", each) for each in pinned(name)]
+
+
+def _files(name: Path) -> list[DataFile]:
+    return [DataFile(str(path)) for path in _paths(name)]
+
+
+def _paths(name: Path) -> list[Path]:
     if name.is_dir():
         inside = (path.relative_to(name) for path in name.rglob("*") if path.is_file())
-        found = sorted(name / path for path in inside if not any(part.startswith(_MARKERS) for part in path.parts))
+        found = sorted(name / path for path in inside if not any(part.startswith(MARKERS) for part in path.parts))
         if not found:
             raise InputError(f"{name} holds no files: name a folder with data, or the files")
         return found

@@ -10,22 +10,34 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli import terminal
-from cli.account import STANDING, account
-from cli.aws import opened
-from cli.local import interruptible, progress
-from cli.seen import seen
-from contracts.errors import SetUpError
-from functions.usecases.steps import run
-from infra.samples.demo import CONTRACTS, UPLOADS, write_uploads
+from lakegate.cli import terminal
+from lakegate.cli.account import STANDING, account
+from lakegate.cli.aws import opened
+from lakegate.cli.escape import escaped
+from lakegate.cli.local import interruptible, progress
+from lakegate.cli.publish import compiled_contract
+from lakegate.cli.status import table
+from lakegate.cli.transfer import To, read, send
+from lakegate.contracts.errors import SetUpError
+from lakegate.contracts.lake.states import RESTING
+from lakegate.functions.adapters.clients import client
+from lakegate.functions.ports.errors import NotFound
+from lakegate.functions.usecases.deliveries import named
+from lakegate.functions.usecases.publish_contract import publish
+from lakegate.functions.usecases.routing import add_route
+from lakegate.functions.usecases.steps import run
+from lakegate.functions.workload import workload_id
+from lakegate.infra.local.stack import Stack as LocalStack
+from lakegate.infra.local.stack import StackOptions
+from lakegate.infra.samples.demo import CONTRACTS, UPLOADS, write_uploads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cli.account import Account
-    from cli.aws import Stack
-    from functions.usecases.gate import Gate
-    from infra.samples.demo import Upload
+    from lakegate.cli.account import Account
+    from lakegate.cli.aws import Stack
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.infra.samples.demo import Upload
 
 ROWS = 2_000
 PATIENCE_SECONDS = 120.0
@@ -42,67 +54,54 @@ def demo(
 
     Exit code: 0 every upload got the verdict it deserves, 1 one did not, 2 the stack cannot be started.
     """
-    from infra.local.stack import Stack as LocalStack  # noqa: PLC0415 - start-up is paid by every command
-    from infra.local.stack import Wishes  # noqa: PLC0415 - likewise
-
     began = time.monotonic()
-    with interruptible(), progress() as tell:
-        LocalStack().up(Wishes(), tell)
+    with interruptible(), progress() as report:
+        LocalStack().up(StackOptions(), report)
     up = time.monotonic() - began
     with interruptible(), opened(local=True) as there, TemporaryDirectory(prefix="lakegate-demo-") as name:
-        gate = there.gate()
-        _publish(gate)
+        dependencies = there.dependencies()
+        _publish(dependencies)
         write_uploads(Path(name), rows, seed=int(time.time()))
-        ended = [(each, _delivered(there, gate, each, Path(name, each.file))) for each in UPLOADS]
+        ended = [(each, _delivered(there, dependencies, each, Path(name, each.file))) for each in UPLOADS]
     _show([one for _, one in ended])
     terminal.errors().print(f"the stack in {up:.0f} s, all of it in {time.monotonic() - began:.0f} s", style="dim")
     _tell_more(next(one for _, one in ended if one.verdict == "rejected"))
     surprises = [each for each, one in ended if one.verdict != each.verdict]
     for each in surprises:
-        terminal.errors().print(f"{each.key} ({each.tells}) should have been {each.verdict}", style="red", markup=False)
+        terminal.errors().print(
+            f"{each.key} ({each.description}) should have been {each.verdict}", style="red", markup=False
+        )
     raise typer.Exit(SURPRISED if surprises else 0)
 
 
-def _publish(gate: Gate) -> None:
-    from cli.publish import edition_of  # noqa: PLC0415 - start-up is paid by every command
-    from functions.usecases.publish import publish  # noqa: PLC0415 - likewise
-    from functions.usecases.routing import add_route  # noqa: PLC0415 - likewise
-
+def _publish(dependencies: Dependencies) -> None:
     for document, prefix in CONTRACTS:
-        published = run(publish(gate, edition_of(str(document))), gate.clock)
+        published = run(publish(dependencies, compiled_contract(str(document))), dependencies.clock)
         dataset = published.plans[0][0]
-        route = run(add_route(gate, prefix, published.contract, dataset, 1), gate.clock)
-        said = f"published {published.contract} {published.version}: {prefix} delivers to {route.line}"
-        terminal.errors().print(seen(said), markup=False)
+        route = run(add_route(dependencies, prefix, published.contract, dataset, 1), dependencies.clock)
+        text = f"published {published.contract} {published.version}: {prefix} delivers to {route.line}"
+        terminal.errors().print(escaped(text), markup=False)
 
 
-def _delivered(there: Stack, gate: Gate, upload: Upload, path: Path) -> Account:
-    """Upload one file and stay until it has come to rest."""
-    from cli.transfer import To, read, send  # noqa: PLC0415 - start-up is paid by every command
-    from functions.adapters.clients import client  # noqa: PLC0415 - likewise
-    from functions.usecases.deliveries import named  # noqa: PLC0415 - likewise
-    from functions.workload import workload_id  # noqa: PLC0415 - likewise
-
+def _delivered(there: Stack, dependencies: Dependencies, upload: Upload, path: Path) -> Account:
+    """Upload one file and wait until it is finished."""
     to, began = To(there.output("LandingBucket"), upload.key, there.account), time.monotonic()
     with terminal.errors().status("") as spinner:
         version = send(client("s3"), read(path), to, lambda _: None)
         workload = workload_id(to.bucket, to.key, version)
-        for standing in _states(gate, workload, began):
-            spinner.update(f"{upload.key} ({upload.tells}): {standing}")
-    one = account(gate, named(gate, workload, 0))
-    said = f"{upload.key} ({upload.tells}): {one.verdict} after {time.monotonic() - began:.1f} s"
-    terminal.errors().print(seen(said), markup=False)
+        for standing in _states(dependencies, workload, began):
+            spinner.update(f"{upload.key} ({upload.description}): {standing}")
+    one = account(dependencies, named(dependencies, workload, 0))
+    text = f"{upload.key} ({upload.description}): {one.verdict} after {time.monotonic() - began:.1f} s"
+    terminal.errors().print(escaped(text), markup=False)
     return one
 
 
-def _states(gate: Gate, workload: str, began: float) -> Iterable[str]:
-    """What to say of the workload each time somebody looks, until it rests; SetUpError where that takes too long."""
-    from contracts.workflow import RESTING  # noqa: PLC0415 - start-up is paid by every command
-    from functions.ports import NotFound  # noqa: PLC0415 - likewise
-
+def _states(dependencies: Dependencies, workload: str, began: float) -> Iterable[str]:
+    """The state of the workload at each look, until it is finished; SetUpError where that takes too long."""
     while (spent := time.monotonic() - began) < PATIENCE_SECONDS:
         try:
-            state = gate.workloads.get(workload).state
+            state = dependencies.workloads.get(workload).state
         except NotFound:
             state = None
         if state in RESTING:
@@ -115,8 +114,6 @@ def _states(gate: Gate, workload: str, began: float) -> Iterable[str]:
 
 
 def _show(accounts: list[Account]) -> None:
-    from cli.status import table  # noqa: PLC0415 - start-up is paid by every command
-
     console = terminal.wide()
     console.print()
     console.print(table(accounts))
@@ -134,7 +131,7 @@ def _tell_more(rejected: Account) -> None:
         ("your own file:", "upload FILE --to weather/ --wait --local"),
         ("stop the stack:", "local down"),
     ):
-        console.print(seen(f"{words:>30} {program} {command}"), markup=False, soft_wrap=True)
+        console.print(escaped(f"{words:>30} {program} {command}"), markup=False, soft_wrap=True)
 
 
 def _program() -> str:

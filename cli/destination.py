@@ -7,8 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from contracts.errors import InputError
-from functions.usecases.routing import usable
+from lakegate.contracts.errors import InputError
+from lakegate.functions.usecases.routing import usable
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from hashlib import file_digest
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.report import is_masked, is_raw
-from contracts.errors import ContractError, SetUpError
-from contracts.verdict import counts_of
+from lakegate.cli.report import is_masked, is_raw
+from lakegate.contracts.errors import ContractError, SetUpError
+from lakegate.contracts.judge.verdict import counts_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from cli.report import Report
-    from contracts.errors import LakegateError
-    from contracts.outcome import Outcome
-    from contracts.result import Sample
+    from lakegate.cli.deliveries import DataFile
+    from lakegate.cli.report import Report
+    from lakegate.contracts.errors import LakegateError
+    from lakegate.contracts.judge.outcomes import Outcome
+    from lakegate.contracts.plan.result import Sample
 
 VERSION = "lakegate/check/1"
 SAMPLES = 20
@@ -29,12 +29,12 @@ class Inputs:
     """What the command was given."""
 
     contract: Path
-    files: list[Path]
+    files: list[DataFile]
     references: list[str]
 
     def to_json(self) -> dict[str, object]:
-        """The contract's file, and every data file with its size and SHA-256, null where it cannot be read."""
-        files = [_file(path) for path in self.files]
+        """The contract's file, and every data file with its size and SHA-256, null where it cannot be read; of S3 the ETag."""
+        files = [_file(each) for each in self.files]
         return {"contract": str(self.contract), "files": files, "references": self.references}
 
 
@@ -101,13 +101,15 @@ def _document(inputs: Inputs) -> dict[str, object]:
     }
 
 
-def _file(path: Path) -> dict[str, object]:
+def _file(file: DataFile) -> dict[str, object]:
+    if file.pin is not None:
+        return {"file": file.name, "size": file.pin.size, "sha256": None, "etag": file.pin.etag}
     try:
-        with path.open("rb") as file:
-            digest = file_digest(file, "sha256").hexdigest()
-            return {"file": str(path), "size": file.tell(), "sha256": digest}
+        with Path(file.name).open("rb") as opened:
+            digest = file_digest(opened, "sha256").hexdigest()
+            return {"file": file.name, "size": opened.tell(), "sha256": digest}
     except OSError:
-        return {"file": str(path), "size": None, "sha256": None}
+        return {"file": file.name, "size": None, "sha256": None}
 
 
 def _check(report: Report, outcome: Outcome, metric: str | None) -> dict[str, object]:

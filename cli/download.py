@@ -14,18 +14,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.checksums import checksum_of, encoded
-from contracts.errors import InputError
-from contracts.schemas import validate
-from functions.adapters.errors import spoken
-from functions.ports import Address, NotFound
+from lakegate.cli.checksums import checksum_of, encoded
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.schemas import validate
+from lakegate.functions.adapters.errors import port_errors
+from lakegate.functions.ports.errors import NotFound
+from lakegate.functions.ports.objects import Address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from cli.checksums import Checksum
-    from functions.usecases.gate import Gate
+    from lakegate.cli.checksums import Checksum
+    from lakegate.functions.usecases.dependencies import Dependencies
 
 MANIFEST: Final = "_manifest.json"
 PIECE: Final = 8 * 1024 * 1024
@@ -36,7 +37,7 @@ PLACE: Final = re.compile(
 
 
 class DiffersError(InputError):
-    """An object is not what the manifest says; nothing of it has a place in the folder."""
+    """An object differs from the manifest; nothing of it is kept in the folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +107,13 @@ class Folder:
             part.replace(self.path / MANIFEST)
 
 
-def fetched(gate: Gate, folder: Path, delivery: Delivery, arrived: Callable[[int], object]) -> tuple[bool, ...]:
+def fetched(
+    dependencies: Dependencies, folder: Path, delivery: Delivery, arrived: Callable[[int], object]
+) -> tuple[bool, ...]:
     """Bring a delivery into the folder, whole; which of its files had to be fetched. Raises DiffersError, InputError."""
     with _writing(folder):
         missing = [each for each in delivery.files if not _is_there(folder, each)]
-        parts = [(_part(gate, folder, each, arrived), folder / each.place) for each in missing]
+        parts = [(_part(dependencies, folder, each, arrived), folder / each.place) for each in missing]
         for part, place in parts:
             part.replace(place)
     return tuple(each in missing for each in delivery.files)
@@ -129,7 +132,7 @@ def _is_there(folder: Path, file: File) -> bool:
     return place.is_file() and not place.is_symlink() and _is_as_listed(place, file)
 
 
-def _part(gate: Gate, folder: Path, file: File, arrived: Callable[[int], object]) -> Path:
+def _part(dependencies: Dependencies, folder: Path, file: File, arrived: Callable[[int], object]) -> Path:
     """The whole object, verified, beside its place; from the beginning again where what was left of it is damaged."""
     place = folder / file.place
     part = place.with_name(f".{place.name}.part")
@@ -139,24 +142,24 @@ def _part(gate: Gate, folder: Path, file: File, arrived: Callable[[int], object]
     while True:
         with part.open("ab") as target:
             start = target.tell()
-            for piece in _rest(gate, file, start):
+            for piece in _rest(dependencies, file, start):
                 target.write(piece)
                 arrived(len(piece))
         if _is_as_listed(part, file):
             return part
         part.unlink()
         if not start:
-            said = "has another size or checksum than the manifest lists: nothing of it was kept"
-            raise DiffersError(f"{file.key} {said}")
+            text = "has another size or checksum than the manifest lists: nothing of it was kept"
+            raise DiffersError(f"{file.key} {text}")
 
 
-def _rest(gate: Gate, file: File, start: int) -> Iterator[bytes]:
+def _rest(dependencies: Dependencies, file: File, start: int) -> Iterator[bytes]:
     """The bytes of an object from `start`, piece by piece."""
-    where = Address(gate.places.lake, file.key, file.version)
+    where = Address(dependencies.places.lake, file.key, file.version)
     while start < file.size:
         try:
-            with spoken():
-                piece = gate.objects.read(where, start, min(PIECE, file.size - start))
+            with port_errors():
+                piece = dependencies.objects.read(where, start, min(PIECE, file.size - start))
         except NotFound:
             raise DiffersError(f"version {file.version} of {file.key} is not there any more") from None
         if not piece:

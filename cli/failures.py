@@ -7,17 +7,17 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from cli.documents import sample_of
-from contracts.errors import InputError
-from contracts.outcome import Status
+from lakegate.cli.documents import sample_of
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.judge.outcomes import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from cli.report import Report
-    from contracts.outcome import Outcome
-    from contracts.result import Sample
+    from lakegate.cli.report import Report
+    from lakegate.contracts.judge.outcomes import Outcome
+    from lakegate.contracts.plan.result import Sample
 
 MOST = 1000
 """Rows of each check."""

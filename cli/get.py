@@ -10,19 +10,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli import terminal
-from cli.aws import opened
-from cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
-from cli.seen import seen
-from contracts.errors import InputError
-from contracts.schemas import validate
-from functions.ports import Address, NotFound
-from functions.usecases.layout import manifest_key
-from functions.usecases.lines import line_named
+from lakegate.cli import terminal
+from lakegate.cli.aws import opened
+from lakegate.cli.download import DiffersError, Folder, deliveries, fetched
+from lakegate.cli.escape import escaped
+from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.schemas import validate
+from lakegate.functions.ports.errors import NotFound
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases.layout import manifest_key
+from lakegate.functions.usecases.lines import line_named
 
 if TYPE_CHECKING:
-    from cli.download import Delivery
-    from functions.usecases.gate import Gate
+    from lakegate.cli.download import Delivery
+    from lakegate.functions.usecases.dependencies import Dependencies
 
 DIFFERS = 1
 NOTHING = -1
@@ -52,7 +54,7 @@ class Fetch:
 
 def get(  # noqa: PLR0913 - a command has these options
     line: Line,
-    folder: Annotated[Path, typer.Argument(help="Where to; made where it is missing.", show_default=False)],
+    folder: Annotated[Path, typer.Argument(help="The target folder; created if missing.", show_default=False)],
     *,
     since: Annotated[int, typer.Option(min=NOTHING, help="Only deliveries above this height.")] = NOTHING,
     stack: StackName = DEFAULT_STACK,
@@ -66,30 +68,30 @@ def get(  # noqa: PLR0913 - a command has these options
     Exit code: 0 everything is there, 1 an object is not what the manifest lists, 2 it cannot be fetched.
     """
     with opened(stack, local=local) as there:
-        gate = there.gate()
-        fetch = Fetch(_manifest(gate, line), since, folder)
-        _fetch(gate, fetch)
+        dependencies = there.dependencies()
+        fetch = Fetch(_manifest(dependencies, line), since, folder)
+        _fetch(dependencies, fetch)
     if as_json:
         terminal.print_json(_as_document(fetch))
     else:
-        _tell(fetch, " --local" if local else "")
+        _print(fetch, " --local" if local else "")
     if fetch.trouble:
-        terminal.errors().print(seen(f"lakegate: {fetch.trouble}"), markup=False)
+        terminal.errors().print(escaped(f"lakegate: {fetch.trouble}"), markup=False)
         raise typer.Exit(DIFFERS)
 
 
-def _manifest(gate: Gate, name: str) -> dict[str, Any]:
+def _manifest(dependencies: Dependencies, name: str) -> dict[str, Any]:
     """The manifest of the line that a person means; a whole name is looked up in the lake bucket alone."""
-    found = _read(gate, name) if "/" in name else None
+    found = _read(dependencies, name) if "/" in name else None
     if found is None:
-        line = line_named(gate, name)
-        found = _read(gate, line) or {"line": line, "height": NOTHING, "deliveries": []}
+        line = line_named(dependencies, name)
+        found = _read(dependencies, line) or {"line": line, "height": NOTHING, "deliveries": []}
     return found
 
 
-def _read(gate: Gate, line: str) -> dict[str, Any] | None:
+def _read(dependencies: Dependencies, line: str) -> dict[str, Any] | None:
     try:
-        body = gate.objects.read(Address(gate.places.lake, manifest_key(line)))
+        body = dependencies.objects.read(Address(dependencies.places.lake, manifest_key(line)))
     except NotFound:
         return None
     try:
@@ -102,10 +104,8 @@ def _read(gate: Gate, line: str) -> dict[str, Any] | None:
     return manifest
 
 
-def _fetch(gate: Gate, fetch: Fetch) -> None:
+def _fetch(dependencies: Dependencies, fetch: Fetch) -> None:
     """Delivery by delivery. Whatever ends it early, the folder's manifest lists what is there."""
-    from cli.download import DiffersError, Folder, deliveries, fetched  # noqa: PLC0415 - start-up is paid by every command
-
     fetch.wanted = deliveries(fetch.manifest, fetch.since)
     folder = Folder(fetch.folder)
     known = folder.known(fetch.manifest["line"])
@@ -113,7 +113,7 @@ def _fetch(gate: Gate, fetch: Fetch) -> None:
     try:
         with terminal.bytes_arriving(fetch.manifest["line"], size) as arrived:
             for each in fetch.wanted:
-                fetch.done.append((each, fetched(gate, fetch.folder, each, arrived)))
+                fetch.done.append((each, fetched(dependencies, fetch.folder, each, arrived)))
     except DiffersError as error:
         fetch.trouble = str(error)
     finally:
@@ -149,17 +149,19 @@ def _as_document(fetch: Fetch) -> dict[str, object]:
     }
 
 
-def _tell(fetch: Fetch, stack: str) -> None:
+def _print(fetch: Fetch, stack: str) -> None:
     console = terminal.answers()
     for delivery, which in fetch.done:
         for each, was_fetched in zip(delivery.files, which, strict=True):
             verified = each.checksum.partition(":")[0] or "size only"
             did = "fetched" if was_fetched else "present"
-            said = f"{did}  {each.place}  {each.size:,} bytes, {verified}"
-            console.print(seen(said), markup=False, soft_wrap=True)
+            text = f"{did}  {each.place}  {each.size:,} bytes, {verified}"
+            console.print(escaped(text), markup=False, soft_wrap=True)
     line = fetch.manifest["line"]
     if not fetch.done and not fetch.trouble:
-        console.print(seen(f"Nothing of {line} was accepted above height {fetch.since}."), markup=False, soft_wrap=True)
+        console.print(
+            escaped(f"Nothing of {line} was accepted above height {fetch.since}."), markup=False, soft_wrap=True
+        )
     words = shlex.join(("lakegate", "get", line, str(fetch.folder), "--since", str(fetch.height)))
     next_time = f"What is accepted later: {words}{stack}"
-    console.print(seen(next_time), markup=False, soft_wrap=True)
+    console.print(escaped(next_time), markup=False, soft_wrap=True)

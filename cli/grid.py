@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from cli.seen import seen
+from rich.cells import cell_len, set_cell_size
+
+from lakegate.cli.escape import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +43,7 @@ class Entry:
     @property
     def cells(self) -> tuple[str, ...]:
         """Its texts as a terminal may show them, the status first."""
-        return tuple(map(seen, (self.status, self.rule, self.field, self.finding, self.rows)))
+        return tuple(map(escaped, (self.status, self.rule, self.field, self.finding, self.rows)))
 
 
 def print_entries(console: Console, entries: Sequence[Entry]) -> None:
@@ -58,7 +60,7 @@ def print_entries(console: Console, entries: Sequence[Entry]) -> None:
 
 def print_wrapped(console: Console, text: str) -> None:
     """Print a text, broken between words only."""
-    for line in _wrapped(seen(text), console.width):
+    for line in _wrapped(escaped(text), console.width):
         console.print(line, markup=False, soft_wrap=True)
 
 
@@ -79,8 +81,6 @@ def _print_row(console: Console, entry: Entry, widths: tuple[int, ...]) -> None:
 
 
 def _line(cells: Sequence[str], widths: tuple[int, ...]) -> str:
-    from rich.cells import set_cell_size  # noqa: PLC0415 - start-up is paid by every command
-
     return GAP.join(map(set_cell_size, cells, widths)).rstrip()
 
 
@@ -94,8 +94,6 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 def _widths(entries: Sequence[Entry], width: int) -> tuple[int, ...] | None:
     """The widths of a table's columns; None where it would be too narrow to read."""
-    from rich.cells import cell_len  # noqa: PLC0415 - start-up is paid by every command
-
     columns = list(zip(HEADINGS, *(each.cells for each in entries), strict=True))
     *ids, finding, rows = (max(map(cell_len, column)) for column in columns)
     words = [max(cell_len(word) for cell in column for word in cell.split()) for column in columns[-2:]]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from contracts.errors import InputError
+from lakegate.contracts.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""`lakegate log`: what came to rest in a dataset line."""
+"""`lakegate log`: published and quarantined deliveries of a dataset line."""
 
 from __future__ import annotations
 
@@ -6,49 +6,48 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
-from cli import terminal
-from cli.aws import opened
-from cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
-from cli.seen import seen
-from functions.usecases.deliveries import at_rest
-from functions.usecases.lines import line_named
+from lakegate.cli import terminal
+from lakegate.cli.aws import opened
+from lakegate.cli.escape import escaped
+from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
+from lakegate.contracts.lake.ledger import digest
+from lakegate.functions.usecases.deliveries import at_rest
+from lakegate.functions.usecases.lines import line_named
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-    from contracts.ledger import Block
-    from functions.usecases.deliveries import Delivery
+    from lakegate.contracts.lake.ledger import Block
+    from lakegate.functions.usecases.deliveries import Delivery
 
 NUMBERS = ("height", "rows", "rejected")
 
 
 def log(
     dataset: Line,
-    limit: Annotated[int, typer.Option(min=1, help="How many blocks, from the top.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, help="How many blocks, the newest first.")] = 20,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     as_json: AsJson = False,
 ) -> None:
-    """List what came to rest in a dataset line, the newest first.
+    """List published and quarantined deliveries of a dataset line, the newest first.
 
     Example: lakegate log weather_record
     """
-    from contracts.ledger import digest  # noqa: PLC0415 - start-up is paid by every command
-
     with opened(stack, local=local) as there:
-        gate = there.gate()
-        chain = line_named(gate, dataset)
-        top = gate.ledger.head(chain).height
-        blocks = gate.ledger.blocks(chain, max(top - limit, -1))[::-1]
-        entries = [(each, at_rest(gate, each)) for each in blocks]
+        dependencies = there.dependencies()
+        chain = line_named(dependencies, dataset)
+        top = dependencies.ledger.head(chain).height
+        blocks = dependencies.ledger.blocks(chain, max(top - limit, -1))[::-1]
+        entries = [(each, at_rest(dependencies, each)) for each in blocks]
     if as_json:
         documents = [_as_document(block, digest(block), delivery) for block, delivery in entries]
         terminal.print_json({"chain": chain, "blocks": documents})
     elif entries:
         terminal.wide().print(_table(entries))
     else:
-        terminal.answers().print("Nothing came to rest there yet.")
+        terminal.answers().print("No delivery was published or quarantined there yet.")
 
 
 def _as_document(block: Block, digest: str, delivery: Delivery) -> dict[str, object]:
@@ -78,14 +77,11 @@ def _rows(block: Block, delivery: Delivery) -> tuple[int | None, int | None, int
 
 
 def _table(entries: list[tuple[Block, Delivery]]) -> Table:
-    from rich.table import Table  # noqa: PLC0415 - start-up is paid by every command
-    from rich.text import Text  # noqa: PLC0415 - likewise
-
     grid = Table(box=None, header_style="bold", pad_edge=False)
     for name in ("height", "at", "verdict", "version", "rows", "rejected", "workload", "file"):
         grid.add_column(name, justify="right" if name in NUMBERS else "left", overflow="fold", no_wrap=name != "file")
     for block, delivery in entries:
-        grid.add_row(*(Text(seen(cell)) for cell in _cells(block, delivery)))
+        grid.add_row(*(Text(escaped(cell)) for cell in _cells(block, delivery)))
     return grid
 
 

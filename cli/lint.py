@@ -1,4 +1,4 @@
-"""`lakegate lint`: everything wrong with contract documents, each with its line, and how to mend it."""
+"""`lakegate lint`: everything wrong with contract documents, each with its line, and how to fix it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.inputs import Source, sources
-from cli.seen import seen
-from contracts.errors import ContractError, InputError, Problem
+from lakegate.cli.escape import escaped
+from lakegate.cli.inputs import Source, sources
+from lakegate.contracts.errors import ContractError, InputError, Problem
 
 if TYPE_CHECKING:
-    from contracts.formats import Examined
+    from lakegate.contracts.lint.examine import Examined
 
 
 class Form(Enum):
@@ -50,7 +50,7 @@ def lint(
         Form, typer.Option("--format", help="Text for people; json; sarif for code scanning; github for annotations.")
     ] = Form.TEXT,
     only_contracts: Annotated[
-        bool, typer.Option("--only-contracts", help="Pass over files that declare no contract format.")
+        bool, typer.Option("--only-contracts", help="Skip files that declare no contract format.")
     ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Refuse documents that have warnings too.")] = False,
 ) -> None:
@@ -67,13 +67,13 @@ def lint(
     judged, unreadable = _judge(files, only_contracts=only_contracts)
     WRITERS[Form.JSON if as_json else form](judged, unreadable)
     for reason in unreadable.values():
-        sys.stderr.write(f"lakegate: {seen(reason)}\n")
+        sys.stderr.write(f"lakegate: {escaped(reason)}\n")
     raise typer.Exit(_exit_code(judged, unreadable, strict=strict))
 
 
 def _judge(files: list[str], *, only_contracts: bool) -> tuple[dict[str, Examined], Unreadable]:
-    """What is to be said of each document, and why others could not be read."""
-    from contracts.formats import declares_format, examine  # noqa: PLC0415 -- yaml, for this command alone
+    """The problems of each document, and why others could not be read."""
+    from lakegate.contracts.lint.examine import declares_format, examine  # noqa: PLC0415 -- yaml, for this command alone
 
     judged: dict[str, Examined] = {}
     unreadable: dict[str, str] = {}
@@ -88,7 +88,7 @@ def _judge(files: list[str], *, only_contracts: bool) -> tuple[dict[str, Examine
         if each.name in products:
             judged[f"{each.name} (ports)"] = _of_ports(text)
         elif (each.found or only_contracts) and not declares_format(text):
-            sys.stderr.write(f"lakegate: {seen(each.name)} is no contract, passed over\n")
+            sys.stderr.write(f"lakegate: {escaped(each.name)} is no contract, passed over\n")
         else:
             judged[each.name] = examine(text)
     if not judged and not unreadable and not only_contracts:
@@ -98,16 +98,16 @@ def _judge(files: list[str], *, only_contracts: bool) -> tuple[dict[str, Examine
 
 def _products(found: list[Source]) -> set[str]:
     """The products in folders beside which no contract lies: their ports are judged as the contract they make."""
-    from contracts.formats.discovery import Source as Origin  # noqa: PLC0415 -- as above
-    from contracts.formats.discovery import discover  # noqa: PLC0415 -- as above
+    from lakegate.contracts.documents.discovery import Source as Origin  # noqa: PLC0415 -- as above
+    from lakegate.contracts.documents.discovery import discover  # noqa: PLC0415 -- as above
 
     names = {str(PurePath(each.name)): each.name for each in found if each.found}
     return {names[each.name] for each in discover(names) if each.source is Origin.PORTS}
 
 
 def _of_ports(text: bytes) -> Examined:
-    from contracts.formats import Examined, examine  # noqa: PLC0415 -- as above
-    from contracts.formats.ports import generated  # noqa: PLC0415 -- as above
+    from lakegate.contracts.documents.ports import generated  # noqa: PLC0415 -- as above
+    from lakegate.contracts.lint.examine import Examined, examine  # noqa: PLC0415 -- as above
 
     try:
         return examine(generated(text))
@@ -139,13 +139,13 @@ def _write_json(judged: dict[str, Examined], unreadable: Unreadable) -> None:
 def _write_sarif(judged: dict[str, Examined], unreadable: Unreadable) -> None:
     from importlib.metadata import version  # noqa: PLC0415 -- for this form alone
 
-    from cli.annotations import sarif  # noqa: PLC0415 -- likewise
+    from lakegate.cli.annotations import sarif  # noqa: PLC0415 -- likewise
 
     sys.stdout.write(json.dumps(sarif(judged, unreadable, version("lakegate")), indent=2) + "\n")
 
 
 def _write_github(judged: dict[str, Examined], unreadable: Unreadable) -> None:
-    from cli.annotations import github  # noqa: PLC0415 -- for this form alone
+    from lakegate.cli.annotations import github  # noqa: PLC0415 -- for this form alone
 
     sys.stdout.writelines(f"{line}\n" for line in github(judged, unreadable))
 
@@ -170,7 +170,7 @@ def _entry(problem: Problem, name: str, *, several: bool) -> dict[str, Any]:
 
 
 def show(judged: dict[str, Examined], _unreadable: Unreadable = NOTHING) -> None:
-    """Every problem with its line, for people; what cannot be read is told on standard error."""
+    """Every problem with its line, for people; what cannot be read is reported on standard error."""
     from rich.console import Console  # noqa: PLC0415 -- not for --json
     from rich.text import Text  # noqa: PLC0415 -- as above
 
@@ -178,17 +178,17 @@ def show(judged: dict[str, Examined], _unreadable: Unreadable = NOTHING) -> None
     for name, examined in judged.items():
         for level, problems in (("error", examined.errors), ("warning", examined.warnings)):
             for problem in problems:
-                where = Text(f"{seen(name)}:{problem.line}: ", style="dim")
+                where = Text(f"{escaped(name)}:{problem.line}: ", style="dim")
                 console.print(where.append(level, STYLES[level]).append(f" {problem.code}", "bold"))
-                console.print(Text(f"    {seen(problem.message)} @ {seen(problem.path)}"))
+                console.print(Text(f"    {escaped(problem.message)} @ {escaped(problem.path)}"))
                 console.print(Text(_quoted(examined, problem), style="dim"), end="")
-        console.print(Text(f"{seen(name)}: {_summary(examined)}"))
+        console.print(Text(f"{escaped(name)}: {_summary(examined)}"))
 
 
 def _quoted(examined: Examined, problem: Problem) -> str:
-    """The line of the document a problem speaks of."""
+    """The line of the document that has the problem."""
     lines = examined.lines[(problem.line or 0) - 1 : problem.line or 0]
-    return "".join(f"    {problem.line} | {seen(line[:LONGEST_LINE])}\n" for line in lines)
+    return "".join(f"    {problem.line} | {escaped(line[:LONGEST_LINE])}\n" for line in lines)
 
 
 def _summary(examined: Examined) -> str:

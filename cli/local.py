@@ -9,16 +9,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli import terminal
-from cli.options import AsJson  # noqa: TC001 - typer reads the annotation
+from lakegate.cli import terminal
+from lakegate.cli.options import AsJson  # noqa: TC001 - typer reads the annotation
+from lakegate.infra.local.stack import Stack, StackOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from infra.local.state import LocalState
+    from lakegate.infra.local.state import LocalState
 
 DOWN = 1
-app = typer.Typer(no_args_is_help=True, help="The embedded AWS with template.yaml deployed on it, on this machine.")
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="The embedded AWS with template.yaml deployed on it, on this machine.",
+)
 
 
 @app.command("up")
@@ -35,14 +40,12 @@ def up(
 
     Exit code: 0 it is up, 2 it cannot be, and nothing was left running.
     """
-    from infra.local.stack import Stack, Wishes  # noqa: PLC0415 - start-up is paid by every command
-
-    with interruptible(), progress() as tell:
-        state = Stack().up(Wishes(port, spark), tell)
+    with interruptible(), progress() as report:
+        state = Stack().up(StackOptions(port, spark), report)
     if as_json:
         terminal.print_json(asdict(state))
     else:
-        _tell(state)
+        _print(state)
 
 
 @app.command("down")
@@ -51,8 +54,6 @@ def down() -> None:
 
     Example: lakegate local down
     """
-    from infra.local.stack import Stack  # noqa: PLC0415 - start-up is paid by every command
-
     ran = Stack().down()
     terminal.answers().print("The local stack is down." if ran else "The local stack was not up.")
 
@@ -65,13 +66,11 @@ def status(as_json: AsJson = False) -> None:
 
     Exit code: 0 it is up, 1 it is not.
     """
-    from infra.local.stack import Stack  # noqa: PLC0415 - start-up is paid by every command
-
     state = Stack().found()
     if as_json:
         terminal.print_json({"up": state is not None, **(asdict(state) if state else {})})
     elif state is not None:
-        _tell(state)
+        _print(state)
     else:
         terminal.answers().print("The local stack is not up: `lakegate local up` starts it.")
     raise typer.Exit(0 if state else DOWN)
@@ -80,8 +79,6 @@ def status(as_json: AsJson = False) -> None:
 @contextmanager
 def interruptible() -> Iterator[None]:
     """Whatever interrupts what is inside, Ctrl-C, SIGTERM or a closed terminal, leaves nothing of the stack running."""
-    from infra.local.stack import Stack  # noqa: PLC0415 - start-up is paid by every command
-
     signals = (signal.SIGTERM, signal.SIGHUP)
     before = [signal.signal(each, signal.default_int_handler) for each in signals]
     try:
@@ -106,7 +103,7 @@ def progress() -> Iterator[Callable[[str], None]]:
         yield spinner.update
 
 
-def _tell(state: LocalState) -> None:
+def _print(state: LocalState) -> None:
     console = terminal.answers()
     console.print(f"The stack {state.stack} is up: AWS at {state.endpoint}, EMR Serverless at {state.emr_endpoint}.")
     console.print("  every command takes --local, or LAKEGATE_LOCAL=1: lakegate status --local", markup=False)

@@ -1,32 +1,83 @@
-"""The `lakegate` command. A command is one module of this folder and one line below."""
+"""The `lakegate` command. A command is a function, or a `typer.Typer`, of a module of this folder, and a line of `COMMANDS`."""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated, NoReturn
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
-from cli import local, route, terminal
-from cli.check import check
-from cli.contracts import tell
-from cli.demo import demo
-from cli.get import get
-from cli.ledger import log
-from cli.lint import lint
-from cli.plan import plan
-from cli.publish import publish
-from cli.reasons import reasons
-from cli.replay import replay
-from cli.seen import seen
-from cli.shelf import contracts, show
-from cli.status import status
-from cli.upload import upload
-from cli.verify import verify
-from contracts.errors import ContractError, LakegateError
+from lakegate.cli import terminal
+from lakegate.cli.escape import escaped
+from lakegate.cli.extras import advice
+from lakegate.contracts.errors import ContractError, LakegateError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+COMMANDS: Final[Mapping[str, str]] = {
+    "lint": "lakegate.cli.lint:lint",
+    "plan": "lakegate.cli.plan:plan",
+    "check": "lakegate.cli.check:check",
+    "publish": "lakegate.cli.publish:publish",
+    "contracts": "lakegate.cli.published:contracts",
+    "show": "lakegate.cli.published:show",
+    "route": "lakegate.cli.route:app",
+    "upload": "lakegate.cli.upload:upload",
+    "status": "lakegate.cli.status:status",
+    "reasons": "lakegate.cli.reasons:reasons",
+    "replay": "lakegate.cli.replay:replay",
+    "get": "lakegate.cli.get:get",
+    "log": "lakegate.cli.ledger:log",
+    "verify": "lakegate.cli.verify:verify",
+    "local": "lakegate.cli.local:app",
+    "demo": "lakegate.cli.demo:demo",
+}
+"""By name, in the order of the help: the module and its function or `typer.Typer`."""
+UNUSABLE = 2
+
+
+class _Modules(Mapping[str, Any]):
+    """Commands by name. A module is imported when its command is used: no command waits for the imports of another."""
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - typer's own class is private
+        return _command(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class _Group(TyperGroup):
+    """All commands."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - as typer passes them
+        super().__init__(**settings)
+        self.commands = _Modules()  # type: ignore[assignment]  # nobody adds commands later
+
+
+@cache
+def _command(name: str) -> Any:  # noqa: ANN401 - likewise
+    module, _, attribute = COMMANDS[name].partition(":")
+    found = getattr(import_module(module), attribute)
+    if not isinstance(found, typer.Typer):
+        alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        alone.command(name)(found)
+        found = alone
+    command = typer.main.get_command(found)
+    command.name = name
+    return command
+
 
 app = typer.Typer(
     name="lakegate",
+    cls=_Group,
     help="Data contracts enforced at the door of a data lake.",
     no_args_is_help=True,
     add_completion=False,
@@ -34,35 +85,22 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-app.command("lint")(lint)
-app.command("plan")(plan)
-app.command("check")(check)
-app.command("publish")(publish)
-app.command("contracts")(contracts)
-app.command("show")(show)
-app.add_typer(route.app, name="route")
-app.command("upload")(upload)
-app.command("status")(status)
-app.command("reasons")(reasons)
-app.command("replay")(replay)
-app.command("get")(get)
-app.command("log")(log)
-app.command("verify")(verify)
-app.add_typer(local.app, name="local")
-app.command("demo")(demo)
-
-UNUSABLE = 2
-
 
 def main() -> None:
     """Run the command; what a user can cause ends in one sentence on standard error, never in a traceback."""
     try:
         app()
     except ContractError as error:
-        tell(error)
+        terminal.say_refused(error)
         sys.exit(UNUSABLE)
     except LakegateError as error:
-        sys.stderr.write(f"lakegate: {seen(str(error))}\n")
+        sys.stderr.write(f"lakegate: {escaped(str(error))}\n")
+        sys.exit(UNUSABLE)
+    except ModuleNotFoundError as error:
+        lacking = advice(error)
+        if lacking is None:
+            raise
+        sys.stderr.write(f"lakegate: {lacking}\n")
         sys.exit(UNUSABLE)
     except KeyboardInterrupt:
         _interrupted()

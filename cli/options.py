@@ -1,4 +1,4 @@
-"""What several commands are told alike: which stack, and how to answer."""
+"""Options of several commands: which stack, and the form of the answer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 DEFAULT_STACK = "lakegate"
 
 StackName: TypeAlias = Annotated[
-    str, typer.Option("--stack", envvar="LAKEGATE_STACK", help="The CloudFormation stack that Lakegate is.")
+    str, typer.Option("--stack", envvar="LAKEGATE_STACK", help="The CloudFormation stack of Lakegate.")
 ]
 Local: TypeAlias = Annotated[
     bool, typer.Option("--local", envvar="LAKEGATE_LOCAL", help="The stack that `lakegate local up` started.")

@@ -6,17 +6,17 @@ from pathlib import Path  # noqa: TC003 - typer reads the annotation
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
-from cli import terminal
-from cli.contracts import load, plan_of, tell
-from cli.seen import seen
-from contracts.errors import ContractError
+from lakegate.cli import terminal
+from lakegate.cli.contracts import load, plan_of
+from lakegate.cli.escape import escaped
+from lakegate.contracts.errors import ContractError
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-    from contracts.check import Check
-    from contracts.plan import Plan
+    from lakegate.contracts.plan.check import Check
+    from lakegate.contracts.plan.plan import Plan
 
 REFUSED = 1
 
@@ -34,7 +34,7 @@ def plan(
     try:
         compiled = plan_of(load(file), dataset)
     except ContractError as error:
-        tell(error)
+        terminal.say_refused(error)
         raise typer.Exit(REFUSED) from None
     if explain and not as_json:
         terminal.wide().print(_explained(compiled))
@@ -44,16 +44,13 @@ def plan(
 
 
 def _explained(compiled: Plan) -> Table:
-    from rich.table import Table  # noqa: PLC0415 - start-up is paid by every command
-    from rich.text import Text  # noqa: PLC0415 - likewise
-
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in ("rule", "field"):
         table.add_column(name, no_wrap=True)
     for name in ("wanted", "measured as", "if broken"):
         table.add_column(name, overflow="fold")
     for check in compiled.checks:
-        table.add_row(*(Text(seen(cell)) for cell in _in_words(check)))
+        table.add_row(*(Text(escaped(cell)) for cell in _in_words(check)))
     return table
 
 

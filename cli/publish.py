@@ -7,27 +7,30 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from cli import terminal
-from cli.aws import opened
-from cli.confirm import Yes, confirm
-from cli.inputs import Source
-from cli.lint import REFUSED, as_document, show
-from cli.options import DEFAULT_STACK, AsJson, Local, StackName
-from cli.seen import seen
-from contracts.errors import ContractError
-from contracts.words import listed, shown
-from functions.usecases.publish import RETIRED, Edition, planned
-from functions.usecases.publish import publish as make_valid
-from functions.usecases.steps import run
+from lakegate.cli import terminal
+from lakegate.cli.aws import opened
+from lakegate.cli.confirm import Yes, confirm
+from lakegate.cli.escape import escaped
+from lakegate.cli.inputs import Source
+from lakegate.cli.lint import REFUSED, as_document, show
+from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
+from lakegate.contracts.compile.dataset import compile_plan
+from lakegate.contracts.errors import ContractError
+from lakegate.contracts.lint.examine import examine
+from lakegate.contracts.plan.serialization import canonical
+from lakegate.contracts.words import listed, shown
+from lakegate.functions.usecases.publish_contract import RETIRED, CompiledContract, planned
+from lakegate.functions.usecases.publish_contract import publish as make_valid
+from lakegate.functions.usecases.steps import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from contracts.formats import Examined
-    from contracts.model import Contract
-    from contracts.routes import Route
-    from functions.ports import Publication
-    from functions.usecases.publish import Change
+    from lakegate.contracts.lake.routes import Route
+    from lakegate.contracts.lint.examine import Examined
+    from lakegate.contracts.model.contract import Contract
+    from lakegate.functions.ports.registry import Publication
+    from lakegate.functions.usecases.publish_contract import Change
 
 ACTIVE = "active"
 KEPT = ("deprecated", "sunset", RETIRED)
@@ -54,22 +57,20 @@ def publish(  # noqa: PLR0913 - a command has these options
 
     Exit code: 0 published (twice is once), 1 the document is refused, 2 it cannot be published, or was not confirmed.
     """
-    edition = edition_of(file, allow_unmeasured=allow_unmeasured, as_json=as_json)
+    compiled = compiled_contract(file, allow_unmeasured=allow_unmeasured, as_json=as_json)
     with opened(stack, local=local) as there:
-        gate = there.gate()
-        confirm(_effects(edition, planned(gate, edition)), yes=yes)
-        published = run(make_valid(gate, edition), gate.clock)
-        routes = [each for each in gate.registry.shelf().routes if each.contract == edition.contract]
+        dependencies = there.dependencies()
+        confirm(_effects(compiled, planned(dependencies, compiled)), yes=yes)
+        published = run(make_valid(dependencies, compiled), dependencies.clock)
+        routes = [each for each in dependencies.registry.snapshot().routes if each.contract == compiled.contract]
     if as_json:
         terminal.print_json(_as_document(published, routes))
     else:
-        _tell(published, routes)
+        _print(published, routes)
 
 
-def edition_of(name: str, *, allow_unmeasured: bool = False, as_json: bool = False) -> Edition:
+def compiled_contract(name: str, *, allow_unmeasured: bool = False, as_json: bool = False) -> CompiledContract:
     """The compiled document; what is wrong with it is shown as `lint` shows it, and ends the command."""
-    from contracts.formats import examine  # noqa: PLC0415 - start-up is paid by every command
-
     body = Source(name).read()
     examined = examine(body)
     if examined.contract is None or examined.errors:
@@ -85,7 +86,9 @@ def edition_of(name: str, *, allow_unmeasured: bool = False, as_json: bool = Fal
 def _refuse_unmeasured(name: str, examined: Examined, *, as_json: bool) -> NoReturn:
     """A rule that every delivery would skip is shown as an error."""
     count, others = len(examined.unmeasured), [each for each in examined.warnings if each not in examined.unmeasured]
-    mend = f"{_rules(count)} can never be measured: mend {'it' if count == 1 else 'them'}, or give --allow-unmeasured"
+    mend = (
+        f"{_rules(count)} can never be measured: correct {'it' if count == 1 else 'them'}, or give --allow-unmeasured"
+    )
     terminal.errors().print(f"lakegate: {mend}")
     _refuse(name, replace(examined, errors=examined.unmeasured, warnings=tuple(others)), as_json=as_json)
 
@@ -102,12 +105,11 @@ def _refuse(name: str, examined: Examined, *, as_json: bool) -> NoReturn:
     raise typer.Exit(REFUSED)
 
 
-def _compiled(contract: Contract, body: bytes) -> Edition:
-    from contracts.codec import canonical  # noqa: PLC0415 - start-up is paid by every command
-    from contracts.compile import compile_plan  # noqa: PLC0415 - likewise
-
+def _compiled(contract: Contract, body: bytes) -> CompiledContract:
     plans = {each.name: canonical(compile_plan(contract, each)) for each in contract.datasets}
-    return Edition(contract.id, contract.version, status_of(contract.status), body, plans, contract.status or ACTIVE)
+    return CompiledContract(
+        contract.id, contract.version, status_of(contract.status), body, plans, contract.status or ACTIVE
+    )
 
 
 def status_of(written: str | None) -> str:
@@ -120,11 +122,11 @@ def _folded(status: str | None) -> str:
     return (status or ACTIVE).strip().casefold()
 
 
-def _effects(edition: Edition, change: Change) -> Iterator[str]:
+def _effects(compiled: CompiledContract, change: Change) -> Iterator[str]:
     """What the person who publishes may not expect."""
-    name = f"{edition.contract} {edition.version}"
-    if change.is_new and _folded(edition.written_status) not in {ACTIVE, *KEPT}:
-        yield f"the document's status is {shown(edition.written_status)}: publishing makes {name} active"
+    name = f"{compiled.contract} {compiled.version}"
+    if change.is_new and _folded(compiled.written_status) not in {ACTIVE, *KEPT}:
+        yield f"the document's status is {shown(compiled.written_status)}: publishing makes {name} active"
     if change.closed:
         yield f"{name} is retired: every delivery below {listed(change.closed)} would be refused"
 
@@ -141,16 +143,16 @@ def _as_document(published: Publication, routes: list[Route]) -> dict[str, objec
     }
 
 
-def _tell(published: Publication, routes: list[Route]) -> None:
+def _print(published: Publication, routes: list[Route]) -> None:
     console = terminal.answers()
-    said = f"Published {published.contract} {published.version} ({published.status})."
+    text = f"Published {published.contract} {published.version} ({published.status})."
     if published.unmeasured_rules:
-        said += f" {_rules(published.unmeasured_rules)} can never be measured."
-    console.print(seen(said), markup=False, soft_wrap=True)
+        text += f" {_rules(published.unmeasured_rules)} can never be measured."
+    console.print(escaped(text), markup=False, soft_wrap=True)
     for dataset, plan in published.plans:
-        console.print(seen(f"  {dataset}: plan {plan[:12]}"), markup=False, soft_wrap=True)
+        console.print(escaped(f"  {dataset}: plan {plan[:12]}"), markup=False, soft_wrap=True)
     for route in routes:
-        console.print(seen(f"  {route.prefix} → {route.line} {route.version}"), markup=False, soft_wrap=True)
+        console.print(escaped(f"  {route.prefix} → {route.line} {route.version}"), markup=False, soft_wrap=True)
     if not routes:
         console.print("No prefix delivers to it yet:", soft_wrap=True)
-        console.print(seen(f"  lakegate route add PREFIX/ {published.contract}"), markup=False, soft_wrap=True)
+        console.print(escaped(f"  lakegate route add PREFIX/ {published.contract}"), markup=False, soft_wrap=True)

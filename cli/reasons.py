@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli import terminal
-from cli.account import account, as_document
-from cli.aws import opened
-from cli.documents import checks
-from cli.options import DEFAULT_STACK, AsJson, Local, StackName
-from cli.report import Report, show
-from cli.seen import seen
-from cli.status import LATEST, tell
-from functions.usecases.deliveries import named
+from lakegate.cli import terminal
+from lakegate.cli.account import account, as_document
+from lakegate.cli.aws import opened
+from lakegate.cli.documents import checks
+from lakegate.cli.escape import escaped
+from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
+from lakegate.cli.report import Report, show
+from lakegate.cli.status import LATEST, print_account
+from lakegate.functions.usecases.deliveries import named
 
 if TYPE_CHECKING:
-    from cli.account import Account, Measured
+    from lakegate.cli.account import Account, Measured
 
 
 def reasons(
@@ -34,24 +34,24 @@ def reasons(
     Example: lakegate reasons weather/southeast_2024.csv
     """
     with opened(stack, local=local) as there:
-        gate = there.gate()
-        one = account(gate, named(gate, workload, LATEST))
+        dependencies = there.dependencies()
+        one = account(dependencies, named(dependencies, workload, LATEST))
     if as_json:
         terminal.print_json(_as_document(one))
     elif one.measured is None:
-        tell(one)
+        print_account(one)
     else:
         console = terminal.answers()
-        console.print(seen(f"{one.delivery.key} (workload {one.delivery.id})"), markup=False, soft_wrap=True)
+        console.print(escaped(f"{one.delivery.key} (workload {one.delivery.id})"), markup=False, soft_wrap=True)
         show(console, _report(one, one.measured), show_all=show_all)
         for code in one.codes:
-            console.print(seen(code), markup=False, soft_wrap=True)
+            console.print(escaped(code), markup=False, soft_wrap=True)
         for place in one.where:
-            console.print(seen(f"The data is at {place}"), markup=False, soft_wrap=True)
+            console.print(escaped(f"The data is at {place}"), markup=False, soft_wrap=True)
 
 
 def _as_document(one: Account) -> dict[str, object]:
-    """All that `status` says, and every check as `check --json` has it."""
+    """All that `status` shows, and every check as `check --json` has it."""
     measured = one.measured
     return as_document(one) | {
         "checks": checks(_report(one, measured)) if measured else [],

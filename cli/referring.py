@@ -1,4 +1,4 @@
-"""What rules refer to, on this machine: `--reference NAME=FILE` stands for what was accepted of a dataset."""
+"""What rules refer to, on this machine: `--reference NAME=FILE` replaces the accepted data of a dataset."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.contracts import load, plan_of
-from contracts.errors import InputError
-from contracts.routes import line_of
-from contracts.versions import major
+from lakegate.cli.contracts import load, plan_of
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.routes import line_of
+from lakegate.contracts.lake.versions import major
+from lakegate.contracts.plan.request import AcceptedPart, Reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from contracts.check import Check
-    from contracts.model import Contract
-    from contracts.plan import Plan
-    from contracts.request import Reference
+    from lakegate.contracts.model.contract import Contract
+    from lakegate.contracts.plan.check import Check
+    from lakegate.contracts.plan.plan import Plan
 
     References = dict[str, tuple[Plan, list[Path]]]
 
@@ -84,8 +84,6 @@ def referred(references: References, folder: Path) -> tuple[Reference, ...]:
 
 
 def _reference(line: str, plan: Plan, files: list[Path], folder: Path) -> Reference:
-    from contracts.request import AcceptedPart, Reference  # noqa: PLC0415 - start-up is paid by every command
-
     parts = [linked(path, folder, number) for number, path in enumerate(files)]
     address = folder / "plan.json"
     address.write_text(json.dumps(plan.to_json()))

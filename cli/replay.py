@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli import terminal
-from cli.account import STANDING, as_document
-from cli.aws import opened
-from cli.options import DEFAULT_STACK, AsJson, Local, StackName
-from cli.status import LATEST, SHORT_ID
-from cli.waiting import LONGEST_WAIT, Exit, Timeout, Wait, Waited, exit_code, tell_end
-from cli.waiting import wait as wait_for
-from contracts.errors import InputError
-from contracts.workflow import RESTING
-from functions.usecases.deliveries import named, row_of
-from functions.usecases.replay import replay as start_again
-from functions.usecases.steps import run
-from functions.workload import State, replay_id
+from lakegate.cli import terminal
+from lakegate.cli.account import STANDING, as_document
+from lakegate.cli.aws import opened
+from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
+from lakegate.cli.status import LATEST, SHORT_ID
+from lakegate.cli.waiting import LONGEST_WAIT, Exit, Timeout, Wait, Waited, exit_code, tell_end
+from lakegate.cli.waiting import wait as wait_for
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.states import RESTING
+from lakegate.functions.usecases.deliveries import named, row_of
+from lakegate.functions.usecases.replay import replay as start_again
+from lakegate.functions.usecases.steps import run
+from lakegate.functions.workload import State, replay_id
 
 if TYPE_CHECKING:
-    from functions.usecases.deliveries import Delivery
-    from functions.usecases.gate import Gate
-    from functions.workload import Workload
+    from lakegate.functions.usecases.deliveries import Delivery
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.workload import Workload
 
 
 def replay(  # noqa: PLR0913 - a command has these options
@@ -40,7 +40,7 @@ def replay(  # noqa: PLR0913 - a command has these options
 ) -> None:
     """Judge a failed delivery again, or a quarantined one from its copy in quarantine. Twice is once.
 
-    A landing key stands for the newest upload under it, also after a replay: asking again starts nothing more.
+    A landing key selects the newest upload under it, also after a replay: the command is idempotent.
 
     Example: lakegate replay orders/day.csv --wait
 
@@ -48,17 +48,17 @@ def replay(  # noqa: PLR0913 - a command has these options
     """
     began = time.monotonic()
     with opened(stack, local=local) as there:
-        gate = there.working_gate()
-        before = named(gate, workload, LATEST)
-        already = _already(gate, before)
-        identity = already.id if already else run(start_again(gate, before.id), gate.clock)
-        row = gate.workloads.get(identity)
+        dependencies = there.working_dependencies()
+        before = named(dependencies, workload, LATEST)
+        already = _already(dependencies, before)
+        identity = already.id if already else run(start_again(dependencies, before.id), dependencies.clock)
+        row = dependencies.workloads.get(identity)
         if not as_json:
             terminal.answers().print(_in_words(before, row, started=already is None), soft_wrap=True)
         waited = Waited(identity, before.key, before.size, began)
         if wait:
-            wait_for(gate, [waited], timeout)
-        one = waited.account(gate) if wait else None
+            wait_for(dependencies, [waited], timeout)
+        one = waited.account(dependencies) if wait else None
     if as_json:
         answer: dict[str, object] = {
             "workload": identity,
@@ -72,13 +72,13 @@ def replay(  # noqa: PLR0913 - a command has these options
     raise typer.Exit(exit_code([waited]) if wait else Exit.ACCEPTED)
 
 
-def _already(gate: Gate, before: Delivery) -> Workload | None:
+def _already(dependencies: Dependencies, before: Delivery) -> Workload | None:
     """The workload that judges this delivery, or has judged it again, so that nothing is to be started."""
     row = before.row
     if row is None:
         raise InputError("it landed and was not taken in yet: there is nothing to replay (`lakegate status`)")
     if row.state is State.QUARANTINED:
-        return row_of(gate, replay_id(row.id))
+        return row_of(dependencies, replay_id(row.id))
     return None if row.state in RESTING else row
 
 
@@ -89,5 +89,5 @@ def _in_words(before: Delivery, row: Workload, *, started: bool) -> str:
     if row.state not in RESTING:
         return f"{row.id} is being judged already ({row.state}); nothing more was started.\nlakegate status {short}"
     again = "" if row.state is State.PUBLISHED else f"\nTo judge what came of it again: lakegate replay {row.id}"
-    said = f"{before.id} was replayed before, by {row.id}: {STANDING[row.state]}. Nothing was started."
-    return f"{said}\nlakegate status {short}{again}"
+    text = f"{before.id} was replayed before, by {row.id}: {STANDING[row.state]}. Nothing was started."
+    return f"{text}\nlakegate status {short}{again}"

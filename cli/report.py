@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cli.grid import Entry, print_entries, print_wrapped
-from contracts.outcome import Status
-from contracts.verdict import Verdict, counts_of
+from lakegate.cli.grid import Entry, print_entries, print_wrapped
+from lakegate.contracts.judge.outcomes import Status
+from lakegate.contracts.judge.verdict import Verdict, counts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import Console
 
-    from contracts.outcome import Outcome
-    from contracts.plan import Plan
-    from contracts.result import Result, Sample
-    from contracts.verdict import Judgement
+    from lakegate.contracts.judge.outcomes import Outcome
+    from lakegate.contracts.judge.verdict import Judgement
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.result import Result, Sample
 
 WORDS = {
     Verdict.ACCEPTED: ("green", "Accepted"),
@@ -57,7 +57,7 @@ class Report:
         return f"{place}, {sample.at}" if sample.at else place
 
     def message(self, outcome: Outcome) -> str:
-        """What is said of a check; of several files the one that cannot be read is named."""
+        """The message of a check; of several files the one that cannot be read is named."""
         unreadable = self.result.unreadable
         if outcome.id != UNREADABLE or unreadable is None or unreadable.part is None or len(self.files) == 1:
             return outcome.message
@@ -155,7 +155,7 @@ def is_raw(sample: Sample, at: int) -> bool:
 
 
 def is_masked(sample: Sample, at: int) -> bool:
-    """Whether a shape stands for a value; no shape is `null`, for letters are masked."""
+    """Whether a value is shown as its shape; no shape is `null`, for letters are masked."""
     return not is_raw(sample, at) and sample.shapes[at] != NULL
 
 

@@ -5,30 +5,34 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
-from cli import terminal
-from cli.aws import opened
-from cli.confirm import Yes, confirm
-from cli.options import DEFAULT_STACK, AsJson, Local, StackName
-from cli.seen import seen
-from cli.shelf import chosen
-from contracts.errors import InputError
-from contracts.versions import major
-from contracts.words import listed, shown
-from functions.usecases.publish import RETIRED, leading
-from functions.usecases.routing import add_route, planned_route, remove_route
-from functions.usecases.steps import run
+from lakegate.cli import terminal
+from lakegate.cli.aws import opened
+from lakegate.cli.confirm import Yes, confirm
+from lakegate.cli.escape import escaped
+from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
+from lakegate.cli.published import chosen
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.versions import major
+from lakegate.contracts.words import listed, shown
+from lakegate.functions.usecases.publish_contract import RETIRED, leading
+from lakegate.functions.usecases.routing import add_route, planned_route, remove_route
+from lakegate.functions.usecases.steps import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rich.table import Table
+    from lakegate.contracts.lake.routes import Route
+    from lakegate.functions.ports.registry import Publication
+    from lakegate.functions.usecases.routing import PlannedRoute
 
-    from contracts.routes import Route
-    from functions.ports import Publication
-    from functions.usecases.routing import PlannedRoute
-
-app = typer.Typer(no_args_is_help=True, help="Say which landing keys belong to which contract, dataset and line.")
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="Define which landing keys belong to which contract, dataset and line.",
+)
 Prefix = Annotated[str, typer.Argument(help="Folders of the landing bucket, e.g. weather/se/", show_default=False)]
 
 
@@ -38,7 +42,7 @@ def add(  # noqa: PLR0913 - a command has these options
     contract: Annotated[str, typer.Argument(help="The contract's id, or the beginning of it.", show_default=False)],
     *,
     dataset: Annotated[str | None, typer.Option(help="Which dataset, where the contract has several.")] = None,
-    line: Annotated[int | None, typer.Option(help="Major version; the newest without.")] = None,
+    line: Annotated[int | None, typer.Option(help="Major version; by default the newest.")] = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     yes: Yes = False,
@@ -53,15 +57,15 @@ def add(  # noqa: PLR0913 - a command has these options
     Exit code: 0 added (twice is once), 2 it cannot be added, or was not confirmed.
     """
     with opened(stack, local=local) as there:
-        gate = there.gate()
-        shelf = gate.registry.shelf()
-        newest = chosen(shelf, contract)
+        dependencies = there.dependencies()
+        snapshot = dependencies.registry.snapshot()
+        newest = chosen(snapshot, contract)
         number = major(newest.version) if line is None else line
-        first = leading(shelf, newest.contract, number) or newest
+        first = leading(snapshot, newest.contract, number) or newest
         name = _dataset(first, dataset)
         wanted = (_folders(prefix), newest.contract, name, number)
-        confirm(_effects(contract, planned_route(gate, *wanted)), yes=yes)
-        route = run(add_route(gate, *wanted), gate.clock)
+        confirm(_effects(contract, planned_route(dependencies, *wanted)), yes=yes)
+        route = run(add_route(dependencies, *wanted), dependencies.clock)
     _answer("Added", route, as_json=as_json)
 
 
@@ -72,7 +76,7 @@ def show(stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson
     Example: lakegate route list
     """
     with opened(stack, local=local) as there:
-        routes = sorted(there.gate().registry.shelf().routes, key=lambda each: each.prefix)
+        routes = sorted(there.dependencies().registry.snapshot().routes, key=lambda each: each.prefix)
     if as_json:
         terminal.print_json({"routes": [_as_document(each) for each in routes]})
     elif routes:
@@ -88,8 +92,8 @@ def remove(prefix: Prefix, stack: StackName = DEFAULT_STACK, local: Local = Fals
     Example: lakegate route remove weather/
     """
     with opened(stack, local=local) as there:
-        gate = there.gate()
-        route = run(remove_route(gate, _folders(prefix)), gate.clock)
+        dependencies = there.dependencies()
+        route = run(remove_route(dependencies, _folders(prefix)), dependencies.clock)
     _answer("Removed", route, as_json=as_json)
 
 
@@ -104,8 +108,8 @@ def _effects(written: str, plan: PlannedRoute) -> Iterator[str]:
     if plan.there is not None:
         return
     if written != route.contract:
-        said = f"{shown(written)} is the beginning of one contract id"
-        yield f"{said}: {route.prefix} would deliver to {route.line} {route.version}"
+        text = f"{shown(written)} is the beginning of one contract id"
+        yield f"{text}: {route.prefix} would deliver to {route.line} {route.version}"
     if around is not None and around.line != route.line:
         now = f"what lands below {route.prefix} is delivered to {around.line} by the route {around.prefix} now"
         yield f"{now}: it would go to {route.line} {route.version}"
@@ -127,8 +131,8 @@ def _answer(done: str, route: Route, *, as_json: bool) -> None:
     if as_json:
         terminal.print_json(_as_document(route))
     else:
-        said = f"{done}: {route.prefix} → {route.line} {route.version} ({route.status})"
-        terminal.answers().print(seen(said), markup=False, soft_wrap=True)
+        text = f"{done}: {route.prefix} → {route.line} {route.version} ({route.status})"
+        terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
 
 
 def _as_document(route: Route) -> dict[str, object]:
@@ -145,12 +149,9 @@ def _as_document(route: Route) -> dict[str, object]:
 
 
 def _table(routes: list[Route]) -> Table:
-    from rich.table import Table  # noqa: PLC0415 - start-up is paid by every command
-    from rich.text import Text  # noqa: PLC0415 - likewise
-
     grid = Table(box=None, header_style="bold", pad_edge=False)
     for name in ("prefix", "line", "version", "status"):
         grid.add_column(name, overflow="fold")
     for each in routes:
-        grid.add_row(*(Text(seen(cell)) for cell in (each.prefix, each.line, each.version, each.status)))
+        grid.add_row(*(Text(escaped(cell)) for cell in (each.prefix, each.line, each.version, each.status)))
     return grid

@@ -7,24 +7,24 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
-from cli import terminal
-from cli.account import CAUSES, STANDING, Account, account, as_document, in_utc, standing
-from cli.aws import opened
-from cli.options import DEFAULT_STACK, AsJson, Local, StackName
-from cli.report import WORDS
-from cli.seen import seen
-from contracts.errors import InputError
-from functions.usecases.deliveries import EVERY, NO_VERDICT, Wanted, named, recent
-from functions.usecases.lines import lines_fitting
-from functions.workload import State
+from lakegate.cli import terminal
+from lakegate.cli.account import CAUSES, STANDING, Account, account, as_document, in_utc, standing
+from lakegate.cli.aws import opened
+from lakegate.cli.escape import escaped
+from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
+from lakegate.cli.report import WORDS
+from lakegate.contracts.errors import InputError
+from lakegate.functions.usecases.deliveries import EVERY, NO_VERDICT, Wanted, named, recent
+from lakegate.functions.usecases.lines import lines_fitting
+from lakegate.functions.workload import State
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rich.table import Table
-
-    from functions.workload import Workload
+    from lakegate.functions.workload import Workload
 
 SHORT_ID = 12
 COLUMNS = (
@@ -64,7 +64,7 @@ def status(  # noqa: PLR0913 - a command has these options
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many of the latest deliveries.")] = 20,
     verdict: Annotated[
         list[Decided] | None,
-        typer.Option(help="Only those with this verdict, or with none yet; may be given several times."),
+        typer.Option(help="Only those with this verdict, or with none yet; repeatable."),
     ] = None,
     contract: Annotated[
         str | None, typer.Option(help="Only those of a contract, a dataset or a line: shop, orders, shop/orders_v1.")
@@ -76,22 +76,22 @@ def status(  # noqa: PLR0913 - a command has these options
     local: Local = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the latest deliveries, or tell everything about one: verdict, checks, rows, where the data is now.
+    """List the latest deliveries, or show everything about one: verdict, checks, rows, where the data is now.
 
-    The time is that of the latest step: at rest, else taken in, else landed.
+    The time is that of the latest step: finished, else taken in, else landed.
 
     Example: lakegate status --limit 5 --verdict rejected --day 2026-11-21
     """
     if workload is not None and (verdict or contract or day):
         raise InputError("--verdict, --contract and --day choose from the list: leave out the workload, or them")
     with opened(stack, local=local) as there:
-        gate = there.gate()
+        dependencies = there.dependencies()
         if workload is None:
-            lines = lines_fitting(gate, contract) if contract is not None else frozenset[str]()
+            lines = lines_fitting(dependencies, contract) if contract is not None else frozenset[str]()
             wanted = Wanted(frozenset(each.value for each in verdict or ()), lines, day.date() if day else None)
-            accounts = [account(gate, each) for each in recent(gate, limit, wanted)]
+            accounts = [account(dependencies, each) for each in recent(dependencies, limit, wanted)]
         else:
-            wanted, accounts = EVERY, [account(gate, named(gate, workload, LATEST))]
+            wanted, accounts = EVERY, [account(dependencies, named(dependencies, workload, LATEST))]
     if as_json:
         documents = [as_document(each) for each in accounts]
         terminal.print_json({"deliveries": documents} if workload is None else documents[0])
@@ -99,30 +99,27 @@ def status(  # noqa: PLR0913 - a command has these options
         nothing = "Nothing has landed yet." if wanted == EVERY else "No delivery is like that."
         terminal.wide().print(table(accounts) if accounts else nothing)
     else:
-        tell(accounts[0])
+        print_account(accounts[0])
 
 
-def tell(one: Account) -> None:
+def print_account(one: Account) -> None:
     """One delivery, line by line."""
     console = terminal.answers()
     for name, value in _lines(one):
         console.print(f"{name:>10}  ", style="bold", end="")
-        console.print(seen(value), markup=False, soft_wrap=True)
+        console.print(escaped(value), markup=False, soft_wrap=True)
 
 
 def table(accounts: Iterable[Account]) -> Table:
     """Deliveries, one a row, the newest first."""
-    from rich.table import Table  # noqa: PLC0415 - start-up is paid by every command
-    from rich.text import Text  # noqa: PLC0415 - likewise
-
     grid = Table(box=None, header_style="bold", pad_edge=False)
     for name in COLUMNS:
         justify = "right" if name in NUMBERS else "left"
         grid.add_column(name, justify=justify, overflow="fold", no_wrap=name in SHORT)  # type: ignore[arg-type]  # rich's own literal
     for each in accounts:
         colour, words = _verdict(each)
-        cells = [Text(seen(cell)) for cell in _cells(each)]
-        grid.add_row(*cells[:4], Text(seen(words), style=colour), *cells[4:])
+        cells = [Text(escaped(cell)) for cell in _cells(each)]
+        grid.add_row(*cells[:4], Text(escaped(words), style=colour), *cells[4:])
     return grid
 
 
@@ -172,7 +169,7 @@ def _lines(one: Account) -> Iterable[tuple[str, str]]:
     yield from _attempts(row)
     yield from (("data", place) for place in one.where)
     if one.seconds is not None:
-        yield "seconds", f"{one.seconds:.1f} from being taken in to rest"
+        yield "seconds", f"{one.seconds:.1f} from intake to completion"
     yield "time", in_utc(delivery.at) or "not known"
     if row is not None and row.replay_of:
         yield "replays", row.replay_of

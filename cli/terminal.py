@@ -6,14 +6,17 @@ import json
 import sys
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
-from cli.seen import seen
+from lakegate.cli.escape import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rich.console import Console
+    from rich.progress import Progress, TaskID
+
+    from lakegate.contracts.errors import ContractError
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C."""
@@ -25,21 +28,21 @@ SECONDS_BETWEEN_LINES: Final = 10.0
 
 def errors() -> Console:
     """Standard error: progress, problems, everything that is no answer."""
-    from rich.console import Console  # noqa: PLC0415 - start-up is paid by every command
+    from rich.console import Console  # noqa: PLC0415 - not for --json
 
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def answers() -> Console:
     """Standard output: the answer for people."""
-    from rich.console import Console  # noqa: PLC0415 - start-up is paid by every command
+    from rich.console import Console  # noqa: PLC0415 - not for --json
 
     return Console(highlight=False)
 
 
 def wide() -> Console:
     """Standard output for tables of many columns: as wide as the terminal, and wide enough where there is none."""
-    from rich.console import Console  # noqa: PLC0415 - start-up is paid by every command
+    from rich.console import Console  # noqa: PLC0415 - not for --json
 
     console = answers()
     return console if console.is_terminal else Console(highlight=False, width=WIDE)
@@ -49,6 +52,14 @@ def say_interrupted() -> None:
     """What Ctrl-C ends with."""
     sys.stderr.write("lakegate: interrupted\n")
     sys.stderr.flush()
+
+
+def say_refused(error: ContractError) -> None:
+    """Say on standard error why a contract is refused: a line for each problem, as `lakegate lint` has it."""
+    for problem in error.problems:
+        where = f"line {problem.line}: " if problem.line else ""
+        sys.stderr.write(f"lakegate: {where}{problem.code}: {escaped(problem.message)} @ {escaped(problem.path)}\n")
+    sys.stderr.write("lakegate: the contract is refused; `lakegate lint` shows its lines\n")
 
 
 def print_json(document: object) -> None:
@@ -61,16 +72,16 @@ def print_json(document: object) -> None:
 def working(what: str) -> Iterator[Callable[[str], None]]:
     """What is being done, on standard error: a spinner on a terminal, elsewhere a line every ten seconds.
 
-    Yields who is to be told what is being done now; the text may hold names of producers.
+    Yields a function that shows what is being done now; the text may hold names of producers.
     """
-    from rich.text import Text  # noqa: PLC0415 - start-up is paid by every command
+    from rich.text import Text  # noqa: PLC0415 - not for --json
 
     console = errors()
     if not console.is_terminal:
         yield Lines()
         return
-    with console.status(Text(seen(what))) as status:
-        yield lambda text: status.update(Text(seen(text)))
+    with console.status(Text(escaped(what))) as status:
+        yield lambda text: status.update(Text(escaped(text)))
 
 
 class Lines:
@@ -84,31 +95,54 @@ class Lines:
         now = time.monotonic()
         if now - self._last >= SECONDS_BETWEEN_LINES:
             self._last = now
-            sys.stderr.write(f"{seen(text)}\n")
+            sys.stderr.write(f"{escaped(text)}\n")
             sys.stderr.flush()
 
 
 @contextmanager
-def bytes_arriving(what: str, size: int) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error while bytes arrive, elsewhere a line every ten seconds; yields who is to be told of them."""
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn  # noqa: PLC0415 - likewise
-
+def bytes_arriving(what: str, size: int) -> Iterator[Arriving]:
+    """A bar on standard error while bytes arrive, elsewhere a line every ten seconds; yields what they are reported to."""
     console = errors()
     if not console.is_terminal:
-        yield _arrived(what, size)
+        yield _Counted(what, size)
         return
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn  # noqa: PLC0415 - for a terminal alone
+
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task(seen(what), total=size)
-        yield lambda count: progress.advance(task, count)
+        yield _Bar(progress, progress.add_task(escaped(what), total=size))
 
 
-def _arrived(what: str, size: int) -> Callable[[int], None]:
-    line, total = Lines(), 0
+class Arriving(Protocol):
+    """Receives the count of bytes that arrive."""
 
-    def arrived(count: int) -> None:
-        nonlocal total
-        total += count
-        line(f"{what}: {total:,} of {size:,} bytes ({total / max(size, 1):.0%})")
+    def __call__(self, count: int) -> None:
+        """So many more bytes arrived."""
+        ...
 
-    return arrived
+    def during(self, what: str) -> None:
+        """What is being done from now on."""
+        ...
+
+
+class _Bar:
+    def __init__(self, progress: Progress, task: TaskID) -> None:
+        self._progress, self._task = progress, task
+
+    def __call__(self, count: int) -> None:
+        self._progress.advance(self._task, count)
+
+    def during(self, what: str) -> None:
+        self._progress.update(self._task, description=escaped(what))
+
+
+class _Counted:
+    def __init__(self, what: str, size: int) -> None:
+        self._what, self._size, self._total, self._line = what, size, 0, Lines()
+
+    def __call__(self, count: int) -> None:
+        self._total += count
+        self._line(f"{self._what}: {self._total:,} of {self._size:,} bytes ({self._total / max(self._size, 1):.0%})")
+
+    def during(self, what: str) -> None:
+        self._what = what

@@ -4,7 +4,7 @@ The file is read once for its checksums, and once more to be sent; what changed 
 
 * Up to 16 MiB: one PutObject with the SHA-256 of the first reading, so that S3 refuses what the second found.
 * Above: parts, four at a time, each with its CRC-32. S3 keeps that of the *whole* (it knows SHA-256 of parts only part
-  by part), the two readings are compared before the upload is completed, and S3's sum with ours where it tells one.
+  by part), the two readings are compared before the upload is completed, and S3's sum with ours where it returns one.
   Whatever ends the upload early, Ctrl-C included, also removes the parts that had arrived.
 """
 
@@ -19,9 +19,9 @@ from hashlib import sha256
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from contracts.errors import InputError
-from functions.adapters.errors import spoken
-from functions.ports import PortError
+from lakegate.contracts.errors import InputError
+from lakegate.functions.adapters.errors import port_errors
+from lakegate.functions.ports.errors import PortError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +56,7 @@ class To:
     owner: str
 
     def request(self) -> dict[str, Any]:
-        """What every call says."""
+        """Parameters of every call."""
         return {"Bucket": self.bucket, "Key": self.key, "ExpectedBucketOwner": self.owner}
 
 
@@ -78,10 +78,10 @@ def read(path: Path) -> Local:
 
 
 def send(s3: S3Client, local: Local, to: To, arrived: Callable[[int], None], whole: int = WHOLE) -> str:
-    """Upload; `arrived` is told of bytes as they arrive. Returns the version id. Raises PortError, InputError."""
+    """Upload; `arrived` is called with each number of bytes. Returns the version id. Raises PortError, InputError."""
     way = _put if local.size <= whole else partial(_in_parts, size=whole)
     try:
-        with spoken():
+        with port_errors():
             return way(s3, local, to, arrived)
     except OSError as error:
         raise InputError(f"{local.path} cannot be read any more: {error.strerror}") from None

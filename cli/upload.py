@@ -9,27 +9,28 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli import terminal
-from cli.account import as_document
-from cli.aws import opened
-from cli.destination import destination
-from cli.options import DEFAULT_STACK, AsJson, Local, StackName
-from cli.seen import seen
-from cli.waiting import LONGEST_WAIT, Exit, Timeout, Wait, Waited, exit_code, tell_end
-from cli.waiting import wait as wait_for
-from contracts.errors import LakegateError
-from contracts.routes import candidates, covering
-from functions.ports import PortError
-from functions.workload import workload_id
+from lakegate.cli import terminal
+from lakegate.cli.account import as_document
+from lakegate.cli.aws import opened
+from lakegate.cli.destination import destination
+from lakegate.cli.escape import escaped
+from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
+from lakegate.cli.transfer import To, read, send
+from lakegate.cli.waiting import LONGEST_WAIT, Exit, Timeout, Wait, Waited, exit_code, tell_end
+from lakegate.cli.waiting import wait as wait_for
+from lakegate.contracts.errors import LakegateError
+from lakegate.contracts.lake.routes import candidates, covering
+from lakegate.functions.adapters.clients import client
+from lakegate.functions.ports.errors import PortError
+from lakegate.functions.workload import workload_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cli.account import Account
-    from cli.aws import Stack
-    from cli.transfer import Local as File
-    from cli.transfer import To
-    from functions.usecases.gate import Gate
+    from lakegate.cli.account import Account
+    from lakegate.cli.aws import Stack
+    from lakegate.cli.transfer import Local as File
+    from lakegate.functions.usecases.dependencies import Dependencies
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +73,15 @@ def upload(  # noqa: PLR0913 - a command has these options
     """
     where = destination(files, to, name)
     with opened(stack, local=local) as there:
-        gate, sent, waited = there.gate(), list[Sent](), list[Waited]()
-        for each in _sent(there, gate, files, where.in_bucket(there.output("LandingBucket"))):
+        dependencies, sent, waited = there.dependencies(), list[Sent](), list[Waited]()
+        for each in _sent(there, dependencies, files, where.in_bucket(there.output("LandingBucket"))):
             sent.append(each)
             if not as_json:
-                _tell(each, alone=not wait)
+                _print(each, alone=not wait)
         if wait:
             waited = [Waited(each.workload, each.to.key, each.file.size, each.ended) for each in sent]
-            wait_for(gate, waited, timeout)
-        accounts = [each.account(gate) for each in waited]
+            wait_for(dependencies, waited, timeout)
+        accounts = [each.account(dependencies) for each in waited]
     if as_json:
         _print_json(sent, waited, accounts)
     else:
@@ -91,15 +92,13 @@ def upload(  # noqa: PLR0913 - a command has these options
     raise typer.Exit(exit_code(waited) if wait else Exit.ACCEPTED)
 
 
-def _sent(there: Stack, gate: Gate, files: list[Path], keys: tuple[str, ...]) -> Iterator[Sent]:
+def _sent(there: Stack, dependencies: Dependencies, files: list[Path], keys: tuple[str, ...]) -> Iterator[Sent]:
     """Read all, then send one after the other: what cannot be read is refused before anything lands."""
-    from cli.transfer import To, read  # noqa: PLC0415 - start-up is paid by every command
-
-    _warn_if_unrouted(gate, keys[0])
+    _warn_if_unrouted(dependencies, keys[0])
     read_files = [read(each) for each in files]
     for landed, (file, key) in enumerate(zip(read_files, keys, strict=True)):
         try:
-            sent = _one_sent(file, To(gate.places.landing, key, there.account))
+            sent = _one_sent(file, To(dependencies.places.landing, key, there.account))
         except LakegateError:
             if landed:
                 terminal.errors().print(f"{landed} of {len(files)} files had landed before:", style="yellow")
@@ -108,9 +107,6 @@ def _sent(there: Stack, gate: Gate, files: list[Path], keys: tuple[str, ...]) ->
 
 
 def _one_sent(file: File, to: To) -> Sent:
-    from cli.transfer import send  # noqa: PLC0415 - start-up is paid by every command
-    from functions.adapters.clients import client  # noqa: PLC0415 - likewise
-
     began = time.monotonic()
     with terminal.bytes_arriving(file.path.name, file.size) as arrived:
         version = send(client("s3"), file, to, arrived)
@@ -118,15 +114,15 @@ def _one_sent(file: File, to: To) -> Sent:
     return Sent(workload_id(to.bucket, to.key, version), to, file, version, ended - began, ended)
 
 
-def _warn_if_unrouted(gate: Gate, key: str) -> None:
+def _warn_if_unrouted(dependencies: Dependencies, key: str) -> None:
     """Of all keys at once: they share their folders, and routes stand at folders."""
     try:
-        route = covering(key, gate.registry.routes(gate.places.landing, candidates(key)))
+        route = covering(key, dependencies.registry.routes(dependencies.places.landing, candidates(key)))
     except PortError:
         return  # a producer need not be allowed to read the registry; the gate will say the same
     if route is None:
         text = f"no route covers {key}: without a contract it cannot be accepted (`lakegate route list`)"
-        terminal.errors().print(seen(f"warning: {text}"), style="yellow", markup=False)
+        terminal.errors().print(escaped(f"warning: {text}"), style="yellow", markup=False)
 
 
 def _print_json(sent: list[Sent], waited: list[Waited], accounts: list[Account]) -> None:
@@ -145,9 +141,9 @@ def _as_document(sent: Sent, waited: Waited | None, one: Account | None) -> dict
     return document | landed | {"waited": {"upload": round(sent.seconds, 3)} | seconds}
 
 
-def _tell(sent: Sent, *, alone: bool) -> None:
+def _print(sent: Sent, *, alone: bool) -> None:
     console = terminal.answers()
-    console.print(seen(f"{sent.file.path} → s3://{sent.to.bucket}/{sent.to.key}"), markup=False, soft_wrap=True)
+    console.print(escaped(f"{sent.file.path} → s3://{sent.to.bucket}/{sent.to.key}"), markup=False, soft_wrap=True)
     console.print(f"  {sent.file.size:,} bytes in {sent.seconds:.1f} s, SHA-256 {sent.file.sha256}", soft_wrap=True)
     if alone:
         console.print(f"  workload {sent.workload}", soft_wrap=True)

@@ -10,21 +10,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli import terminal
-from cli.aws import opened
-from cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
-from cli.seen import seen
-from contracts.errors import InputError
-from contracts.words import shown
-from functions.usecases.lines import line_named
+from lakegate.cli import terminal
+from lakegate.cli.aws import opened
+from lakegate.cli.escape import escaped
+from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.ledger import Fault, Wrong, verify_stored
+from lakegate.contracts.words import shown
+from lakegate.functions.usecases.audit import damages
+from lakegate.functions.usecases.lines import line_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from contracts.ledger import Fault
-    from functions.ports import Head
-    from functions.usecases.audit import Finding
-    from functions.usecases.gate import Gate
+    from lakegate.functions.ports.ledger import Head
+    from lakegate.functions.usecases.audit import Finding
+    from lakegate.functions.usecases.dependencies import Dependencies
 
 AS_RECORDED, BROKEN = 0, 1
 MOST_SHOWN = 20
@@ -73,15 +74,15 @@ def verify(  # noqa: PLR0913 - a command has these options
     """
     anchors = _anchors(anchor or ())
     with opened(stack, local=local) as there:
-        gate = there.gate()
-        chain = line_named(gate, dataset)
-        head = gate.ledger.head(chain)
-        faults = _faults(gate, chain, head, anchors)
-        compared = _compared(gate, chain, head.height) if objects else None
+        dependencies = there.dependencies()
+        chain = line_named(dependencies, dataset)
+        head = dependencies.ledger.head(chain)
+        faults = _faults(dependencies, chain, head, anchors)
+        compared = _compared(dependencies, chain, head.height) if objects else None
     if as_json:
         terminal.print_json(_as_document(chain, head, faults, compared))
     else:
-        _print(gate.places.lake, chain, head, faults, compared)
+        _print(dependencies.places.lake, chain, head, faults, compared)
     raise typer.Exit(BROKEN if faults or (compared and compared.damaged) else AS_RECORDED)
 
 
@@ -100,20 +101,16 @@ def _anchors(texts: list[str] | tuple[()]) -> Mapping[int, str]:
     return anchors
 
 
-def _faults(gate: Gate, chain: str, head: Head, anchors: Mapping[int, str]) -> tuple[Fault, ...]:
-    from contracts.ledger import Fault, Wrong, verify_stored  # noqa: PLC0415 - start-up is paid by every command
-
-    texts = gate.ledger.texts(chain)
+def _faults(dependencies: Dependencies, chain: str, head: Head, anchors: Mapping[int, str]) -> tuple[Fault, ...]:
+    texts = dependencies.ledger.texts(chain)
     faults = verify_stored(islice(texts, head.height + 1), head.digest, anchors)
     is_beyond = next(texts, None) is not None
-    if is_beyond and gate.ledger.head(chain) == head:  # else the block was committed since the head was read
+    if is_beyond and dependencies.ledger.head(chain) == head:  # else the block was committed since the head was read
         return (*faults, Fault(head.height + 1, Wrong.HEAD))
     return faults
 
 
-def _compared(gate: Gate, chain: str, height: int) -> Compared:
-    from functions.usecases.audit import damages  # noqa: PLC0415 - start-up is paid by every command
-
+def _compared(dependencies: Dependencies, chain: str, height: int) -> Compared:
     count = 0
     with terminal.working("comparing objects") as progress:
 
@@ -122,7 +119,7 @@ def _compared(gate: Gate, chain: str, height: int) -> Compared:
             count = so_far
             progress(f"comparing objects: {so_far:,}")
 
-        damaged = tuple(damages(gate, chain, height, compared))
+        damaged = tuple(damages(dependencies, chain, height, compared))
     return Compared(count, damaged)
 
 
@@ -142,16 +139,16 @@ def _print(lake: str, chain: str, head: Head, faults: tuple[Fault, ...], compare
     console = terminal.answers()
     if faults:
         broken = f"{chain}: broken. Nothing from block {faults[0].height} on can be trusted."
-        console.print(seen(broken), style="bold red", markup=False, soft_wrap=True)
+        console.print(escaped(broken), style="bold red", markup=False, soft_wrap=True)
         for each in faults:
             console.print(f"  block {each.height}: {each.what.value}", soft_wrap=True)
     else:
-        console.print(seen(f"{chain}: {head.height + 1} blocks, intact."), markup=False, soft_wrap=True)
+        console.print(escaped(f"{chain}: {head.height + 1} blocks, intact."), markup=False, soft_wrap=True)
     if compared is None:
         console.print("Chain only; data not checked: --objects compares every object with the ledger.", soft_wrap=True)
     else:
         for line in _in_words(lake, compared):
-            console.print(seen(line), markup=False, soft_wrap=True)
+            console.print(escaped(line), markup=False, soft_wrap=True)
     if not faults and head.height >= 0 and not (compared and compared.damaged):
         console.print(f"Anchor of today, to be kept elsewhere: {head.height}={head.digest}", soft_wrap=True)
 

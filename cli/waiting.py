@@ -1,4 +1,4 @@
-"""Waiting until deliveries have come to rest, with `--wait`."""
+"""Waiting until deliveries are finished, with `--wait`."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from cli import terminal
-from cli.account import account, standing
-from cli.status import tell
-from contracts.workflow import RESTING
-from functions.usecases.deliveries import Delivery, named, row_of
-from functions.workload import State
+from lakegate.cli import terminal
+from lakegate.cli.account import account, standing
+from lakegate.cli.status import print_account
+from lakegate.contracts.lake.states import RESTING
+from lakegate.functions.usecases.deliveries import Delivery, named, row_of
+from lakegate.functions.workload import State
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cli.account import Account
-    from functions.usecases.gate import Gate
+    from lakegate.cli.account import Account
+    from lakegate.functions.usecases.dependencies import Dependencies
 
-Wait: TypeAlias = Annotated[bool, typer.Option("--wait", help="Stay until every delivery has come to rest.")]
+Wait: TypeAlias = Annotated[bool, typer.Option("--wait", help="Wait until every delivery is finished.")]
 Timeout: TypeAlias = Annotated[int, typer.Option("--timeout", min=1, help="Seconds to wait at most.")]
 LONGEST_WAIT = 900
 FIRST_LOOK, LONGEST_PAUSE, SLOWER = 0.1, 2.0, 1.3
@@ -31,7 +31,7 @@ DECIDED = frozenset({State.DECIDED, State.PUBLISHED, State.QUARANTINED})
 
 
 class Exit(IntEnum):
-    """What the exit code says with `--wait`."""
+    """Exit codes with `--wait`."""
 
     ACCEPTED = 0
     REJECTED = 1
@@ -49,28 +49,28 @@ class Waited:
     state: State | None = None
     standing: str = ""
     verdict: float | None = None
-    rest: float | None = None
+    finished: float | None = None
 
-    def look(self, gate: Gate) -> None:
-        """See where it stands now."""
-        row = row_of(gate, self.workload)
+    def look(self, dependencies: Dependencies) -> None:
+        """Read the state as it is now."""
+        row = row_of(dependencies, self.workload)
         self.state, self.standing = row.state if row else None, standing(row)
         spent = time.monotonic() - self.began
         if self.verdict is None and self.state in DECIDED:
             self.verdict = spent
         if self.state in RESTING:
-            self.rest = spent
+            self.finished = spent
 
-    def account(self, gate: Gate) -> Account:
+    def account(self, dependencies: Dependencies) -> Account:
         """Everything about it, as it is now."""
-        if row_of(gate, self.workload) is None:
-            return account(gate, Delivery(self.workload, self.key, self.size, None))
-        return account(gate, named(gate, self.workload, 0))
+        if row_of(dependencies, self.workload) is None:
+            return account(dependencies, Delivery(self.workload, self.key, self.size, None))
+        return account(dependencies, named(dependencies, self.workload, 0))
 
     @property
     def exit_code(self) -> Exit:
         """Of this one delivery."""
-        if self.rest is None or self.state not in {State.PUBLISHED, State.QUARANTINED}:
+        if self.finished is None or self.state not in {State.PUBLISHED, State.QUARANTINED}:
             return Exit.NO_VERDICT
         return Exit.ACCEPTED if self.state is State.PUBLISHED else Exit.REJECTED
 
@@ -79,33 +79,35 @@ class Waited:
         return {name: each if each is None else round(each, 3) for name, each in self._seconds()}
 
     def _seconds(self) -> tuple[tuple[str, float | None], ...]:
-        return ("verdict", self.verdict), ("rest", self.rest)
+        return ("verdict", self.verdict), ("rest", self.finished)
 
 
-def wait(gate: Gate, deliveries: Sequence[Waited], timeout: int) -> None:
-    """Look until all of them rest, or the time is up."""
+def wait(dependencies: Dependencies, deliveries: Sequence[Waited], timeout: int) -> None:
+    """Look until all of them are finished, or the time is up."""
     began, pause = time.monotonic(), FIRST_LOOK
     with terminal.working(standing(None)) as progress:
         while (spent := time.monotonic() - began) < timeout:
             for each in deliveries:
-                if each.rest is None:
-                    each.look(gate)
-            left = [each for each in deliveries if each.rest is None]
+                if each.finished is None:
+                    each.look(dependencies)
+            left = [each for each in deliveries if each.finished is None]
             if not left:
                 return
-            count = f"{len(deliveries) - len(left)} of {len(deliveries)} at rest; " if len(deliveries) > 1 else ""
+            count = f"{len(deliveries) - len(left)} of {len(deliveries)} finished; " if len(deliveries) > 1 else ""
             progress(f"{count}{left[0].key}: {left[0].standing} ({spent:.0f} s)")
-            gate.clock.sleep(pause)
+            dependencies.clock.sleep(pause)
             pause = min(pause * SLOWER, LONGEST_PAUSE)
 
 
 def tell_end(one: Account, waited: Waited, since: str) -> None:
     """What came of it, for people."""
-    tell(one)
-    if waited.rest is None:
+    print_account(one)
+    if waited.finished is None:
         terminal.errors().print("The time is up; it goes on without you: `lakegate status`.", style="yellow")
     elif waited.verdict is not None:
-        terminal.answers().print(f"{waited.verdict:.1f} s from {since} to verdict, {waited.rest:.1f} s to rest")
+        terminal.answers().print(
+            f"{waited.verdict:.1f} s from {since} to verdict, {waited.finished:.1f} s to completion"
+        )
 
 
 def exit_code(deliveries: Sequence[Waited]) -> Exit:

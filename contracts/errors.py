@@ -1,14 +1,14 @@
-"""Every error that Lakegate raises on purpose, drawn as one tree.
+"""The exceptions of Lakegate.
 
 ::
 
     LakegateError
     ├── ContractError        the document cannot be used; carries all its problems at once
     ├── InputError           a request, an address or a file cannot be used
-    ├── UnreadableError      the bytes are no file of the promised kind (contracts/kinds.py); carries what to do
-    └── SetUpError           Java, a jar or a service is missing
+    ├── UnreadableError      the bytes are not a file of the declared format (contracts/door/file_signatures.py);
+    contains the remedy └── SetUpError           Java, a jar or a service is missing
 
-An error carries fields, never a value of the data: producer text must not reach a log line by way of an exception.
+An exception never contains a value of the data: producer text must not reach a log line through it.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from dataclasses import dataclass
 
 
 class LakegateError(Exception):
-    """The root: whatever is not below it is a defect of ours."""
+    """The base class: any other exception is a defect of Lakegate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong with a contract document: a stable code, where it stands, and how to mend it."""
+    """One problem of a contract document: a stable code, its position, and how to fix it."""
 
     code: str
     """Stable and public, e.g. `unknown-column`."""
     path: str
     """Address inside the document, e.g. `$.quality[3].columns[0]`."""
     line: int | None
-    """Line in the document, from 1; None where the document has no lines (JSON built in memory)."""
+    """Line in the document, from 1; None if the document has no lines (JSON built in memory)."""
     message: str
-    """One sentence: what is wrong and how to mend it."""
+    """One sentence: the problem and how to fix it."""
     column: int | None = None
-    """Place in the line, in characters from 1, where it is known."""
+    """Column in the line, in characters from 1, if it is known."""
 
 
 class ContractError(LakegateError):
@@ -45,8 +45,8 @@ class ContractError(LakegateError):
 
 
 class InputError(LakegateError):
-    """A request, address or file that cannot be used, in one sentence that says how to mend it."""
+    """A request, address or file cannot be used; the message describes how to fix it."""
 
 
 class SetUpError(LakegateError):
-    """Something this machine or account lacks, in one sentence that says how to supply it."""
+    """Something is missing on this machine or in this account; the message describes how to supply it."""

@@ -1,4 +1,4 @@
-"""Words of a document inside sentences: cut where they are long, and hints at words that are close."""
+"""Texts of a document in messages: truncated, and hints at similar words."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ MOST_COMPARED = 1_000
 
 
 def shown(value: object) -> str:
-    """A text of the document inside a message, cut where it is long."""
+    """A text of the document for a message, truncated if it is long."""
     text = str(value)
     return f"`{text[:LONGEST_SHOWN]}…`" if len(text) > LONGEST_SHOWN else f"`{text}`"
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A hint at the known word that is closest, as the end of a sentence; nothing where none is close."""
+    """A hint at the most similar known word, as the end of a sentence; empty if none is similar."""
     folded = {each.casefold(): each for each in list(known)[:MOST_COMPARED]}
     close = get_close_matches(word.casefold()[:LONGEST_SHOWN], list(folded), n=1, cutoff=0.7)
     return f" Did you mean `{folded[close[0]]}`?" if close else ""
 
 
 def listed(words: Iterable[object]) -> str:
-    """Words in a row, cut where there are many."""
+    """A list of words, truncated if it is long."""
     texts = [shown(word) for word in words]
     return ", ".join(texts[:MOST_SHOWN]) + (", …" if len(texts) > MOST_SHOWN else "")

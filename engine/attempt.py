@@ -15,36 +15,35 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
-from contracts.errors import InputError
-from contracts.kinds import UnreadableError
-from contracts.model import OnReject
-from contracts.outcome import Status
-from contracts.result import Malformed, Result
-from contracts.verdict import judge, row_rules
-from engine.evaluate.program import program
-from engine.explain.rejected import Rejected
-from engine.explain.samples import Samples
-from engine.explain.undeclared import undeclared
-from engine.measure.metrics import event_time
-from engine.measure.partial import LevelCounts, Partial
-from engine.measure.shares import Evaluation
-from engine.read.open import open_source
+from lakegate.contracts.door.file_signatures import UnreadableError
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.judge.outcomes import Status
+from lakegate.contracts.judge.verdict import judge, row_rules
+from lakegate.contracts.model.contract import OnReject
+from lakegate.contracts.plan.result import Malformed, Result
+from lakegate.engine.evaluate.program import program
+from lakegate.engine.explain.rejected import Rejected
+from lakegate.engine.explain.samples import Samples
+from lakegate.engine.explain.undeclared import undeclared
+from lakegate.engine.measure.metrics import event_time
+from lakegate.engine.measure.partial import LevelCounts, Partial
+from lakegate.engine.measure.shares import Evaluation
+from lakegate.engine.read.open import open_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     import duckdb
-    import numpy as np
-    from numpy.typing import NDArray
+    import pyarrow as pa
 
-    from contracts.answer import Answer
-    from contracts.check import Check
-    from contracts.plan import Plan
-    from contracts.population import Keys
-    from contracts.request import Request
-    from contracts.result import Measurement, Shares
-    from engine.evaluate.program import Program
-    from engine.read.chunk import Level, Source, Store
+    from lakegate.contracts.judge.answers import Answer
+    from lakegate.contracts.plan.check import Check
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.population import Keys
+    from lakegate.contracts.plan.request import Request
+    from lakegate.contracts.plan.result import Measurement, Shares
+    from lakegate.engine.evaluate.program import Program
+    from lakegate.engine.read.chunk import Level, Source, Store
 
 SAMPLES = 20
 """Failing records of each check that are shown at the most."""
@@ -71,8 +70,8 @@ class Backend(Protocol):
         """The measurement of each check."""
         ...
 
-    def sharing(self, own: Program, keys: Keys, limit: int | None) -> NDArray[np.int64]:
-        """The ids of records that share their key with another, by key and place; with a limit the first ones."""
+    def sharing(self, own: Program, keys: Keys, limit: int | None) -> pa.Table:
+        """See `lakegate.engine.measure.tables.Sharing`."""
         ...
 
     def split(self, source: Source, rejected: Rejected) -> Shares | None:
@@ -128,7 +127,7 @@ class Attempt:
             source = open_source(plan, self.request.parts, self.store)
             absent = set(source.columns.absent)
             checks = tuple(check for check in plan.checks if check.needs_rows and not absent & check.reads)
-            asked = tuple(check for check in checks if check.metric.asked)
+            asked = tuple(check for check in checks if check.metric.is_query)
             programs = _programs(plan, checks, asked)
         with stopwatch.step("read"):
             partials = backend.evaluate(Evaluation(plan, source, programs, self.samples))
@@ -186,7 +185,7 @@ def _programs(plan: Plan, checks: tuple[Check, ...], asked: tuple[Check, ...]) -
     read = {column.field for relation in relations for column in relation.columns} if relations else None
     levels: dict[Level, list[Check]] = {(): []}
     for check in checks:
-        if not check.metric.asked:
+        if not check.metric.is_query:
             level = plan.field(check.fields[0]).level if check.of_elements else ()
             levels.setdefault(level, []).append(check)
     return {level: program(plan, level, tuple(own), None if level else read) for level, own in levels.items()}

@@ -8,41 +8,39 @@ from __future__ import annotations
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import duckdb
 import pyarrow as pa
 
-from contracts.types import GRAMMARS
-from engine.ask.accepted import accepted_sources
-from engine.ask.queries import Tables, ask
-from engine.attempt import SAMPLES, Attempt
-from engine.evaluate.program import program
-from engine.measure.metrics import LevelMetrics
-from engine.measure.shares import Evaluation
-from engine.measure.tables import BITS, RECORDS, append, create, database, sharing
-from engine.type.values import SQL_TYPES, value_name
+from lakegate.contracts.model.types import GRAMMARS
+from lakegate.engine.ask.accepted import accepted_sources
+from lakegate.engine.ask.queries import Tables, ask
+from lakegate.engine.attempt import SAMPLES, Attempt
+from lakegate.engine.evaluate.program import program
+from lakegate.engine.measure.metrics import LevelMetrics
+from lakegate.engine.measure.shares import Evaluation
+from lakegate.engine.measure.tables import BITS, RECORDS, append, create, database, sharing
+from lakegate.engine.type.values import SQL_TYPES, value_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from contracts.answer import Answer
-    from contracts.check import Check
-    from contracts.plan import Plan
-    from contracts.population import Keys
-    from contracts.query import Column
-    from contracts.request import Request
-    from contracts.result import Measurement, Result, Shares
-    from engine.evaluate.program import Program
-    from engine.explain.rejected import Rejected
-    from engine.measure.partial import LevelCounts, Partial
-    from engine.read.chunk import Level, Source, Store
+    from lakegate.contracts.judge.answers import Answer
+    from lakegate.contracts.plan.check import Check
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.population import Keys
+    from lakegate.contracts.plan.query import Column
+    from lakegate.contracts.plan.request import Request
+    from lakegate.contracts.plan.result import Measurement, Result, Shares
+    from lakegate.engine.evaluate.program import Program
+    from lakegate.engine.explain.rejected import Rejected
+    from lakegate.engine.measure.partial import LevelCounts, Partial
+    from lakegate.engine.read.chunk import Level, Source, Store
 
 
 def measure(  # noqa: PLR0913, PLR0917 - a request and its plan, and where and how they are measured
@@ -52,25 +50,62 @@ def measure(  # noqa: PLR0913, PLR0917 - a request and its plan, and where and h
     folder: Path,
     watch: Callable[[str], None] = lambda _: None,
     samples: int = SAMPLES,
+    read: Callable[[int], None] = lambda _: None,
 ) -> Result:
     """Measure the delivery of a request against its plan; what does not fit into memory is spilled below `folder`.
+
+    `watch` is called with the name of each step when it begins, `read` with numbers of bytes (of packed objects, packed
+    ones) while they are read, by one thread at a time; they add up to the delivery's size.
 
     InputError where the bytes are not the pinned ones, duckdb.Error where memory or disk do not suffice.
     """
     before = time.process_time()
     with database(folder) as connection:
-        found = Attempt(request, plan, store, Process(connection, request, plan, store), samples).result(watch)
+        found = Attempt(request, plan, store, Process(connection, request, plan, store, read), samples).result(watch)
     return replace(found, vcpu_seconds=round(time.process_time() - before, 3))
+
+
+class LeftError(Exception):
+    """Ends a share whose answer nobody waits for."""
+
+
+@dataclass(slots=True)
+class Reading:
+    """How much of the delivery was read, by several threads."""
+
+    units: int
+    """Bytes, of tables rows, that chunks add up to."""
+    size: int
+    """Bytes of the delivery."""
+    read: Callable[[int], None]
+    """Is called with bytes that were read, by one thread at a time."""
+    _units: int = 0
+    _is_left: bool = False
+    _lock: Lock = field(default_factory=Lock)
+
+    def leave(self) -> None:
+        """Read no further: the next chunk of each share is its last one."""
+        self._is_left = True
+
+    def add(self, units: int) -> None:
+        """A chunk was read; LeftError where no more is wanted."""
+        with self._lock:
+            if self._is_left:
+                raise LeftError
+            before = self.size * self._units // max(1, self.units)
+            self._units += units
+            self.read(self.size * self._units // max(1, self.units) - before)
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """This process as what evaluates shares (`engine.attempt.Backend`)."""
+    """This process as what evaluates shares (`lakegate.engine.attempt.Backend`)."""
 
     connection: duckdb.DuckDBPyConnection
     request: Request
     plan: Plan
     store: Store
+    read: Callable[[int], None]
 
     def begin(self) -> dict[str, str]:
         """See `Backend`."""
@@ -81,20 +116,24 @@ class Process:
         return self.connection
 
     def evaluate(self, evaluation: Evaluation) -> list[Partial]:
-        """See `Backend`; shares that are not begun are left when one fails."""
+        """See `Backend`; when one fails, or Ctrl-C is pressed, shares that are not begun are left, others at their next chunk."""
         for each in evaluation.programs.values():
             create(self.connection, each)
         numbers = range(len(evaluation.source.shares))
+        reading = Reading(sum(evaluation.source.sizes), sum(part.size for part in self.request.parts), self.read)
         with ThreadPoolExecutor(max(1, min(len(numbers), os.cpu_count() or 1))) as pool:
-            found = [pool.submit(self._share, evaluation, number) for number in numbers]
+            found = [pool.submit(self._share, evaluation, number, reading) for number in numbers]
             try:
                 return [each.result() for each in found]
+            except BaseException:
+                reading.leave()
+                raise
             finally:
                 pool.shutdown(cancel_futures=True)
 
-    def _share(self, evaluation: Evaluation, number: int) -> Partial:
+    def _share(self, evaluation: Evaluation, number: int, reading: Reading) -> Partial:
         with self.connection.cursor() as cursor:
-            return evaluation.share(number, cursor, partial(append, cursor))
+            return evaluation.share(number, cursor, partial(append, cursor), reading.add)
 
     def measure(
         self, programs: Mapping[Level, Program], counts: Mapping[Level, LevelCounts], _: list[Partial]
@@ -104,7 +143,7 @@ class Process:
         for level, own in programs.items():
             yield from LevelMetrics(own, counts[level], self.connection, self.request.judged_at).measurements()
 
-    def sharing(self, own: Program, keys: Keys, limit: int | None) -> NDArray[np.int64]:
+    def sharing(self, own: Program, keys: Keys, limit: int | None) -> pa.Table:
         """See `Backend`."""
         return sharing(self.connection, own, keys, limit)
 

@@ -5,39 +5,37 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from functions.adapters.clients import client
-from functions.adapters.clock import SystemClock
-from functions.adapters.dynamodb import Table
-from functions.adapters.emr import EmrServerless
-from functions.adapters.eventbridge import EventBridgeNotifier
-from functions.adapters.ledger import DynamoLedger
-from functions.adapters.registry import DynamoRegistry
-from functions.adapters.s3 import S3Store
-from functions.adapters.uploads import Uploads
-from functions.adapters.workloads import DynamoAgenda, DynamoOutbox, DynamoWorkloads
-from functions.meaning import MEANING
-from functions.usecases.gate import Gate, Job, Places
+from lakegate.functions.adapters.clients import client
+from lakegate.functions.adapters.clock import SystemClock
+from lakegate.functions.adapters.dynamodb import Table
+from lakegate.functions.adapters.emr import EmrServerless
+from lakegate.functions.adapters.eventbridge import EventBridgeNotifier
+from lakegate.functions.adapters.ledger import DynamoLedger
+from lakegate.functions.adapters.registry import DynamoRegistry
+from lakegate.functions.adapters.s3 import S3Store
+from lakegate.functions.adapters.uploads import Uploads
+from lakegate.functions.adapters.workloads import DynamoAgenda, DynamoOutbox, DynamoWorkloads
+from lakegate.functions.meaning import MEANING
+from lakegate.functions.usecases.dependencies import Dependencies, Job, Places
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from functions.ports import (
-        Agenda,
-        Clock,
-        JobRunner,
-        Ledger,
-        Notifier,
-        ObjectStore,
-        Outbox,
-        Registry,
-        Workloads,
-    )
-    from functions.settings import Settings
-    from functions.usecases.gate import Meaning, Timing
+    from lakegate.functions.ports.agenda import Agenda
+    from lakegate.functions.ports.clock import Clock
+    from lakegate.functions.ports.jobs import JobRunner
+    from lakegate.functions.ports.ledger import Ledger
+    from lakegate.functions.ports.notifier import Notifier
+    from lakegate.functions.ports.objects import ObjectStore
+    from lakegate.functions.ports.outbox import Outbox
+    from lakegate.functions.ports.registry import Registry
+    from lakegate.functions.ports.workloads import Workloads
+    from lakegate.functions.settings import Settings
+    from lakegate.functions.usecases.dependencies import Meaning, Timing
 
 
 class Adapters(TypedDict, total=False):
-    """What a test, or another stack, may bring of its own."""
+    """Adapters that a test, or another stack, may replace."""
 
     objects: ObjectStore
     registry: Registry
@@ -54,10 +52,10 @@ class Adapters(TypedDict, total=False):
 
 def bootstrap(
     settings: Settings, remaining: Callable[[], float] = lambda: float("inf"), **adapters: Unpack[Adapters]
-) -> Gate:
+) -> Dependencies:
     """The gate of a stack. `remaining`: seconds this invocation has left. No call to AWS is made here."""
     dynamodb, workloads = client("dynamodb"), Table(client("dynamodb"), settings.workloads_table)
-    real = Gate(
+    real = Dependencies(
         objects=S3Store(client("s3"), settings.account, Uploads(workloads), remaining),
         registry=DynamoRegistry(Table(dynamodb, settings.registry_table), settings.landing),
         workloads=DynamoWorkloads(workloads),

@@ -1,14 +1,14 @@
-"""The Lambda that is told of job runs that moved, by SQS."""
+"""The Lambda that receives state changes of job runs, from SQS."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from functions.edge import REMAINING, batch, gate, metrics
-from functions.events import JobMoved
-from functions.logs import logger
-from functions.usecases.completion import completion
-from functions.usecases.steps import run
+from lakegate.functions.edge import REMAINING, batch, dependencies, metrics
+from lakegate.functions.events import JobMoved
+from lakegate.functions.logs import logger
+from lakegate.functions.usecases.completion import completion
+from lakegate.functions.usecases.steps import run
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -19,11 +19,11 @@ LOG, METRICS = logger("completion"), metrics("completion")
 @LOG.inject_lambda_context(clear_state=True)
 @METRICS.log_metrics
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """Carry on every workload whose run the messages name."""
+    """Continue every workload whose run the messages name."""
     REMAINING.context = context
     return batch(event, carry_on, JobMoved, LOG, METRICS)
 
 
 def carry_on(moved: JobMoved) -> None:
     """Run the use case on one job run."""
-    run(completion(gate(), moved.job_run), gate().clock)
+    run(completion(dependencies(), moved.job_run), dependencies().clock)

@@ -1,9 +1,9 @@
-"""What the handlers share: one gate for the life of a Lambda, and batches whose messages fail alone.
+"""What the handlers share: one gate for the life of a Lambda, and partial batch failures.
 
-A message fails alone: SQS gives it again, and after as many times as its queue allows puts it into the dead-letter
-queue. Why it failed stands in its log line under `reason` (a document that cannot be understood) or `error`, with the
-message's id; the metrics `Unintelligible` and `Errors` count them. A message of several records is failed after all of
-them were looked at, so that one bad record keeps none from being taken in.
+A message fails alone: SQS delivers it again, and after as many times as its queue allows moves it to the dead-letter
+queue. Its log line holds why it failed, under `reason` (a document that cannot be understood) or `error`, with the
+message's id; the metrics `Unintelligible` and `Errors` count them. A message of several records fails after all
+of them were processed, so that one bad record does not block the others.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Final
 from aws_lambda_powertools import Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
-from functions.bootstrap import bootstrap
-from functions.events import Decoded, JobMoved, Nothing, ObjectSeen, Unintelligible, decode
-from functions.logs import of_error, of_key
-from functions.ports import Unfinished
-from functions.settings import read
+from lakegate.functions.bootstrap import bootstrap
+from lakegate.functions.events import Decoded, JobMoved, Nothing, ObjectSeen, Unintelligible, decode
+from lakegate.functions.logs import of_error, of_key
+from lakegate.functions.ports.errors import Unfinished
+from lakegate.functions.settings import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from aws_lambda_powertools import Logger
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
-    from functions.usecases.gate import Gate
+    from lakegate.functions.usecases.dependencies import Dependencies
 
 NAMESPACE: Final = "Lakegate"
 
@@ -51,7 +51,7 @@ class HandlerError(Exception):
 
 
 @cache
-def gate() -> Gate:
+def dependencies() -> Dependencies:
     """The gate of this Lambda, made at its first invocation."""
     return bootstrap(read(os.environ), REMAINING)
 
@@ -64,17 +64,17 @@ def metrics(function: str) -> Metrics:
 def batch(
     event: Mapping[str, Any], act: Callable[[Any], object], wanted: type[Decoded], log: Logger, count: Metrics
 ) -> dict[str, Any]:
-    """Answer a batch of SQS: `act` on every hint of the wanted kind; the ids of the messages to be given again."""
+    """Process a batch of SQS: `act` on every hint of the wanted kind. Returns the ids of the messages to deliver again."""
     failed = [record["messageId"] for record in event["Records"] if not _done(record, act, wanted, log, count)]
     count.add_metric("Messages", MetricUnit.Count, len(event["Records"]))
     count.add_metric("Failed", MetricUnit.Count, len(failed))
     return {"batchItemFailures": [{"itemIdentifier": message} for message in failed]}
 
 
-def contained(act: Callable[[], Any], log: Logger, count: Metrics) -> Any:  # noqa: ANN401 - as the act
-    """What an act answers. Whatever it raises is logged without its text, and leaves as a HandlerError.
+def sanitize_errors(act: Callable[[], Any], log: Logger, count: Metrics) -> Any:  # noqa: ANN401 - as the act
+    """The result of an act. Any error is logged without its text, and raised as a HandlerError.
 
-    Unfinished is no error: the copy goes on in the next invocation, and the message comes again.
+    Unfinished is no error: the copy continues in the next invocation, and the message is delivered again.
     """
     try:
         return act()
@@ -88,8 +88,8 @@ def contained(act: Callable[[], Any], log: Logger, count: Metrics) -> Any:  # no
         raise HandlerError(type(error).__name__) from None
 
 
-def told(what: str, troubles: Sequence[BaseException], log: Logger, count: Metrics) -> int:
-    """Log and count what a use case met with and went on from."""
+def log_failures(what: str, troubles: Sequence[BaseException], log: Logger, count: Metrics) -> int:
+    """Log and count the errors that a use case collected without stopping."""
     for trouble in troubles:
         log.error(what, extra=of_error(trouble))
     count.add_metric(what, MetricUnit.Count, len(troubles))
@@ -114,14 +114,14 @@ def _taken(hint: Decoded, act: Callable[[Any], object], wanted: type, log: Logge
         count.add_metric("Unintelligible", MetricUnit.Count, 1)
         return False
     try:
-        contained(lambda: act(hint), log, count)
+        sanitize_errors(lambda: act(hint), log, count)
     except (HandlerError, Unfinished):
         return False
-    log.info("taken", extra=_said(hint))
+    log.info("taken", extra=_log_fields(hint))
     return True
 
 
-def _said(hint: object) -> Mapping[str, str]:
+def _log_fields(hint: object) -> Mapping[str, str]:
     if isinstance(hint, ObjectSeen):
         return of_key(hint.key)
     return {"run": hint.job_run, "run_state": hint.state} if isinstance(hint, JobMoved) else {}

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 MAX_CHARACTERS: Final = 1024 * 1024
-"""SQS carries no larger message; whoever sends more is not AWS."""
+"""SQS carries no larger message; a larger one is not from AWS."""
 MAX_ENVELOPES: Final = 4
 """EventBridge to SNS to SQS to Lambda nests three; one to spare."""
 MAX_KEY_BYTES: Final = 1024
@@ -54,7 +54,7 @@ class Why(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ObjectSeen:
-    """A version of `key` may have landed in `bucket`. Which versions exist is for the bucket to say."""
+    """A version of `key` may have landed in `bucket`. Which versions exist is read from the bucket."""
 
     bucket: str
     key: str
@@ -62,7 +62,7 @@ class ObjectSeen:
 
 @dataclass(frozen=True, slots=True)
 class JobMoved:
-    """A job run may have reached `state`. Whether it has is for EMR Serverless, and for its result, to say."""
+    """A job run may have reached `state`. Whether it has is read from EMR Serverless, and from its result."""
 
     application: str
     job_run: str
@@ -71,7 +71,7 @@ class JobMoved:
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """A document that was understood and asks for nothing: `kind` is its name in AWS's words, from a closed list."""
+    """A document that was understood and needs no action: `kind` is AWS's name for it, from a closed list."""
 
     kind: str
 

@@ -1,14 +1,14 @@
-"""The Lambda that is told of landed objects, by SQS."""
+"""The Lambda that receives notifications of landed objects, from SQS."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from functions.edge import REMAINING, batch, gate, metrics
-from functions.events import ObjectSeen
-from functions.logs import logger
-from functions.usecases.intake import intake
-from functions.usecases.steps import run
+from lakegate.functions.edge import REMAINING, batch, dependencies, metrics
+from lakegate.functions.events import ObjectSeen
+from lakegate.functions.logs import logger
+from lakegate.functions.usecases.intake import intake
+from lakegate.functions.usecases.steps import run
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -26,4 +26,4 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
 
 def take(seen: ObjectSeen) -> None:
     """Run the use case on one key."""
-    run(intake(gate(), seen.bucket, seen.key), gate().clock)
+    run(intake(dependencies(), seen.bucket, seen.key), dependencies().clock)

@@ -1,4 +1,4 @@
-"""What may be said of a producer's text, and of an error, in a log line.
+"""What a log line may contain of a producer's text, and of an error.
 
 Keys are the producer's text: they can hold line breaks, escape sequences, and names of people. A log line carries their
 shape and a fingerprint, by which an operator who knows a key finds its lines. Of an error it carries the words only if
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from aws_lambda_powertools import Logger
 
-from contracts.errors import LakegateError
+from lakegate.contracts.errors import LakegateError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,16 +38,16 @@ def fingerprint(text: str) -> str:
 
 
 def of_key(key: str) -> Mapping[str, str]:
-    """What a line says of an object key."""
+    """The fields of a log line for an object key."""
     return {"key_shape": shape(key), "key_fingerprint": fingerprint(key)}
 
 
 def of_error(error: BaseException) -> Mapping[str, str]:
-    """What a line says of an error."""
+    """The fields of a log line for an error."""
     frame = traceback.extract_tb(error.__traceback__)[-1:]
     place = [f"{Path(each.filename).name}:{each.lineno}" for each in frame]
-    said = str(error) if isinstance(error, LakegateError) else ""
-    return {"error": type(error).__name__, "place": "".join(place), "said": said}
+    text = str(error) if isinstance(error, LakegateError) else ""
+    return {"error": type(error).__name__, "place": "".join(place), "said": text}
 
 
 def logger(function: str) -> Logger:

@@ -1,4 +1,4 @@
-"""What contracts/ says, in the words of the use cases.
+"""Plans and contracts of contracts/, as the types of the use cases.
 
 A plan was judged by its schema when it was published, and its bytes are its address: what intake needs of it is read
 from the JSON as it is. The verdict needs the schema of the result, and is loaded when the first result is there.
@@ -10,16 +10,16 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from contracts.workflow import PUSH, read
-from functions.usecases.gate import Meaning, Terms
+from lakegate.contracts.lake.states import PUSH, read
+from lakegate.functions.usecases.dependencies import Meaning, Terms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from contracts.counts import Counts
-    from contracts.model import Storage
-    from contracts.outcome import Outcome
-    from contracts.result import Columns
+    from lakegate.contracts.judge.counts import Counts
+    from lakegate.contracts.judge.outcomes import Outcome
+    from lakegate.contracts.model.contract import Storage
+    from lakegate.contracts.plan.result import Columns
 
 MAX_REASONS: Final = 50
 MAX_REASON: Final = 500
@@ -52,7 +52,7 @@ def terms(plan: bytes) -> Terms:
 
 def _dialect(plan: Mapping[str, Any]) -> dict[str, object]:
     """Format, compression and, of CSV, how it is written: what a reader of the published file must know."""
-    from contracts.model import Format  # noqa: PLC0415 - intake starts in half the time without schemas
+    from lakegate.contracts.model.contract import Format  # noqa: PLC0415 - intake starts in half the time without schemas
 
     storage = _storage(plan)
     csv = plan["csv"] if storage.format is Format.CSV else None
@@ -71,7 +71,7 @@ def door(plan: bytes, size: int, first: bytes) -> tuple[str, ...]:
 
     `first`: its first bytes. A header that does not end within them is left to the job.
     """
-    from contracts.kinds import UnreadableError  # noqa: PLC0415 - intake starts in half the time without schemas
+    from lakegate.contracts.door.file_signatures import UnreadableError  # noqa: PLC0415 - intake starts in half the time without schemas
 
     document = json.loads(plan)
     most = document["policy"]["max_bytes"]
@@ -83,30 +83,30 @@ def door(plan: bytes, size: int, first: bytes) -> tuple[str, ...]:
         columns = _columns(document, size, first)
     except UnreadableError as error:
         return (f"file/readable: {error.finding.message}",)
-    return _foregone(document, columns) if columns is not None and (columns.absent or columns.extra) else ()
+    return _early_rejections(document, columns) if columns is not None and (columns.absent or columns.extra) else ()
 
 
 def judge(plan: bytes, result: bytes) -> Judged:
     """The verdict of contracts/verdict. Raises InputError where a document breaks its schema."""
-    from contracts.errors import InputError  # noqa: PLC0415 - beside what is loaded late for the same reason
-    from contracts.plan import Plan  # noqa: PLC0415 - intake starts in half the time without schemas
-    from contracts.result import Result  # noqa: PLC0415 - likewise
-    from contracts.verdict import counts_of  # noqa: PLC0415 - likewise
-    from contracts.verdict import judge as verdict  # noqa: PLC0415 - likewise
+    from lakegate.contracts.errors import InputError  # noqa: PLC0415 - beside what is loaded late for the same reason
+    from lakegate.contracts.judge.verdict import counts_of  # noqa: PLC0415 - likewise
+    from lakegate.contracts.judge.verdict import judge as verdict  # noqa: PLC0415 - likewise
+    from lakegate.contracts.plan.plan import Plan  # noqa: PLC0415 - intake starts in half the time without schemas
+    from lakegate.contracts.plan.result import Result  # noqa: PLC0415 - likewise
 
     try:
         compiled = Plan.from_json(json.loads(plan))
         judgement = verdict(compiled, Result.from_json(json.loads(result)))
     except (ValueError, RecursionError):
         raise InputError("plan or result is not JSON") from None
-    return Judged(judgement.verdict.value, _said(judgement.reasons), counts_of(compiled, judgement))
+    return Judged(judgement.verdict.value, _reason_texts(judgement.reasons), counts_of(compiled, judgement))
 
 
 def _columns(plan: Mapping[str, Any], size: int, first: bytes) -> Columns | None:
     """The header's columns; None where there is no header, or not all of it was read."""
-    from contracts.codec import decode  # noqa: PLC0415 - with the door's other late imports
-    from contracts.header import columns_of, first_line, text_of  # noqa: PLC0415 - likewise
-    from contracts.model import Csv, Format  # noqa: PLC0415 - likewise
+    from lakegate.contracts.door.header import columns_of, first_line, text_of  # noqa: PLC0415 - likewise
+    from lakegate.contracts.model.contract import Csv, Format  # noqa: PLC0415 - likewise
+    from lakegate.contracts.plan.serialization import decode  # noqa: PLC0415 - with the door's other late imports
 
     csv, storage = decode(Csv, plan["csv"]), _storage(plan)
     text = text_of(first, storage, csv)
@@ -119,20 +119,20 @@ def _columns(plan: Mapping[str, Any], size: int, first: bytes) -> Columns | None
 
 def _storage(plan: Mapping[str, Any]) -> Storage:
     """What the object is, whatever its producer called it; a plan that does not say it reads plain CSV."""
-    from contracts.model import Compression, Format, Storage  # noqa: PLC0415 - with the other late imports
+    from lakegate.contracts.model.contract import Compression, Format, Storage  # noqa: PLC0415 - with the other late imports
 
-    said = plan.get("storage", {})
-    return Storage(Format(said.get("format", "csv")), Compression(said.get("compression", "none")))
-
-
-def _foregone(plan: object, columns: Columns) -> tuple[str, ...]:
-    from contracts.plan import Plan  # noqa: PLC0415 - only a header that differs from the plan's needs it
-    from contracts.verdict import foregone  # noqa: PLC0415 - likewise
-
-    return _said(foregone(Plan.from_json(plan), columns))
+    storage = plan.get("storage", {})
+    return Storage(Format(storage.get("format", "csv")), Compression(storage.get("compression", "none")))
 
 
-def _said(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+def _early_rejections(plan: object, columns: Columns) -> tuple[str, ...]:
+    from lakegate.contracts.judge.verdict import early_rejections  # noqa: PLC0415 - likewise
+    from lakegate.contracts.plan.plan import Plan  # noqa: PLC0415 - only a header that differs from the plan's needs it
+
+    return _reason_texts(early_rejections(Plan.from_json(plan), columns))
+
+
+def _reason_texts(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
     return tuple(f"{each.id}: {each.message}"[:MAX_REASON] for each in outcomes[:MAX_REASONS])
 
 

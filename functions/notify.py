@@ -1,13 +1,13 @@
-"""The Lambda that tells what happened, on a schedule."""
+"""The Lambda that sends pending messages, on a schedule."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from functions.edge import REMAINING, contained, gate, metrics, told
-from functions.logs import logger
-from functions.usecases.notify import notify
-from functions.usecases.steps import run
+from lakegate.functions.edge import REMAINING, dependencies, log_failures, metrics, sanitize_errors
+from lakegate.functions.logs import logger
+from lakegate.functions.usecases.notify import notify
+from lakegate.functions.usecases.steps import run
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -20,5 +20,5 @@ LOG, METRICS = logger("notify"), metrics("notify")
 def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     """Send what waits in the outbox; what could not be sent waits on."""
     REMAINING.context = context
-    troubles = contained(lambda: run(notify(gate()), gate().clock), LOG, METRICS)
-    return {"unsent": told("Unsent", troubles, LOG, METRICS)}
+    troubles = sanitize_errors(lambda: run(notify(dependencies()), dependencies().clock), LOG, METRICS)
+    return {"unsent": log_failures("Unsent", troubles, LOG, METRICS)}

@@ -1,4 +1,4 @@
-"""What a function is told by its environment: one table, read once at cold start, all mistakes told at once."""
+"""A function's environment variables: one table, read once at cold start, all mistakes reported at once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from contracts.errors import SetUpError
+from lakegate.contracts.errors import SetUpError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +31,7 @@ class Settings:
     """Of EMR Serverless."""
     job_role: str
     entry_point: str
-    """Where `validate.py` lies."""
+    """The address of `validate.py`."""
     job_parameters: str
     """`--conf` and `--jars` of spark-submit; EMR Serverless refuses an empty text."""
     job_minutes: int

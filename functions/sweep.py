@@ -1,4 +1,4 @@
-"""The Lambda that looks after everything, on a schedule."""
+"""The Lambda that continues interrupted work, on a schedule."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.metrics import MetricUnit
 
-from functions.edge import REMAINING, contained, gate, metrics, told
-from functions.logs import logger
-from functions.usecases.steps import run
-from functions.usecases.sweep import sweep
+from lakegate.functions.edge import REMAINING, dependencies, log_failures, metrics, sanitize_errors
+from lakegate.functions.logs import logger
+from lakegate.functions.usecases.steps import run
+from lakegate.functions.usecases.sweep import sweep
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -22,6 +22,6 @@ LOG, METRICS = logger("sweep"), metrics("sweep")
 def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     """One sweep; what it met with is logged and counted, and kept nothing else from being swept."""
     REMAINING.context = context
-    swept = contained(lambda: run(sweep(gate()), gate().clock), LOG, METRICS)
+    swept = sanitize_errors(lambda: run(sweep(dependencies()), dependencies().clock), LOG, METRICS)
     METRICS.add_metric("LookedAt", MetricUnit.Count, swept.looked_at)
-    return {"looked_at": swept.looked_at, "troubles": told("Troubles", swept.troubles, LOG, METRICS)}
+    return {"looked_at": swept.looked_at, "troubles": log_failures("Troubles", swept.troubles, LOG, METRICS)}

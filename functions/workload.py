@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from contracts.workflow import State
+from lakegate.contracts.lake.states import State
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from contracts.counts import Counts
+    from lakegate.contracts.judge.counts import Counts
 
 
 __all__ = [
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 TERMINAL = frozenset({State.PUBLISHED, State.QUARANTINED})
-"""The data has come to rest in the lake: only now may the landing version be deleted."""
+"""States with the data in its destination in the lake: only now may the landing version be deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Decision:
     result: str = ""
     """SHA-256 of result.json as read; empty where the door refused."""
     staged: bool = True
-    """The bytes judged lie in staging (else in landing: refused at the door)."""
+    """The judged bytes are in staging (else in landing: early rejection)."""
     counts: Counts | None = None
     """Rows and checks; None where nothing was measured, and in rows of releases that did not store them."""
 
@@ -96,13 +96,13 @@ class Cause(StrEnum):
 
     RUN_FAILED = "run-failed"
     RUN_CANCELLED = "run-cancelled"
-    """By somebody, or by its own time limit."""
+    """By a person, or by its own time limit."""
     RUN_HUNG = "run-hung"
     """It still ran after its deadline; the gate cancelled it."""
     NO_RESULT = "no-result"
     """The run succeeded, or EMR does not know it, and there is no result.json."""
     WRONG_RESULT = "wrong-result"
-    """result.json cannot be read, or answers something else."""
+    """result.json cannot be read, or belongs to another attempt."""
     UNDECIDED = "undecided"
     """A rule could not be measured."""
     TOKEN_TAKEN = "token-taken"  # noqa: S105 - a code
@@ -122,15 +122,14 @@ class FailedAttempt:
     """When the gate found out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Workload:
+class Workload(NamedTuple):
     """The row."""
 
     id: str
     source: Source
     state: State
     due_at: datetime | None
-    """When `sweep` looks after it; None once nothing is left to do. Also the lease: whoever moves it, works."""
+    """When `sweep` continues it; None once nothing is left to do. Also the lease: a worker moves it to take the workload."""
     attempt: int = 0
     """Counts job runs over all rounds and never goes back, so that (state, attempt) never repeats."""
     first: int = 0
@@ -159,7 +158,7 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """An outbox row: what happened to a workload, to be told at least once."""
+    """An outbox row: what happened to a workload, to be sent at least once."""
 
     id: str
     """Idempotency key."""
@@ -172,7 +171,7 @@ class Message:
 
 
 def workload_id(bucket: str, key: str, version: str) -> str:
-    """The id of the delivery: whoever hears of the same version says the same."""
+    """The id of the delivery: the same for every event about one version."""
     return hashlib.sha256(f"{bucket}\0{key}\0{version}".encode()).hexdigest()
 
 

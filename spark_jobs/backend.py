@@ -1,43 +1,49 @@
-"""Spark as what evaluates shares: the native engine in its workers, Deequ over what they hand over (`engine.attempt.Backend`)."""
+"""Spark as what evaluates shares: the native engine in its workers, Deequ over what they hand over
+(`lakegate.engine.attempt.Backend`).
+"""
 
 from __future__ import annotations
 
 import tempfile
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
-import numpy as np
+import pyarrow as pa
 import pyspark
 
-from engine.measure.tables import database
-from spark_jobs.checks import LevelChecks
-from spark_jobs.keys import sharing
-from spark_jobs.queries import Tables, ask
-from spark_jobs.references import Accepted
-from spark_jobs.session import start
-from spark_jobs.split import split
-from spark_jobs.tasks import run
+from lakegate.engine.measure.tables import database, identity
+from lakegate.engine.read.chunk import AT
+from lakegate.spark_jobs.checks import LevelChecks
+from lakegate.spark_jobs.keys import sharing
+from lakegate.spark_jobs.queries import Tables, ask
+from lakegate.spark_jobs.references import Accepted
+from lakegate.spark_jobs.session import FEW_ROWS, settings, start
+from lakegate.spark_jobs.split import split
+from lakegate.spark_jobs.tasks import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
     from pyspark.sql import SparkSession
 
-    from contracts.answer import Answer
-    from contracts.check import Check
-    from contracts.plan import Plan
-    from contracts.population import Keys
-    from contracts.request import Request
-    from contracts.result import Measurement, Shares
-    from engine.evaluate.program import Program
-    from engine.explain.rejected import Rejected
-    from engine.measure.partial import LevelCounts, Partial
-    from engine.measure.shares import Evaluation
-    from engine.read.chunk import Level, Source
-    from spark_jobs.tasks import Pass
+    from lakegate.contracts.judge.answers import Answer
+    from lakegate.contracts.plan.check import Check
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.population import Keys
+    from lakegate.contracts.plan.request import Request
+    from lakegate.contracts.plan.result import Measurement, Shares
+    from lakegate.engine.evaluate.program import Program
+    from lakegate.engine.explain.rejected import Rejected
+    from lakegate.engine.measure.partial import LevelCounts, Partial
+    from lakegate.engine.measure.shares import Evaluation
+    from lakegate.engine.read.chunk import Level, Source
+    from lakegate.spark_jobs.tasks import Pass
+
+SMALL = 1 << 20
+"""Bytes up to which a delivery, with the accepted data that it is compared with, is planned as one of few rows."""
 
 
 @dataclass(slots=True)
@@ -47,6 +53,7 @@ class Spark:
     plan: Plan
     request: Request
     _folder: tempfile.TemporaryDirectory[str] = field(default_factory=lambda: tempfile.TemporaryDirectory("-lakegate"))
+    _settings: ExitStack = field(default_factory=ExitStack)
     _session: SparkSession | None = None
     _passed: Pass | None = None
     _programs: Mapping[Level, Program] = field(default_factory=dict)
@@ -68,6 +75,10 @@ class Spark:
     def begin(self) -> dict[str, str]:
         """See `Backend`."""
         self._session = start()
+        sizes = [part.size for part in self.request.parts]
+        sizes += [part.size for reference in self.request.references for part in reference.parts]
+        if sum(sizes) <= SMALL:
+            self._settings.enter_context(settings(self.session, FEW_ROWS))
         return {"spark": self.session.version, "pyspark": pyspark.__version__, "duckdb": duckdb.__version__}
 
     def database(self) -> duckdb.DuckDBPyConnection:
@@ -89,10 +100,11 @@ class Spark:
             checks = LevelChecks(self.session, program, counts[level], partials, self.passed, self.request.judged_at)
             yield from checks.measurements()
 
-    def sharing(self, own: Program, keys: Keys, limit: int | None) -> NDArray[np.int64]:
+    def sharing(self, own: Program, keys: Keys, limit: int | None) -> pa.Table:
         """See `Backend`."""
         found = sharing(own, self.passed.rows(own), keys, limit).collect()
-        return np.array([row["id"] for row in found], np.int64)
+        types = {"id": pa.int64(), AT: pa.string()}
+        return pa.table({name: pa.array([row[name] for row in found], types[name]) for name in identity(own)})
 
     def split(self, source: Source, rejected: Rejected) -> Shares | None:
         """See `Backend`."""
@@ -108,4 +120,5 @@ class Spark:
         """Give the memory of the attempt back."""
         if self._passed is not None:
             self._passed.frame.unpersist()
+        self._settings.close()
         self._folder.cleanup()

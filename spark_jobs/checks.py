@@ -11,33 +11,33 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from contracts.check import Metric
-from contracts.numbers import tier_holds
-from contracts.population import keys_of, population_of
-from contracts.result import Measured, Measurement
-from engine.evaluate.program import numbers_of
-from engine.measure.metrics import MICROSECONDS, micros
-from engine.measure.partial import LevelCounts, Moments
-from spark_jobs.deequ import Analyzer, Constraint, run
-from spark_jobs.keys import frequencies, most_common
+from lakegate.contracts.judge.numbers import tier_holds
+from lakegate.contracts.plan.check import Metric
+from lakegate.contracts.plan.population import keys_of
+from lakegate.contracts.plan.result import Measured, Measurement
+from lakegate.engine.measure.metrics import MICROSECONDS
+from lakegate.spark_jobs.deequ import Analyzer, Constraint, run
+from lakegate.spark_jobs.keys import frequencies, most_common
+from lakegate.spark_jobs.session import INTERPRETED, settings
+from lakegate.spark_jobs.sums import JUDGED, sums
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from contracts.check import Check, Tier
-    from contracts.population import Keys
-    from engine.evaluate.program import Program
-    from engine.measure.partial import Partial
-    from spark_jobs.deequ import Finding
-    from spark_jobs.tasks import Pass
+    from lakegate.contracts.plan.check import Check, Tier
+    from lakegate.contracts.plan.population import Keys
+    from lakegate.engine.evaluate.program import Program
+    from lakegate.engine.measure.partial import LevelCounts, Partial
+    from lakegate.spark_jobs.deequ import Finding
+    from lakegate.spark_jobs.tasks import Pass
 
 Scan = tuple[str, "Keys | None"]
 """Which frame answers: `shares`, `rows` of records, `keys` or the `most` common of them."""
+SHARES: Scan = "shares", None
 UNMEASURED = "Deequ could not measure this check"
 
 
@@ -65,9 +65,9 @@ class TierRequest:
     @property
     def scan(self) -> Scan:
         """Which frame answers."""
-        if self.check.metric.keyed:
+        if self.check.metric.is_key_based:
             return "most" if self.check.metric is Metric.MOST_COMMON else "keys", keys_of(self.check, self.tier)
-        return "rows" if self.check.metric is Metric.QUANTILE else "shares", None
+        return ("rows", None) if self.check.metric is Metric.QUANTILE else SHARES
 
     @property
     def constraint(self) -> Constraint:
@@ -113,7 +113,8 @@ class LevelChecks:
                 asked.setdefault(request.scan, []).append(request.constraint)
         found: dict[str, Finding] = {}
         for scan, constraints in asked.items():
-            found |= run(self._frame(scan), constraints)
+            with settings(self.spark, INTERPRETED if scan == SHARES else {}):
+                found |= run(self._frame(scan), constraints)
         answers = {request.name: request.measured(found.get(request.name)) for request in requests}
         for check in self.program.checks:
             accept, tolerate = answers[check.id], answers.get(_tolerance(check))
@@ -124,14 +125,7 @@ class LevelChecks:
 
     def population(self, check: Check) -> int:
         """Records that the check's number is taken over."""
-        population = population_of(check)
-        return self.counts.rows if population is None else self.counts.bits.get(self.program.populations[population], 0)
-
-    def numbers(self, check: Check) -> str:
-        """The column of numbers that an aggregate is taken of."""
-        numbers = numbers_of(check, self.program.plan)
-        assert numbers is not None
-        return self.program.numbers[numbers]
+        return self.counts.over(self.program.population(check))
 
     def _requests(self, check: Check) -> Iterator[TierRequest]:
         population = self.population(check)
@@ -146,46 +140,13 @@ class LevelChecks:
 
     def _frame(self, scan: Scan) -> DataFrame:
         kind, keys = scan
-        if kind == "shares":
-            return self._shares()
+        if scan == SHARES:
+            return sums(self.spark, self.program, self.counts, self.partials, self.judged_at)
         if kind == "rows":
             return self.passed.rows(self.program)
         assert keys is not None
         found = frequencies(self.program, self.passed.rows(self.program), keys)
         return most_common(found) if kind == "most" else found
-
-    def _shares(self) -> DataFrame:
-        """A row for each share: counts, and of numbers sum, extremes and squares about the mean of all."""
-        bits = [*self.program.predicates.values(), *self.program.populations.values()]
-        schema = ["judged BIGINT", *(f"{name} BIGINT" for name in bits)]
-        for numbers, name in self.program.numbers.items():
-            total = "DOUBLE" if numbers.kind == "float" else "DECIMAL(38,0)"
-            schema += [f"{name}_total {total}", f"{name}_squares DOUBLE"]
-            schema += [f"{name}_{each} BIGINT" for each in ("youngest", "oldest", "greatest")]
-        found = [each.levels.get(self.program.level, LevelCounts()) for each in self.partials]
-        rows = [
-            (each.rows, *(each.bits.get(name, 0) for name in bits), *(cell for of in self._cells(each) for cell in of))
-            for each in found
-        ]
-        return self.spark.createDataFrame(rows, ", ".join(schema))
-
-    def _cells(self, counts: LevelCounts) -> Iterator[tuple[object, ...]]:
-        """Of each column of numbers: sum, squares about the mean of all shares, ages and greatest of one share."""
-        judged = micros(self.judged_at)
-        for numbers, name in self.program.numbers.items():
-            of = counts.numbers.get(name, Moments())
-            if not of.count:
-                yield (None,) * 5
-                continue
-            assert of.least is not None
-            assert of.greatest is not None
-            distance = of.mean - self.counts.numbers[name].mean
-            squares = of.squares + of.count * distance * distance
-            ends = (judged - int(of.greatest), judged - int(of.least), int(of.greatest))
-            if numbers.kind == "float":
-                yield float(of.total), squares, None, None, None
-            else:
-                yield Decimal(int(of.total)), squares, *(ends if numbers.kind in {"moment", "delay"} else (None,) * 3)
 
 
 def _tolerance(check: Check) -> str:
@@ -196,8 +157,7 @@ def _tolerance(check: Check) -> str:
 
 
 def _row_count(level: LevelChecks, check: Check, _: Tier) -> Reader:
-    population = population_of(check)
-    column = "judged" if population is None else level.program.populations[population]
+    column = level.program.population(check) or JUDGED
     return Reader(Analyzer.SUM, column, lambda found: Measured(of=round(found)))
 
 
@@ -209,7 +169,7 @@ def _failing_rows(level: LevelChecks, check: Check, tier: Tier) -> Reader:
 
 def _duplicates(column: str) -> Callable[[LevelChecks, Check, Tier], Reader]:
     def reader(level: LevelChecks, check: Check, _: Tier) -> Reader:
-        of = level.counts.rows if check.given is None else level.population(check)
+        of = level.counts.rows if check.row_filter is None else level.population(check)
         return Reader(Analyzer.SUM, column, lambda found: Measured(of, failing=round(found)))
 
     return reader
@@ -231,7 +191,7 @@ def _number(
     """A number made of what Deequ finds and of how many numbers there are."""
 
     def reader(level: LevelChecks, check: Check, _: Tier) -> Reader:
-        of, column = level.population(check), f"{level.numbers(check)}{suffix}"
+        of, column = level.population(check), f"{level.program.number(check)}{suffix}"
         return Reader(analyzer, column, lambda found: Measured(of, number=number(found, of)))
 
     return reader

@@ -1,7 +1,7 @@
 """Deequ through PyDeequ, in the one shape the job needs: constraints in, the metric and Deequ's own status of each out.
 
 Why a module of its own: PyDeequ's callbacks are the danger. The assertion of a constraint is called from the JVM; without
-PySpark's own callback server (daemon threads, a free port) the process would never end (docs/decisions/0001).
+PySpark's own callback server (daemon threads, a free port) the process would never end (docs/decisions/0007).
 """
 
 from __future__ import annotations

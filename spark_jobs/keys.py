@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
-from engine.type.values import value_name
+from lakegate.engine.measure.tables import identity
+from lakegate.engine.type.values import value_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from contracts.population import Keys
-    from engine.evaluate.program import Program
+    from lakegate.contracts.plan.population import Keys
+    from lakegate.engine.evaluate.program import Program
 
 
 def frequencies(program: Program, rows: DataFrame, keys: Keys) -> DataFrame:
@@ -38,14 +39,14 @@ def most_common(frequencies: DataFrame) -> DataFrame:
 
 
 def sharing(program: Program, rows: DataFrame, keys: Keys, limit: int | None) -> DataFrame:
-    """The `id` of records that share their key with another, by key and place; with a limit the first ones."""
-    names = _columns(program, keys)
+    """See `lakegate.engine.measure.tables.Sharing`."""
+    own, names = identity(program), _columns(program, keys)
     shared = frequencies(program, rows, keys).where("n > 1").select(*names)
     if limit is not None:
         shared = F.broadcast(shared.orderBy(*names).limit(limit))
     same = reduce(and_, (F.col(f"one.{name}").eqNullSafe(F.col(f"other.{name}")) for name in names))
     found = _keyed(program, rows, keys).alias("one").join(shared.alias("other"), same, "leftsemi")
-    return found.select("id") if limit is None else found.orderBy(*names, "id").limit(limit).select("id")
+    return found.select(*own) if limit is None else found.orderBy(*names, *own).limit(limit).select(*own)
 
 
 def _keyed(program: Program, rows: DataFrame, keys: Keys) -> DataFrame:

@@ -2,8 +2,8 @@
 
 1. Every relation of a query becomes a view of typed columns: `r0`, `r1`, … with columns `c0`, `c1`, …. Records that are none are
    not in it, and a value that is not of its type is null there (its type check answers for it).
-2. The text is parsed (a command would run when it is asked) and analysed, and `spark_jobs.guard` looks at what Spark made of it:
-   only these views, only listed expressions.
+2. The text is parsed (a command would run when it is asked) and analysed, and `lakegate.spark_jobs.guard` looks at
+   what Spark made of it: only these views, only listed expressions.
 3. It is run in a job group of its own, which a timer cancels. Whatever happens is that check's error, in words without values.
 
 While a query is analysed and run, Spark's ANSI mode is on: a whole number that does not fit into 64 bits, a division by zero that
@@ -23,7 +23,9 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
-from contracts.answer import (
+from lakegate.contracts.door.file_signatures import UnreadableError
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.judge.answers import (
     FAILED,
     REFUSED,
     SEVERAL_ROWS,
@@ -35,25 +37,24 @@ from contracts.answer import (
     measured,
     seconds_each,
 )
-from contracts.check import Metric
-from contracts.errors import InputError
-from contracts.kinds import UnreadableError
-from contracts.query import ID
-from contracts.result import Measurement
-from engine.type.values import value_name
-from spark_jobs.guard import is_query, unsafe
+from lakegate.contracts.plan.check import Metric
+from lakegate.contracts.plan.query import ID
+from lakegate.contracts.plan.result import Measurement
+from lakegate.engine.type.values import value_name
+from lakegate.spark_jobs.guard import is_query, unsafe
+from lakegate.spark_jobs.session import settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from contracts.check import Check
-    from contracts.plan import Plan
-    from contracts.query import Query, Relation
-    from spark_jobs.references import Accepted
+    from lakegate.contracts.plan.check import Check
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.query import Query, Relation
+    from lakegate.spark_jobs.references import Accepted
 
-ANSI = "spark.sql.ansi.enabled"
+ANSI = {"spark.sql.ansi.enabled": "true"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def _asked(spark: SparkSession, check: Check, tables: Tables, seconds: float, ro
     if missing is not None:
         return Answer(Measurement(check.id, skip=missing))
     views = [f"r{number}" for number in range(len(query.relations))]
-    with _ansi(spark), _within(spark, seconds, check.id) as is_over:
+    with settings(spark, ANSI), _within(spark, seconds, check.id) as is_over:
         try:
             for view, relation in zip(views, query.relations, strict=True):
                 _relation(relation, tables).createOrReplaceTempView(view)
@@ -163,16 +164,6 @@ def _relation(relation: Relation, tables: Tables) -> DataFrame:
     if relation.line is not None and tables.accepted.lacking([relation.line]) is None:
         frames.append(tables.accepted.rows(relation.line, relation.columns))
     return frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
-
-
-@contextmanager
-def _ansi(spark: SparkSession) -> Iterator[None]:
-    before = spark.conf.get(ANSI)
-    spark.conf.set(ANSI, "true")
-    try:
-        yield
-    finally:
-        spark.conf.set(ANSI, str(before))
 
 
 @contextmanager

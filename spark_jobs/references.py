@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
-from contracts.answer import lacking
-from engine.ask.accepted import accepted_sources
-from engine.evaluate.program import program
-from engine.measure.shares import Evaluation
-from engine.type.values import value_name
-from spark_jobs.store import Addresses
-from spark_jobs.tasks import run, spark_type
+from lakegate.contracts.judge.answers import lacking
+from lakegate.engine.ask.accepted import accepted_sources
+from lakegate.engine.evaluate.program import program
+from lakegate.engine.measure.shares import Evaluation
+from lakegate.engine.type.values import value_name
+from lakegate.spark_jobs.store import Addresses
+from lakegate.spark_jobs.tasks import run, spark_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
     from pyspark.sql import SparkSession
 
-    from contracts.plan import Plan
-    from contracts.query import Column
-    from contracts.request import Reference, Request
-    from engine.read.chunk import Source
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.query import Column
+    from lakegate.contracts.plan.request import Reference, Request
+    from lakegate.engine.read.chunk import Source
 
 
 @dataclass(frozen=True, slots=True)

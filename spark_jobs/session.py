@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from contextlib import contextmanager
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import pyspark
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from spark_jobs.names import Names
+from lakegate.spark_jobs.jvm_cache import Names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 SETTINGS = {
     "spark.sql.ansi.enabled": "false",  # a bad cast must be a null of ours, never an exception that carries the value
@@ -20,8 +25,7 @@ SETTINGS = {
     "spark.sql.runSQLOnFiles": "false",
     "spark.sql.caseSensitive": "true",
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
-    "spark.sql.optimizer.enableCsvExpressionOptimization": "false",  # a parser told to read fewer values notices fewer bad ones
-    "spark.sql.codegen.hugeMethodLimit": "8000",  # Java compiles no longer method well, and a plan of many checks makes one
+    "spark.sql.inMemoryColumnarStorage.compressed": "false",  # rows of keys are read once or twice: compression costs more
     "spark.task.reaper.enabled": "true",  # a cancelled query's task that does not end costs its executor, not the next query
     "spark.task.reaper.killTimeout": "60s",
     "spark.sql.execution.arrow.pyspark.enabled": "false",
@@ -32,6 +36,26 @@ SETTINGS = {
     },
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # INT96, the default, is deprecated
 }
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+"""For frames of few rows: compiling generated Java takes longer than evaluating the expressions."""
+FEW_ROWS = INTERPRETED | {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "1"}
+"""For small deliveries: also no second job that decides about the plan of the next, and no shuffle into several tasks."""
+
+
+@contextmanager
+def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
+    """While inside, these settings of the session apply; afterwards those of before."""
+    before: dict[str, str | None] = {name: spark.conf.get(name, None) for name in values}
+    for name, value in values.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, known in before.items():
+            if known is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, known)
 
 
 def start() -> SparkSession:

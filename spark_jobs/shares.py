@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
-from contracts.model import Compression, Format
-from contracts.result import Shares, Written
-from spark_jobs.store import store_for
-from spark_jobs.table_types import named_type
+from lakegate.contracts.model.contract import Compression, Format
+from lakegate.contracts.plan.result import Shares, Written
+from lakegate.spark_jobs.store import store_for
+from lakegate.spark_jobs.table_types import named_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import DataFrame, DataFrameWriter
 
-    from contracts.plan import Plan
-    from engine.type.physical import Physical
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.engine.type.physical import Physical
 
     Write = Callable[[Plan, "Judged", DataFrame, DataFrame, str], None]
 

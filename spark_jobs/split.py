@@ -1,7 +1,8 @@
 """Splitting: with `onReject: rows`, the accepted records are published and the rejected ones are kept apart with their reasons.
 
 1. Which records break which check is known since they were evaluated; a record that was not judged is malformed.
-2. Tasks read their shares once more, as they came, and put the reasons beside each record; `spark_jobs.shares` writes them.
+2. Tasks read their shares once more, as they came, and put the reasons beside each record;
+   `lakegate.spark_jobs.shares` writes them.
 3. Together the two shares hold every record once.
 """
 
@@ -12,32 +13,37 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from contracts.shape import RECORDS
-from engine.read.chunk import ROW
-from engine.read.csv import CsvSource
-from engine.read.tables import TableSource
-from engine.split.originals import LINE, originals
-from engine.type.arrow import canonical
-from spark_jobs.shares import Judged, write_shares
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.judge.file_outcomes import RECORDS
+from lakegate.contracts.model.contract import Format
+from lakegate.engine.read.chunk import ROW
+from lakegate.engine.read.csv import CsvSource
+from lakegate.engine.read.tables import TableSource
+from lakegate.engine.split.originals import LINE, originals
+from lakegate.engine.type.arrow import canonical
+from lakegate.spark_jobs.shares import Judged, write_shares
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pyspark.sql import SparkSession
 
-    from contracts.plan import Plan
-    from contracts.result import Shares
-    from engine.explain.rejected import Rejected
-    from engine.read.chunk import Source
-    from engine.type.physical import Physical
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.result import Shares
+    from lakegate.engine.explain.rejected import Rejected
+    from lakegate.engine.read.chunk import Source
+    from lakegate.engine.type.physical import Physical
 
 SEPARATOR = "; "
+ORC_GAP = -141437, -141428
+"""Days (since 1970) from 1582-10-05 to 1582-10-14: Spark writes each of them to ORC as 1582-10-15."""
 
 
 def split(spark: SparkSession, plan: Plan, source: Source, rejected: Rejected, output_uri: str) -> Shares:
     """Write both shares below `<output_uri>/rows/` and list what was written."""
-    kinds, checks = _kinds(source), rejected.checks
+    kinds, checks, is_orc = _kinds(source), rejected.checks, plan.storage.format is Format.ORC
     encoding = plan.csv.encoding if isinstance(source, CsvSource) else "utf-8"
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -45,6 +51,8 @@ def split(spark: SparkSession, plan: Plan, source: Source, rejected: Rejected, o
             for number, payload in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 lines, masks = pickle.loads(payload)  # noqa: S301 - the driver wrote it
                 for found in originals(source, source.shares[number]):
+                    if is_orc:
+                        _refuse_lost_dates(found.columns)
                     yield from _with_reasons(_decoded(found, encoding), lines, masks, checks, kinds)
 
     columns = [f"x{at} {kind.sql}" for at, kind in enumerate(kinds)] or [f"{LINE} STRING"]
@@ -54,6 +62,21 @@ def split(spark: SparkSession, plan: Plan, source: Source, rejected: Rejected, o
     numbered = spark.createDataFrame(spark.sparkContext.parallelize(rows, tasks), "number INT, payload BINARY")
     judged = Judged(numbered.mapInArrow(read, schema), _names(source), kinds, _header(source))
     return write_shares(plan, judged, f"{output_uri}/rows")
+
+
+def _refuse_lost_dates(columns: Iterable[pa.Array | pa.ChunkedArray]) -> None:
+    """InputError where Spark would write another date than the one that it is given: better no result than changed data."""
+    for each in columns:
+        chunks = each.chunks if isinstance(each, pa.ChunkedArray) else [each]
+        if pa.types.is_nested(each.type):
+            for chunk in chunks:
+                _refuse_lost_dates(chunk.flatten() if pa.types.is_struct(each.type) else [chunk.values])
+        elif pa.types.is_date32(each.type):
+            days = each.cast(pa.int32())
+            if pc.any(pc.and_(pc.greater_equal(days, ORC_GAP[0]), pc.less_equal(days, ORC_GAP[1]))).as_py():
+                raise InputError(
+                    "a date from 1582-10-05 to 1582-10-14 cannot be written to ORC: use Parquet, or onReject: file"
+                )
 
 
 def _with_reasons(

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from errno import EIO, ENOENT
 from functools import cache
 from hashlib import file_digest
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from io import BufferedReader
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
-from contracts.errors import InputError
+from lakegate.contracts.errors import InputError
+from lakegate.engine.read.arrow_tables import AddressedFile
+from lakegate.engine.read.local import LocalStore, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from typing import BinaryIO
 
     from mypy_boto3_s3.client import S3Client
 
 
 ANSWERED = "this attempt was answered before: its result is kept as it is"
+_AHEAD = 8 << 20
+"""Bytes of an object that a stream asks for at a time."""
 _ABSENT = {"404", "NoSuchKey", "NoSuchBucket"}
-_EXISTS = {"PreconditionFailed", "ConditionalRequestConflict"}
+_UNMET = {"PreconditionFailed", "ConditionalRequestConflict"}
 
 
 class Store(Protocol):
@@ -31,10 +35,6 @@ class Store(Protocol):
 
     def read(self, uri: str, limit: int | None = None) -> bytes:
         """The object's bytes, or its first `limit` bytes."""
-        ...
-
-    def stream(self, uri: str) -> BinaryIO:
-        """The object's bytes one after the other, for whoever closes it."""
         ...
 
     def part(self, uri: str, start: int, size: int) -> bytes:
@@ -58,31 +58,17 @@ class Store(Protocol):
         ...
 
 
-class Files:
+class Files(LocalStore):
     """`file:` addresses."""
 
     def read(self, uri: str, limit: int | None = None) -> bytes:
         """See `Store`."""
-        with _path(uri).open("rb") as file:
+        with path_of(uri).open("rb") as file:
             return file.read(-1 if limit is None else limit)
-
-    def stream(self, uri: str) -> BinaryIO:
-        """See `Store`."""
-        return _path(uri).open("rb")
-
-    def part(self, uri: str, start: int, size: int) -> bytes:
-        """See `Store`."""
-        with _path(uri).open("rb") as file:
-            file.seek(start)
-            return file.read(size)
-
-    def size(self, uri: str) -> int:
-        """See `Store`."""
-        return _path(uri).stat().st_size
 
     def write_new(self, uri: str, content: bytes) -> None:
         """See `Store`; written aside and linked into place, so that no reader sees a part."""
-        target = _path(uri)
+        target = path_of(uri)
         target.parent.mkdir(parents=True, exist_ok=True)
         aside = target.with_name(f"{target.name}.{os.getpid()}")
         aside.write_bytes(content)
@@ -95,13 +81,26 @@ class Files:
 
     def list_parts(self, uri: str) -> list[str]:
         """See `Store`."""
-        found = sorted(path for path in _path(uri).glob("part-*") if path.stat().st_size)
+        found = sorted(path for path in path_of(uri).glob("part-*") if path.stat().st_size)
         return [f"{uri}/{path.name}" for path in found]
 
     def etag(self, uri: str) -> str:
         """See `Store`: of a file, the SHA-256 of its bytes."""
-        with _path(uri).open("rb") as file:
+        with path_of(uri).open("rb") as file:
             return file_digest(file, "sha256").hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """One version of an object of S3."""
+
+    bucket: str
+    key: str
+    size: int
+    """In bytes."""
+    etag: str
+    version: str | None
+    """None where the bucket keeps no versions."""
 
 
 class Buckets:
@@ -119,18 +118,21 @@ class Buckets:
         with _as_os_error():
             return self._client.get_object(Bucket=bucket, Key=key, **span)["Body"].read()  # type: ignore[arg-type]  # one optional argument
 
-    def stream(self, uri: str) -> BinaryIO:
-        """See `Store`."""
-        bucket, key = _place(uri)
-        with _as_os_error():
-            return cast("BinaryIO", self._client.get_object(Bucket=bucket, Key=key)["Body"])
-
     def part(self, uri: str, start: int, size: int) -> bytes:
         """See `Store`; nobody asks beyond the end, which S3 would refuse."""
         bucket, key = _place(uri)
         with _as_os_error():
-            span = f"bytes={start}-{start + size - 1}"
-            return self._client.get_object(Bucket=bucket, Key=key, Range=span)["Body"].read()
+            return self._range(start, size, Bucket=bucket, Key=key)
+
+    def pinned(self, pin: Pin, start: int, size: int) -> bytes:
+        """So many bytes of one version of an object, not beyond its end; InputError where the object is another one by now."""
+        which = {"VersionId": pin.version} if pin.version else {"IfMatch": pin.etag}
+        with _as_os_error(f"s3://{pin.bucket}/{pin.key} changed while it was read: repeat the command"):
+            return self._range(start, size, Bucket=pin.bucket, Key=pin.key, **which)
+
+    def _range(self, start: int, size: int, **which: str) -> bytes:
+        span = f"bytes={start}-{start + size - 1}"
+        return self._client.get_object(Range=span, **which)["Body"].read()  # type: ignore[arg-type]  # names of strings
 
     def size(self, uri: str) -> int:
         """See `Store`."""
@@ -161,16 +163,19 @@ class Buckets:
 
 
 @contextmanager
-def _as_os_error() -> Iterator[None]:
-    """S3's errors in the words that files have for them; what S3 says beside its code stays out of the log."""
+def _as_os_error(unmet: str = ANSWERED) -> Iterator[None]:
+    """S3's errors as the errors of files; what S3 says beside its code stays out of the log.
+
+    `unmet` is the message where the condition of the request is not met.
+    """
     from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - boto3 is there by now
 
     try:
         yield
     except ClientError as error:
         code = error.response["Error"]["Code"]
-        if code in _EXISTS:
-            raise InputError(ANSWERED) from None
+        if code in _UNMET:
+            raise InputError(unmet) from None
         if code in _ABSENT:
             raise FileNotFoundError(ENOENT, "No such object") from None
         raise OSError(EIO, f"S3 answers {code}") from None
@@ -196,25 +201,33 @@ def _buckets() -> Buckets:
     return Buckets(boto3.client("s3"))
 
 
+@dataclass(frozen=True, slots=True)
 class Addresses:
-    """Any address, for readers of the engine (`engine.read.chunk.Store`); it goes to workers as it is."""
+    """Any address, for readers of the engine (`lakegate.engine.read.chunk.Store`); it goes to workers as it is."""
+
+    pins: Mapping[str, Pin] = field(default_factory=dict)
+    """Addresses of which one version is read; InputError where the object is replaced meanwhile."""
 
     def size(self, address: str) -> int:
-        """See `engine.read.chunk.Store`."""
-        return store_for(address).size(address)
+        """See `lakegate.engine.read.chunk.Store`."""
+        pin = self.pins.get(address)
+        return store_for(address).size(address) if pin is None else pin.size
 
     def part(self, address: str, start: int, length: int) -> bytes:
-        """See `engine.read.chunk.Store`; S3 refuses a range that begins behind the end."""
+        """See `lakegate.engine.read.chunk.Store`; S3 refuses a range that begins behind the end."""
         length = min(length, self.size(address) - start)
-        return store_for(address).part(address, start, length) if length > 0 else b""
+        if length <= 0:
+            return b""
+        pin = self.pins.get(address)
+        return store_for(address).part(address, start, length) if pin is None else _buckets().pinned(pin, start, length)
 
     def stream(self, address: str) -> BinaryIO:
-        """See `engine.read.chunk.Store`."""
-        return store_for(address).stream(address)
+        """See `lakegate.engine.read.chunk.Store`; read in ranges, so that no connection waits for what is done with the bytes."""
+        return BufferedReader(AddressedFile(self, address), _AHEAD)
 
 
-def _path(uri: str) -> Path:
-    return Path(url2pathname(urlsplit(uri).path))
+ANYWHERE = Addresses()
+"""Every address, none of them pinned."""
 
 
 def _place(uri: str) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import types
 
-from engine.type.physical import Kind, Physical
+from lakegate.engine.type.physical import Kind, Physical
 
 
 def named_type(physical: Physical) -> types.DataType:

@@ -2,7 +2,7 @@
 
 The frame of a pass has two kinds of rows. One row for each share carries its `Partial` (counts, sums, bitmaps: small). Rows of
 records carry what is compared across shares: keys, numbers of quantiles, values that queries read; their columns are those of the
-level's table (`engine.measure.tables.stored`) behind a prefix for the level, and `id`.
+level's table (`lakegate.engine.measure.tables.stored`) behind a prefix for the level, and `id`.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ import pyarrow.compute as pc
 from pyspark import StorageLevel
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
-from contracts.kinds import UnreadableError
-from contracts.result import Unreadable
-from contracts.types import GRAMMARS
-from engine.measure.tables import POSITION_BITS, database, is_stored, stored
-from engine.read.chunk import ROW
-from engine.type.values import SQL_TYPES
+from lakegate.contracts.door.file_signatures import UnreadableError
+from lakegate.contracts.model.types import GRAMMARS
+from lakegate.contracts.plan.result import Unreadable
+from lakegate.engine.measure.tables import POSITION_BITS, database, is_stored, stored
+from lakegate.engine.read.chunk import ROW
+from lakegate.engine.type.values import SQL_TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from contracts.types import LogicalType
-    from engine.evaluate.program import Program
-    from engine.measure.partial import Partial
-    from engine.measure.shares import Evaluation
-    from engine.read.chunk import Level
+    from lakegate.contracts.model.types import LogicalType
+    from lakegate.engine.evaluate.program import Program
+    from lakegate.engine.measure.partial import Partial
+    from lakegate.engine.measure.shares import Evaluation
+    from lakegate.engine.read.chunk import Level
 
 MEMORY = "512MB"
 """What DuckDB may take in a worker before it spills."""
@@ -82,44 +82,19 @@ class Pass:
 def run(spark: SparkSession, evaluation: Evaluation) -> tuple[Pass, list[Partial]]:
     """Evaluate all shares; rows of records are kept where Spark keeps them. UnreadableError where an object has no good end."""
     programs = [each for each in evaluation.programs.values() if is_stored(each)]
-    numbered = list(enumerate(programs))
-    types = {column_name(at, name): kind for at, each in numbered for name, kind in stored(each).items()}
-    schema = pa.schema(
-        [("partial", pa.binary()), ("level", pa.int32()), ("id", pa.int64())]
-        + [(name, _ARROW[kind]) for name, kind in types.items()]
-    )
-    levels = {each.level: at for at, each in numbered}
-
-    def evaluated(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with tempfile.TemporaryDirectory(prefix="lakegate-") as folder, database(Path(folder), MEMORY) as connection:
-            for batch in batches:
-                for number in batch.column(0).to_pylist():
-                    kept: list[pa.RecordBatch] = []
-
-                    def keep(program: Program, bits: pa.Table, share: int, kept: list[pa.RecordBatch] = kept) -> None:
-                        if program.level in levels:
-                            kept.extend(_rows(program, bits, share, levels[program.level], schema))
-
-                    began = time.process_time()
-                    found: Partial | Unreadable
-                    try:
-                        found = partial = evaluation.share(number, connection, keep)
-                        partial.cpu_seconds = time.process_time() - began
-                    except UnreadableError as error:
-                        found = error.finding
-                    yield _one({"partial": pickle.dumps(found)}, schema)
-                    yield from kept
-
-    described = ", ".join(
-        [
-            "partial BINARY",
-            "level INT",
-            "id BIGINT",
-            *(f"{name} {_SPARK.get(kind, kind)}" for name, kind in types.items()),
-        ]
-    )
-    shares = len(evaluation.source.shares)
-    frame = spark.range(0, shares, 1, _tasks(spark, evaluation)).mapInArrow(evaluated, described)
+    levels = {each.level: at for at, each in enumerate(programs)}
+    types = {column_name(at, name): kind for at, each in enumerate(programs) for name, kind in stored(each).items()}
+    described = [
+        "partial BINARY",
+        "level INT",
+        "id BIGINT",
+        *(f"{name} {_SPARK.get(kind, kind)}" for name, kind in types.items()),
+    ]
+    tasks = _tasks(spark, evaluation)
+    numbers = spark.range(0, len(evaluation.source.shares), 1, tasks)
+    frame = numbers.mapInArrow(_evaluating(evaluation, levels, types), ", ".join(described))
+    if tasks == 1:
+        frame = frame.coalesce(1)  # tells the planner that all rows of a key are in one place: no shuffle follows
     if programs:
         frame = frame.persist(StorageLevel.MEMORY_AND_DISK)
     answers = [pickle.loads(row["partial"]) for row in frame.where("partial IS NOT NULL").select("partial").collect()]  # noqa: S301 - our own workers wrote it
@@ -127,6 +102,38 @@ def run(spark: SparkSession, evaluation: Evaluation) -> tuple[Pass, list[Partial
         if isinstance(answer, Unreadable):
             raise UnreadableError(answer.code, answer.message).of_part(answer.part or 0)
     return Pass(frame, levels), sorted(answers, key=lambda partial: partial.number)
+
+
+def _evaluating(
+    evaluation: Evaluation, levels: dict[Level, int], types: dict[str, str]
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What a task does with the numbers of its shares."""
+    schema = pa.schema(
+        [("partial", pa.binary()), ("level", pa.int32()), ("id", pa.int64())]
+        + [(name, _ARROW[kind]) for name, kind in types.items()]
+    )
+
+    def evaluated(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        began = time.process_time()
+        with tempfile.TemporaryDirectory(prefix="lakegate-") as folder, database(Path(folder), MEMORY) as connection:
+            for number in (each for batch in batches for each in batch.column(0).to_pylist()):
+                kept: list[pa.RecordBatch] = []
+
+                def keep(program: Program, bits: pa.Table, share: int, kept: list[pa.RecordBatch] = kept) -> None:
+                    if program.level in levels:
+                        kept.extend(_rows(program, bits, share, levels[program.level], schema))
+
+                found: Partial | Unreadable
+                try:
+                    found = partial = evaluation.share(number, connection, keep)
+                    now = time.process_time()
+                    partial.cpu_seconds, began = now - began, now
+                except UnreadableError as error:
+                    found = error.finding
+                yield _one({"partial": pickle.dumps(found)}, schema)
+                yield from kept
+
+    return evaluated
 
 
 def _tasks(spark: SparkSession, evaluation: Evaluation) -> int:

@@ -2,7 +2,7 @@
 
 1. Read the request and the plan it names; the plan's digest must be the one requested.
 2. Open the delivery: what is no file of the promised shape is answered at once (`unreadable`), without a scan.
-3. Evaluate its shares in tasks, measure every check with Deequ, find samples of the failed ones (`engine.attempt`).
+3. Evaluate its shares in tasks, measure every check with Deequ, find samples of the failed ones (`lakegate.engine.attempt`).
 4. Write accepted and rejected records apart, where the contract refuses single rows.
 5. Ask the contract's own queries, each by itself: last, so that none of them delays anything else.
 6. Write `result.json`, last of all and only once.
@@ -18,29 +18,33 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from contracts.errors import InputError, LakegateError
-from contracts.plan import Plan
-from contracts.request import Request
-from engine.attempt import SAMPLES, Attempt
-from spark_jobs.backend import Spark
-from spark_jobs.meter import Meter
-from spark_jobs.store import Addresses, store_for
+from lakegate.contracts.errors import InputError, LakegateError
+from lakegate.contracts.plan.plan import Plan
+from lakegate.contracts.plan.request import Request
+from lakegate.engine.attempt import SAMPLES, Attempt
+from lakegate.spark_jobs.backend import Spark
+from lakegate.spark_jobs.cpu_time import Meter
+from lakegate.spark_jobs.store import ANYWHERE, Addresses, store_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from contracts.result import Result
+    from lakegate.contracts.plan.result import Result
 
 UNUSABLE = 2
 
 
 def validate(
-    request: Request, plan: Plan, watch: Callable[[str], None] = lambda _: None, samples: int = SAMPLES
+    request: Request,
+    plan: Plan,
+    watch: Callable[[str], None] = lambda _: None,
+    samples: int = SAMPLES,
+    store: Addresses = ANYWHERE,
 ) -> Result:
-    """Measure the delivery of a request against its plan."""
+    """Measure the delivery of a request against its plan; its objects are read by `store`."""
     before, spark = Meter.read(), Spark(plan, request)
     try:
-        found = Attempt(request, plan, Addresses(), spark, samples).result(watch)
+        found = Attempt(request, plan, store, spark, samples).result(watch)
     finally:
         spark.close()
     return replace(found, vcpu_seconds=round(Meter.read().since(before) + spark.worker_seconds, 3))

@@ -1,4 +1,4 @@
-"""What the tests of a folder need, as a marker: `make quick` passes over all of these, `make test` runs them all."""
+"""What the tests of a folder need, as a marker, and which tests share a process: `make quick` omits marked tests."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ settings.load_profile("patient")  # how long an example takes says more of the m
 
 HERE = Path(__file__).parent
 NEEDS = {
+    HERE / "agreement": pytest.mark.corpus,
     HERE / "e2e": pytest.mark.e2e,
     HERE / "engine": pytest.mark.corpus,
     HERE / "golden": pytest.mark.corpus,
@@ -20,17 +21,34 @@ NEEDS = {
     HERE / "sam": pytest.mark.tools,
     HERE / "security": pytest.mark.corpus,
     HERE / "simulation": pytest.mark.simulation,
-    HERE / "unit/formats/test_conversions.py": pytest.mark.corpus,
-    HERE / "unit/formats/test_document.py": pytest.mark.corpus,
-    HERE / "unit/formats/test_examine.py": pytest.mark.corpus,
-    HERE / "unit/linting": pytest.mark.corpus,
-    HERE / "unit/queries": pytest.mark.corpus,
+    HERE / "unit/documents/test_conversions.py": pytest.mark.corpus,
+    HERE / "unit/documents/test_document.py": pytest.mark.corpus,
+    HERE / "unit/documents/test_examine.py": pytest.mark.corpus,
+    HERE / "unit/lint": pytest.mark.corpus,
+    HERE / "unit/sql": pytest.mark.corpus,
 }
+SHARED = {
+    HERE / "e2e": "stack",
+    HERE / "infra/packaging": "template",
+    HERE / "sam": "template",
+}
+"""Folders whose tests share what is expensive to start or to build: one process runs them."""
+ONE_BY_ONE = HERE / "simulation"
+"""Tests that share nothing: any process runs any of them."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test by the file and the folders it lies in."""
+def group_of(path: Path) -> str | None:
+    """The tests that one process runs, with `--dist loadgroup`: those of a folder of SHARED, else those of a file."""
+    if ONE_BY_ONE in path.parents:
+        return None
+    return next((SHARED[place] for place in path.parents if place in SHARED), str(path.relative_to(HERE)))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark each test by the file and the folders that contain it."""
     for item in items:
+        if config.pluginmanager.hasplugin("xdist") and (group := group_of(item.path)):
+            item.add_marker(pytest.mark.xdist_group(group))
         for place in (item.path, *item.path.parents):
             if place in NEEDS:
                 item.add_marker(NEEDS[place])

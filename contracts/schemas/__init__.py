@@ -1,4 +1,4 @@
-"""The JSON Schemas of the documents that cross from house to house, and the one way to judge a document by them."""
+"""The JSON Schemas of the documents exchanged between packages, and the validation with them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from functools import cache
 from importlib.resources import files
 
-from contracts.errors import InputError
+from lakegate.contracts.errors import InputError
 
 
 @cache
@@ -17,7 +17,7 @@ def load(name: str) -> dict[str, object]:
 
 
 def validate(name: str, document: object) -> None:
-    """InputError with the place of the first offence where a document breaks its schema."""
+    """Raise InputError with the position of the first violation if a document does not match its schema."""
     from jsonschema.validators import Draft202012Validator  # noqa: PLC0415 - 60 ms that a Lambda without documents must not pay
 
     error = next(iter(Draft202012Validator(load(name)).iter_errors(document)), None)

@@ -6,16 +6,16 @@ import json
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from contracts.errors import InputError
-from contracts.plan import Plan
-from contracts.request import Part
-from engine.read.open import open_source
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.plan.plan import Plan
+from lakegate.contracts.plan.request import Part
+from lakegate.engine.read.open import open_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from contracts.request import AcceptedPart, Reference
-    from engine.read.chunk import Source, Store
+    from lakegate.contracts.plan.request import AcceptedPart, Reference
+    from lakegate.engine.read.chunk import Source, Store
 
 
 def accepted_sources(reference: Reference, store: Store) -> Iterator[tuple[Plan, Source]]:

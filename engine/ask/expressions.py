@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from engine.ask.casts import cast, try_cast
-from engine.ask.functions import AGGREGATES, Aggregate, called
-from engine.ask.operators import binary, literal, negated
-from engine.ask.tokens import Tokens
-from engine.ask.value import Type, Value, common, refuse
+from lakegate.engine.ask.casts import cast, try_cast
+from lakegate.engine.ask.functions import AGGREGATES, Aggregate, called
+from lakegate.engine.ask.operators import binary, literal, negated
+from lakegate.engine.ask.tokens import Tokens
+from lakegate.engine.ask.value import Type, Value, common, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable

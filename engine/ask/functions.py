@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from engine.ask.casts import rounded
-from engine.ask.value import Type, Value, common, once, refuse
+from lakegate.engine.ask.casts import rounded
+from lakegate.engine.ask.value import Type, Value, common, once, refuse
 
 ZERO = "a division by zero"
 """What the engine raises; nobody repeats it."""
@@ -93,47 +93,35 @@ def signed(value: Value) -> int:
 
 
 FUNCTIONS: dict[str, tuple[int, Say]] = {
+    **{name: (1, _plain(name, Type.INTEGER)) for name in ("day", "dayofyear", "hour", "minute", "month", "quarter")},
+    **{name: (1, _plain(name, Type.INTEGER)) for name in ("length", "second", "weekofyear", "year")},
+    **{name: (1, _plain(name, Type.TEXT)) for name in ("lower", "trim")},
+    **{name: (-1, _same(name)) for name in ("coalesce", "greatest", "least", "substring")},
     "abs": (1, _same("abs")),
     "ceil": (1, _floor("ceil")),
-    "coalesce": (-1, _same("coalesce")),
     "concat": (-1, _concat),
     "contains": (2, _plain("contains", Type.BOOLEAN)),
     "date_add": (2, _moved("+")),
     "date_sub": (2, _moved("-")),
     "datediff": (2, _days),
-    "day": (1, _plain("day", Type.INTEGER)),
     "dayofweek": (1, lambda value: Value(f"(dayofweek({value.text}) + 1)", Type.INTEGER)),
-    "dayofyear": (1, _plain("dayofyear", Type.INTEGER)),
     "endswith": (2, _plain("suffix", Type.BOOLEAN)),
     "floor": (1, _floor("floor")),
-    "greatest": (-1, _same("greatest")),
-    "hour": (1, _plain("hour", Type.INTEGER)),
-    "least": (-1, _same("least")),
     "left": (2, lambda text, count: Value(f"left({text.text}, {number_of(count)})", Type.TEXT)),
-    "length": (1, _plain("length", Type.INTEGER)),
-    "lower": (1, _plain("lower", Type.TEXT)),
     "make_ym_interval": (2, _months),
-    "minute": (1, _plain("minute", Type.INTEGER)),
-    "month": (1, _plain("month", Type.INTEGER)),
     "nullif": (2, _nullif),
     "pmod": (2, _pmod),
     "power": (2, _plain("pow", Type.DOUBLE)),
-    "quarter": (1, _plain("quarter", Type.INTEGER)),
     "replace": (3, _plain("replace", Type.TEXT)),
     "right": (2, lambda text, count: Value(f"right({text.text}, {number_of(count)})", Type.TEXT)),
     "rint": (1, lambda value: Value(f"round_even({value.text}, 0)", Type.DOUBLE)),
     "round": (2, lambda value, places: rounded(value, number_of(places))),
-    "second": (1, _plain("second", Type.INTEGER)),
     "sqrt": (1, _plain("sqrt", Type.DOUBLE)),
     "startswith": (2, _plain("starts_with", Type.BOOLEAN)),
-    "substring": (-1, _same("substring")),
     "timestamp_micros": (1, _plain("make_timestamp", Type.TIMESTAMP)),
-    "trim": (1, _plain("trim", Type.TEXT)),
     "unix_micros": (1, _plain("epoch_us", Type.INTEGER)),
     "upper": (1, _upper),
     "weekday": (1, lambda value: Value(f"(isodow({value.text}) - 1)", Type.INTEGER)),
-    "weekofyear": (1, _plain("weekofyear", Type.INTEGER)),
-    "year": (1, _plain("year", Type.INTEGER)),
 }
 """By the name that plans use: how many values it takes (-1: any number), and what is said for it."""
 
@@ -185,21 +173,15 @@ def _ranking(name: str) -> Callable[..., Aggregate]:
 
 
 AGGREGATES: dict[str, tuple[int, Callable[..., Aggregate]]] = {
-    "avg": (1, _of("avg", Type.DOUBLE)),
+    **{name: (1, _of(name, Type.DOUBLE)) for name in ("avg", "stddev_pop", "stddev_samp", "var_pop", "var_samp")},
+    **{name: (0, _ranking(name)) for name in ("dense_rank", "rank", "row_number")},
     "count": (1, _of("count", Type.INTEGER)),
     "count_if": (1, _count_if),
-    "dense_rank": (0, _ranking("dense_rank")),
     "lag": (2, _over_rows("lag")),
     "lead": (2, _over_rows("lead")),
     "max": (1, _of("max", None)),
     "min": (1, _of("min", None)),
     "percentile": (2, _percentile),
-    "rank": (0, _ranking("rank")),
-    "row_number": (0, _ranking("row_number")),
-    "stddev_pop": (1, _of("stddev_pop", Type.DOUBLE)),
-    "stddev_samp": (1, _of("stddev_samp", Type.DOUBLE)),
     "sum": (1, _sum),
-    "var_pop": (1, _of("var_pop", Type.DOUBLE)),
-    "var_samp": (1, _of("var_samp", Type.DOUBLE)),
 }
 """Likewise, of aggregates and what is computed over windows."""

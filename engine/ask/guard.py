@@ -74,7 +74,7 @@ FUNCTIONS = frozenset(
 KINDS = frozenset({"bigint", "date", "decimal", "double", "integer", "timestamp", "timestamptz", "varchar"})
 JOINS = frozenset({"REGULAR", "CROSS"})
 _NAME = re.compile("[rqck][0-9]+|p")
-"""Of relations, of their columns, and of what is computed once (`engine.ask.value.once`)."""
+"""Of relations, of their columns, and of what is computed once (`lakegate.engine.ask.value.once`)."""
 ABSENT = (
     "sample",
     "at_clause",
@@ -105,21 +105,6 @@ def unsafe(connection: duckdb.DuckDBPyConnection, text: str, relations: set[str]
     if named & relations:
         return "a relation named anew"
     return next((found for node in nodes if (found := _unknown(node, named | relations))), None)
-
-
-def kinds_of(connection: duckdb.DuckDBPyConnection, text: str) -> set[str]:
-    """The kinds of nodes, the functions and the types that a query is made of."""
-    (written,) = connection.execute("SELECT json_serialize_sql($text)", {"text": text}).fetchall()[0]
-    nodes = list(_nodes(json.loads(written)["statements"][0]))
-    return {
-        str(node[key]).lower() if key == "type_name" else node[key]
-        for node in nodes
-        for key in _NAMING
-        if node.get(key)
-    }
-
-
-_NAMING = ("type", "function_name", "type_name")
 
 
 def _unknown(node: dict[str, Any], tables: set[str]) -> str | None:

@@ -1,9 +1,10 @@
 """Queries of a plan, each asked by itself of a locked-down DuckDB, apart from the shared scan and under a time limit.
 
-1. The accepted data that queries refer to is loaded; then the connection is locked (`engine.ask.lock`).
+1. The accepted data that queries refer to is loaded; then the connection is locked (`lakegate.engine.ask.lock`).
 2. Every relation of a query becomes a view of typed columns: `r0`, `r1`, … with columns `c0`, `c1`, …. A value that is not of its
    type is null there.
-3. The query's text is said in DuckDB's SQL (`engine.ask.reader`), and `engine.ask.guard` looks at what DuckDB parsed of it.
+3. The query's text is said in DuckDB's SQL (`lakegate.engine.ask.reader`), and `lakegate.engine.ask.guard` looks at
+   what DuckDB parsed of it.
 4. It is asked, and interrupted when its time is over. Whatever happens is that check's error, in words without values.
 """
 
@@ -16,7 +17,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import duckdb
 
-from contracts.answer import (
+from lakegate.contracts.door.file_signatures import UnreadableError
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.judge.answers import (
     FAILED,
     REFUSED,
     SEVERAL_ROWS,
@@ -29,24 +32,22 @@ from contracts.answer import (
     measured,
     seconds_each,
 )
-from contracts.check import Metric
-from contracts.errors import InputError
-from contracts.kinds import UnreadableError
-from contracts.query import ID
-from contracts.result import Measurement
-from engine.ask.guard import unsafe
-from engine.ask.lock import lock
-from engine.ask.reader import say
-from engine.ask.value import TYPES, UnreadError
-from engine.type.values import value_name
+from lakegate.contracts.plan.check import Metric
+from lakegate.contracts.plan.query import ID
+from lakegate.contracts.plan.result import Measurement
+from lakegate.engine.ask.guard import unsafe
+from lakegate.engine.ask.lock import lock
+from lakegate.engine.ask.reader import say
+from lakegate.engine.ask.value import TYPES, UnreadError
+from lakegate.engine.type.values import value_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from contracts.check import Check
-    from contracts.plan import Plan
-    from contracts.query import Column, Query, Relation
-    from contracts.request import Reference
+    from lakegate.contracts.plan.check import Check
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.query import Column, Query, Relation
+    from lakegate.contracts.plan.request import Reference
 
 
 class Accepted(Protocol):

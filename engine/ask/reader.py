@@ -1,4 +1,4 @@
-"""The text of a query, which `contracts.queries` writes in Spark's SQL, said in DuckDB's.
+"""The text of a query, which `lakegate.contracts.compile.sql` writes in Spark's SQL, said in DuckDB's.
 
 Every form is looked up in a table and every name is one of ours; what is none of that is refused. Types are followed from the
 columns of the relations to the answer, because both engines treat some of them differently.
@@ -10,11 +10,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.ask.expressions import COLUMN, Columns, Expressions
-from engine.ask.value import TYPES, Type, Value, common, refuse
+from lakegate.engine.ask.expressions import COLUMN, Columns, Expressions
+from lakegate.engine.ask.value import TYPES, Type, Value, common, refuse
 
 if TYPE_CHECKING:
-    from contracts.query import Query
+    from lakegate.contracts.plan.query import Query
 
 _ALIAS = re.compile("q[0-9]{1,4}")
 _COUNT = re.compile("[0-9]{1,18}")
@@ -33,7 +33,7 @@ class Said:
 
 
 def say(query: Query) -> Said:
-    """A query of a plan in DuckDB's SQL; UnreadError where its text is not one that `contracts.queries` makes."""
+    """A query of a plan in DuckDB's SQL; UnreadError where its text is not one that `lakegate.contracts.compile.sql` makes."""
     reader = _Reader(query)
     try:
         text, columns = reader.query()

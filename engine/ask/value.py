@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from contracts.types import LogicalType
+from lakegate.contracts.model.types import LogicalType
 
 
 class Type(Enum):
@@ -32,12 +32,13 @@ TYPES = {
     LogicalType.DATE: Type.DATE,
     LogicalType.TIME: Type.TEXT,
     LogicalType.TIMESTAMP: Type.TIMESTAMP,
+    LogicalType.BINARY: Type.TEXT,
 }
 """Of the columns of relations."""
 
 
 class UnreadError(Exception):
-    """The text of a query is not one that `contracts.queries` makes."""
+    """The text of a query is not one that `lakegate.contracts.compile.sql` makes."""
 
 
 @dataclass(frozen=True, slots=True)

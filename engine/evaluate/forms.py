@@ -1,4 +1,4 @@
-r"""Our own patterns for RE2: forms of text and formats of dates, which are written with atomic groups for java.util.regex.
+r"""Our own patterns for RE2: forms of text and formats of dates, which are written with atomic groups.
 
 **Forms of text**: their inner atomic groups and possessive repeats only save time there. What such a group takes can be followed
 by no character that it could take itself, so that the same texts match without them.
@@ -13,15 +13,26 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from re import _constants as op  # type: ignore[attr-defined]  # the parser of the standard library, whose tree this reads
-from re import _parser  # type: ignore[attr-defined]  # likewise
 from typing import Any
 
-from contracts.matching.characters import Ranges, others, union
-from contracts.matching.spelling import RE2, spell
-from contracts.matching.tree import Chars, Choice, End, Items, Look, Node, Repeat, Start
-from engine.type.values import text_literal
+from lakegate.contracts.compile.regex.characters import Ranges, union
+from lakegate.contracts.compile.regex.render import RE2, render
+from lakegate.contracts.compile.regex.tree import (
+    Chars,
+    Items,
+    Lookahead,
+    Node,
+    NoPatternError,
+    Repeat,
+    Start,
+    holds,
+    items_of,
+    parsed,
+)
+from lakegate.engine.type.values import text_literal
 
-_LINE_ENDS: Ranges = ((10, 10), (13, 13), (0x85, 0x85), (0x2028, 0x2029))
+OUR_OWN = "(?>"
+"""An atomic group: no pattern of a contract can write one."""
 _LOWER: Ranges = ((97, 122),)
 _UPPER: Ranges = ((65, 90),)
 _CASE = 32
@@ -52,15 +63,15 @@ class Reading:
 
 def own_searches(pattern: str) -> tuple[list[Items], Reading | None]:
     """The trees to be searched for, and the reading of a date; ValueError where it is none of our patterns."""
-    try:
-        tree = list(_parser.parse(pattern.replace(r"\z", r"\Z"), re.ASCII))
-    except (re.error, OverflowError, RecursionError) as error:
-        raise ValueError("it is no pattern of this dialect") from error
+    tree = list(parsed(pattern))
     reading = _reading(tree)
     if reading is not None:
         return [], reading
-    looks = [(Start(), *_items(said[1])) for kind, said in tree if kind is op.ASSERT]
-    return [*looks, _items([each for each in tree if each[0] is not op.ASSERT])], None
+    looks = [(Start(), *items_of(said[1])) for kind, said in tree if kind is op.ASSERT]
+    found = [*looks, items_of([each for each in tree if each[0] is not op.ASSERT])]
+    if any(holds(items, lambda node: isinstance(node, Lookahead)) for items in found):
+        raise NoPatternError
+    return found, None
 
 
 def _reading(tree: list[Any]) -> Reading | None:
@@ -98,7 +109,7 @@ class _Writer:
         for kind, said in tree:
             if kind is op.SUBPATTERN and said[0] is not None:
                 if len(said[3]) or not text or self.flags != before:
-                    raise ValueError("it is no pattern of this dialect")
+                    raise NoPatternError
                 self.flags += 1
                 text = f"({text})"
             elif kind is op.SUBPATTERN:
@@ -106,11 +117,11 @@ class _Writer:
             elif kind is op.BRANCH:
                 text += f"(?:{'|'.join(self.written(each) for each in said[1])})"
             else:
-                text += spell(self._leaf(kind, said), RE2)
+                text += render(self._leaf(kind, said), RE2)
         return text
 
     def _leaf(self, kind: Any, said: Any) -> Items:  # noqa: ANN401 -- as above
-        return tuple(_folded(each) if self.is_folded else each for each in _items([(kind, said)]))
+        return tuple(_folded(each) if self.is_folded else each for each in items_of([(kind, said)]))
 
 
 def _folded(node: Node) -> Node:
@@ -147,44 +158,4 @@ def _term(kind: Any, said: Any) -> str:  # noqa: ANN401 -- as above
         case op.ASSERT_NOT:
             return f"NOT {_condition(said[1])}"
         case _:
-            raise ValueError("it is no pattern of this dialect")
-
-
-def _items(tree: Any) -> Items:  # noqa: ANN401 -- as above
-    """A tree of the parser without its atomic groups."""
-    found: list[Node] = []
-    for kind, said in tree:
-        if kind is op.ATOMIC_GROUP:
-            found += _items(said)
-        elif kind is op.SUBPATTERN and said[0] is None:
-            found += _items(said[3])
-        else:
-            found.append(_node(kind, said))
-    return tuple(found)
-
-
-def _node(kind: Any, said: Any) -> Node:  # noqa: ANN401, PLR0911 -- as above; one return for each kind
-    match kind:
-        case op.LITERAL:
-            return Chars(((said, said),))
-        case op.NOT_LITERAL:
-            return Chars(others(((said, said),)))
-        case op.ANY:
-            return Chars(others(_LINE_ENDS))
-        case op.IN:
-            return Chars(_members(said))
-        case op.MAX_REPEAT | op.POSSESSIVE_REPEAT:
-            return Repeat(_items(said[2]), said[0], None if said[1] is op.MAXREPEAT else said[1])
-        case op.BRANCH:
-            return Choice(tuple(map(_items, said[1])))
-        case op.ASSERT:
-            return Look(_items(said[1]), wanted=True)
-        case op.AT if said in {op.AT_BEGINNING_STRING, op.AT_END_STRING}:
-            return Start() if said is op.AT_BEGINNING_STRING else End()
-        case _:
-            raise ValueError("it is no pattern of this dialect")
-
-
-def _members(said: Any) -> Ranges:  # noqa: ANN401 -- as above
-    ranges = tuple(each[1] if each[0] is op.RANGE else (each[1], each[1]) for each in said if each[0] is not op.NEGATE)
-    return others(ranges) if said[0][0] is op.NEGATE else ranges
+            raise NoPatternError

@@ -1,9 +1,9 @@
 r"""Patterns of a plan as boolean SQL of DuckDB: searched by RE2, whose time grows with the text alone.
 
-1. Our own forms and date formats, the only patterns with atomic groups, are rewritten (`engine.evaluate.forms`).
+1. Our own forms and date formats, the only patterns with atomic groups, are rewritten (`lakegate.engine.evaluate.forms`).
 2. A look-ahead that stands a fixed number of characters after the start, or at the very end, becomes a search of its own.
 3. A pattern that still holds a look-ahead goes to Python's `re`, as a function over Arrow vectors that `register` adds to a
-   connection. The compiler has proven a bound of its steps (`contracts.matching.cost`); any other is refused.
+   connection. The compiler has proven a bound of its steps (`lakegate.contracts.compile.regex.cost`); any other is refused.
 
 Patterns reach SQL in hexadecimal, so that no text of a contract is ever SQL text.
 """
@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from duckdb.func import ARROW
 
-from contracts.matching.characters import ANY, others
-from contracts.matching.cost import anchored, shortest
-from contracts.matching.engine import OUR_OWN, Engine, Part, parts_of
-from contracts.matching.spelling import JAVA, RE2, spell
-from contracts.matching.tree import Chars, Choice, Edge, End, Items, Look, Node, Repeat, Start, bodies, parse
-from engine.evaluate.forms import Reading, own_searches
-from engine.type.values import text_literal
+from lakegate.contracts.compile.regex.characters import ANY, others
+from lakegate.contracts.compile.regex.cost import anchored, shortest
+from lakegate.contracts.compile.regex.engine import Part, parts_of
+from lakegate.contracts.compile.regex.render import PYTHON, RE2, render
+from lakegate.contracts.compile.regex.tree import Chars, Choice, Edge, End, Items, Lookahead, Node, Repeat, Start, holds
+from lakegate.engine.evaluate.forms import OUR_OWN, Reading, own_searches
+from lakegate.engine.type.values import text_literal
 
 if TYPE_CHECKING:
     import duckdb
@@ -85,23 +85,22 @@ def _found(texts: pa.ChunkedArray, patterns: pa.ChunkedArray) -> pa.Array:
 
 
 def _of_part(part: Part) -> list[Search]:
-    if part.engine is Engine.RE2:
-        return [Search(part.pattern, part.wanted)]
-    items = parse(part.pattern)
+    if not part.is_bounded:
+        return [Search(render(part.items, RE2), part.wanted)]
     if not part.wanted:
-        return [_search(items, wanted=False)]
-    looks, rest = without_looks(items)
+        return [_search(part.items, wanted=False)]
+    looks, rest = without_lookaheads(part.items)
     return [*(_search(each.body, wanted=each.wanted) for each in looks), _search(rest, wanted=True)]
 
 
-def without_looks(items: Items) -> tuple[list[Look], Items]:
+def without_lookaheads(items: Items) -> tuple[list[Lookahead], Items]:
     """Look-aheads of a pattern that can be searches of their own, as they are searched for, and the pattern without them."""
-    looks: list[Look] = []
+    looks: list[Lookahead] = []
     kept: list[Node] = []
     is_fixed = items[:1] == (Start(),)
     for node in items:
-        if is_fixed and isinstance(node, Look) and node.ahead:
-            looks.append(Look((*kept, *node.body), node.wanted))
+        if is_fixed and isinstance(node, Lookahead) and node.ahead:
+            looks.append(Lookahead((*kept, *node.body), node.wanted))
         else:
             kept.append(node)
             is_fixed = is_fixed and _width(node) is not None
@@ -130,28 +129,20 @@ def _widths(items: Items) -> int | None:
 
 def _search(items: Items, *, wanted: bool) -> Search:
     items = _without_last_look(shortest(items))
-    if any(map(_looks, items)):
-        return Search(spell(items, JAVA).replace(r"\z", r"\Z"), wanted, backtracks=True)
-    if any(map(_has_inner, items)) and not anchored(items):
+    if holds(items, lambda node: isinstance(node, Lookahead)):
+        return Search(render(items, PYTHON), wanted, backtracks=True)
+    if holds(items, lambda node: node == Edge(inner=True)) and not anchored(items):
         # RE2 looks for `\B` between bytes: the characters before it must be whole ones.
         items = (Start(), _ANY_CHARS, *items)
-    return Search(spell(items, RE2), wanted)
+    return Search(render(items, RE2), wanted)
 
 
 def _without_last_look(items: Items) -> Items:
     """A look-ahead at the very end of a pattern is what follows; one that must not be there, of one character, is another."""
     match items[-1:]:
-        case (Look(body, True, True),):
+        case (Lookahead(body, True, True),):
             return _without_last_look((*items[:-1], *body))
-        case (Look((Chars(ranges),), False, True),):
+        case (Lookahead((Chars(ranges),), False, True),):
             return (*items[:-1], Choice(((Chars(others(ranges)),), (End(),))))
         case _:
             return items
-
-
-def _looks(node: Node) -> bool:
-    return isinstance(node, Look) or any(_looks(each) for body in bodies(node) for each in body)
-
-
-def _has_inner(node: Node) -> bool:
-    return node == Edge(inner=True) or any(_has_inner(each) for body in bodies(node) for each in body)

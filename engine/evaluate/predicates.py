@@ -1,14 +1,17 @@
-"""Predicates as SQL of DuckDB: one small function for each kind, over columns of texts (`c0`) and values (`vc0`).
+"""Predicates as SQL of DuckDB: one small function for each kind, over columns of texts (`c0`), of values (`vc0`), and of whether
+a pattern is found (`found_name`), so that each pattern of a field is searched for once, however many predicates have it.
 
 An expression is false where the predicate does not hold; true and NULL both mean that it does, which is the null policy of
-`contracts.predicate`: `fails` applies it.
+`lakegate.contracts.plan.predicate`: `fails` applies it.
 """
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from contracts.predicate import (
+from lakegate.contracts.model.types import GRAMMARS, Cast
+from lakegate.contracts.plan.predicate import (
     All,
     Compare,
     Length,
@@ -21,15 +24,14 @@ from contracts.predicate import (
     Typed,
     Within,
 )
-from contracts.types import GRAMMARS, Cast
-from engine.evaluate import patterns
-from engine.type.values import SQL_TYPES, exact_literal, literal, present_name, value_name
+from lakegate.engine.evaluate import patterns
+from lakegate.engine.type.values import SQL_TYPES, exact_literal, literal, present_name, value_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from contracts.plan import Plan
-    from contracts.predicate import Predicate
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.predicate import Predicate
 
 EXACT = SQL_TYPES[Cast.DECIMAL]
 
@@ -39,12 +41,34 @@ def fails(predicate: Predicate, plan: Plan) -> str:
 
     ValueError or ArithmeticError where its constants cannot be used.
     """
-    return f"coalesce(NOT ({condition(predicate, plan)}), false)"
+    return f"({condition(predicate, plan)}) IS FALSE"
 
 
 def condition(predicate: Predicate, plan: Plan) -> str:
     """The predicate in SQL of three-valued logic."""
     return _CONDITIONS[type(predicate)](predicate, plan)
+
+
+def leaves(predicate: Predicate) -> Iterator[Predicate]:
+    """The predicates inside a predicate that have none inside themselves."""
+    match predicate:
+        case Not(inner):
+            yield from leaves(inner)
+        case All(inner):
+            for each in inner:
+                yield from leaves(each)
+        case _:
+            yield predicate
+
+
+def found_name(it: Matches, plan: Plan) -> str:
+    """The column that says whether a pattern is found in a field's text; NULL for NULL."""
+    return f"m{_text(it.field, plan)}_{sha256(it.pattern.encode()).hexdigest()}"
+
+
+def search(it: Matches, plan: Plan) -> str:
+    """What that column holds, in SQL over the field's text; ValueError where no engine searches for the pattern."""
+    return patterns.sql(it.pattern, _text(it.field, plan))
 
 
 def _text(name: str, plan: Plan) -> str:
@@ -88,7 +112,7 @@ def _every(conditions: list[str]) -> str:
 
 
 def _matches(it: Matches, plan: Plan) -> str:
-    return patterns.sql(it.pattern, _text(it.field, plan))
+    return found_name(it, plan)
 
 
 def _multiple_of(it: MultipleOf, plan: Plan) -> str:

@@ -1,7 +1,8 @@
 """The program of a level: one SELECT that turns the raw columns of a chunk into bits, keys and numbers.
 
-The inner SELECT makes of each field that is read a text (`c0`), a value (`vc0`) and whether there is one (`pc0`). The outer one
-makes of each row
+The inner SELECT makes of each field that is read a value (`vc0`) and whether there is one (`pc0`), and a text (`c0`) only where
+something looks at it. Patterns are searched for between the two (`mc0_…`), or before, in distinct values
+(`lakegate.engine.measure.repeats`). The outer SELECT makes of each row
 
 * `f0`, `f1`, …: whether it breaks each predicate, never NULL;
 * `b0`, `b1`, …: whether it belongs to each population;
@@ -15,21 +16,21 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from contracts.check import Metric
-from contracts.population import Keys, Population, keys_of, population_of, predicates_of, tiers_of
-from contracts.predicate import fields_of
-from contracts.types import GRAMMARS, Cast
-from engine.evaluate.predicates import fails
-from engine.read.chunk import ROW
-from engine.type.values import present_name, value_name
+from lakegate.contracts.model.types import GRAMMARS, Cast
+from lakegate.contracts.plan.check import Metric
+from lakegate.contracts.plan.population import Keys, Population, keys_of, population_of, predicates_of, tiers_of
+from lakegate.contracts.plan.predicate import Length, Matches, fields_of
+from lakegate.engine.evaluate.predicates import fails, found_name, leaves, search
+from lakegate.engine.read.chunk import AT, ROW
+from lakegate.engine.type.values import present_name, value_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-    from contracts.check import Check
-    from contracts.plan import Plan
-    from contracts.predicate import Predicate
-    from engine.read.chunk import Expression, Level
+    from lakegate.contracts.plan.check import Check
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.predicate import Predicate
+    from lakegate.engine.read.chunk import Expression, Level
 
 UNUSABLE = "the rule's own values cannot be used by the engine (a pattern, a bound or a list entry)"
 SOURCE = "chunk"
@@ -64,25 +65,63 @@ class Program:
     """Aliases of fields whose values are handed over."""
     bits: Mapping[str, str] = field(default_factory=dict)
     """The SQL of each predicate, by its column."""
+    searches: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By alias of a field whose text patterns are searched for in: the SQL of each search over that text, by its column."""
     is_asked: bool = False
     """Whether queries read the records, be it only to count them."""
 
-    def select(self, expressions: Mapping[str, Expression], typed: Callable[[str], str]) -> str:
-        """The SELECT over a chunk; `typed` gives the SQL of a field's value by alias (as plain text allows)."""
+    def select(
+        self,
+        expressions: Mapping[str, Expression],
+        typed: Callable[[str], str],
+        searched: Collection[str],
+        *,
+        with_present: bool,
+    ) -> str:
+        """The SELECT over a chunk; `typed` gives the SQL of a field's value by alias (as plain text allows).
+
+        The raw columns of the chunk hold the searches of the fields `searched` (aliases) already. `with_present` adds whether
+        the fields of `single` have a value.
+        """
         own = [each.alias for each in self.plan.fields if each.level == self.level and each.name in self.reads]
-        texts = [f"{expressions[alias].text} AS {alias}" for alias in own]
-        texts += [f"{_present(expressions[alias])} AS {present_name(alias)}" for alias in own]
+        unsearched = [alias for alias in self.searches if alias not in searched]
+        texts = [f"{expressions[alias].text} AS {alias}" for alias in own if alias in {*self.texts, *unsearched}]
+        there = [f"{_present(expressions[alias])} AS {present_name(alias)}" for alias in own]
         values = [f"{typed(alias)} AS {value_name(alias)}" for alias in own]
-        inner = f"SELECT {', '.join([ROW, *texts, *values])} FROM {SOURCE}"  # noqa: S608 - generated names and literals
+        place = [AT] if self.has_places else []
+        known = [name for alias in searched for name in self.searches[alias]]
+        inner = f"SELECT {', '.join([ROW, *place, *texts, *there, *values, *known])} FROM {SOURCE}"  # noqa: S608 - generated names and literals
+        if unsearched:
+            inner = f"SELECT *, {', '.join(self._searches(*unsearched))} FROM ({inner})"  # noqa: S608 - likewise
         columns = [
             ROW,
+            *place,
             *(f"{sql} AS {name}" for name, sql in self.bits.items()),
             *(f"{self._is_of(population)} AS {name}" for population, name in self.populations.items()),
             *(f"{self._number(numbers)} AS {name}" for numbers, name in self.numbers.items()),
             *(value_name(alias) for alias in sorted(self.kept)),
-            *(present_name(alias) for alias in sorted(set(self.single.values()))),
+            *(present_name(alias) for alias in sorted(set(self.single.values())) if with_present),
         ]
         return f"SELECT {', '.join(columns)} FROM ({inner})"  # noqa: S608 - likewise
+
+    @property
+    def has_places(self) -> bool:
+        """Whether its answer says where in its record each element stands: of elements whose keys are compared."""
+        return bool(self.level and self.keys)
+
+    def search(self, alias: str, text: str) -> str:
+        """The SELECT of the searches of one field alone; `text` is the SQL of its text over the raw columns."""
+        return f"SELECT {', '.join(self._searches(alias))} FROM (SELECT {text} AS {alias} FROM {SOURCE})"  # noqa: S608 - likewise
+
+    def _searches(self, *aliases: str) -> Iterator[str]:
+        return (f"{sql} AS {name}" for alias in aliases for name, sql in self.searches[alias].items())
+
+    @cached_property
+    def texts(self) -> frozenset[str]:
+        """Aliases of the fields whose lengths are looked at."""
+        measured = [each.field for own in self.predicates for each in leaves(own) if isinstance(each, Length)]
+        measured += [name for each in self.numbers if each.kind == "length" for name in each.fields]
+        return frozenset(self.plan.field(name).alias for name in measured)
 
     @cached_property
     def single(self) -> dict[str, str]:
@@ -103,6 +142,17 @@ class Program:
         aliases = {each.alias: each.name for each in self.plan.fields}
         return frozenset(aliases[each] for each in (*self.kept, *self.single.values())).union(*read)
 
+    def population(self, check: Check) -> str | None:
+        """The bit of the records that a check's number is taken over; None: of all judged ones."""
+        population = population_of(check)
+        return None if population is None else self.populations[population]
+
+    def number(self, check: Check) -> str:
+        """The column of numbers that a check's aggregate is taken of."""
+        numbers = _numbers(check, self.plan)
+        assert numbers is not None
+        return self.numbers[numbers]
+
     def _is_of(self, population: Population) -> str:
         there = [f"{value_name(self.plan.field(name).alias)} IS NOT NULL" for name in population.fields]
         given = [self.bits[self.predicates[population.excluded]]] if population.excluded is not None else []
@@ -117,16 +167,22 @@ def program(plan: Plan, level: Level, checks: tuple[Check, ...], asked: Iterable
     """The program of a level's checks; `asked` are the fields that queries read, None where no query reads the records."""
     bits: dict[Predicate, str] = {}
     errors: dict[Predicate, str] = {}
+    searches: dict[str, dict[str, str]] = {}
     for predicate in dict.fromkeys(predicates_of(checks)):
         try:
+            matches = [each for each in leaves(predicate) if isinstance(each, Matches)]
+            found = [(plan.field(each.field).alias, found_name(each, plan), search(each, plan)) for each in matches]
             bits[predicate] = fails(predicate, plan)
         except (ValueError, ArithmeticError):
             errors[predicate] = UNUSABLE
+        else:
+            for alias, name, sql in found:
+                searches.setdefault(alias, {})[name] = sql
     refused = {check.id: UNUSABLE for check in checks if set(predicates_of((check,))) & errors.keys()}
     usable = tuple(check for check in checks if check.id not in refused)
     predicates = {predicate: f"f{at}" for at, predicate in enumerate(bits)}
     populations = dict.fromkeys(one for check in usable if (one := population_of(check)) is not None)
-    numbers = dict.fromkeys(some for check in usable if (some := numbers_of(check, plan)) is not None)
+    numbers = dict.fromkeys(some for check in usable if (some := _numbers(check, plan)) is not None)
     keys = dict.fromkeys(own for check in usable for tier in tiers_of(check) if (own := keys_of(check, tier)))
     compared = [name for each in keys for name in each.fields]
     return Program(
@@ -140,11 +196,12 @@ def program(plan: Plan, level: Level, checks: tuple[Check, ...], asked: Iterable
         tuple(keys),
         frozenset(plan.field(name).alias for name in (*compared, *(asked or ()))),
         {predicates[each]: sql for each, sql in bits.items()},
+        searches,
         asked is not None,
     )
 
 
-def numbers_of(check: Check, plan: Plan) -> Numbers | None:
+def _numbers(check: Check, plan: Plan) -> Numbers | None:
     """The numbers that a check's aggregate is taken of; None where it has none."""
     kind = _KINDS.get(check.metric)
     population = population_of(check)
@@ -163,10 +220,7 @@ def _present(expression: Expression) -> str:
 _EXACT = {Metric.MEAN, Metric.SUM}
 """Sums of whole numbers are kept exact: 64 bits would overflow, floats would depend on the order of the rows."""
 _KINDS = {
-    Metric.MEAN: "float",
-    Metric.SUM: "float",
-    Metric.DEVIATION: "float",
-    Metric.QUANTILE: "float",
+    **dict.fromkeys((Metric.MEAN, Metric.SUM, Metric.DEVIATION, Metric.QUANTILE), "float"),
     Metric.MEAN_LENGTH: "length",
     Metric.YOUNGEST: "moment",
     Metric.OLDEST: "moment",

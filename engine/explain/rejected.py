@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contracts.check import Metric
-from contracts.population import keys_of
-from engine.measure.tables import POSITION_BITS
+from lakegate.contracts.plan.check import Metric
+from lakegate.contracts.plan.population import keys_of
+from lakegate.engine.measure.tables import POSITION_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from contracts.check import Check
-    from engine.evaluate.program import Program
-    from engine.measure.partial import Bit, Broken, Partial
-    from engine.measure.tables import Sharing
-    from engine.read.chunk import Level
+    from lakegate.contracts.plan.check import Check
+    from lakegate.engine.evaluate.program import Program
+    from lakegate.engine.measure.partial import Bit, Broken, Partial
+    from lakegate.engine.measure.tables import Sharing
+    from lakegate.engine.read.chunk import Level
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Rejected:
             if check.metric is Metric.DUPLICATE_ROWS:
                 keys = keys_of(check)
                 assert keys is not None
-                shared[check.id] = np.unique(sharing(own, keys, None))
+                shared[check.id] = np.unique(sharing(own, keys, None).column("id").to_numpy())
             else:
                 predicate = (check.tolerate or check.accept).predicate
                 assert predicate is not None

@@ -14,33 +14,33 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from contracts.check import Metric
-from contracts.faults import SEEN_OF_A_LINE, readable_in, record_of, values_in
-from contracts.masks import cut, hexadecimal, mask
-from contracts.outcome import OF_TYPES
-from contracts.population import keys_of
-from contracts.result import Sample
-from contracts.types import LogicalType
-from contracts.writing import form_of
-from engine.evaluate.program import SOURCE
-from engine.measure.tables import POSITION_BITS
-from engine.read.chunk import AT, ROW
-from engine.read.csv import CsvSource
-from engine.split.originals import LINE, originals
+from lakegate.contracts.judge.faults import SEEN_OF_A_LINE, readable_in, record_of, values_in
+from lakegate.contracts.judge.masks import cut, hexadecimal, mask
+from lakegate.contracts.judge.outcomes import OF_TYPES
+from lakegate.contracts.judge.writing import form_of
+from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.check import Metric
+from lakegate.contracts.plan.population import keys_of
+from lakegate.contracts.plan.result import Sample
+from lakegate.engine.evaluate.program import SOURCE
+from lakegate.engine.measure.tables import POSITION_BITS
+from lakegate.engine.read.chunk import AT, ROW
+from lakegate.engine.read.csv import CsvSource
+from lakegate.engine.split.originals import LINE, originals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     import duckdb
 
-    from contracts.answer import Answer
-    from contracts.check import Check
-    from contracts.plan import Plan, PlanField
-    from contracts.result import Malformed, Measurement
-    from engine.evaluate.program import Program
-    from engine.measure.partial import Bit, Partial
-    from engine.measure.tables import Sharing
-    from engine.read.chunk import Level, Source
+    from lakegate.contracts.judge.answers import Answer
+    from lakegate.contracts.plan.check import Check
+    from lakegate.contracts.plan.plan import Plan, PlanField
+    from lakegate.contracts.plan.result import Malformed, Measurement
+    from lakegate.engine.evaluate.program import Program
+    from lakegate.engine.measure.partial import Bit, Partial
+    from lakegate.engine.measure.tables import Sharing
+    from lakegate.engine.read.chunk import Level, Source
 
 Place = tuple[int, int, str]
 """A record or an element: the number of its share, its line there, and its place in the record."""
@@ -148,7 +148,9 @@ class Samples:
             return []
         keys = keys_of(check)
         assert keys is not None
-        return [_place(each) for each in self.sharing(own, keys, self.limit).tolist()]
+        found = self.sharing(own, keys, self.limit)
+        places = found.column(AT).to_pylist() if own.has_places else [""] * len(found)
+        return [_place(each, at) for each, at in zip(found.column("id").to_pylist(), places, strict=True)]
 
     def _good(self, check: Check, own: Program) -> list[Place]:
         if check.metric is not Metric.FAILING_ROWS or len(check.fields) != 1:
@@ -238,8 +240,8 @@ class Samples:
         return field.type is LogicalType.BINARY and not self.plan.storage.format.is_text
 
 
-def _place(identity: int) -> Place:
-    return identity >> POSITION_BITS, identity & ((1 << POSITION_BITS) - 1), ""
+def _place(identity: int, at: str = "") -> Place:
+    return identity >> POSITION_BITS, identity & ((1 << POSITION_BITS) - 1), at
 
 
 def _by_share(places: Iterable[Any]) -> dict[int, list[Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from contracts.masks import mask
+from lakegate.contracts.judge.masks import mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,27 +10,28 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 
-from contracts.check import Metric
-from contracts.population import keys_of, population_of
-from contracts.result import Measured, Measurement
-from engine.evaluate.program import numbers_of
-from engine.measure.partial import Moments
-from engine.measure.tables import groups, table_name
+from lakegate.contracts.plan.check import Metric
+from lakegate.contracts.plan.population import keys_of
+from lakegate.contracts.plan.result import Measured, Measurement
+from lakegate.engine.measure.partial import Moments
+from lakegate.engine.measure.tables import groups, table_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import duckdb
 
-    from contracts.check import Check, Tier
-    from contracts.population import Keys
-    from engine.evaluate.program import Program
-    from engine.measure.partial import LevelCounts
+    from lakegate.contracts.plan.check import Check, Tier
+    from lakegate.contracts.plan.population import Keys
+    from lakegate.engine.evaluate.program import Program
+    from lakegate.engine.measure.partial import LevelCounts
 
 MICROSECONDS = 10**6
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_SHOWN = (datetime.min.replace(tzinfo=UTC) - _START) // timedelta(microseconds=1)
 """The first moment that Python knows: it has no year 0."""
+_LAST_SHOWN = (datetime.max.replace(tzinfo=UTC) - _START) // timedelta(microseconds=1)
+"""The last one: with an offset, an evening of the year 9999 lies in the year 10000."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,7 @@ class LevelMetrics:
 
     def population(self, check: Check) -> int:
         """Records that the check's number is taken over."""
-        population = population_of(check)
-        return self.counts.rows if population is None else self.counts.bits.get(self.program.populations[population], 0)
+        return self.counts.over(self.program.population(check))
 
     def _measured(self, check: Check, tier: Tier) -> Measured:
         if self.population(check) == 0:
@@ -84,7 +84,7 @@ class LevelMetrics:
         keys, of = keys_of(check, tier), self.population(check)
         assert keys is not None
         found = self._groups(keys)
-        rows = self.counts.rows if check.given is None else of
+        rows = self.counts.rows if check.row_filter is None else of
         match check.metric:
             case Metric.DUPLICATE_ROWS:
                 return Measured(rows, failing=found.shared)
@@ -103,9 +103,7 @@ class LevelMetrics:
         return Groups(*map(int, row))
 
     def _moments(self, check: Check) -> Moments:
-        numbers = numbers_of(check, self.program.plan)
-        assert numbers is not None
-        return self.counts.numbers.get(self.program.numbers[numbers], Moments())
+        return self.counts.numbers.get(self.program.number(check), Moments())
 
     def number(self, check: Check, _: Tier) -> Measured:
         """An aggregate of numbers."""
@@ -115,31 +113,19 @@ class LevelMetrics:
 
     def quantile(self, check: Check, _: Tier) -> Measured:
         """A place among the sorted numbers."""
-        numbers, of = numbers_of(check, self.program.plan), self.population(check)
-        assert numbers is not None
+        of, column = self.population(check), self.program.number(check)
         assert check.quantile is not None
-        column, quantile = self.program.numbers[numbers], check.quantile
         query = f"SELECT quantile_cont({column}, ?) FROM {table_name(self.program)}"  # noqa: S608 - likewise
-        ((number,),) = self.connection.execute(query, [float(quantile.of(of))]).fetchall()
+        ((number,),) = self.connection.execute(query, [float(check.quantile.of(of))]).fetchall()
         return Measured(of, number=number)
 
 
 _METRICS: dict[Metric, Callable[[LevelMetrics, Check, Tier], Measured]] = {
     Metric.ROW_COUNT: lambda level, check, _: Measured(of=level.population(check)),
     Metric.FAILING_ROWS: LevelMetrics.failing,
-    Metric.DUPLICATE_ROWS: LevelMetrics.of_keys,
-    Metric.DUPLICATE_KEYS: LevelMetrics.of_keys,
-    Metric.DISTINCT_COUNT: LevelMetrics.of_keys,
-    Metric.DISTINCT_SHARE: LevelMetrics.of_keys,
-    Metric.MOST_COMMON: LevelMetrics.of_keys,
-    Metric.MEAN: LevelMetrics.number,
-    Metric.SUM: LevelMetrics.number,
-    Metric.DEVIATION: LevelMetrics.number,
+    **{each: LevelMetrics.of_keys for each in Metric if each.is_key_based},
+    **{each: LevelMetrics.number for each in Metric if each.floating or each.is_duration},
     Metric.QUANTILE: LevelMetrics.quantile,
-    Metric.MEAN_LENGTH: LevelMetrics.number,
-    Metric.YOUNGEST: LevelMetrics.number,
-    Metric.OLDEST: LevelMetrics.number,
-    Metric.DELAY: LevelMetrics.number,
 }
 _NUMBERS: dict[Metric, Callable[[Moments, int], float | None]] = {
     Metric.MEAN: lambda moments, _: moments.mean,
@@ -156,15 +142,17 @@ def event_time(program: Program, counts: LevelCounts) -> tuple[str, str] | None:
     """The earliest and the latest moment of the field by which the first check measures the age of rows (RFC 3339).
 
     None where no check does, where no row has one, or where the field is classified and not public: these are values of data.
+    None too where one of them is outside of the years 1 to 9999 in UTC, which have no such text.
     """
     check = next((each for each in program.checks if each.metric in {Metric.YOUNGEST, Metric.OLDEST}), None)
-    numbers = numbers_of(check, program.plan) if check else None
-    if check is None or numbers is None:
+    if check is None:
         return None
-    field, moments = program.plan.field(check.fields[0]), counts.numbers.get(program.numbers[numbers], Moments())
-    if (field.classification is not None and not field.public) or moments.least is None or moments.least < _FIRST_SHOWN:
+    field, moments = program.plan.field(check.fields[0]), counts.numbers.get(program.number(check), Moments())
+    least, greatest = moments.least, moments.greatest
+    if (field.classification is not None and not field.public) or least is None or greatest is None:
         return None
-    return _shown(moments.least), _shown(moments.greatest or 0)
+    is_shown = least >= _FIRST_SHOWN and greatest <= _LAST_SHOWN
+    return (_shown(least), _shown(greatest)) if is_shown else None
 
 
 @cache

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from contracts.result import Malformed
-    from engine.read.chunk import Level
+    from lakegate.contracts.plan.result import Malformed
+    from lakegate.engine.read.chunk import Level
 
 Bit = tuple["Level", str]
 """A predicate of a program: the level, and the name of its bit."""
@@ -63,6 +63,10 @@ class LevelCounts:
     bits: dict[str, int] = field(default_factory=dict)
     """How often each bit of the program is set."""
     numbers: dict[str, Moments] = field(default_factory=dict)
+
+    def over(self, bit: str | None) -> int:
+        """Records in which a bit is set; without a bit, all judged ones."""
+        return self.rows if bit is None else self.bits.get(bit, 0)
 
     def add(self, other: LevelCounts) -> None:
         """Take another share's in."""

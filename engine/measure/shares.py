@@ -13,12 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from contracts.types import GRAMMARS
-from engine.evaluate.program import SOURCE
-from engine.measure.partial import Broken, LevelCounts, Moments, Partial
-from engine.measure.tables import BITS
-from engine.read.chunk import AT, ROW, of_object
-from engine.type.values import LONGEST_PLAIN, PLAIN, present_name
+from lakegate.contracts.model.types import GRAMMARS
+from lakegate.engine.evaluate.program import SOURCE
+from lakegate.engine.measure.partial import Broken, LevelCounts, Moments, Partial
+from lakegate.engine.measure.repeats import with_searches
+from lakegate.engine.measure.tables import BITS
+from lakegate.engine.read.chunk import AT, ROW, of_object
+from lakegate.engine.type.values import LONGEST_PLAIN, PLAIN, present_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
     import duckdb
     from numpy.typing import NDArray
 
-    from contracts.plan import Plan
-    from engine.evaluate.program import Program
-    from engine.measure.partial import Bit
-    from engine.read.chunk import Chunk, Level, Source
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.engine.evaluate.program import Program
+    from lakegate.engine.measure.partial import Bit
+    from lakegate.engine.read.chunk import Chunk, Level, Source
 
     Keep = Callable[[Program, pa.Table, int], None]
     """Takes a program, its answer for a chunk, and the number of the share."""
@@ -52,10 +53,14 @@ class Evaluation:
     programs: Mapping[Level, Program]
     samples: int
     """How many failing records of each predicate are kept of a share."""
-    _queries: dict[tuple[Level, frozenset[str]], str] = field(default_factory=dict)
+    _queries: dict[tuple[Level, frozenset[str], tuple[str, ...], bool], str] = field(default_factory=dict)
 
-    def share(self, number: int, connection: duckdb.DuckDBPyConnection, keep: Keep) -> Partial:
+    def share(
+        self, number: int, connection: duckdb.DuckDBPyConnection, keep: Keep, read: Callable[[int], None] | None = None
+    ) -> Partial:
         """Evaluate one share; `keep` takes the answers of programs whose rows are stored.
+
+        `read` is called after each chunk with its size (bytes of the object; of a table, rows).
 
         UnreadableError where its object has no good end, OSError where the storage fails.
         """
@@ -63,6 +68,8 @@ class Evaluation:
         with of_object(share.part):
             for chunk in self.source.chunks(share):
                 self._add(chunk, partial, connection, keep)
+                if read is not None:
+                    read(chunk.size)
         return partial
 
     def _add(self, chunk: Chunk, partial: Partial, connection: duckdb.DuckDBPyConnection, keep: Keep) -> None:
@@ -73,8 +80,9 @@ class Evaluation:
             counts = partial.levels.setdefault(level, LevelCounts())
             counts.rows += table.num_rows
             if table.num_rows:
-                bits = self._bits(program, table, connection)
-                if partial.number < PASSING_SHARES:
+                is_noted = partial.number < PASSING_SHARES
+                bits = self._bits(program, table, connection, with_present=is_noted)
+                if is_noted:
                     _note_passing(program, bits, table, partial)
                 keep(program, bits, partial.number)
                 counts.add(_counts(program, bits, connection))
@@ -85,13 +93,19 @@ class Evaluation:
         partial.extra |= chunk.extra
         partial.broken.append(Broken(rows, bitmaps))
 
-    def _bits(self, program: Program, table: pa.Table, connection: duckdb.DuckDBPyConnection) -> pa.Table:
+    def _bits(
+        self, program: Program, table: pa.Table, connection: duckdb.DuckDBPyConnection, *, with_present: bool
+    ) -> pa.Table:
         plain = frozenset(self._plain(program, table))
-        key = program.level, plain
+        table, searched = with_searches(program, table, self.source.expressions, connection)
+        key = program.level, plain, searched, with_present
         if key not in self._queries:
             typed = self.source.expressions
             self._queries[key] = program.select(
-                typed, lambda alias: typed[alias].plain if alias in plain else typed[alias].value
+                typed,
+                lambda alias: typed[alias].plain if alias in plain else typed[alias].value,
+                searched,
+                with_present=with_present,
             )
         connection.register(SOURCE, table)
         return connection.sql(self._queries[key]).to_arrow_table()

@@ -10,27 +10,25 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from contracts.check import Metric
-from contracts.population import keys_of, tiers_of
-from contracts.types import GRAMMARS
-from engine.evaluate import patterns
-from engine.evaluate.program import numbers_of
-from engine.read.chunk import ROW
-from engine.type.values import SQL_TYPES, value_name
+from lakegate.contracts.model.types import GRAMMARS
+from lakegate.contracts.plan.check import Metric
+from lakegate.contracts.plan.population import keys_of, tiers_of
+from lakegate.engine.evaluate import patterns
+from lakegate.engine.read.chunk import AT, ROW
+from lakegate.engine.type.values import SQL_TYPES, value_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    import numpy as np
     import pyarrow as pa
-    from numpy.typing import NDArray
 
-    from contracts.population import Keys
-    from engine.evaluate.program import Program
+    from lakegate.contracts.plan.population import Keys
+    from lakegate.engine.evaluate.program import Program
 
-    Sharing = Callable[[Program, Keys, int | None], NDArray[np.int64]]
-    """The ids of records that share their key with another, by key and place; with a limit the first ones."""
+    Sharing = Callable[[Program, Keys, int | None], pa.Table]
+    """The `id` of records that share their key with another, by key and place, and of elements their `place`; with a limit the
+    first ones."""
 
 POSITION_BITS = 33
 RECORDS = "records"
@@ -70,9 +68,9 @@ def stored(program: Program) -> dict[str, str]:
     keys = [each for check in program.checks for tier in tiers_of(check) if (each := keys_of(check, tier))]
     flags = [program.populations[each.population] for each in keys]
     flags += [program.predicates[each.predicate] for each in keys if each.predicate is not None]
-    quantiles = [numbers_of(check, program.plan) for check in program.checks if check.metric is Metric.QUANTILE]
-    numbers = {program.numbers[each]: "DOUBLE" for each in quantiles if each is not None}
-    return values | dict.fromkeys(flags, "BOOLEAN") | numbers
+    numbers = {program.number(check): "DOUBLE" for check in program.checks if check.metric is Metric.QUANTILE}
+    places = {AT: "VARCHAR"} if program.has_places else {}
+    return places | values | dict.fromkeys(flags, "BOOLEAN") | numbers
 
 
 def is_stored(program: Program) -> bool:
@@ -98,6 +96,11 @@ def append(connection: duckdb.DuckDBPyConnection, program: Program, bits: pa.Tab
         )
 
 
+def identity(program: Program) -> tuple[str, ...]:
+    """The columns that say which record, or which element, a stored row is."""
+    return ("id", AT) if program.has_places else ("id",)
+
+
 def groups(program: Program, keys: Keys) -> str:
     """A SELECT of how often (`n`) each key occurs, and whether all its rows meet the predicate (`meets`)."""
     meets = f"bool_and(NOT {program.predicates[keys.predicate]})" if keys.predicate is not None else "true"
@@ -106,13 +109,11 @@ def groups(program: Program, keys: Keys) -> str:
 
 def keyed_rows(program: Program, keys: Keys) -> str:
     """A SELECT of the ids and the keys (`k0`, …) of the records that have one."""
-    return f"SELECT id, {', '.join(_key_columns(program, keys))} {_of(program, keys)}"
+    return f"SELECT {', '.join([*identity(program), *_key_columns(program, keys)])} {_of(program, keys)}"
 
 
-def sharing(
-    connection: duckdb.DuckDBPyConnection, program: Program, keys: Keys, limit: int | None
-) -> NDArray[np.int64]:
-    """The ids of records that share their key with another, by key and place; with a limit the first ones."""
+def sharing(connection: duckdb.DuckDBPyConnection, program: Program, keys: Keys, limit: int | None) -> pa.Table:
+    """See `Sharing`."""
     names = [f"k{at}" for at in range(len(keys.fields))]
     same = " AND ".join(f"rows.{name} IS NOT DISTINCT FROM shared.{name}" for name in names)
     most = "" if limit is None else f"LIMIT {limit}"
@@ -120,9 +121,9 @@ def sharing(
     order = ", ".join(f"rows.{name} NULLS FIRST" for name in names)
     shared = f"FROM ({groups(program, keys)}) WHERE n > 1 {smallest}"
     rows = keyed_rows(program, keys)
-    query = f"SELECT id FROM ({rows}) rows JOIN ({shared}) shared ON {same} ORDER BY {order}, id {most}"  # noqa: S608 - generated names
-    found: NDArray[np.int64] = connection.execute(query).fetchnumpy()["id"]
-    return found
+    own = ", ".join(identity(program))
+    query = f"SELECT {own} FROM ({rows}) rows JOIN ({shared}) shared ON {same} ORDER BY {order}, {own} {most}"  # noqa: S608 - generated names
+    return connection.sql(query).to_arrow_table()
 
 
 def _of(program: Program, keys: Keys) -> str:

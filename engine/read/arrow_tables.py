@@ -1,6 +1,6 @@
 """Parquet and ORC, by Arrow: a file's schema, and its row groups and stripes one after the other.
 
-Arrow reads every type of both formats and knows no time zone of a machine (decision 88).
+Arrow reads every type of both formats and knows no time zone of a machine (decision 4).
 """
 
 from __future__ import annotations
@@ -10,23 +10,27 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from contracts.model import Format
-from engine.read.limits import GRACE_VALUES, LONGEST_FOOTER, RATIO, unreadable
-from engine.read.schema import Table, refuse_values, refuse_wide
-from engine.type.physical import Kind, Physical
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakegate.contracts.model.contract import Format
+from lakegate.engine.read.limits import GRACE_VALUES, LONGEST_FOOTER, RATIO, unreadable
+from lakegate.engine.read.schema import Table, refuse_values, refuse_wide
+from lakegate.engine.type.arrow import physical
+from lakegate.engine.type.physical import Kind, Physical
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    import pyarrow as pa
-
-    from engine.read.chunk import Store
+    from lakegate.engine.read.chunk import Share, Store
 
 BATCH = 4096
 """Rows of a Parquet file that are in memory at a time, where their texts may be long; else `MOST_ROWS`."""
 MOST_ROWS = 1 << 16
 _FIXED = 8
 """Bytes of a value of fixed size, about."""
+_LONG = 1 << 10
+"""Bytes of a text from which on a dictionary costs more than it saves."""
 SHARE_ROWS = 1 << 17
 """Rows of one share."""
 MOST_AT_ONCE = 16 << 20
@@ -74,6 +78,13 @@ class AddressedFile(io.RawIOBase):
         self._at += len(found)
         return found
 
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - whatever has writable bytes
+        """Fill a buffer from where it stands; how many bytes of it were filled."""
+        view = memoryview(buffer).cast("B")
+        found = self.read(len(view))
+        view[: len(found)] = found
+        return len(found)
+
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
@@ -87,18 +98,29 @@ class _Opened:
     read: Callable[[int, list[str]], Iterator[Any]]
 
 
-def described(form: Format, store: Store, address: str) -> Table:
-    """A file's own account of itself; UnreadableError where it is damaged, or a bomb."""
-    from engine.type.arrow import physical  # noqa: PLC0415 - loads Arrow
+@dataclass(frozen=True, slots=True)
+class ArrowReader:
+    """Parquet and ORC files (`lakegate.engine.read.tables.Reader`)."""
 
-    with closing(AddressedFile(store, address)) as file:
-        _refuse_footer(file, form)
-        opened = _opened(form, file)
-        parts = tuple((each.name, physical(each.type)) for each in opened.schema)
-        table = Table(Physical(Kind.RECORD, "record", parts=parts), opened.rows, _bounds(opened))
-        refuse_wide(table.schema)
-        refuse_values(table, opened.unpacked, file.size)
-        return table
+    format: Format
+    store: Store
+
+    def described(self, address: str) -> Table:
+        """See `Reader`."""
+        with closing(AddressedFile(self.store, address)) as file:
+            _refuse_footer(file, self.format)
+            opened = _opened(self.format, file)
+            parts = tuple((each.name, physical(each.type)) for each in opened.schema)
+            table = Table(Physical(Kind.RECORD, "record", parts=parts), opened.rows, _bounds(opened))
+            refuse_wide(table.schema)
+            refuse_values(table, opened.unpacked, file.size)
+            return table
+
+    def batches(self, share: Share, names: list[str]) -> Iterator[Any]:
+        """See `Reader`."""
+        for group in range(share.start, share.end):
+            with closing(AddressedFile(self.store, share.address)) as file:
+                yield from _parts(self.format, file, group, names)
 
 
 def _bounds(opened: _Opened) -> tuple[int, ...]:
@@ -107,32 +129,26 @@ def _bounds(opened: _Opened) -> tuple[int, ...]:
     return (*range(0, opened.groups, step), opened.groups)
 
 
-def batches(form: Format, store: Store, address: str, group: int, names: list[str]) -> Iterator[Any]:
-    """Those columns of one row group or stripe, as record batches or tables; UnreadableError where there are no more."""
-    import pyarrow as pa  # noqa: PLC0415 - half a second that other formats need not pay
-
-    with closing(AddressedFile(store, address)) as file:
-        try:
-            most, total = max(GRACE_VALUES, RATIO * file.size), 0
-            for batch in _opened(form, file).read(group, names):
-                size = sum(map(_size, batch.columns))
-                total += size
-                if total > most:
-                    raise unreadable("bomb")
-                rows = max(1, min(MOST_ROWS, batch.num_rows * MOST_AT_ONCE // max(1, size)))
-                for start in range(0, batch.num_rows, rows):
-                    yield batch.slice(start, rows)
-        except (pa.ArrowException, OSError, ValueError):
-            if file.failure is not None:
-                raise
-            raise unreadable("inside") from None
+def _parts(form: Format, file: AddressedFile, group: int, names: list[str]) -> Iterator[Any]:
+    """Those columns of one row group or stripe, in parts of bounded size; UnreadableError where there are no more."""
+    try:
+        most, total = max(GRACE_VALUES, RATIO * file.size), 0
+        for batch in _opened(form, file).read(group, names):
+            size = sum(map(_size, batch.columns))
+            total += size
+            if total > most:
+                raise unreadable("bomb")
+            rows = max(1, min(MOST_ROWS, batch.num_rows * MOST_AT_ONCE // max(1, size)))
+            for start in range(0, batch.num_rows, rows):
+                yield batch.slice(start, rows)
+    except (pa.ArrowException, OSError, ValueError):
+        if file.failure is not None:
+            raise
+        raise unreadable("inside") from None
 
 
 def _size(column: Any) -> int:  # noqa: ANN401 - an array, or pieces of one
     """Bytes that a column takes in memory; of a dictionary those that its values take once each stands in its place."""
-    import pyarrow as pa  # noqa: PLC0415 - a worker's import
-    import pyarrow.compute as pc  # noqa: PLC0415 - likewise
-
     if isinstance(column, pa.ChunkedArray):
         return sum(map(_size, column.chunks))
     if not pa.types.is_dictionary(column.type):
@@ -142,8 +158,6 @@ def _size(column: Any) -> int:  # noqa: ANN401 - an array, or pieces of one
 
 
 def _opened(form: Format, file: AddressedFile) -> _Opened:
-    import pyarrow as pa  # noqa: PLC0415 - a worker's import, too
-
     try:
         return _OPEN[form](file)
     except (pa.ArrowException, OSError, ValueError, EOFError):
@@ -157,7 +171,7 @@ def _parquet(file: AddressedFile) -> _Opened:
 
     about = read_metadata(file)
     leaves = [about.schema.column(at) for at in range(about.num_columns)]
-    texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY" and "." not in leaf.path]
+    texts = [leaf.path for at, leaf in enumerate(leaves) if _may_repeat(about, at, leaf)]
     # A text that stands a million times is in memory once, until it is handed over.
     opened = ParquetFile(
         file,
@@ -176,6 +190,13 @@ def _parquet(file: AddressedFile) -> _Opened:
         sum(chunk.total_uncompressed_size for chunk in chunks),
         lambda group, names: _batches(opened, group, names),
     )
+
+
+def _may_repeat(about: Any, at: int, leaf: Any) -> bool:  # noqa: ANN401 - Arrow ships no types
+    """Whether a column holds texts so short on average that many of them may be one: a dictionary of long ones is a copy more."""
+    chunks = [about.row_group(group).column(at) for group in range(about.num_row_groups)]
+    values, size = (sum(getattr(each, name) for each in chunks) for name in ("num_values", "total_uncompressed_size"))
+    return leaf.physical_type == "BYTE_ARRAY" and "." not in leaf.path and size <= _LONG * values
 
 
 def _batches(opened: Any, group: int, names: list[str]) -> Iterator[Any]:  # noqa: ANN401 - Arrow ships no types

@@ -10,32 +10,31 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from contracts.kinds import UnreadableError
-from engine.read.arrow_tables import AddressedFile
-from engine.read.avro_blocks import blocks_of, described, header_of
-from engine.read.avro_columns import Exacts, Nulls, Numbers, Texts, Truths, content, fixed, number
-from engine.read.avro_nested import Lists, Maps, Optional, Others, Records
-from engine.read.limits import unreadable
-from engine.type.arrow import MOST_DIGITS
-from engine.type.avro_types import LOGICAL, SIMPLE, WIDER, names_of
+from lakegate.contracts.door.file_signatures import UnreadableError
+from lakegate.engine.read.arrow_tables import AddressedFile
+from lakegate.engine.read.avro_blocks import blocks_of, described, header_of
+from lakegate.engine.read.avro_columns import Exacts, Nulls, Numbers, Texts, Truths, content, fixed, number
+from lakegate.engine.read.avro_nested import Lists, Maps, Optional, Others, Records
+from lakegate.engine.read.limits import unreadable
+from lakegate.engine.type.arrow import MOST_DIGITS
+from lakegate.engine.type.avro_types import LOGICAL, SIMPLE, WIDER, names_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from engine.read.avro_columns import Column, One
-    from engine.read.chunk import Share, Store
-    from engine.read.schema import Table
+    from lakegate.engine.read.avro_columns import Column, One
+    from lakegate.engine.read.chunk import Share, Store
+    from lakegate.engine.read.schema import Table
 
 ROWS = 1 << 16
 SIZE = 4 << 20
 """Rows, and bytes of blocks, that are handed over at a time."""
-_FLOAT, _DOUBLE = struct.Struct("<f"), struct.Struct("<d")
 _DAY = 86_400_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class AvroReader:
-    """Avro object container files (`engine.read.tables.Reader`)."""
+    """Avro object container files (`lakegate.engine.read.tables.Reader`)."""
 
     store: Store
 
@@ -79,7 +78,7 @@ def _batches(file: AddressedFile, share: Share, names: list[str]) -> Iterator[pa
 
 
 def column_of(schema: Any, known: dict[str, Any]) -> Column:  # noqa: ANN401 - what JSON holds
-    """The column that a schema's values are taken into; `engine.type.avro_types` has judged the schema before."""
+    """The column that a schema's values are taken into; `lakegate.engine.type.avro_types` has judged the schema before."""
     if isinstance(schema, list):
         return _union(schema, known)
     if isinstance(schema, str):
@@ -105,14 +104,9 @@ def _union(members: list[Any], known: dict[str, Any]) -> Column:
         wide = _leaf(WIDER[plain], {})
         assert isinstance(wide, Numbers)
         return Optional(wide, [None if each == "null" else wide.reading(_ONES[each]) for each in members])
-    return (
-        Others([None if each == "null" else column_of(each, known) for each in members]) if values else _nulls(members)
-    )
-
-
-def _nulls(members: list[Any]) -> Column:
-    nothing = Nulls()
-    return Optional(nothing, [None for _ in members])
+    if not values:
+        return Optional(Nulls(), [None for _ in members])
+    return Others([None if each == "null" else column_of(each, known) for each in members])
 
 
 def _leaf(word: str, schema: dict[str, Any]) -> Column:
@@ -169,12 +163,8 @@ def _truth(block: bytes, at: int) -> tuple[int, int]:
     return block[at], at + 1
 
 
-def _float(block: bytes, at: int) -> tuple[float, int]:
-    return _FLOAT.unpack_from(block, at)[0], at + 4
-
-
-def _double(block: bytes, at: int) -> tuple[float, int]:
-    return _DOUBLE.unpack_from(block, at)[0], at + 8
+def _unpacked(block: bytes, at: int, form: struct.Struct) -> tuple[float, int]:
+    return form.unpack_from(block, at)[0], at + form.size
 
 
 def _thousands(block: bytes, at: int) -> tuple[int, int]:
@@ -194,7 +184,11 @@ def _short_clock(block: bytes, at: int) -> tuple[int, int]:
     return found % _DAY, at
 
 
-_ONES: dict[str, One] = {"int": number, "long": number, "float": _float, "double": _double}
+_ONES: dict[str, One] = {
+    **dict.fromkeys(("int", "long"), number),
+    "float": partial(_unpacked, form=struct.Struct("<f")),
+    "double": partial(_unpacked, form=struct.Struct("<d")),
+}
 _WIDTHS = {
     "int": ("q", pa.int64()),
     "long": ("q", pa.int64()),

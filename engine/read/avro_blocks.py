@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from contracts.kinds import UnreadableError
-from contracts.model import Compression
-from engine.read.limits import GRACE, LONGEST_FOOTER, PIECE, unreadable
-from engine.read.schema import Table, refuse_values, refuse_wide
-from engine.read.streams import BrokenError, unpacked
-from engine.type.avro_types import physical
-from engine.type.physical import Kind
+from lakegate.contracts.door.file_signatures import UnreadableError
+from lakegate.contracts.model.contract import Compression
+from lakegate.engine.read.limits import GRACE, LONGEST_FOOTER, PIECE, unreadable
+from lakegate.engine.read.schema import Table, refuse_values, refuse_wide
+from lakegate.engine.read.streams import BrokenError
+from lakegate.engine.read.streams import unpacked as pieces_of
+from lakegate.engine.type.avro_types import physical
+from lakegate.engine.type.physical import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,43 +53,24 @@ class Header:
     sync: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Container:
-    """What the header and the blocks of a file say."""
-
-    schema: object
-    codec: str
-    rows: int
-    unpacked: int
-    size: int
-    bounds: tuple[int, ...]
-    """Where its shares begin, each with a block, and where the last one ends."""
-
-
 def described(source: Readable) -> Table:
-    """A file's own account of itself; UnreadableError where it is damaged, or a bomb."""
-    found = walked(source)
-    schema = physical(found.schema)
-    if schema.kind is not Kind.RECORD:
-        raise UnreadableError("schema", "the Avro file holds no records: write one record for each row")
-    table = Table(schema, found.rows, found.bounds)
-    refuse_wide(schema)
-    refuse_values(table, found.unpacked, found.size)
-    return table
-
-
-def walked(source: Readable) -> Container:
-    """The header and all blocks of a file; UnreadableError where they do not fit together."""
+    """A file's own account of itself; UnreadableError where its header and blocks do not fit together, or it is a bomb."""
     file = _File(source)
     header = _header(file)
-    rows = total = 0
+    rows = unpacked = 0
     bounds = [file.at]
     while not file.is_over():
         if file.at - bounds[-1] >= SHARE:
             bounds.append(file.at)
         count, block = _block(file, header)
-        rows, total = rows + count, total + len(block)
-    return Container(header.schema, header.codec, rows, total, file.size, (*bounds, file.size))
+        rows, unpacked = rows + count, unpacked + len(block)
+    schema = physical(header.schema)
+    if schema.kind is not Kind.RECORD:
+        raise UnreadableError("schema", "the Avro file holds no records: write one record for each row")
+    table = Table(schema, rows, (*bounds, file.size))
+    refuse_wide(schema)
+    refuse_values(table, unpacked, file.size)
+    return table
 
 
 def header_of(source: Readable) -> Header:
@@ -177,14 +159,18 @@ class _File:
 
     def number(self) -> int:
         """A whole number, zig-zag and of variable length."""
-        found = shift = 0
-        for _ in range(_LONGEST_NUMBER):
-            byte = self.read(1)[0]
-            found |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:  # noqa: PLR2004 - the mark that more follows
-                return (found >> 1) ^ -(found & 1)
-        raise unreadable("inside")
+        found = _variable(self.read(1)[0] for _ in range(_LONGEST_NUMBER))
+        return (found >> 1) ^ -(found & 1)
+
+
+def _variable(octets: Iterator[int]) -> int:
+    """A whole number of variable length: seven bits of each byte, the lowest first."""
+    found = 0
+    for at, octet in enumerate(octets):
+        found |= (octet & 0x7F) << 7 * at
+        if octet < 0x80:  # noqa: PLR2004 - the mark that more follows
+            return found
+    raise unreadable("inside")
 
 
 def _metadata(file: _File) -> dict[str, bytes]:
@@ -218,12 +204,7 @@ def _snappy(block: bytes) -> bytes:
     """Snappy says first how much it unpacks to; a checksum of that follows the block."""
     import pyarrow as pa  # noqa: PLC0415 - half a second that other codecs need not pay
 
-    size = shift = 0
-    for byte in block[:_LONGEST_NUMBER]:
-        size |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:  # noqa: PLR2004 - the mark that more follows
-            break
+    size = _variable(iter(block[:_LONGEST_NUMBER]))
     if size > GRACE:
         raise BrokenError("bomb")
     found: bytes = pa.Codec("snappy").decompress(block[:-_CHECKSUM], size, asbytes=True)
@@ -233,7 +214,7 @@ def _snappy(block: bytes) -> bytes:
 
 
 def _streamed(compression: Compression) -> Callable[[bytes], bytes]:
-    return lambda block: b"".join(piece for piece, _ in unpacked(BytesIO(block), compression))
+    return lambda block: b"".join(piece for piece, _ in pieces_of(BytesIO(block), compression))
 
 
 _UNPACK: dict[str, Callable[[bytes], bytes]] = {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from engine.read.limits import unreadable
+from lakegate.engine.read.limits import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,8 +82,7 @@ class _Values:
     def read(self, block: bytes, at: int) -> int:
         """See `Column`."""
         value, at = self._one(block, at)
-        self._append(value)
-        self._there.append(1)
+        self.put(value)
         return at
 
     def put(self, value: Any) -> None:  # noqa: ANN401 - whatever the column is of

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.read.avro_columns import MOST_EMPTY, Truths, booleans, number
-from engine.read.limits import unreadable
+from lakegate.engine.read.avro_columns import MOST_EMPTY, Truths, booleans, number
+from lakegate.engine.read.limits import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from engine.read.avro_columns import Column
+    from lakegate.engine.read.avro_columns import Column
 
     Read = Callable[[bytes, int], int]
 

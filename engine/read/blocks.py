@@ -5,49 +5,57 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from contracts.model import Compression
-from engine.read.grammar import record_ends
-from engine.read.limits import LONGEST_LINE, LONGEST_RECORD, unreadable
-from engine.read.streams import BrokenError, unpacked
+from lakegate.contracts.model.contract import Compression
+from lakegate.engine.read.chunk import Share
+from lakegate.engine.read.grammar import record_ends
+from lakegate.engine.read.limits import LONGEST_LINE, LONGEST_RECORD, unreadable
+from lakegate.engine.read.streams import BrokenError, unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from engine.read.chunk import Share, Store
+    from lakegate.contracts.plan.request import Part
+    from lakegate.engine.read.chunk import Store
 
-BLOCK = 8 << 20
-"""Bytes of text that are parsed together, about."""
-_STEP = 1 << 20
+    Block = tuple[bytes, int]
+    """Bytes of whole records, and the bytes of the object that they took."""
+
+_FIRST_STEP = 1 << 16
+"""Bytes behind a share in which the end of its last line is looked for first; twice as many after each step."""
 
 
-def share_block(store: Store, share: Share) -> bytes:
+def shares_of(parts: Iterable[Part], step: int | None) -> Iterator[Share]:
+    """The shares of objects: byte ranges of so many bytes, or with None each object as a whole."""
+    for number, part in enumerate(parts):
+        size = step or max(1, part.size)
+        for start in range(0, part.size, size):
+            yield Share(number, part.uri, start, min(start + size, part.size))
+
+
+def share_block(store: Store, share: Share) -> Block:
     """The lines that begin in a byte range; UnreadableError where one of them is longer than is read at all."""
     start = max(0, share.start - 1)
     data = store.part(share.address, start, share.end - start)
-    if share.start > 0:
-        first = data.find(b"\n") + 1
-        if first == 0:
-            return b""
-        data = data[first:]
-    if not data:
-        return data
-    at = share.end
-    while not data.endswith(b"\n"):
-        more = store.part(share.address, at, _STEP)
-        line, feed, _ = more.partition(b"\n")
-        data += line + feed
-        at += len(more)
-        if len(data) - data.rfind(b"\n", 0, len(data) - 1) > LONGEST_LINE:
+    begun = (data.find(b"\n") + 1 or len(data)) if share.start > 0 else 0
+    pieces = [memoryview(data)[begun:]]
+    last_line = len(data) - max(begun, data.rfind(b"\n") + 1)
+    at, step, is_open = share.end, _FIRST_STEP, last_line > 0
+    while is_open:
+        more = store.part(share.address, at, step)
+        end = more.find(b"\n") + 1
+        pieces.append(memoryview(more)[: end or len(more)])
+        last_line += len(pieces[-1])
+        at, step, is_open = at + len(more), 2 * step, bool(more) and not end
+        if last_line >= LONGEST_LINE:
             raise unreadable("too-long")
-        if not more:
-            break
-    return data
+    block = b"".join(pieces)
+    return block, len(block)
 
 
 def object_blocks(
-    store: Store, address: str, compression: Compression, quote: bytes | None
-) -> Iterator[tuple[bytes, int]]:
-    """A whole object in blocks of whole records, each with the bytes of the object that it took.
+    store: Store, address: str, compression: Compression, size: int, quote: bytes | None = None
+) -> Iterator[Block]:
+    """A whole object in blocks of about so many bytes.
 
     `quote` keeps a record open over line feeds. UnreadableError where the object has no good end.
     """
@@ -56,7 +64,7 @@ def object_blocks(
         try:
             for piece, packed in unpacked(source, compression):
                 rest, taken = rest + piece, taken + packed
-                if len(rest) < BLOCK:
+                if len(rest) < size:
                     continue
                 ends = record_ends(rest, quote)
                 if len(ends):

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from contracts.kinds import UnreadableError
+from lakegate.contracts.door.file_signatures import UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from contracts.result import Columns, Malformed
+    from lakegate.contracts.plan.result import Columns, Malformed
 
 Level = tuple[str, ...]
 """The steps to a list or a map whose elements are counted; empty for the records themselves (`PlanField.level`)."""
@@ -76,11 +76,15 @@ class Expression:
     text: str
     """The value as text (VARCHAR); NULL where the field has none. What `Present`, `Length`, `Matches` and samples look at."""
     value: str
-    """The typed value (`engine.type.values.SQL_TYPES`); NULL where the field has none, or the text is none of the type."""
+    """The typed value (`lakegate.engine.type.values.SQL_TYPES`); NULL where the field has none, or the text is none of
+    the type.
+    """
     raw: str = ""
-    """Name of the raw text column that `plain` speaks of; "" for none."""
+    """Name of the raw column that the text is made of, and that `plain` speaks of; "" for none."""
     plain: str = ""
-    """The typed value where the chunk's raw text column consists of the type's plain alphabet (`engine.type.values.PLAIN`)."""
+    """The typed value where the chunk's raw text column consists of the type's plain alphabet
+    (`lakegate.engine.type.values.PLAIN`).
+    """
     column: str = ""
     """A raw column that is NULL exactly where the text is, and cheaper to test; "" for none."""
 

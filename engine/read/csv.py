@@ -1,7 +1,7 @@
 """CSV: byte ranges of objects as columns of text (docs/types.md, docs/data.md).
 
 A share of a plain object is a byte range: a line belongs to the share in which it begins. An object that is packed, or in which
-quoted values may hold line breaks, is one share. `engine.read.records` parts the records of each block.
+quoted values may hold line breaks, is one share. `lakegate.engine.read.records` parts the records of each block.
 """
 
 from __future__ import annotations
@@ -11,30 +11,31 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from contracts.header import columns_of, first_line
-from contracts.kinds import BOM, UnreadableError
-from contracts.model import Compression
-from contracts.result import Columns
-from engine.read.blocks import object_blocks, share_block
-from engine.read.chunk import ROW, Chunk, Expression, Share, of_object
-from engine.read.grammar import Dialect
-from engine.read.records import merged, parse
-from engine.type.values import text_literal, typed_value
+from lakegate.contracts.door.file_signatures import BOM, UnreadableError
+from lakegate.contracts.door.header import columns_of, first_line
+from lakegate.contracts.model.contract import Compression
+from lakegate.contracts.plan.result import Columns
+from lakegate.engine.read.blocks import object_blocks, share_block, shares_of
+from lakegate.engine.read.chunk import ROW, Chunk, Expression, of_object
+from lakegate.engine.read.grammar import Dialect
+from lakegate.engine.read.records import merged, parse
+from lakegate.engine.type.values import text_literal, typed_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from contracts.plan import Plan, PlanField
-    from contracts.request import Part
-    from engine.read.chunk import Store
+    from lakegate.contracts.plan.plan import Plan, PlanField
+    from lakegate.contracts.plan.request import Part
+    from lakegate.engine.read.blocks import Block
+    from lakegate.engine.read.chunk import Share, Store
 
 SHARE = 8 << 20
-"""Bytes of an object that one share holds."""
+"""Bytes of an object that one share, and one block of a share, holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class CsvSource:
-    """A delivery of CSV files (`engine.read.chunk.Source`)."""
+    """A delivery of CSV files (`lakegate.engine.read.chunk.Source`)."""
 
     plan: Plan
     store: Store
@@ -53,15 +54,14 @@ class CsvSource:
             before += chunk.lines
             yield chunk
 
-    def blocks(self, share: Share) -> Iterator[tuple[bytes, int]]:
-        """The bytes of a share in blocks of whole records, each with the bytes of the object that it took."""
+    def blocks(self, share: Share) -> Iterator[Block]:
+        """The bytes of a share."""
         dialect = Dialect.of(self.plan.csv)
         if _is_whole(self.plan):
             quote = dialect.raw_quote if dialect.multi_line else None
-            yield from object_blocks(self.store, share.address, self.plan.storage.compression, quote)
+            yield from object_blocks(self.store, share.address, self.plan.storage.compression, SHARE, quote)
         else:
-            block = share_block(self.store, share)
-            yield block, len(block)
+            yield share_block(self.store, share)
 
     def _chunk(self, block: bytes, size: int, lines: int, *, is_first: bool) -> Chunk:
         """The chunk of a block before which so many lines of the share stand."""
@@ -95,9 +95,8 @@ def open_csv(plan: Plan, parts: tuple[Part, ...], store: Store, heads: list[byte
     columns = _columns(plan, header, heads[0])
     found = set(columns.found)
     expressions = {each.alias: _expression(each, plan, is_found=each.name in found) for each in plan.fields}
-    return CsvSource(
-        plan, store, columns, tuple(_shares(plan, parts)), expressions, tuple(part.size for part in parts), header
-    )
+    shares = tuple(shares_of(parts, None if _is_whole(plan) else SHARE))
+    return CsvSource(plan, store, columns, shares, expressions, tuple(part.size for part in parts), header)
 
 
 def _header(plan: Plan, heads: list[bytes]) -> str | None:
@@ -125,13 +124,6 @@ def _columns(plan: Plan, header: str | None, head: bytes) -> Columns:
 
 def _is_whole(plan: Plan) -> bool:
     return plan.csv.multi_line or plan.storage.compression is not Compression.NONE
-
-
-def _shares(plan: Plan, parts: tuple[Part, ...]) -> Iterator[Share]:
-    for number, part in enumerate(parts):
-        step = max(1, part.size) if _is_whole(plan) else SHARE
-        for start in range(0, part.size, step):
-            yield Share(number, part.uri, start, min(start + step, part.size))
 
 
 def _expression(field: PlanField, plan: Plan, *, is_found: bool) -> Expression:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from contracts.plan import ENTRIES
-from engine.type.physical import Kind, Physical
+from lakegate.contracts.plan.plan import ENTRIES
+from lakegate.engine.type.physical import Kind, Physical
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from contracts.plan import PlanField
-    from engine.read.chunk import Level
+    from lakegate.contracts.plan.plan import PlanField
+    from lakegate.engine.read.chunk import Level
 
 Part = tuple[pa.Array, Physical]
 _OPENED = {"[]": (Kind.LIST, "[]"), ENTRIES: (Kind.MAP, "{value}")}

@@ -17,12 +17,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.read.limits import LONGEST_RECORD
+from lakegate.engine.read.limits import LONGEST_RECORD
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from contracts.model import Csv
+    from lakegate.contracts.model.contract import Csv
 
 CRLF = "\r\n"
 REPLACEMENT = "\ufffd"
@@ -107,13 +107,20 @@ def is_plain(block: bytes, dialect: Dialect, width: int) -> bool:
     """Whether nothing in a block needs a second look."""
     if b"\0" in block or dialect.raw_quote in block or not (dialect.delimiter.isascii() and dialect.quote.isascii()):
         return False
-    if b"\r" in block and block.count(b"\r") != block.count(b"\r\n"):
+    has_returns = b"\r" in block
+    if has_returns and block.count(b"\r") != block.count(b"\r\n"):
         return False
-    if width > 1 and (b"\n\n" in block or b"\n\r\n" in block or block.startswith((b"\n", b"\r\n"))):
+    if width > 1 and (block.startswith((b"\n", b"\r\n")) or _has_blank_line(block, has_returns=has_returns)):
         return False
     if has_long_line(block):
         return False
     return block.isascii() or (dialect.is_utf_8 and _is_utf_8(block))
+
+
+def _has_blank_line(block: bytes, *, has_returns: bool) -> bool:
+    """Whether a line behind the first one is blank."""
+    feeds = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
+    return bool((np.diff(feeds) == 1).any()) or (has_returns and b"\n\r\n" in block)
 
 
 def has_long_line(block: bytes) -> bool:

@@ -1,34 +1,42 @@
 """JSON lines and arrays as chunks: a text for each declared field of each object, with its parts and the elements of its lists.
 
-A text is judged by its token (`engine.read.json_rows`): one of its field's own kind is a value if the grammar of the type
-accepts it (docs/types.md), any other one is none, whatever it says.
+A text is judged by its token (`lakegate.engine.read.json_rows`): one of its field's own kind is a value if the grammar
+of the type accepts it (docs/types.md), any other one is none, whatever it says.
 """
 
 from __future__ import annotations
 
 import re
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from contracts.plan import Shape
-from contracts.result import Columns, Malformed
-from engine.read.chunk import AT, ROW, Chunk, Expression, Share
-from engine.read.json_flat import learned
-from engine.read.json_rows import MalformedError, Reading, parsed
-from engine.read.lines import shares_of, texts_of
-from engine.type.values import typed_value
+from lakegate.contracts.model.contract import Compression, Format
+from lakegate.contracts.plan.plan import Shape
+from lakegate.contracts.plan.result import Columns, Malformed
+from lakegate.engine.read.blocks import object_blocks, share_block, shares_of
+from lakegate.engine.read.chunk import AT, ROW, Chunk, Expression
+from lakegate.engine.read.json_flat import learned
+from lakegate.engine.read.json_rows import MalformedError, Reading, parsed
+from lakegate.engine.read.limits import unreadable
+from lakegate.engine.read.streams import BrokenError, elements, unpacked
+from lakegate.engine.type.values import typed_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from contracts.plan import Plan, PlanField
-    from contracts.request import Part
-    from engine.read.chunk import Level, Store
-    from engine.read.json_rows import Cells
+    from lakegate.contracts.model.contract import Storage
+    from lakegate.contracts.plan.plan import Plan, PlanField
+    from lakegate.contracts.plan.request import Part
+    from lakegate.engine.read.chunk import Level, Share, Store
+    from lakegate.engine.read.json_rows import Cells
+    from lakegate.engine.read.streams import Batch
 
+SHARE = 4 << 20
+"""Bytes of an object that one share, and one block of a share, holds."""
 MOST_NAMED = 20
 """Undeclared keys that are kept of a chunk: the first ones in their order."""
 _PLACE = re.compile(r"\[[0-9]+\]")
@@ -36,7 +44,7 @@ _PLACE = re.compile(r"\[[0-9]+\]")
 
 @dataclass(frozen=True, slots=True)
 class JsonSource:
-    """A delivery of JSON files (`engine.read.chunk.Source`)."""
+    """A delivery of JSON files (`lakegate.engine.read.chunk.Source`)."""
 
     plan: Plan
     parts: tuple[Part, ...]
@@ -52,10 +60,36 @@ class JsonSource:
 
     def chunks(self, share: Share) -> Iterator[Chunk]:
         """See `Source`."""
-        line, size = 0, self.parts[share.part].size
-        for texts, taken in texts_of(self.store, share, self.plan.storage, size):
+        line = 0
+        for texts, taken in self.texts(share):
             yield self._chunk(texts, taken, line)
             line += len(texts)
+
+    def texts(self, share: Share) -> Iterator[Batch]:
+        """The texts of a share's records, some MiB at a time; UnreadableError where its object has no good end."""
+        storage = self.plan.storage
+        if storage.format is Format.JSON:
+            yield from self._elements(share.address, storage.compression)
+            return
+        is_plain = storage.compression is Compression.NONE
+        packed = object_blocks(self.store, share.address, storage.compression, SHARE)
+        for block, taken in [share_block(self.store, share)] if is_plain else packed:
+            yield (block.removesuffix(b"\n").split(b"\n") if block else []), taken
+
+    def _elements(self, address: str, compression: Compression) -> Iterator[Batch]:
+        """The elements of an array."""
+        held: list[bytes] = []
+        taken = size = 0
+        with closing(self.store.stream(address)) as source:
+            try:
+                for texts, packed in elements(unpacked(source, compression)):
+                    held, taken, size = held + texts, taken + packed, size + sum(map(len, texts))
+                    if size >= SHARE:
+                        yield held, taken
+                        held, taken, size = [], 0, 0
+            except BrokenError as error:
+                raise unreadable(error.code) from None
+        yield held, taken
 
     def _chunk(self, texts: list[bytes], size: int, first: int) -> Chunk:
         flat = learned(self.plan.fields, texts)
@@ -101,16 +135,21 @@ def _places(rows: list[int], first: int) -> pa.Array:
     return pc.add(pa.array(rows, pa.int64()), first)
 
 
-def open_json(plan: Plan, parts: tuple[Part, ...], store: Store) -> JsonSource:
+def open_json(plan: Plan, parts: tuple[Part, ...], store: Store, _: list[bytes]) -> JsonSource:
     """The delivery as a source."""
     return JsonSource(
         plan,
         parts,
         store,
         Columns(tuple(each.name for each in plan.columns)),
-        tuple(Share(*each) for each in shares_of(parts, plan.storage)),
+        tuple(shares_of(parts, None if _is_whole(plan.storage) else SHARE)),
         {each.alias: _expression(each) for each in plan.fields},
     )
+
+
+def _is_whole(storage: Storage) -> bool:
+    """Whether an object is read as a whole: what is packed, and a JSON array, has no place to begin in its middle."""
+    return storage.compression is not Compression.NONE or storage.format is Format.JSON
 
 
 def own_name(alias: str) -> str:
@@ -121,7 +160,7 @@ def own_name(alias: str) -> str:
 def _expression(field: PlanField) -> Expression:
     alias, own = field.alias, own_name(field.alias)
     if field.shape is not Shape.VALUE:
-        return Expression(alias, f"CASE WHEN {own} THEN {alias} END", column=alias)
+        return Expression(alias, f"CASE WHEN {own} THEN {alias} END", alias, column=alias)
     value, plain = (f"CASE WHEN {own} THEN {typed_value(field, alias, plain=each)} END" for each in (False, True))
     return Expression(alias, value, alias, plain, alias)
 

@@ -1,7 +1,8 @@
 """The short way for JSON: objects without parts, whose keys stand in one order, as machines write them.
 
 One strict expression finds the tokens of such an object: no escape, no space but one behind `:` and `,`, nothing that RFC 8259
-does not allow. An object that it does not match goes the long way (`engine.read.json_rows`), which gives the same answers.
+does not allow. An object that it does not match goes the long way (`lakegate.engine.read.json_rows`), which gives the
+same answers.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from contracts.plan import Shape
-from contracts.types import LogicalType
-from engine.read.json_rows import MOST_EXTRA, MalformedError, parsed
-from engine.read.limits import LONGEST_RECORD
+from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.plan import Shape
+from lakegate.engine.read.json_rows import MOST_EXTRA, MalformedError, parsed
+from lakegate.engine.read.limits import LONGEST_RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from contracts.plan import PlanField
+    from lakegate.contracts.plan.plan import PlanField
 
     Tokens = tuple[str, ...]
 
@@ -31,7 +32,7 @@ LEARNED = 20
 _WRITTEN = r'("[^"\\\x00-\x1f]*+"|-?+(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?+[0-9]++)?+|true|false|null)'
 _PLAIN_KEY = re.compile(r"[^\"\\\x00-\x1f\x7f]*")
 _END = r"\}[ \t\r]*+$"
-_NOTHING, _TRUTHS = pa.array(["", "null"]), pa.array(["true", "false"])
+_NOTHING, _TRUTHS = ("", "null"), ("true", "false")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +121,14 @@ def _merge(keys: list[str], value: Iterable[str]) -> None:
 
 def _judged(tokens: pa.Array, field: PlanField) -> tuple[pa.Array, pa.Array]:
     """The text of each token, and whether it is of its field's own kind."""
-    nothing, quoted = pc.is_in(tokens, _NOTHING), pc.starts_with(tokens, '"')
+    nothing, quoted = pc.is_in(tokens, pa.array(_NOTHING)), pc.starts_with(tokens, '"')
     texts = pc.utf8_trim(tokens, '"') if pc.any(quoted).as_py() else tokens
     texts = pc.if_else(nothing, pa.scalar(None, pa.string()), texts)
     if field.shape is Shape.ANY:
         return texts, pc.invert(nothing)
     if field.shape is not Shape.VALUE:
         return texts, pa.array([False] * len(tokens))
-    truths = pc.is_in(tokens, _TRUTHS)
+    truths = pc.is_in(tokens, pa.array(_TRUTHS))
     if field.type.numeric:
         return texts, pc.invert(pc.or_(pc.or_(nothing, quoted), truths))
     return texts, truths if field.type is LogicalType.BOOLEAN else quoted

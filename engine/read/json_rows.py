@@ -12,14 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from contracts.plan import ENTRIES, OF_MAPS, Shape
-from contracts.types import LogicalType
-from engine.read.limits import LONGEST_RECORD
+from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.plan import ENTRIES, OF_MAPS, Shape
+from lakegate.engine.read.limits import LONGEST_RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from contracts.plan import PlanField
+    from lakegate.contracts.plan.plan import PlanField
 
 MOST_EXTRA = 20
 """Names of undeclared keys that are kept of one record."""
@@ -29,7 +29,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class MalformedError(Exception):
-    """The text is no record; the code says why (`contracts.shape`)."""
+    """The text is no record; the code says why (`lakegate.contracts.judge.file_outcomes`)."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contracts.kinds import UnreadableError
+from lakegate.contracts.door.file_signatures import UnreadableError
 
 LONGEST_RECORD = 1 << 20
 """Bytes of one record; a longer one is malformed, for it would sit in memory as one value."""

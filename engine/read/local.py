@@ -12,22 +12,23 @@ if TYPE_CHECKING:
 
 
 class LocalStore:
-    """Files of this machine (`engine.read.chunk.Store`)."""
+    """Files of this machine (`lakegate.engine.read.chunk.Store`)."""
 
     def size(self, address: str) -> int:
         """See `Store`."""
-        return _path(address).stat().st_size
+        return path_of(address).stat().st_size
 
     def part(self, address: str, start: int, length: int) -> bytes:
         """See `Store`."""
-        with _path(address).open("rb") as file:
+        with path_of(address).open("rb") as file:
             file.seek(start)
             return file.read(length)
 
     def stream(self, address: str) -> BinaryIO:
         """See `Store`."""
-        return _path(address).open("rb")
+        return path_of(address).open("rb")
 
 
-def _path(address: str) -> Path:
+def path_of(address: str) -> Path:
+    """The path of an address."""
     return Path(url2pathname(urlsplit(address).path))

@@ -9,20 +9,20 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from contracts.errors import InputError
-from contracts.header import HEAD, text_of
-from contracts.kinds import UnreadableError, refuse_other_text, settled
-from contracts.model import Compression, Format
-from engine.read.chunk import of_object
-from engine.read.limits import PIECE, unreadable
-from engine.read.streams import BrokenError, unpacked
+from lakegate.contracts.door.file_signatures import UnreadableError, refuse_other_text, settled
+from lakegate.contracts.door.header import HEAD, text_of
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.model.contract import Compression, Format
+from lakegate.engine.read.chunk import of_object
+from lakegate.engine.read.limits import PIECE, unreadable
+from lakegate.engine.read.streams import BrokenError, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from contracts.plan import Plan
-    from contracts.request import Part
-    from engine.read.chunk import Source, Store
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.request import Part
+    from lakegate.engine.read.chunk import Source, Store
 
     Open = Callable[[Plan, tuple[Part, ...], Store, list[bytes]], Source]
 
@@ -39,7 +39,7 @@ def open_source(plan: Plan, parts: tuple[Part, ...], store: Store) -> Source:
             "forms", "some objects of the delivery are JSON lines, others a JSON array: give all of them one form"
         )
     plan = replace(plan, storage=storages.pop())
-    return _OPEN[plan.storage.format](plan, parts, store, heads)
+    return _opener(plan.storage.format)(plan, parts, store, heads)
 
 
 def _beginning(number: int, part: Part, plan: Plan, store: Store) -> bytes:
@@ -79,39 +79,16 @@ def _head(part: Part, store: Store) -> bytes:
     return store.part(part.uri, 0, min(HEAD, size)) if size else b""
 
 
-# --- formats: each loads what it alone needs
+def _opener(form: Format) -> Open:
+    """What opens files of a format; each loads what it alone needs."""
+    if form is Format.CSV:
+        from lakegate.engine.read.csv import open_csv  # noqa: PLC0415 - see above
 
+        return open_csv
+    if form.is_json:
+        from lakegate.engine.read.json import open_json  # noqa: PLC0415 - see above
 
-def _csv(plan: Plan, parts: tuple[Part, ...], store: Store, heads: list[bytes]) -> Source:
-    from engine.read.csv import open_csv  # noqa: PLC0415 - see above
+        return open_json
+    from lakegate.engine.read.tables import open_tables  # noqa: PLC0415 - see above
 
-    return open_csv(plan, parts, store, heads)
-
-
-def _json(plan: Plan, parts: tuple[Part, ...], store: Store, _: list[bytes]) -> Source:
-    from engine.read.json import open_json  # noqa: PLC0415 - see above
-
-    return open_json(plan, parts, store)
-
-
-def _arrow(plan: Plan, parts: tuple[Part, ...], store: Store, _: list[bytes]) -> Source:
-    from engine.read.tables import ArrowReader, open_tables  # noqa: PLC0415 - see above
-
-    return open_tables(plan, parts, ArrowReader(plan.storage.format, store))
-
-
-def _avro(plan: Plan, parts: tuple[Part, ...], store: Store, _: list[bytes]) -> Source:
-    from engine.read.avro import AvroReader  # noqa: PLC0415 - see above
-    from engine.read.tables import open_tables  # noqa: PLC0415 - see above
-
-    return open_tables(plan, parts, AvroReader(store))
-
-
-_OPEN: dict[Format, Open] = {
-    Format.CSV: _csv,
-    Format.JSONL: _json,
-    Format.JSON: _json,
-    Format.PARQUET: _arrow,
-    Format.ORC: _arrow,
-    Format.AVRO: _avro,
-}
+    return open_tables

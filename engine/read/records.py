@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from contracts.kinds import UnreadableError
-from contracts.result import Malformed
-from engine.read.grammar import Dialect, Flaw, Lines, is_plain
+from lakegate.contracts.door.file_signatures import UnreadableError
+from lakegate.contracts.plan.result import Malformed
+from lakegate.engine.read.grammar import Dialect, Flaw, Lines, is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,7 +115,10 @@ def _stand_ins(content: bytes, dialect: Dialect) -> tuple[str, str, bytes]:
     """Delimiter and quote as single bytes: those beyond ASCII are replaced by characters that the content does not use."""
     marks = []
     for mark in (dialect.delimiter, dialect.quote):
-        stand_in = mark if mark.isascii() else next((each for each in _FREE if each.encode() not in content), None)
+        if mark.isascii():
+            marks.append(mark)
+            continue
+        stand_in = next((each for each in _FREE if each.encode() not in content), None)
         if stand_in is None:
             raise UnreadableError("not-text", "the file holds every control character: is this text?")
         content = content.replace(mark.encode(), stand_in.encode())

@@ -8,16 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from contracts.kinds import UnreadableError
-from contracts.model import OnReject
-from contracts.result import Columns, Foreign
-from engine.read.limits import GRACE, GRACE_VALUES, MOST_COLUMNS, RATIO, unreadable
-from engine.type.physical import Kind, Physical, holds
+from lakegate.contracts.door.file_signatures import UnreadableError
+from lakegate.contracts.model.contract import OnReject
+from lakegate.contracts.plan.result import Columns, Foreign
+from lakegate.engine.read.limits import GRACE, GRACE_VALUES, MOST_COLUMNS, RATIO, unreadable
+from lakegate.engine.type.physical import Kind, Physical, holds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from contracts.plan import Plan, PlanField
+    from lakegate.contracts.plan.plan import Plan, PlanField
 
     Found = tuple[PlanField, Physical | None]
     """A field, and what the file has in its place; None where it has nothing there."""

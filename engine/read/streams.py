@@ -13,8 +13,8 @@ import re
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from contracts.model import Compression
-from engine.read.limits import GRACE, LONGEST_RECORD, MOST_UNPACKED, PIECE, RATIO
+from lakegate.contracts.model.contract import Compression
+from lakegate.engine.read.limits import GRACE, LONGEST_RECORD, MOST_UNPACKED, PIECE, RATIO
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -29,7 +29,7 @@ _SPACE = " \t\r\n"
 
 
 class BrokenError(Exception):
-    """The file cannot be read to its end; the code says why (`engine.read.limits.BROKEN`)."""
+    """The file cannot be read to its end; the code says why (`lakegate.engine.read.limits.BROKEN`)."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)
@@ -44,38 +44,6 @@ def unpacked(source: BinaryIO, compression: Compression) -> Iterator[Piece]:
         if outside > MOST_UNPACKED or outside > max(GRACE, RATIO * inside):
             raise BrokenError("bomb")
         yield piece, taken
-
-
-def lines(pieces: Iterable[Piece]) -> Iterator[Batch]:
-    """Lines without their line feed; of one that is too long only its beginning is kept, one byte more than it may have."""
-    held, taken = b"", 0
-    for piece, packed in pieces:
-        taken += packed
-        first, *rest = piece.split(b"\n")
-        held = (held + first)[: LONGEST_RECORD + 1]
-        if rest:
-            *whole, last = rest
-            yield [held, *whole], taken
-            held, taken = last, 0
-    yield ([held] if held else []), taken
-
-
-def folded(batches: Iterable[Batch], quote: bytes) -> Iterator[Batch]:
-    """Lines joined to records: a line with an open quote goes on in the next."""
-    held: list[bytes] = []
-    size, is_open = 0, False
-    for found, taken in batches:
-        records = []
-        for line in found:
-            held.append(line)
-            size += len(line) + 1
-            is_open ^= line.count(quote) % 2 == 1
-            if not is_open or size > LONGEST_RECORD:
-                records.append(b"\n".join(held))
-                held, size = [], 0
-        yield records, taken
-    if held:
-        yield [b"\n".join(held)], 0
 
 
 def elements(pieces: Iterable[Piece]) -> Iterator[Batch]:
@@ -158,40 +126,33 @@ def _plain(source: BinaryIO) -> Iterator[Piece]:
         yield piece, len(piece)
 
 
-def _gzip(source: BinaryIO) -> Iterator[Piece]:
+def _members(
+    source: BinaryIO, begin: Callable[[], Any], failure: type[Exception], holds: Callable[[Any], bool]
+) -> Iterator[Piece]:
+    """Packed members, one after the other; `holds` tells whether one has more to give without more bytes."""
     member: Any = None
     for packed, size in _plain(source):
         rest, taken = packed, size
-        while rest:
+        while rest or (member is not None and holds(member)):
             if member is None or member.eof:
-                member = zlib.decompressobj(_GZIP_WINDOW)
+                member = begin()
             try:
                 piece = member.decompress(rest, PIECE)
-            except zlib.error:
+            except failure:
                 raise BrokenError("damaged") from None
-            rest = member.unused_data if member.eof else member.unconsumed_tail
+            rest = member.unused_data if member.eof else getattr(member, "unconsumed_tail", b"")
             yield piece, taken
             taken = 0
     if member is None or not member.eof:
         raise BrokenError("damaged")
 
 
+def _gzip(source: BinaryIO) -> Iterator[Piece]:
+    return _members(source, lambda: zlib.decompressobj(_GZIP_WINDOW), zlib.error, lambda _: False)
+
+
 def _bzip2(source: BinaryIO) -> Iterator[Piece]:
-    stream: Any = None
-    for packed, size in _plain(source):
-        rest, taken = packed, size
-        while rest or not (stream.needs_input or stream.eof):
-            if stream is None or stream.eof:
-                stream = bz2.BZ2Decompressor()
-            try:
-                piece = stream.decompress(rest, PIECE)
-            except OSError:
-                raise BrokenError("damaged") from None
-            rest = stream.unused_data if stream.eof else b""
-            yield piece, taken
-            taken = 0
-    if stream is None or not stream.eof:
-        raise BrokenError("damaged")
+    return _members(source, bz2.BZ2Decompressor, OSError, lambda each: not (each.needs_input or each.eof))
 
 
 def _zstd(source: BinaryIO) -> Iterator[Piece]:
@@ -204,6 +165,8 @@ def _zstd(source: BinaryIO) -> Iterator[Piece]:
         try:
             piece = stream.read(PIECE)
         except OSError:
+            if counted.failure is not None:
+                raise
             raise BrokenError("damaged") from None
         yield piece, counted.size - taken
         taken = counted.size
@@ -219,10 +182,16 @@ class _Counted:
     def __init__(self, source: BinaryIO) -> None:
         self._source = source
         self.size = 0
+        self.failure: OSError | None = None
+        """The error of the storage: it means nothing about the file itself."""
 
     def read(self, size: int = -1) -> bytes:
         """Bytes of the file, counted."""
-        found = self._source.read(size)
+        try:
+            found = self._source.read(size)
+        except OSError as error:
+            self.failure = error
+            raise
         self.size += len(found)
         return found
 

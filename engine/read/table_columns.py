@@ -1,8 +1,9 @@
 """Columns of a file's own types as texts and values of a plan's fields, in SQL made of generated names alone (docs/data.md).
 
-A value of its column's own type is a value of the declared one where the two agree (`engine.type.physical`), but for those that a
-text could not write: `NaN` and the infinities are no numbers, days before the year 0 or after 9999 are no dates, and a number
-beyond the digits of its declared type is none of it. `-0` is 0. A 32-bit float means its shortest decimal.
+A value of its column's own type is a value of the declared one where the two agree (`lakegate.engine.type.physical`),
+but for those that a text could not write: `NaN` and the infinities are no numbers, days before the year 0 or after
+9999 are no dates, and a number beyond the digits of its declared type is none of it. `-0` is 0. A 32-bit float means
+its shortest decimal.
 
 Texts are written as Spark's `CAST(… AS STRING)` writes them, so that samples, lengths and patterns mean the same in both engines.
 """
@@ -11,16 +12,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contracts.plan import Shape
-from contracts.types import GRAMMARS, LogicalType
-from engine.read.chunk import Expression
-from engine.type.physical import Kind, Physical, holds
-from engine.type.values import SQL_TYPES, typed_value
+from lakegate.contracts.model.types import GRAMMARS, LogicalType
+from lakegate.contracts.plan.plan import Shape
+from lakegate.engine.read.chunk import Expression
+from lakegate.engine.type.physical import Kind, Physical, holds
+from lakegate.engine.type.values import SQL_TYPES, typed_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from contracts.plan import PlanField
+    from lakegate.contracts.plan.plan import PlanField
 
 _EXACT_DIGITS, _EXACT_SCALE = 15, 22
 """Of a decimal whose digits and whose power of ten are both 64-bit floats: their quotient is rounded once."""
@@ -51,10 +52,10 @@ def expression(field: PlanField, physical: Physical | None) -> Expression:
         return Expression("CAST(NULL AS VARCHAR)", nothing)
     raw = raw_name(field.alias)
     if is_binary(field, physical):
-        return Expression(raw, raw, column=raw)
+        return Expression(raw, raw, raw, column=raw)
     text = _TEXTS[physical.kind](raw, physical)
     value = _value(field, physical, raw, text) if holds(physical, field) else nothing
-    return Expression(text, value, column=raw)
+    return Expression(text, value, raw, column=raw)
 
 
 def is_binary(field: PlanField, physical: Physical) -> bool:
@@ -149,14 +150,6 @@ _TEXTS: dict[Kind, Callable[[str, Physical], str]] = {
 # --- values: one small function for each declared type
 
 
-def _string(field: PlanField, _: Physical, __: str) -> str:
-    return valid_name(field.alias)
-
-
-def _integer(_: PlanField, __: Physical, raw: str) -> str:
-    return f"try_cast({raw} AS BIGINT)"
-
-
 def _number(_: PlanField, physical: Physical, raw: str) -> str:
     match physical.kind:
         case Kind.FLOAT:
@@ -178,8 +171,8 @@ def _decimal(_: PlanField, physical: Physical, raw: str) -> str:
 
 
 _VALUES: dict[LogicalType, Callable[[PlanField, Physical, str], str]] = {
-    LogicalType.STRING: _string,
-    LogicalType.INTEGER: _integer,
+    LogicalType.STRING: lambda field, _, __: valid_name(field.alias),
+    LogicalType.INTEGER: lambda _, __, raw: f"try_cast({raw} AS BIGINT)",
     LogicalType.NUMBER: _number,
     LogicalType.DECIMAL: _decimal,
     LogicalType.BOOLEAN: lambda _, __, raw: raw,

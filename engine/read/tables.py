@@ -10,25 +10,27 @@ from typing import TYPE_CHECKING, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from contracts.result import Malformed
-from engine.read.arrow_tables import batches, described
-from engine.read.chunk import AT, ROW, Chunk, Share
-from engine.read.elements import Elements
-from engine.read.json_rows import levels
-from engine.read.limits import LONGEST_RECORD
-from engine.read.schema import columns_of, found_in, names_of, schema_of
-from engine.read.table_columns import expression, is_binary, raw_name, valid_name
-from engine.type.physical import Kind, Physical
+from lakegate.contracts.model.contract import Format
+from lakegate.contracts.plan.result import Malformed
+from lakegate.engine.read.arrow_tables import ArrowReader
+from lakegate.engine.read.avro import AvroReader
+from lakegate.engine.read.chunk import AT, ROW, Chunk, Share
+from lakegate.engine.read.elements import Elements
+from lakegate.engine.read.json_rows import levels
+from lakegate.engine.read.limits import LONGEST_RECORD
+from lakegate.engine.read.schema import columns_of, found_in, names_of, schema_of
+from lakegate.engine.read.table_columns import expression, is_binary, raw_name, valid_name
+from lakegate.engine.type.arrow import present
+from lakegate.engine.type.physical import Kind, Physical
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from contracts.model import Format
-    from contracts.plan import Plan, PlanField
-    from contracts.request import Part
-    from contracts.result import Columns
-    from engine.read.chunk import Expression, Level, Store
-    from engine.read.schema import Found, Table
+    from lakegate.contracts.plan.plan import Plan, PlanField
+    from lakegate.contracts.plan.request import Part
+    from lakegate.contracts.plan.result import Columns
+    from lakegate.engine.read.chunk import Expression, Level, Store
+    from lakegate.engine.read.schema import Found, Table
 
 _SURROGATE, _REPLACED = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]"), "\ufffd".encode()
 """Half of a pair is shown as one character, as Java shows it."""
@@ -47,25 +49,8 @@ class Reader(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ArrowReader:
-    """Parquet and ORC."""
-
-    format: Format
-    store: Store
-
-    def described(self, address: str) -> Table:
-        """See `Reader`."""
-        return described(self.format, self.store, address)
-
-    def batches(self, share: Share, names: list[str]) -> Iterator[pa.RecordBatch]:
-        """See `Reader`."""
-        for group in range(share.start, share.end):
-            yield from batches(self.format, self.store, share.address, group, names)
-
-
-@dataclass(frozen=True, slots=True)
 class TableSource:
-    """A delivery of such files (`engine.read.chunk.Source`)."""
+    """A delivery of such files (`lakegate.engine.read.chunk.Source`)."""
 
     reader: Reader
     tables: tuple[Table, ...]
@@ -120,8 +105,10 @@ class TableSource:
         return pa.table(columns)
 
 
-def open_tables(plan: Plan, parts: tuple[Part, ...], reader: Reader) -> TableSource:
+def open_tables(plan: Plan, parts: tuple[Part, ...], store: Store, _: list[bytes]) -> TableSource:
     """The delivery as a source; UnreadableError where its files are damaged, bombs, or of other columns."""
+    form = plan.storage.format
+    reader: Reader = AvroReader(store) if form is Format.AVRO else ArrowReader(form, store)
     tables = tuple(reader.described(part.uri) for part in parts)
     schema = schema_of(tables)
     found = found_in(schema, plan)
@@ -207,17 +194,13 @@ def _decoded(array: pa.Array) -> pa.Array:
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
-def _there(array: pa.Array) -> pa.Array:
-    return pc.if_else(array.is_valid(), pa.scalar(True), pa.scalar(None, pa.bool_()))
-
-
 def _moment(array: pa.Array) -> pa.Array:
     """Digits past the microsecond are cut off; a moment with a zone is one of UTC, as one without is."""
     return array.cast(pa.timestamp("us", array.type.tz), safe=False).cast(pa.timestamp("us"))
 
 
 _READ: dict[Kind, Callable[[pa.Array], pa.Array]] = {
-    **dict.fromkeys((Kind.BYTES, Kind.OTHER, Kind.RECORD, Kind.LIST, Kind.MAP), _there),
+    **dict.fromkeys((Kind.BYTES, Kind.OTHER, Kind.RECORD, Kind.LIST, Kind.MAP), present),
     Kind.FLOAT: lambda array: array.cast(pa.float32()),
     Kind.DATE: lambda array: array.cast(pa.date32()),
     Kind.TIME: lambda array: array.cast(pa.string()),

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from functools import singledispatch
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from contracts.kinds import BOM
-from engine.read.chunk import ROW, Share, Source
-from engine.read.csv import CsvSource
-from engine.read.grammar import Dialect, record_ends
-from engine.read.json import JsonSource
-from engine.read.lines import texts_of
-from engine.read.tables import TableSource
+from lakegate.contracts.door.file_signatures import BOM
+from lakegate.engine.read.chunk import ROW, Share, Source
+from lakegate.engine.read.csv import CsvSource
+from lakegate.engine.read.grammar import Dialect, record_ends
+from lakegate.engine.read.json import JsonSource
+from lakegate.engine.read.tables import TableSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ def _(source: CsvSource, share: Share) -> Iterator[pa.Table]:
         ends = record_ends(block, dialect.raw_quote if dialect.multi_line else None).tolist()
         if block and (not ends or ends[-1] < len(block)):
             ends.append(len(block))
-        lines = [block[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+        lines = [block[start:end] for start, end in pairwise([0, *ends])]
         is_first = share.start == 0 and before == 0
         if is_first and lines and csv.encoding == "utf-8-sig":
             lines[0] = lines[0].removeprefix(BOM)
@@ -49,7 +49,7 @@ def _(source: CsvSource, share: Share) -> Iterator[pa.Table]:
 @originals.register(JsonSource)
 def _(source: JsonSource, share: Share) -> Iterator[pa.Table]:
     before = 0
-    for texts, _ in texts_of(source.store, share, source.plan.storage, source.sizes[share.part]):
+    for texts, _ in source.texts(share):
         yield _table([(before + at, text) for at, text in enumerate(texts) if text.strip(_SPACE)])
         before += len(texts)
 

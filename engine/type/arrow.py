@@ -1,4 +1,6 @@
-"""Arrow's types, which Parquet and ORC are read as, in the kinds of `engine.type.physical`; and its arrays as those kinds."""
+"""Arrow's types, which Parquet and ORC are read as, in the kinds of `lakegate.engine.type.physical`; and its arrays as
+those kinds.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.type.physical import Kind, Physical
+from lakegate.engine.type.physical import Kind, Physical
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,29 +45,14 @@ def canonical(array: pa.Array, kind: Physical) -> pa.Array:
     return array.cast(_TYPES[kind.kind]) if special is None else special(array, kind)
 
 
-def type_of(kind: Physical) -> pa.DataType:
-    """The type of a canonical array."""
-    inner = [type_of(part) for _, part in kind.parts]
-    match kind.kind:
-        case Kind.RECORD:
-            return pa.struct([(f"f{at}", each) for at, each in enumerate(inner)])
-        case Kind.LIST:
-            return pa.list_(inner[0])
-        case Kind.MAP:
-            return pa.map_(inner[0], inner[1])
-        case Kind.EXACT:
-            return pa.decimal128(*kind.digits)
-        case _:
-            return _TYPES[kind.kind]
-
-
 def _record(array: pa.Array, kind: Physical) -> pa.Array:
     members = [canonical(each, part) for each, (_, part) in zip(array.flatten(), kind.parts, strict=True)]
     names = [f"f{at}" for at in range(len(members))]
     return pa.StructArray.from_arrays(members, names=names, mask=array.is_null()) if members else array
 
 
-def _present(array: pa.Array, _: Physical) -> pa.Array:
+def present(array: pa.Array, _: Physical | None = None) -> pa.Array:
+    """Whether each value is there: true, or null."""
     return pc.if_else(array.is_valid(), pa.scalar(True), pa.scalar(None, pa.bool_()))
 
 
@@ -104,7 +91,7 @@ _CANONICAL: dict[Kind, Callable[[pa.Array, Physical], pa.Array]] = {
     Kind.LIST: _list,
     Kind.MAP: _map,
     Kind.TIME: lambda array, _: array.cast(pa.string()),
-    Kind.OTHER: _present,
+    Kind.OTHER: present,
     Kind.MOMENT: _moment,
     Kind.EXACT: lambda array, kind: array.cast(pa.decimal128(*kind.digits)),
 }
@@ -133,7 +120,4 @@ _TYPES = {
     Kind.BOOLEAN: pa.bool_(),
     Kind.DATE: pa.date32(),
     Kind.NOTHING: pa.string(),
-    Kind.TIME: pa.string(),
-    Kind.MOMENT: MOMENT,
-    Kind.OTHER: pa.bool_(),
 }

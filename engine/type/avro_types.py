@@ -1,12 +1,12 @@
-"""Types of an Avro schema (1.11) in the kinds of `engine.type.physical`."""
+"""Types of an Avro schema (1.11) in the kinds of `lakegate.engine.type.physical`."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any
 
-from contracts.kinds import UnreadableError
-from engine.type.physical import Kind, Physical
+from lakegate.contracts.door.file_signatures import UnreadableError
+from lakegate.engine.type.physical import Kind, Physical
 
 DEEPEST = 64
 SIMPLE = {

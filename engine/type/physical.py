@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from contracts.plan import Shape
-from contracts.types import LogicalType
+from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.plan import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from contracts.plan import PlanField
+    from lakegate.contracts.plan.plan import PlanField
 
 
 class Kind(Enum):

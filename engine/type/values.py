@@ -12,12 +12,12 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from contracts.types import GRAMMARS, Cast, LogicalType
+from lakegate.contracts.model.types import GRAMMARS, Cast, LogicalType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from contracts.plan import PlanField
+    from lakegate.contracts.plan.plan import PlanField
 
 SQL_TYPES = {
     Cast.TEXT: "VARCHAR",

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 ATTEMPTS: Final = 4
-"""The first one included; what fails then is said again by the use case, by SQS, or by sweep."""
+"""The first one included; after the last one the use case, SQS or sweep retries."""
 READ_TIMEOUTS: Final[Mapping[str, float]] = {"s3": 300.0}
 """Seconds. CopyObject answers when it has copied, up to 5 GB."""
 
 
 class Lazy:
-    """A client that is made when something of it is first asked for: a function pays only for what it uses."""
+    """A client that is created at first use: a function creates only those that it needs."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make
@@ -27,7 +27,7 @@ class Lazy:
         return getattr(self._make(), name)
 
 
-def client(service: str) -> Any:  # noqa: ANN401 - the caller says which of boto3's own types it is
+def client(service: str) -> Any:  # noqa: ANN401 - the caller names the type of boto3
     """The one client of a service."""
     return Lazy(lambda: _client(service))
 

@@ -1,13 +1,13 @@
-"""What all tables share: a name, a client, and how a transaction says why it was cancelled."""
+"""What all tables share: a name, a client, and the reasons of a cancelled transaction."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from functions.adapters.errors import spoken
-from functions.adapters.tables import INDEX, shards, text
-from functions.ports import ConditionFailed, PortError, Throttled, TransactionConflict
+from lakegate.functions.adapters.errors import port_errors
+from lakegate.functions.adapters.tables import INDEX, shards, text
+from lakegate.functions.ports.errors import ConditionFailed, PortError, Throttled, TransactionConflict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,22 +25,22 @@ class Table:
 
     def get(self, key: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """The item; None where there is none."""
-        with spoken():
+        with port_errors():
             return self.client.get_item(TableName=self.name, Key=key, ConsistentRead=True).get("Item")
 
     def put(self, item: Mapping[str, Any], *reasons: str, **condition: Any) -> None:  # noqa: ANN401 - as boto3 has it
         """Put one item; `reasons` is what a condition that fails is called."""
-        with spoken(*reasons):
+        with port_errors(*reasons):
             self.client.put_item(TableName=self.name, Item=item, **condition)
 
     def update(self, key: Mapping[str, Any], *reasons: str, **change: Any) -> None:  # noqa: ANN401 - as boto3 has it
         """Update one item; `reasons` is what a condition that fails is called."""
-        with spoken(*reasons):
+        with port_errors(*reasons):
             self.client.update_item(TableName=self.name, Key=key, **change)
 
     def delete(self, key: Mapping[str, Any]) -> None:
         """Delete one item; absent is done."""
-        with spoken():
+        with port_errors():
             self.client.delete_item(TableName=self.name, Key=key)
 
     def oldest(self, kind: str, limit: int, until: str) -> Iterator[str]:
@@ -49,7 +49,7 @@ class Table:
         return (name for _at, name in found[:limit])
 
     def _in_shard(self, name: str, limit: int, until: str) -> Iterator[tuple[str, str]]:
-        with spoken():
+        with port_errors():
             answer = self.client.query(
                 TableName=self.name,
                 IndexName=INDEX,
@@ -68,7 +68,7 @@ def transact(client: DynamoDBClient, writes: Sequence[Any], reasons: Sequence[st
     is answered with success, and another content with IdempotencyMismatch.
     """
     given: dict[str, Any] = {"ClientRequestToken": token} if token else {}
-    with spoken():
+    with port_errors():
         try:
             client.transact_write_items(TransactItems=list(writes), **given)
         except client.exceptions.TransactionCanceledException as cancelled:

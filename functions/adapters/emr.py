@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from contracts.errors import InputError
-from functions.adapters.errors import spoken
-from functions.ports import IdempotencyMismatch, JobRun, JobState, NotFound, PortError
+from lakegate.contracts.errors import InputError
+from lakegate.functions.adapters.errors import port_errors
+from lakegate.functions.ports.errors import IdempotencyMismatch, NotFound, PortError
+from lakegate.functions.ports.jobs import JobRun, JobState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,12 +33,12 @@ class EmrServerless:
         """
         if not request.get("clientToken"):
             raise InputError("a StartJobRun request needs its own clientToken")
-        with spoken():
+        with port_errors():
             return self.client.start_job_run(**request)["jobRunId"]
 
     def describe(self, run: str) -> JobRun:
         """GetJobRun; what neither waits nor has ended is RUNNING."""
-        with spoken():
+        with port_errors():
             found = self.client.get_job_run(applicationId=self.application, jobRunId=run)["jobRun"]
         state = found["state"]
         known = JobState(state) if state in set(JobState) else JobState.RUNNING
@@ -46,7 +47,7 @@ class EmrServerless:
     def cancel(self, run: str) -> None:
         """CancelJobRun. EMR refuses to cancel an ended run with one of several codes: what counts is that it ended."""
         try:
-            with spoken():
+            with port_errors():
                 self.client.cancel_job_run(applicationId=self.application, jobRunId=run)
         except NotFound:
             return

@@ -1,4 +1,4 @@
-"""What AWS says, in the words of the ports: one table from error code to error, for every service.
+"""Errors of AWS as port errors: one table from error code to error, for every service.
 
 A port error names operation and code. It never carries AWS's message: that one may repeat keys and values of producers.
 """
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTTPClientError  # noqa: A004 - botocore calls it so
 
-from functions.ports import (
+from lakegate.functions.ports.errors import (
     ConditionFailed,
     IdempotencyMismatch,
     NotFound,
@@ -60,7 +60,7 @@ SERVER_ERROR: Final = 500
 
 
 @contextmanager
-def spoken(*condition: str) -> Iterator[None]:
+def port_errors(*condition: str) -> Iterator[None]:
     """Turn whatever botocore raises inside into a PortError; `condition` are the reasons of a ConditionFailed."""
     try:
         yield
@@ -73,7 +73,7 @@ def spoken(*condition: str) -> Iterator[None]:
 
 
 def translated(error: ClientError, condition: tuple[str, ...] = ()) -> PortError:
-    """The port error for an answer of AWS. What is not in the table and is no server error is a plain PortError."""
+    """The port error for an error of AWS. A code that is not in the table, and no server error, is a plain PortError."""
     code = error.response.get("Error", {}).get("Code", "")
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     kind = BY_CODE.get(code, Unanswered if status >= SERVER_ERROR else PortError)

@@ -6,13 +6,13 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from functions.adapters.errors import BY_CODE, spoken
-from functions.ports import PortError
+from lakegate.functions.adapters.errors import BY_CODE, port_errors
+from lakegate.functions.ports.errors import PortError
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
 
-    from functions.workload import Message
+    from lakegate.functions.workload import Message
 
 SOURCE: Final = "lakegate"
 
@@ -35,8 +35,8 @@ class EventBridgeNotifier:
     bus: str
 
     def send(self, message: Message) -> None:
-        """PutEvents of one entry. It answers 200 also where it refused the entry: the count of failures decides."""
-        with spoken():
+        """PutEvents of one entry. The status is 200 also for a refused entry: the count of failures decides."""
+        with port_errors():
             answer = self.client.put_events(
                 Entries=[
                     {

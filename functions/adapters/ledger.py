@@ -5,21 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from contracts.ledger import GENESIS, digest, from_json, to_json
-from functions.adapters.dynamodb import transact
-from functions.adapters.errors import spoken
-from functions.adapters.rows import message_item, workload_item
-from functions.adapters.tables import HEAD, number, text
-from functions.adapters.workloads import fenced
-from functions.ports import ConditionFailed, Head
+from lakegate.contracts.lake.ledger import GENESIS, digest, from_json, to_json
+from lakegate.functions.adapters.dynamodb import transact
+from lakegate.functions.adapters.errors import port_errors
+from lakegate.functions.adapters.rows import message_item, workload_item
+from lakegate.functions.adapters.tables import HEAD, number, text
+from lakegate.functions.adapters.workloads import fenced
+from lakegate.functions.ports.errors import ConditionFailed
+from lakegate.functions.ports.ledger import Head
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from contracts.ledger import Block
-    from functions.adapters.dynamodb import Table
-    from functions.ports import Expected
-    from functions.workload import Message, Workload
+    from lakegate.contracts.lake.ledger import Block
+    from lakegate.functions.adapters.dynamodb import Table
+    from lakegate.functions.ports.workloads import Expected
+    from lakegate.functions.workload import Message, Workload
 
 TOKEN_LENGTH = 36
 """The longest ClientRequestToken. The token of a commit is the digest of its block."""
@@ -52,15 +53,15 @@ class DynamoLedger:
             KeyConditionExpression="chain = :chain AND height > :above",
             ExpressionAttributeValues={":chain": text(chain), ":above": number(max(above, HEAD))},
         )
-        with spoken():
+        with port_errors():
             yield from (item["block"]["S"] for page in query for item in page["Items"])
 
     def commit(self, block: Block, workload: Workload, expected: Expected, message: Message) -> None:
         """Four puts in one transaction.
 
-        1. the row, if it stands at `expected` with the same result: no zombie commits a decision that was not taken;
-        2. the head, if it is the block below: no two blocks stand on one;
-        3. the block, if its height is free: no block is ever written over;
+        1. the row, if it is at `expected` with the same result: no delayed worker commits a decision that was not taken;
+        2. the head, if it is the block below: no two blocks have the same predecessor;
+        3. the block, if its height is free: no block is ever overwritten;
         4. the message.
         """
         row, news = workload_item(workload), message_item(message)

@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from contracts.routes import Route
-from functions.adapters.dynamodb import Table, transact
-from functions.adapters.errors import spoken
-from functions.adapters.tables import number, text
-from functions.ports import Publication, Shelf, Throttled
+from lakegate.contracts.lake.routes import Route
+from lakegate.functions.adapters.dynamodb import Table, transact
+from lakegate.functions.adapters.errors import port_errors
+from lakegate.functions.adapters.tables import number, text
+from lakegate.functions.ports.errors import Throttled
+from lakegate.functions.ports.registry import Publication, RegistrySnapshot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 ROUNDS: Final = 3
-"""How often the rest of a batch is asked for before the batch counts as throttled."""
+"""How often the unprocessed part of a batch is requested before the batch counts as throttled."""
 _OF_A_VERSION: Final = ("contract", "version", "status", "document")
 _TEXTS: Final = ("bucket", "prefix", "contract", "dataset", "version", "status", "plan")
 
@@ -29,13 +30,13 @@ class DynamoRegistry:
     """The bucket whose prefixes are routed."""
 
     def routes(self, bucket: str, prefixes: tuple[str, ...]) -> tuple[Route, ...]:
-        """One BatchGetItem, strongly consistent; what it left unprocessed is asked for again."""
+        """One BatchGetItem, strongly consistent; unprocessed keys are requested again."""
         items: list[Mapping[str, Any]] = []
         keys: Sequence[Mapping[str, Any]] = [_route_key(bucket, prefix) for prefix in prefixes]
         for _ in range(ROUNDS):
             if not keys:
                 break
-            with spoken():
+            with port_errors():
                 answer = self.table.client.batch_get_item(
                     RequestItems={self.table.name: {"Keys": keys, "ConsistentRead": True}}
                 )
@@ -55,12 +56,12 @@ class DynamoRegistry:
         named = [{name: {"TableName": self.table.name, **write}} for each in writes for name, write in each.items()]
         transact(self.table.client, named, ("version", *["prefix"] * (len(writes) - 1)))
 
-    def shelf(self) -> Shelf:
+    def snapshot(self) -> RegistrySnapshot:
         """A consistent scan: a registry holds as many items as people have written."""
         scan = self.table.client.get_paginator("scan").paginate(TableName=self.table.name, ConsistentRead=True)
-        with spoken():
+        with port_errors():
             items = [item for page in scan for item in page["Items"]]
-        return Shelf(
+        return RegistrySnapshot(
             versions=tuple(_publication(item) for item in items if item["id"]["S"].startswith("version#")),
             routes=tuple(_route(item) for item in items if item["id"]["S"].startswith("route#")),
         )

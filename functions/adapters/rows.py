@@ -1,19 +1,19 @@
 """Workloads and messages as items of the table `workloads`, and back.
 
-What conditions and the index speak of stands in attributes of its own (`state`, `attempt`, `result`, `shard`, `at`);
-the whole row stands beside them as JSON, all but `due_at`, because a lease moves that one without touching the rest.
+What conditions and the index read has attributes of its own (`state`, `attempt`, `result`, `shard`, `at`). The whole row
+is stored beside them as JSON, except `due_at`: a lease changes it without writing the others.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from contracts.counts import Counts
-from functions.adapters.tables import instant, number, shard, text
-from functions.workload import Cause, Decision, FailedAttempt, Message, Pin, Referred, Source, State, Workload
+from lakegate.contracts.judge.counts import Counts
+from lakegate.functions.adapters.tables import instant, number, shard, text
+from lakegate.functions.workload import Cause, Decision, FailedAttempt, Message, Pin, Referred, Source, State, Workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -64,15 +64,19 @@ def due(workload: str, at: datetime | None) -> dict[str, dict[str, str]]:
 
 def workload_item(workload: Workload) -> dict[str, dict[str, str]]:
     """The item of a row."""
-    row = {name: value for name, value in asdict(workload).items() if value is not None and name != "due_at"}
+    row = {name: value for name, value in workload._asdict().items() if value is not None and name != "due_at"}
     return {
         **workload_key(workload.id),
         "state": text(workload.state),
         "attempt": number(workload.attempt),
         "result": text(workload.decision.result if workload.decision else ""),
-        "row": text(json.dumps(row, default=instant, separators=(",", ":"))),
+        "row": text(json.dumps(row, default=_plain, separators=(",", ":"))),
         **due(workload.id, workload.due_at),
     }
+
+
+def _plain(part: Any) -> object:  # noqa: ANN401 - a time, or a part of a row
+    return asdict(part) if is_dataclass(part) and not isinstance(part, type) else instant(part)
 
 
 def workload_of(item: Mapping[str, Any]) -> Workload:

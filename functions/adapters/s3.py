@@ -1,4 +1,4 @@
-"""The object store, on S3. Every call says whose bucket it expects; every copy is of one version with one ETag.
+"""The object store, on S3. Every call names the expected owner of the bucket; every copy is of one version with one ETag.
 
 A large copy goes in parts and survives the function that began it:
 
@@ -20,29 +20,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
 
-from functions.adapters.errors import spoken, translated
-from functions.ports import (
-    Address,
-    ConditionFailed,
-    NotFound,
-    ObjectVersion,
-    Page,
-    PortError,
-    TransactionConflict,
-    Unfinished,
-)
+from lakegate.functions.adapters.errors import port_errors, translated
+from lakegate.functions.ports.errors import ConditionFailed, NotFound, PortError, TransactionConflict, Unfinished
+from lakegate.functions.ports.objects import Address, ObjectVersion, Page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from mypy_boto3_s3 import S3Client
 
-    from functions.adapters.uploads import Uploads
+    from lakegate.functions.adapters.uploads import Uploads
 
 PART: Final = 128 * 1024 * 1024
 MAX_PARTS: Final = 10_000
 WHOLE_COPY_LIMIT: Final = 512 * 1024 * 1024
-"""CopyObject takes up to 5 GB, but cannot go on after a timeout: larger copies go in parts."""
+"""CopyObject takes up to 5 GB, but cannot continue after a timeout: larger copies use parts."""
 HAND_OVER: Final = 60.0
 """Seconds: with less than this left no further part is begun."""
 FULL_OBJECT: Final = ("CRC64NVME", "CRC32", "CRC32C")
@@ -52,7 +44,7 @@ WHOLE_ONLY: Final = ("SHA256", "SHA1")
 
 @dataclass(frozen=True, slots=True)
 class S3Store:
-    """ObjectStore. `remaining` tells how many seconds this invocation has left."""
+    """ObjectStore. `remaining` returns how many seconds this invocation has left."""
 
     client: S3Client
     owner: str
@@ -64,7 +56,7 @@ class S3Store:
 
     def head(self, address: Address) -> ObjectVersion:
         """HeadObject."""
-        with spoken():
+        with port_errors():
             answer = self.client.head_object(ChecksumMode="ENABLED", **self._at(address))
         return ObjectVersion(
             bucket=address.bucket,
@@ -93,7 +85,7 @@ class S3Store:
     def versions(self, bucket: str, prefix: str, after: str | None = None, limit: int = 1000) -> Page:
         """ListObjectVersions; `after` holds both of its markers."""
         markers = json.loads(after) if after else {}
-        with spoken():
+        with port_errors():
             answer = self.client.list_object_versions(
                 Bucket=bucket, Prefix=prefix, MaxKeys=limit, ExpectedBucketOwner=self.owner, **markers
             )
@@ -114,7 +106,7 @@ class S3Store:
         reason = "etag" if etag else "absent"
         checksum = base64.b64encode(hashlib.sha256(body).digest()).decode()
         try:
-            with spoken(reason):
+            with port_errors(reason):
                 answer = self.client.put_object(
                     Body=body, ChecksumAlgorithm="SHA256", ChecksumSHA256=checksum, **condition, **self._at(to)
                 )
@@ -135,13 +127,13 @@ class S3Store:
 
     def delete(self, address: Address) -> None:
         """DeleteObject."""
-        with spoken():
+        with port_errors():
             self.client.delete_object(**self._at(address))
 
     def _copy_whole(
         self, original: ObjectVersion, source: Address, to: Address, condition: Mapping[str, Any]
     ) -> ObjectVersion:
-        with spoken("absent"):
+        with port_errors("absent"):
             answer = self.client.copy_object(
                 MetadataDirective="REPLACE",  # what a producer wrote beside the data does not enter the lake
                 TaggingDirective="REPLACE",
@@ -158,7 +150,7 @@ class S3Store:
         upload = self.uploads.get(to) or self._begin(original, to)
         at = {"UploadId": upload, **self._at(to)}
         try:
-            with spoken("absent"):
+            with port_errors("absent"):
                 parts = list(self._parts(original, source, at))
                 answer = self.client.complete_multipart_upload(MultipartUpload={"Parts": parts}, **condition, **at)
         except ConditionFailed:
@@ -180,17 +172,17 @@ class S3Store:
 
     def _abandon(self, at: Mapping[str, Any], to: Address) -> None:
         self.uploads.drop(to)
-        with spoken():
+        with port_errors():
             self.client.abort_multipart_upload(**at)
 
     def _begin(self, original: ObjectVersion, to: Address) -> str:
-        with spoken():
+        with port_errors():
             upload = self.client.create_multipart_upload(
                 ChecksumAlgorithm=_algorithm(original, FULL_OBJECT), ChecksumType="FULL_OBJECT", **self._at(to)
             )["UploadId"]
         noted = self.uploads.note(to, upload)
         if noted != upload:
-            with spoken():
+            with port_errors():
                 self.client.abort_multipart_upload(UploadId=upload, **self._at(to))
         return noted
 

@@ -1,4 +1,4 @@
-"""The three DynamoDB tables: keys, the one index, and the attributes that conditions speak of.
+"""The three DynamoDB tables: keys, the one index, and the attributes that conditions use.
 
 =========  =======================  ================================================================================
 table      key                      items
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SHARDS: Final = 8
 """One partition of the index takes 1,000 writes a second; a workload writes its row about a dozen times."""
 HEAD: Final = -1
-"""The height at which the head of a chain stands."""
+"""The height of the item that holds the head of a chain."""
 INDEX: Final = "agenda"
 
 DEFINITIONS: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -62,7 +62,7 @@ DEFINITIONS: Final[Mapping[str, Mapping[str, Any]]] = {
         ],
     },
 }
-"""What CreateTable is told of each table beside its name; the stack's template says the same."""
+"""Parameters of CreateTable for each table beside its name, as in the stack's template."""
 
 
 def text(value: str) -> dict[str, str]:
@@ -81,7 +81,7 @@ def instant(at: datetime) -> str:
 
 
 def shard(kind: str, name: str) -> str:
-    """The partition of the index in which an item stands."""
+    """The partition of the index that holds an item."""
     return f"{kind}#{zlib.crc32(name.encode()) % SHARDS}"
 
 

@@ -1,4 +1,4 @@
-"""Notes of multipart uploads under way, so that whoever comes after goes on with the same one."""
+"""Notes of multipart uploads in progress, so that the next worker continues the same one."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from functions.adapters.tables import text
-from functions.ports import ConditionFailed
+from lakegate.functions.adapters.tables import text
+from lakegate.functions.ports.errors import ConditionFailed
 
 if TYPE_CHECKING:
-    from functions.adapters.dynamodb import Table
-    from functions.ports import Address
+    from lakegate.functions.adapters.dynamodb import Table
+    from lakegate.functions.ports.objects import Address
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Uploads:
         return item["upload"]["S"] if item else None
 
     def note(self, to: Address, upload: str) -> str:
-        """Note an upload just begun. Returns the one that counts: another worker may have noted theirs first."""
+        """Note an upload that was just begun. Returns the noted one: another worker may have been first."""
         try:
             self.table.put({**_key(to), "upload": text(upload)}, ConditionExpression="attribute_not_exists(id)")
         except ConditionFailed:

@@ -5,17 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from functions.adapters.dynamodb import Table, transact
-from functions.adapters.rows import message_item, message_key, message_of, workload_item, workload_key, workload_of
-from functions.adapters.tables import instant, number, text
-from functions.ports import ConditionFailed, NotFound
+from lakegate.functions.adapters.dynamodb import Table, transact
+from lakegate.functions.adapters.rows import (
+    message_item,
+    message_key,
+    message_of,
+    workload_item,
+    workload_key,
+    workload_of,
+)
+from lakegate.functions.adapters.tables import instant, number, text
+from lakegate.functions.ports.errors import ConditionFailed, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from functions.ports import Expected
-    from functions.workload import Message, Workload
+    from lakegate.functions.ports.workloads import Expected
+    from lakegate.functions.workload import Message, Workload
 
 ALWAYS = "9999"
 """Later than any time there will be."""
@@ -23,7 +30,7 @@ ABSENT = {"ConditionExpression": "attribute_not_exists(id)"}
 
 
 def fenced(expected: Expected) -> dict[str, Any]:
-    """The condition that a row still stands where its writer saw it."""
+    """The condition that state and attempt of a row are what its writer read."""
     return {
         "ConditionExpression": "#state = :state AND attempt = :attempt",
         "ExpressionAttributeNames": {"#state": "state"},
@@ -95,7 +102,7 @@ class DynamoAgenda:
         return _text(self.table.get(_cursor_key(name)), "cursor")
 
     def keep(self, name: str, cursor: str | None) -> None:
-        """An unconditional put: the worst a lost cursor costs is a second look."""
+        """An unconditional put: losing a cursor only repeats a listing."""
         self.table.put({**_cursor_key(name), **({"cursor": text(cursor)} if cursor else {})})
 
 

@@ -1,4 +1,4 @@
-"""What the control plane itself reads of `result.json`: whose answer it is, what it counted, which rows it wrote."""
+"""What the control plane itself reads of `result.json`: its workload, its counts, the rows that it wrote."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from contracts.errors import InputError
+from lakegate.contracts.errors import InputError
 
 if TYPE_CHECKING:
-    from functions.workload import Workload
+    from lakegate.functions.workload import Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The part of a result that no verdict is made of."""
+    """The part of a result that no verdict depends on."""
 
     workload: str
     attempt: int
@@ -39,7 +39,7 @@ class Answer:
 
     @staticmethod
     def read(result: bytes) -> Answer:
-        """Raises InputError for anything that is not the JSON of a result."""
+        """Raises InputError for a document that is no result."""
         try:
             document = json.loads(result)
             bounds, shares = document.get("event_time"), document.get("shares") or {}
@@ -58,7 +58,7 @@ class Answer:
 
 
 def repeats(answer: Answer, workload: Workload) -> bool:
-    """Whether the answer is to what this attempt was asked: same workload, attempt, plan and source version."""
+    """Whether the result belongs to this attempt: same workload, attempt, plan and source version."""
     pin = workload.pin
     assert pin is not None
     asked = (workload.id, workload.attempt, pin.plan, workload.source.version)

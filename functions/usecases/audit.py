@@ -15,21 +15,22 @@ from functools import partial
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Final
 
-from contracts.ledger import BlockKind, stored_block
-from contracts.workflow import State
-from functions.ports import Address, NotFound
-from functions.usecases import layout
-from functions.usecases.deliveries import row_of
-from functions.usecases.observe import ACCEPTING
-from functions.workload import TERMINAL, replay_id
+from lakegate.contracts.lake.ledger import BlockKind, stored_block
+from lakegate.contracts.lake.states import State
+from lakegate.functions.ports.errors import NotFound
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases import layout
+from lakegate.functions.usecases.deliveries import row_of
+from lakegate.functions.usecases.observe import ACCEPTING
+from lakegate.functions.workload import TERMINAL, replay_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from contracts.ledger import Block, LedgerObject
-    from functions.ports import ObjectVersion
-    from functions.usecases.gate import Gate
-    from functions.workload import Workload
+    from lakegate.contracts.lake.ledger import Block, LedgerObject
+    from lakegate.functions.ports.objects import ObjectVersion
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.workload import Workload
 
 BATCH: Final = 256
 AT_ONCE: Final = 8
@@ -41,9 +42,9 @@ class Damage(StrEnum):
     """How the store differs from the ledger."""
 
     REPLACED = "replaced"
-    """Another version is current; the judged one lies below it."""
+    """Another version is current; the judged one is below it."""
     HIDDEN = "hidden"
-    """A delete marker is current; the judged version lies below it."""
+    """A delete marker is current; the judged version is below it."""
     LOST = "lost"
     """The judged version was deleted."""
     ALTERED = "altered"
@@ -54,7 +55,7 @@ class Damage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One object that is not as the ledger says."""
+    """One object that differs from the ledger."""
 
     damage: Damage
     key: str
@@ -69,33 +70,33 @@ class Finding:
     """The landing key of the delivery: text of the producer's. Empty where the delivery is not known."""
 
 
-def damages(gate: Gate, chain: str, height: int, compared: Callable[[int], None]) -> Iterator[Finding]:
-    """Every object that differs from the chain up to a height; `compared` is told how many objects were compared."""
+def damages(dependencies: Dependencies, chain: str, height: int, compared: Callable[[int], None]) -> Iterator[Finding]:
+    """Every object that differs from the chain up to a height; `compared` receives how many objects were compared."""
     known: set[bytes] = set()
-    named = _named(gate, chain, height)
+    named = _named(dependencies, chain, height)
     count = 0
     with ThreadPoolExecutor(AT_ONCE) as workers:
         while batch := tuple(islice(named, BATCH)):
-            yield from filter(None, workers.map(partial(_compare, gate), batch))
+            yield from filter(None, workers.map(partial(_compare, dependencies), batch))
             known.update(_digest(each.key) for _, each in batch)
             count += len(batch)
             compared(count)
-    yield from _extra(gate, chain, height, known)
+    yield from _extra(dependencies, chain, height, known)
 
 
-def _named(gate: Gate, chain: str, height: int) -> Iterator[tuple[Block, LedgerObject]]:
-    for text in islice(gate.ledger.texts(chain), height + 1):
+def _named(dependencies: Dependencies, chain: str, height: int) -> Iterator[tuple[Block, LedgerObject]]:
+    for text in islice(dependencies.ledger.texts(chain), height + 1):
         if block := stored_block(text):
             yield from zip(repeat(block), block.objects, strict=False)
 
 
-def _compare(gate: Gate, named: tuple[Block, LedgerObject]) -> Finding | None:
+def _compare(dependencies: Dependencies, named: tuple[Block, LedgerObject]) -> Finding | None:
     block, judged = named
-    current = _head(gate, judged.key)
+    current = _head(dependencies, judged.key)
     is_current = current is not None and current.version == judged.version
-    found = current if is_current else _head(gate, judged.key, judged.version)
+    found = current if is_current else _head(dependencies, judged.key, judged.version)
     if found is None:
-        damage = None if _was_replayed(gate, block) else Damage.LOST
+        damage = None if _was_replayed(dependencies, block) else Damage.LOST
     elif found.size != judged.size or (judged.checksum and found.checksum != judged.checksum):
         damage = Damage.ALTERED
     elif is_current:
@@ -104,49 +105,49 @@ def _compare(gate: Gate, named: tuple[Block, LedgerObject]) -> Finding | None:
         damage = Damage.REPLACED if current else Damage.HIDDEN
     if damage is None:
         return None
-    row = row_of(gate, block.workload)
+    row = row_of(dependencies, block.workload)
     version = current.version if current else ""
     return Finding(damage, judged.key, judged.version, version, block.height, block.workload, _file(row))
 
 
-def _extra(gate: Gate, chain: str, height: int, known: set[bytes]) -> Iterator[Finding]:
-    for each in _current(gate, f"accepted/{chain}/"):
+def _extra(dependencies: Dependencies, chain: str, height: int, known: set[bytes]) -> Iterator[Finding]:
+    for each in _current(dependencies, f"accepted/{chain}/"):
         if each.key == layout.manifest_key(chain) or _digest(each.key) in known:
             continue
         folder = FOLDER.search(each.key)
-        row = row_of(gate, folder[1]) if folder else None
-        if row is None or not _is_arriving(gate, row, each.key, height):
+        row = row_of(dependencies, folder[1]) if folder else None
+        if row is None or not _is_arriving(dependencies, row, each.key, height):
             yield Finding(Damage.EXTRA, each.key, "", each.version, None, row.id if row else "", _file(row))
 
 
-def _current(gate: Gate, prefix: str) -> Iterator[ObjectVersion]:
+def _current(dependencies: Dependencies, prefix: str) -> Iterator[ObjectVersion]:
     after: str | None = None
     while True:
-        page = gate.objects.versions(gate.places.lake, prefix, after)
+        page = dependencies.objects.versions(dependencies.places.lake, prefix, after)
         yield from (each for each in page.versions if each.current)
         after = page.after
         if after is None:
             return
 
 
-def _is_arriving(gate: Gate, row: Workload, key: str, height: int) -> bool:
+def _is_arriving(dependencies: Dependencies, row: Workload, key: str, height: int) -> bool:
     """Whether the object is copied before the commit, which follows, or was committed since the chain was read."""
-    if row.pin is None or not key.startswith(layout.resting_key("accepted", row.pin, row.id, "")):
+    if row.pin is None or not key.startswith(layout.destination_key("accepted", row.pin, row.id, "")):
         return False
     if row.state is State.DECIDED:
         return row.decision is not None and row.decision.verdict in ACCEPTING
-    return any(key == each.key for block in gate.ledger.blocks(row.pin.chain, height) for each in block.objects)
+    return any(key == each.key for block in dependencies.ledger.blocks(row.pin.chain, height) for each in block.objects)
 
 
-def _was_replayed(gate: Gate, block: Block) -> bool:
-    """Whether a replay of a quarantined delivery has come to rest, and taken the copy in quarantine away."""
-    replayed = row_of(gate, replay_id(block.workload)) if block.kind is BlockKind.QUARANTINED else None
+def _was_replayed(dependencies: Dependencies, block: Block) -> bool:
+    """Whether a replay of a quarantined delivery is finished, and has deleted the copy in quarantine."""
+    replayed = row_of(dependencies, replay_id(block.workload)) if block.kind is BlockKind.QUARANTINED else None
     return replayed is not None and replayed.state in TERMINAL
 
 
-def _head(gate: Gate, key: str, version: str | None = None) -> ObjectVersion | None:
+def _head(dependencies: Dependencies, key: str, version: str | None = None) -> ObjectVersion | None:
     try:
-        return gate.objects.head(Address(gate.places.lake, key, version))
+        return dependencies.objects.head(Address(dependencies.places.lake, key, version))
     except NotFound:
         return None
 

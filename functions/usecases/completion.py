@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from functions.ports import NotFound
-from functions.usecases.advance import complete
+from lakegate.functions.ports.errors import NotFound
+from lakegate.functions.usecases.advance import complete
 
 if TYPE_CHECKING:
-    from functions.usecases.gate import Gate
-    from functions.usecases.steps import Steps
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.usecases.steps import Steps
 
 
-def completion(gate: Gate, run: str) -> Steps[None]:
-    """Carry on the workload whose run it is. What the event says of the run's end is not even looked at.
+def completion(dependencies: Dependencies, run: str) -> Steps[None]:
+    """Continue the workload of a run. The state in the event is not used.
 
-    A run that failed is tried again at once: the back-off is seconds, and is waited for here.
+    A failed run is retried at once: the back-off is seconds long, and is waited for here.
     """
     try:
-        workload = gate.workloads.get(gate.jobs.describe(run).name)
+        workload = dependencies.workloads.get(dependencies.jobs.describe(run).name)
     except NotFound:
         return  # a run of somebody else's in the same application
-    yield from complete(gate, workload)
+    yield from complete(dependencies, workload)

@@ -1,11 +1,11 @@
-"""Where things lie in the lake bucket. No key holds text of the producer's: hashes, numbers, names of contracts."""
+"""Keys of the lake bucket. No key contains text of the producer: hashes, numbers, names of contracts."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from functions.workload import Pin
+    from lakegate.functions.workload import Pin
 
 UNROUTED = "_unrouted"
 STAGING = "staging/"
@@ -21,8 +21,8 @@ def attempt_prefix(workload: str, attempt: int) -> str:
     return f"runs/{workload}/attempt={attempt}"
 
 
-def resting_key(share: str, pin: Pin, workload: str, name: str) -> str:
-    """A resting place; it carries the workload, so that saying a copy twice writes the same bytes to the same key."""
+def destination_key(share: str, pin: Pin, workload: str, name: str) -> str:
+    """A destination; it carries the workload, so that a repeated copy writes the same bytes to the same key."""
     folder = UNROUTED if pin.chain.startswith(f"{UNROUTED}/") else pin.chain
     return f"{share}/{folder}/ingest_date={pin.ingest_date}/workload={workload}/{name}"
 

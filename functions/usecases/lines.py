@@ -5,58 +5,58 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from contracts.errors import InputError
-from contracts.versions import major
-from contracts.words import did_you_mean, listed
-from functions.usecases import layout
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.versions import major
+from lakegate.contracts.words import did_you_mean, listed
+from lakegate.functions.usecases import layout
 
 if TYPE_CHECKING:
-    from functions.usecases.gate import Gate
+    from lakegate.functions.usecases.dependencies import Dependencies
 
 DAYS: Final = 7
-"""Chains of unrouted deliveries, one a day, that are looked through."""
+"""How many chains of unrouted deliveries, one a day, are searched."""
 LONGEST_NAME: Final = 1_024
 """Bytes; longer names are no key of the ledger's table."""
 
 
-def chains(gate: Gate) -> tuple[str, ...]:
+def chains(dependencies: Dependencies) -> tuple[str, ...]:
     """The chain of every dataset line that was ever published, then those of the latest days without a route."""
     lines = {
         f"{each.contract}/{dataset}_v{major(each.version)}"
-        for each in gate.registry.shelf().versions
+        for each in dependencies.registry.snapshot().versions
         for dataset, _plan in each.plans
     }
-    today = gate.clock.now().date()
+    today = dependencies.clock.now().date()
     days = ((today - timedelta(days=ago)).isoformat() for ago in range(DAYS))
     return (*sorted(lines), *(f"{layout.UNROUTED}/{day}" for day in days))
 
 
-def line_named(gate: Gate, name: str) -> str:
+def line_named(dependencies: Dependencies, name: str) -> str:
     """The chain of a line, by its whole name or a part of it that only one line has.
 
     `shop/orders_v1`, `orders_v1`, `shop/orders`, `orders`, `shop`: the first of these forms that fits counts.
     Raises InputError where none fits, or several do.
     """
-    known = chains(gate)
+    known = chains(dependencies)
     for forms in zip(*map(_forms, known), strict=True):
         found = [chain for chain, form in zip(known, forms, strict=True) if form == name]
         if len(found) == 1:
             return found[0]
         if found:
             raise InputError(f"{name} is more than one line: {listed(found)}; give one of them")
-    return _older(gate, known, name)
+    return _older(dependencies, known, name)
 
 
-def lines_fitting(gate: Gate, name: str) -> frozenset[str]:
+def lines_fitting(dependencies: Dependencies, name: str) -> frozenset[str]:
     """The chains of all lines that a name fits in any of these forms. Raises InputError where there is none."""
-    known = chains(gate)
+    known = chains(dependencies)
     found = frozenset(chain for chain in known if name in _forms(chain))
-    return found or frozenset({_older(gate, known, name)})
+    return found or frozenset({_older(dependencies, known, name)})
 
 
-def _older(gate: Gate, known: tuple[str, ...], name: str) -> str:
+def _older(dependencies: Dependencies, known: tuple[str, ...], name: str) -> str:
     """A chain that is on no list any more, by its whole name."""
-    if _is_key(name) and gate.ledger.head(name).height >= 0:
+    if _is_key(name) and dependencies.ledger.head(name).height >= 0:
         return name
     raise InputError(f"{name} is no line; known are {listed(known)}.{did_you_mean(name, _parts(known))}")
 

@@ -1,4 +1,4 @@
-"""What the readers' manifest says of a delivery. Its JSON Schema is contracts/schemas/manifest.json."""
+"""The entry of a delivery in the readers' manifest. Its JSON Schema is contracts/schemas/manifest.json."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from contracts.ledger import Block
-    from functions.usecases.gate import Gate
+    from lakegate.contracts.lake.ledger import Block
+    from lakegate.functions.usecases.dependencies import Dependencies
 
 FORMAT: Final = "lakegate-manifest/2"
-"""Stands in every manifest; one of another format is built again from the whole ledger."""
+"""Part of every manifest; one of another format is rebuilt from the whole ledger."""
 
 
 def document(chain: str, height: int, deliveries: Iterable[dict[str, Any]]) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def document(chain: str, height: int, deliveries: Iterable[dict[str, Any]]) -> d
     return {"format": FORMAT, "line": chain, "height": height, "deliveries": list(deliveries)}
 
 
-def delivery(gate: Gate, block: Block) -> dict[str, Any]:
+def delivery(dependencies: Dependencies, block: Block) -> dict[str, Any]:
     """An accepted delivery: what was published, under which version, and how it is to be read."""
     accepted = [each for each in block.objects if each.key.startswith("accepted/")]
     rejected = None if block.rows is None else (block.rejected_rows or 0) * (len(accepted) < len(block.objects))
@@ -33,6 +33,6 @@ def delivery(gate: Gate, block: Block) -> dict[str, Any]:
         "rows": block.rows,
         "published_rows": None if block.rows is None or rejected is None else block.rows - rejected,
         "rejected_rows": rejected,
-        **gate.meaning.terms(gate.plan_at(block.plan, block.workload)).dialect,
+        **dependencies.meaning.terms(dependencies.plan_at(block.plan, block.workload)).dialect,
         "objects": [{"key": o.key, "version": o.version, "size": o.size, "checksum": o.checksum} for o in accepted],
     }

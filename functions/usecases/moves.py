@@ -1,26 +1,26 @@
-"""The one conditional write that ends every operation, and how to tell one's own write from another's."""
+"""The one conditional write that ends every operation, and how to distinguish one's own write from another's."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from contracts.errors import LakegateError
-from functions.ports import ConditionFailed, Expected
-from functions.usecases.steps import Effect, Overtaken, perform
-from functions.workload import Message, State
+from lakegate.contracts.errors import LakegateError
+from lakegate.functions.ports.errors import ConditionFailed
+from lakegate.functions.ports.workloads import Expected
+from lakegate.functions.usecases.steps import ConcurrentUpdate, Effect, perform
+from lakegate.functions.workload import Message, State
 
 if TYPE_CHECKING:
-    from contracts.workflow import Outcome
-    from functions.usecases.gate import Gate
-    from functions.usecases.steps import Steps
-    from functions.workload import Cause, Workload
+    from lakegate.contracts.lake.states import Outcome
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.usecases.steps import Steps
+    from lakegate.functions.workload import Cause, Workload
 
 
-class Diverted(LakegateError):  # noqa: N818 - the name says what happened
-    """An operation found out something else than it was called for; nothing was written."""
+class OutcomeChanged(LakegateError):  # noqa: N818 - the name is what happened
+    """An operation observed another outcome than the one it was called for; nothing was written."""
 
     def __init__(self, on: Outcome, cause: Cause | None = None) -> None:
         super().__init__(on)
@@ -29,7 +29,7 @@ class Diverted(LakegateError):  # noqa: N818 - the name says what happened
 
 
 def move(  # noqa: PLR0913 - the write has these parts
-    gate: Gate,
+    dependencies: Dependencies,
     effect: Effect,
     before: Workload,
     after: Workload,
@@ -37,40 +37,40 @@ def move(  # noqa: PLR0913 - the write has these parts
     message: Message | None = None,
     content: str | None = None,
 ) -> Steps[Workload]:
-    """Write `after` if the row still stands where `before` does.
+    """Write `after` if state and attempt of the row are still those of `before`.
 
     1. The condition holds: done.
-    2. It does not, but the row says what we wanted to write: an earlier saying of ours arrived, done.
-    3. The content belongs to another delivery: ConditionFailed with reason `content`, for the caller to mend.
-    4. Another worker has moved the row: Overtaken.
+    2. It does not, but the row is what we wanted to write: an earlier try of ours arrived, done.
+    3. The content belongs to another delivery: ConditionFailed with reason `content`, for the caller to handle.
+    4. Another worker has moved the row: ConcurrentUpdate.
     """
     expected = Expected(before.state, before.attempt)
     try:
         yield from perform(
-            effect, partial(gate.workloads.save, after, expected, message=message, content=content or None)
+            effect, partial(dependencies.workloads.save, after, expected, message=message, content=content or None)
         )
     except ConditionFailed as refused:
-        current = gate.workloads.get(before.id)
-        if not says(current, after):
-            if "content" in refused.reasons and stands(current, before):
+        current = dependencies.workloads.get(before.id)
+        if not is_same_write(current, after):
+            if "content" in refused.reasons and is_unchanged(current, before):
                 raise
-            raise Overtaken(after.id) from None
+            raise ConcurrentUpdate(after.id) from None
         return current
     return after
 
 
-def says(current: Workload, wanted: Workload) -> bool:
-    """Whether the row says what was to be written; `due_at` is the lease's and may have moved."""
-    return replace(current, due_at=wanted.due_at) == wanted
+def is_same_write(current: Workload, wanted: Workload) -> bool:
+    """Whether the row is what was to be written; `due_at` belongs to the lease and may differ."""
+    return current._replace(due_at=wanted.due_at) == wanted
 
 
-def stands(current: Workload, before: Workload) -> bool:
-    """Whether the row still stands where it was read."""
+def is_unchanged(current: Workload, before: Workload) -> bool:
+    """Whether state and attempt of the row are as they were read."""
     return (current.state, current.attempt) == (before.state, before.attempt)
 
 
-def message(gate: Gate, workload: Workload, height: int | None = None) -> Message:
-    """What is told of a workload that came to rest: ids, numbers and masked reasons, nothing of the producer's text.
+def message(dependencies: Dependencies, workload: Workload, height: int | None = None) -> Message:
+    """The message about a finished workload: ids, numbers and masked reasons, nothing of the producer's text.
 
     `height`: of its block. The JSON Schema of what is sent is contracts/schemas/event.json.
     """
@@ -93,4 +93,4 @@ def message(gate: Gate, workload: Workload, height: int | None = None) -> Messag
     }
     kind = workload.state.lower()
     identity = f"{workload.id}:{kind}:{workload.attempt}"
-    return Message(identity, workload.id, kind, json.dumps(body, sort_keys=True), gate.clock.now())
+    return Message(identity, workload.id, kind, json.dumps(body, sort_keys=True), dependencies.clock.now())

@@ -1,72 +1,73 @@
-"""A person asks for another judgement: of a workload that FAILED, or of one in quarantine."""
+"""Judge a workload again that FAILED, or that is in quarantine."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING
 
-from contracts.errors import InputError
-from contracts.workflow import Outcome
-from functions.ports import Address, ConditionFailed, NotFound
-from functions.usecases import layout
-from functions.usecases.advance import advance, take
-from functions.usecases.observe import Found, described
-from functions.usecases.steps import Effect, Overtaken, perform
-from functions.workload import State, Workload, replay_id
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.states import Outcome
+from lakegate.functions.ports.errors import ConditionFailed, NotFound
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases import layout
+from lakegate.functions.usecases.advance import advance, take
+from lakegate.functions.usecases.observe import Observation, described
+from lakegate.functions.usecases.steps import ConcurrentUpdate, Effect, perform
+from lakegate.functions.workload import State, Workload, replay_id
 
 if TYPE_CHECKING:
-    from functions.usecases.gate import Gate
-    from functions.usecases.steps import Steps
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.usecases.steps import Steps
 
 
-def replay(gate: Gate, workload: str) -> Steps[str]:
+def replay(dependencies: Dependencies, workload: str) -> Steps[str]:
     """Start again under the contract that is valid now. Returns the id of the workload that is judged.
 
     FAILED: the same workload, its attempts counted on. QUARANTINED: a new one, its source the quarantined copy.
     Raises InputError for any other state, and where the quarantined copy is not there any more.
     """
-    row = _row(gate, workload)
+    row = _row(dependencies, workload)
     if row.state is State.FAILED:
         try:
-            row = yield from take(gate, row, Found(Outcome.REPLAYED))
-        except Overtaken:
+            row = yield from take(dependencies, row, Observation(Outcome.REPLAYED))
+        except ConcurrentUpdate:
             return row.id
     elif row.state is State.QUARANTINED:
-        row = yield from _anew(gate, row)
+        row = yield from _anew(dependencies, row)
     else:
         raise InputError("only a failed or quarantined workload can be replayed")
-    yield from advance(gate, row)
+    yield from advance(dependencies, row)
     return row.id
 
 
-def _row(gate: Gate, workload: str) -> Workload:
+def _row(dependencies: Dependencies, workload: str) -> Workload:
     try:
-        return gate.workloads.get(workload)
+        return dependencies.workloads.get(workload)
     except NotFound:
         raise InputError("no such workload") from None
 
 
-def _anew(gate: Gate, row: Workload) -> Steps[Workload]:
-    """Create the replay unless it was created before: asking twice is asking once."""
+def _anew(dependencies: Dependencies, row: Workload) -> Steps[Workload]:
+    """Create the replay unless it was created before: idempotent."""
     identity = replay_id(row.id)
     try:
-        return gate.workloads.get(identity)
+        return dependencies.workloads.get(identity)
     except NotFound:
-        fresh = _fresh(gate, row, identity)
+        fresh = _fresh(dependencies, row, identity)
     try:
-        yield from perform(Effect.REPLAY, partial(gate.workloads.create, fresh))
+        yield from perform(Effect.REPLAY, partial(dependencies.workloads.create, fresh))
     except ConditionFailed:
-        return gate.workloads.get(identity)
+        return dependencies.workloads.get(identity)
     return fresh
 
 
-def _fresh(gate: Gate, row: Workload, identity: str) -> Workload:
+def _fresh(dependencies: Dependencies, row: Workload, identity: str) -> Workload:
     assert row.pin is not None
-    name = f"part-00000{gate.terms(row).suffix}"
-    where = Address(gate.places.lake, layout.resting_key("quarantine", row.pin, row.id, name))
+    name = f"part-00000{dependencies.terms(row).suffix}"
+    where = Address(dependencies.places.lake, layout.destination_key("quarantine", row.pin, row.id, name))
     try:
-        source = described(gate.objects.head(where))
+        source = described(dependencies.objects.head(where))
     except NotFound:
         raise InputError("the quarantined copy is not there any more") from None
-    due = gate.clock.now() + gate.timing.lease
+    due = dependencies.clock.now() + dependencies.timing.lease
     return Workload(identity, source, State.RECEIVED, due, replay_of=row.id, landed=row.landed or row.source)

@@ -2,7 +2,7 @@
 
 A use case reads freely and *yields* each effect as a Call; whoever drives it performs the call and sends back the
 answer, or throws what the port raised. In a Lambda `run` drives; in the simulation a scheduler does, which may stop a
-worker before an effect, lose the answer, say it twice or hold it back until everybody else has finished.
+worker before an effect, lose the answer, repeat the effect or delay it until everybody else has finished.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from contracts.errors import LakegateError
-from functions.ports import Throttled, TransactionConflict
+from lakegate.contracts.errors import LakegateError
+from lakegate.functions.ports.errors import Throttled, TransactionConflict
 
 if TYPE_CHECKING:
-    from functions.ports import Clock
+    from lakegate.functions.ports.clock import Clock
 
 T = TypeVar("T")
 
 
 class Effect(StrEnum):
-    """Every change Lakegate makes to the world, in the order of the happy path, then the rarer ones.
+    """Every change that Lakegate makes outside its own memory, in the order of the happy path, then the rarer ones.
 
     Waiting changes nothing but the time: it is one of them because others act meanwhile.
     """
@@ -38,7 +38,7 @@ class Effect(StrEnum):
     MARK_STARTED = "store the run's id"
     WRITE_RESULT = "write result.json"
     DECIDE = "decide"
-    COPY = "copy to the resting place"
+    COPY = "copy to the destination"
     COMMIT = "commit: terminal state, block and message"
     WRITE_MANIFEST = "write the readers' manifest"
     DELETE_SOURCE = "delete the judged version"
@@ -71,12 +71,12 @@ class Call:
 Steps: TypeAlias = Generator[Call, Any, T]
 
 
-class Overtaken(LakegateError):  # noqa: N818 - the name says what happened
-    """Another worker has moved the workload on; what is left to do is theirs, or `sweep`'s."""
+class ConcurrentUpdate(LakegateError):  # noqa: N818 - the name is what happened
+    """Another worker has advanced the workload; that worker or `sweep` continues."""
 
 
-class Alarm(LakegateError):  # noqa: N818 - the name says what to do with it
-    """Something that no retry mends and a person must look at; the workload stays where it is."""
+class Alarm(LakegateError):  # noqa: N818 - the name is what to do with it
+    """Something that no retry solves and a person must look at; the workload stays where it is."""
 
     def __init__(self, code: str, workload: str) -> None:
         super().__init__(f"{code} @ {workload}")
@@ -94,7 +94,7 @@ RETRIES = 4
 
 
 def run(steps: Steps[T], clock: Clock, jitter: Callable[[], float] = random.random) -> T:
-    """Drive a use case to its end; what is refused for now is said again after a jittered, doubling pause."""
+    """Drive a use case to its end; a temporary refusal is retried after a jittered, doubling pause."""
     try:
         call = next(steps)
         while True:

@@ -1,26 +1,26 @@
-"""What an attempt is told, and when: request.json for the job, StartJobRun's request, the back-off."""
+"""The inputs of an attempt and its start time: request.json for the job, StartJobRun's request, the back-off."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
 
-from contracts.ledger import BlockKind
-from functions.usecases import layout
-from functions.workload import job_token
+from lakegate.contracts.lake.ledger import BlockKind
+from lakegate.functions.usecases import layout
+from lakegate.functions.workload import job_token
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from functions.usecases.gate import Gate, Timing
-    from functions.workload import Referred, Workload
+    from lakegate.functions.usecases.dependencies import Dependencies, Timing
+    from lakegate.functions.workload import Referred, Workload
 
 VERSION = "lakegate/request/1"
 
 
-def request_document(gate: Gate, workload: Workload, attempt: int) -> bytes:
-    """`request.json`: made of what is pinned and staged alone, so that saying it twice writes the same bytes."""
-    pin, staged, lake = workload.pin, workload.staged, gate.places.lake
+def request_document(dependencies: Dependencies, workload: Workload, attempt: int) -> bytes:
+    """`request.json`: made only of what is pinned and staged, so that a retry writes the same bytes."""
+    pin, staged, lake = workload.pin, workload.staged, dependencies.places.lake
     assert pin is not None
     assert staged is not None
     document = {
@@ -33,15 +33,15 @@ def request_document(gate: Gate, workload: Workload, attempt: int) -> bytes:
         "parts": [{"uri": f"s3://{lake}/{staged.key}", "size": staged.size, "name": ""}],
         "judged_at": pin.judging_time,
         "output_uri": f"s3://{lake}/{layout.attempt_prefix(workload.id, attempt)}",
-        "references": [_accepted(gate, each) for each in pin.references],
+        "references": [_accepted(dependencies, each) for each in pin.references],
     }
     return json.dumps(document, sort_keys=True).encode()
 
 
-def _accepted(gate: Gate, referred: Referred) -> dict[str, object]:
+def _accepted(dependencies: Dependencies, referred: Referred) -> dict[str, object]:
     """What was accepted of a line up to the pinned height: blocks never change, so neither does this."""
-    lake = gate.places.lake
-    blocks = gate.ledger.blocks(referred.line) if referred.height >= 0 else ()
+    lake = dependencies.places.lake
+    blocks = dependencies.ledger.blocks(referred.line) if referred.height >= 0 else ()
     published = [each for each in blocks if each.kind is BlockKind.PUBLISHED and each.height <= referred.height]
     parts = [
         {
@@ -57,10 +57,10 @@ def _accepted(gate: Gate, referred: Referred) -> dict[str, object]:
     return {"line": referred.line, "height": referred.height, "parts": parts}
 
 
-def start_request(gate: Gate, workload: str, attempt: int) -> dict[str, object]:
+def start_request(dependencies: Dependencies, workload: str, attempt: int) -> dict[str, object]:
     """The whole StartJobRun request. EMR's own retry is off: attempts are counted here, where their token is stored."""
-    job = gate.places.job
-    uri = f"s3://{gate.places.lake}/{layout.attempt_prefix(workload, attempt)}/request.json"
+    job = dependencies.places.job
+    uri = f"s3://{dependencies.places.lake}/{layout.attempt_prefix(workload, attempt)}/request.json"
     submit = {
         "entryPoint": job.entry_point,
         "entryPointArguments": ["--request", uri],

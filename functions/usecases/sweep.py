@@ -1,26 +1,27 @@
-"""What makes every promise hold without events: look at everything open, everything landed, everything staged."""
+"""Makes every promise hold without events: processes everything open, landed and staged."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from contracts.errors import LakegateError
-from functions.ports import Address, ConditionFailed, NotFound
-from functions.usecases import layout
-from functions.usecases.advance import advance, pause_of
-from functions.usecases.intake import admit
-from functions.usecases.steps import Effect, perform
-from functions.workload import TERMINAL, State
+from lakegate.contracts.errors import LakegateError
+from lakegate.functions.ports.errors import ConditionFailed, NotFound
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases import layout
+from lakegate.functions.usecases.advance import advance, pause_of
+from lakegate.functions.usecases.intake import admit
+from lakegate.functions.usecases.steps import Effect, perform
+from lakegate.functions.workload import TERMINAL, State
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from functions.ports import ObjectVersion
-    from functions.usecases.gate import Gate
-    from functions.usecases.steps import Steps
-    from functions.workload import Workload
+    from lakegate.functions.ports.objects import ObjectVersion
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.usecases.steps import Steps
+    from lakegate.functions.workload import Workload
 
 T = TypeVar("T")
 BATCH = 100
@@ -32,25 +33,25 @@ class Swept:
 
     looked_at: int = 0
     troubles: list[LakegateError] = field(default_factory=list)
-    """One poison never keeps the others from being swept: what it raised is told here."""
+    """Errors of single workloads, reported here: one failure does not stop the others."""
 
 
-def sweep(gate: Gate, batch: int = BATCH) -> Steps[Swept]:
-    """Carry on what is due, claim what no event announced, remove staging of what came to rest.
+def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
+    """Continue what is due, claim what no event announced, remove staging of finished workloads.
 
-    Each listing goes on where the last sweep stopped, so that a large bucket is seen whole over several sweeps. Attempts
+    Each listing continues where the last sweep stopped, so that several sweeps cover a large bucket. Attempts
     that were prepared on the way are started in the end, after one pause for all of them.
     """
     swept = Swept()
     resumed = {}
-    for identity in gate.agenda.due(gate.clock.now(), batch):
-        resumed[identity] = yield from _guarded(swept, _resume(gate, identity))
+    for identity in dependencies.agenda.due(dependencies.clock.now(), batch):
+        resumed[identity] = yield from _guarded(swept, _resume(dependencies, identity))
     for listing in (
-        Listing("landing", gate.places.landing, "", partial(admit, gate)),
-        Listing("staging", gate.places.lake, layout.STAGING, partial(_unstage, gate)),
+        Listing("landing", dependencies.places.landing, "", partial(admit, dependencies)),
+        Listing("staging", dependencies.places.lake, layout.STAGING, partial(_unstage, dependencies)),
     ):
-        yield from _listed(gate, swept, listing, batch)
-    yield from _retried(gate, swept, [row for row in resumed.values() if row is not None])
+        yield from _listed(dependencies, swept, listing, batch)
+    yield from _retried(dependencies, swept, [row for row in resumed.values() if row is not None])
     return swept
 
 
@@ -63,30 +64,31 @@ def _guarded(swept: Swept, steps: Steps[T]) -> Steps[T | None]:
         return None
 
 
-def _retried(gate: Gate, swept: Swept, rows: list[Workload]) -> Steps[None]:
-    pauses = {row.id: pause for row in rows if (pause := pause_of(gate, row))}
+def _retried(dependencies: Dependencies, swept: Swept, rows: list[Workload]) -> Steps[None]:
+    pauses = {row.id: pause for row in rows if (pause := pause_of(dependencies, row))}
     if pauses:
-        yield from perform(Effect.WAIT, partial(gate.clock.sleep, max(pauses.values())))
+        yield from perform(Effect.WAIT, partial(dependencies.clock.sleep, max(pauses.values())))
     for identity in pauses:
-        yield from _guarded(swept, _resume(gate, identity))
+        yield from _guarded(swept, _resume(dependencies, identity))
 
 
-def _resume(gate: Gate, identity: str) -> Steps[Workload | None]:
-    """Re-read by key, because the index lags; lease, so that two sweeps do not do one thing twice; go on."""
-    workload = gate.workloads.get(identity)
-    now = gate.clock.now()
+def _resume(dependencies: Dependencies, identity: str) -> Steps[Workload | None]:
+    """Re-read by key, because the index lags; lease, so that two sweeps do not do one thing twice; advance."""
+    workload = dependencies.workloads.get(identity)
+    now = dependencies.clock.now()
     if workload.due_at is None or workload.due_at > now:
         return None
     try:
-        yield from perform(Effect.LEASE, partial(gate.workloads.lease, workload, now + gate.timing.lease))
+        yield from perform(
+            Effect.LEASE, partial(dependencies.workloads.lease, workload, now + dependencies.timing.lease)
+        )
     except ConditionFailed:
         return None
-    return (yield from advance(gate, gate.workloads.get(identity)))
+    return (yield from advance(dependencies, dependencies.workloads.get(identity)))
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """What is looked through a page at a time."""
+class Listing(NamedTuple):
+    """What is listed a page at a time."""
 
     name: str
     bucket: str
@@ -94,24 +96,24 @@ class Listing:
     each: Callable[[ObjectVersion], Steps[None]]
 
 
-def _listed(gate: Gate, swept: Swept, listing: Listing, batch: int) -> Steps[None]:
-    before = gate.agenda.cursor(listing.name)
-    page = gate.objects.versions(listing.bucket, listing.prefix, before, batch)
+def _listed(dependencies: Dependencies, swept: Swept, listing: Listing, batch: int) -> Steps[None]:
+    before = dependencies.agenda.cursor(listing.name)
+    page = dependencies.objects.versions(listing.bucket, listing.prefix, before, batch)
     for version in page.versions:
         yield from _guarded(swept, listing.each(version))
     if page.after != before:
-        yield from perform(Effect.KEEP_CURSOR, partial(gate.agenda.keep, listing.name, page.after))
+        yield from perform(Effect.KEEP_CURSOR, partial(dependencies.agenda.keep, listing.name, page.after))
 
 
-def _unstage(gate: Gate, version: ObjectVersion) -> Steps[None]:
-    """A zombie's late copy of something that has come to rest is of no use to anybody."""
+def _unstage(dependencies: Dependencies, version: ObjectVersion) -> Steps[None]:
+    """Delete the late copy of a delayed worker, whose workload is finished."""
     if not version.current:
         return
     identity = version.key.removeprefix(layout.STAGING).partition("/")[0]
     try:
-        workload = gate.workloads.get(identity)
+        workload = dependencies.workloads.get(identity)
     except NotFound:
         return
     if workload.state in TERMINAL or workload.state is State.GONE:
         where = Address(version.bucket, version.key)
-        yield from perform(Effect.DELETE_STAGING, partial(gate.objects.delete, where))
+        yield from perform(Effect.DELETE_STAGING, partial(dependencies.objects.delete, where))

@@ -1,1 +1,1 @@
-"""What stands in for AWS on one machine."""
+"""The local replacements of AWS on one machine."""

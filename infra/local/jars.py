@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contracts.errors import SetUpError
-from infra.local.places import TOOLS
-from infra.setup.pins import pinned_jars
+from lakegate.contracts.errors import SetUpError
+from lakegate.infra.local.places import TOOLS
+from lakegate.infra.setup.pins import pinned_jars
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,8 +9,8 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contracts.errors import SetUpError
-from infra.local.places import TOOLS
+from lakegate.contracts.errors import SetUpError
+from lakegate.infra.local.places import TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,7 +40,7 @@ def find_java(tools: Path = TOOLS, environment: Mapping[str, str] = os.environ) 
 def home_of(launcher: Path) -> Path | None:
     """The home of the Java that `launcher` starts, or None if it starts none of our version.
 
-    The launcher is asked, for it may be a version manager's script that stands far from any Java.
+    The launcher itself is run, because it may be a version manager's script outside of any Java.
     """
     command = [str(launcher), "-XX:-UsePerfData", "-XshowSettings:properties", "-version"]
     try:

@@ -7,8 +7,9 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from infra.local.jars import jars
-from infra.local.java import java_home
+from lakegate.infra.local.classes import archive
+from lakegate.infra.local.jars import jars
+from lakegate.infra.local.java import java_home
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,24 +18,36 @@ LOG = "spark.log"
 JAVA_OPTIONS = "-XX:+UseParallelGC"
 QUICK_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 """For deliveries so small that compiling well costs more than it saves."""
-SMALL = 32 << 20
-"""Bytes up to which a delivery is small."""
+SMALL = 512 << 20
+"""Bytes up to which a delivery is small: its records are evaluated in Python workers, and only its keys pass through Java."""
+LAUNCHER_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+"""For the short-lived JVM that only puts the command line of Spark together."""
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 
 
-def use_local_spark(folder: Path, size: int, memory: str = "2g") -> Path:
+def use_local_spark(folder: Path, size: int, memory: str = "2g", recorded: Path | None = None) -> Path:
     """Make the next Spark session of this process a local one that writes only below `folder`; its log file is returned.
 
-    `size` is that of the delivery in bytes: it chooses how Java compiles. SetUpError where Java or a jar is missing.
+    `size` is that of the delivery in bytes: it chooses how Java compiles. `recorded`: where the JVM writes the archive of the
+    classes that it loaded when it ends. SetUpError where Java or a jar is missing.
     """
-    log = folder / LOG
-    os.environ["JAVA_HOME"] = str(java_home())
+    log, options = folder / LOG, QUICK_OPTIONS if size <= SMALL else JAVA_OPTIONS
+    java = java_home()
+    os.environ["JAVA_HOME"] = str(java)
+    os.environ["SPARK_LAUNCHER_OPTS"] = LAUNCHER_OPTIONS
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ["SPARK_LOCAL_DIRS"] = str(folder)
     os.environ["PYSPARK_SUBMIT_ARGS"] = shlex.join(
-        [*_arguments(_settings(folder, log, QUICK_OPTIONS if size <= SMALL else JAVA_OPTIONS), memory), "pyspark-shell"]
+        [*_arguments(_settings(folder, log, f"{options} {_classes(java, recorded)}"), memory), "pyspark-shell"]
     )
     return log
+
+
+def _classes(java: Path, recorded: Path | None) -> str:
+    if recorded is not None:
+        return f'"-XX:ArchiveClassesAtExit={recorded}" -Xlog:disable'
+    found = archive(java)
+    return f'"-XX:SharedArchiveFile={found}" -Xlog:disable' if found.is_file() else ""
 
 
 def _arguments(settings: dict[str, str], memory: str) -> Iterator[str]:

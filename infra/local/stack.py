@@ -1,6 +1,6 @@
 """The local stack: the embedded AWS, the local EMR Serverless, and `template.yaml` deployed on both.
 
-Up, in this order, each step told to whoever watches:
+Up, in this order, each step reported to the caller:
 
 1. the socket of the embedded AWS is bound, so that its address is known before anything runs;
 2. both programs start at once, and the functions' bundle is made if their code is newer;
@@ -22,12 +22,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.error import URLError
 
-from contracts.errors import SetUpError
-from infra.local import stack_programs as programs
-from infra.local.stack_daemon import Daemon
-from infra.local.stack_deploy import bundle, deploy, make_bucket
-from infra.local.stack_warm import warm_functions, warm_spark
-from infra.local.state import LocalState, state_path
+from lakegate.contracts.errors import SetUpError
+from lakegate.infra.local import stack_programs as programs
+from lakegate.infra.local.stack_daemon import Daemon
+from lakegate.infra.local.stack_deploy import bundle, deploy, make_bucket
+from lakegate.infra.local.stack_warm import warm_functions, warm_spark
+from lakegate.infra.local.state import LocalState, state_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -37,7 +37,7 @@ STACK: Final = "lakegate"
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class StackOptions:
     """How the stack is to be."""
 
     port: int = 0
@@ -66,8 +66,8 @@ class Stack:
         """EMR Serverless first: it is the first to stop."""
         return Daemon("emr", self.folder), Daemon("aws", self.folder)
 
-    def up(self, wishes: Wishes, tell: Callable[[str], None] = lambda _: None) -> LocalState:
-        """Start what does not run; the state. SetUpError, with nothing left running, where that cannot be."""
+    def up(self, options: StackOptions, report: Callable[[str], None] = lambda _: None) -> LocalState:
+        """Start what does not run; the state. SetUpError, with nothing left running, where that fails."""
         with self._alone():
             found = self.found()
             if found is not None:
@@ -75,8 +75,8 @@ class Stack:
             self._end()
             programs.examine()
             try:
-                state = self._started(wishes, tell)
-                self._deployed(state, wishes, tell)
+                state = self._started(options, report)
+                self._deployed(state, options, report)
                 state.write(self.path)
             except BaseException:
                 self._end(keep=True)
@@ -94,12 +94,12 @@ class Stack:
         with self._alone():
             return self._end()
 
-    def _started(self, wishes: Wishes, tell: Callable[[str], None]) -> LocalState:
+    def _started(self, options: StackOptions, report: Callable[[str], None]) -> LocalState:
         emr, aws = self.daemons
-        tell("starting the embedded AWS and the local EMR Serverless")
-        with programs.listen(wishes.port) as listening:
+        report("starting the embedded AWS and the local EMR Serverless")
+        with programs.listen(options.port) as listening:
             endpoint = f"http://{programs.LOOPBACK}:{listening.getsockname()[1]}"
-            command = programs.emr_command(endpoint, self.folder / "emr", wishes.mode)
+            command = programs.emr_command(endpoint, self.folder / "emr", options.mode)
             pids = {"emr": emr.start(command, programs.emr_environment(self.folder / "tmp"))}
             descriptor = listening.fileno()
             environment = programs.aws_environment(self.folder / "tmp")
@@ -109,16 +109,16 @@ class Stack:
         aws.wait(lambda: _answers(endpoint))
         return LocalState(endpoint, json.loads(emr.answers.read_text())["endpoint"], STACK, pids=pids)
 
-    def _deployed(self, state: LocalState, wishes: Wishes, tell: Callable[[str], None]) -> None:
+    def _deployed(self, state: LocalState, options: StackOptions, report: Callable[[str], None]) -> None:
         make_bucket(state)
         beside = ThreadPoolExecutor(1)
         try:
-            spark = beside.submit(warm_spark, state) if wishes.warm and wishes.mode == "resident" else None
-            tell("deploying template.yaml with SAM")
-            outputs = deploy(state, self.folder / "sam.log", wishes.parameters)
+            spark = beside.submit(warm_spark, state) if options.warm and options.mode == "resident" else None
+            report("deploying template.yaml with SAM")
+            outputs = deploy(state, self.folder / "sam.log", options.parameters)
             warm_functions(state, outputs)
             if spark is not None:
-                tell("waiting for Spark to be warm")
+                report("waiting for Spark to be warm")
                 spark.result()
         finally:
             beside.shutdown(wait=False, cancel_futures=True)

@@ -14,8 +14,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from contracts.errors import SetUpError
-from infra.local.places import ROOT
+from lakegate.contracts.errors import SetUpError
+from lakegate.infra.local.places import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

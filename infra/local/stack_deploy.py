@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any, Final
 import botocore.session
 from botocore.config import Config
 
-from contracts.errors import SetUpError
-from infra.local.places import ROOT, TOOLS
-from infra.local.stack_programs import SAM
-from infra.packaging.bundles import bundle_functions
+from lakegate.contracts.errors import SetUpError
+from lakegate.infra.local.places import ROOT, TOOLS
+from lakegate.infra.local.stack_programs import SAM
+from lakegate.infra.packaging.bundles import bundle_functions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from infra.local.state import LocalState
+    from lakegate.infra.local.state import LocalState
 
 RELEASE: Final = "emr-7.14.0"
 ARTIFACTS: Final = "lakegate-artifacts"
 """The bucket that SAM uploads to."""
 BUNDLE: Final = ROOT / "build/lambda/functions.zip"
-BUNDLED: Final = ("contracts", "functions", "infra/packaging", "infra/setup")
+BUNDLED: Final = ("lakegate", "contracts", "functions", "infra/packaging", "infra/setup")
 PATIENCE_SECONDS: Final = 180
 JOB: Final = ROOT / "spark_jobs/validate.py"
 JOB_SETTINGS: Final[Mapping[str, str]] = {
@@ -67,13 +67,13 @@ def deploy(state: LocalState, log: Path, parameters: Mapping[str, str]) -> dict[
 
 
 def outputs_of(state: LocalState) -> dict[str, str]:
-    """What the stack says of itself."""
+    """The outputs of the stack."""
     stacks = client(state, "cloudformation").describe_stacks(StackName=state.stack)["Stacks"]
     return {each["OutputKey"]: each["OutputValue"] for each in stacks[0]["Outputs"]}
 
 
-def client(state: LocalState, service: str) -> Any:  # noqa: ANN401 - the caller says which of botocore's clients it is
-    """A client of the local stack, whatever accounts and proxies this machine knows."""
+def client(state: LocalState, service: str) -> Any:  # noqa: ANN401 - the caller knows the type of the client
+    """A client of the local stack, independent of the accounts and proxies of this machine."""
     return botocore.session.Session().create_client(
         service,
         region_name=state.region,

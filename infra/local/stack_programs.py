@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from contracts.errors import SetUpError
-from infra.local.jars import jars
-from infra.local.java import java_home
-from infra.local.places import ROOT, TOOLS
-from infra.local.state import ACCOUNT, REGION
+from lakegate.contracts.errors import SetUpError
+from lakegate.infra.local.jars import jars
+from lakegate.infra.local.java import java_home
+from lakegate.infra.local.places import ROOT, TOOLS
+from lakegate.infra.local.state import ACCOUNT, REGION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ QUIET: Final = {
     "S3_PERSIST": "0",
     "LOG_LEVEL": "INFO",
 }
-"""ministack opens ports of its own, looks for containers and keeps objects on disk unless told not to."""
+"""ministack opens ports of its own, looks for containers and keeps objects on disk by default."""
 
 
 def examine() -> None:
@@ -73,7 +73,7 @@ def aws_environment(scratch: Path) -> dict[str, str]:
 def emr_command(endpoint: str, folder: Path, mode: str) -> Sequence[str]:
     """Starts the local EMR Serverless beside the AWS at an endpoint."""
     place = ("--port", "0", "--aws-endpoint", endpoint, "--account", ACCOUNT, "--region", REGION)
-    return (sys.executable, "-m", "infra.local.emr", *place, "--state-dir", str(folder), "--mode", mode)
+    return (sys.executable, "-m", "lakegate.infra.local.emr", *place, "--state-dir", str(folder), "--mode", mode)
 
 
 def emr_environment(scratch: Path) -> dict[str, str]:

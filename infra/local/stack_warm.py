@@ -15,21 +15,21 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
-from contracts.codec import canonical
-from contracts.compile import compile_plan
-from contracts.errors import SetUpError
-from contracts.formats import read
-from contracts.request import Part, Request
-from infra.local.places import ROOT
-from infra.local.stack_deploy import ARTIFACTS, JOB, RELEASE, client
-from infra.samples.catalogue import SAMPLES
-from infra.samples.writer import write
+from lakegate.contracts.compile.dataset import compile_plan
+from lakegate.contracts.errors import SetUpError
+from lakegate.contracts.lint.examine import read
+from lakegate.contracts.plan.request import Part, Request
+from lakegate.contracts.plan.serialization import canonical
+from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.stack_deploy import ARTIFACTS, JOB, RELEASE, client
+from lakegate.infra.samples.catalogue import SAMPLES
+from lakegate.infra.samples.writer import write
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from contracts.plan import Plan
-    from infra.local.state import LocalState
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.infra.local.state import LocalState
 
 DELIVERIES: Final = (
     ("weather-dirty.csv", "weather.dcm.yaml"),

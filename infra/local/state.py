@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from contracts.errors import SetUpError
-from infra.local.places import ROOT
+from lakegate.contracts.errors import SetUpError
+from lakegate.infra.local.places import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,7 +61,7 @@ class LocalState:
         aside.replace(path)
 
     def session(self) -> dict[str, str]:
-        """What `boto3.Session` is told."""
+        """The arguments of `boto3.Session`."""
         return {
             "aws_access_key_id": self.access_key,
             "aws_secret_access_key": self.secret_key,
@@ -73,7 +73,7 @@ class LocalState:
         return self.emr_endpoint if service == "emr-serverless" else self.endpoint
 
     def environment(self) -> dict[str, str]:
-        """What makes the AWS command line, SAM and every SDK speak to this stack."""
+        """Environment variables with which the AWS command line, SAM and every SDK use this stack."""
         return {
             "AWS_ACCESS_KEY_ID": self.access_key,
             "AWS_SECRET_ACCESS_KEY": self.secret_key,

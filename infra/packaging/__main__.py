@@ -1,12 +1,12 @@
-"""`python -m infra.packaging [functions] [job]`: make what is deployed, below build/."""
+"""`python -m lakegate.infra.packaging [functions] [job]`: make what is deployed, below build/."""
 
 from __future__ import annotations
 
 import sys
 
-from contracts.errors import SetUpError
-from infra.local.places import ROOT, TOOLS
-from infra.packaging.bundles import bundle_functions, bundle_job
+from lakegate.contracts.errors import SetUpError
+from lakegate.infra.local.places import ROOT, TOOLS
+from lakegate.infra.packaging.bundles import bundle_functions, bundle_job
 
 MAKERS = {"functions": bundle_functions, "job": bundle_job}
 

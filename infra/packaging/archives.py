@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
-"""The earliest time that a zip can tell."""
+"""The earliest time that a zip can hold."""
 READABLE, EXECUTABLE, FOLDER = 0o644, 0o755, 0o755
 LEVEL = 6
 

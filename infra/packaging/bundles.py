@@ -2,11 +2,12 @@
 
 ::
 
-    build/lambda/functions.zip      contracts/, functions/ and their packages, compiled: template.yaml's CodeUri
-    build/code/<release>/           for the lake bucket; the release is named after the contents of
+    build/lambda/functions.zip      lakegate/ with contracts/ and functions/, and their libraries, compiled:
+    template.yaml's CodeUri build/code/<release>/           for the lake bucket; the release is named after the
+    contents of
       validate.py                     the entry point
-      environment.tar.gz              a virtual environment: contracts/, engine/, spark_jobs/ and their packages
-      deequ.jar, avro.jar             as `make setup` checked them
+      environment.tar.gz              a virtual environment: lakegate/ with contracts/, engine/ and spark_jobs/, and
+      their libraries deequ.jar, avro.jar             as `make setup` checked them
     build/release                   the release's name: the parameter JobCode of template.yaml
 
 A release never changes once it has its name, so that a deployment cannot change a run under way.
@@ -20,10 +21,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from infra.local.jars import jars
-from infra.packaging.archives import digest, tarred, zipped
-from infra.packaging.contents import FUNCTIONS, JOB, fill
-from infra.setup.aside import aside
+from lakegate.infra.local.jars import jars
+from lakegate.infra.packaging.archives import digest, tarred, zipped
+from lakegate.infra.packaging.contents import FUNCTIONS, JOB, fill
+from lakegate.infra.setup.atomic_dir import atomic_dir
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,7 +77,7 @@ def bundle_job(root: Path, tools: Path, build: Path, interpreter: Path = INTERPR
 
 def _placed(make: Callable[[Path], Path], build: Path, place: Callable[[Path], Path]) -> Path:
     """Make something aside and move it to its place; nothing else stays beside it."""
-    with aside(build) as folder:
+    with atomic_dir(build) as folder:
         made = make(folder)
         target = place(made)
         shutil.rmtree(target.parent, ignore_errors=True)

@@ -1,7 +1,7 @@
 """The locked packages that are deployed, as wheels for the machines of AWS, whatever this machine is.
 
-They are fetched once, into `.tools/wheels/<name>`, every hash as the lock file says; from then on packaging needs no network.
-None of them has an install step, so that unpacking is installing.
+They are fetched once, into `.tools/wheels/<name>`, with the hashes of the lock file. Later packaging needs no network.
+None of them has an install step: unpacking is installing.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import sys
 import zipfile
 from typing import TYPE_CHECKING
 
-from contracts.errors import SetUpError
-from infra.setup.aside import alone, aside
-from infra.setup.environments import LOCKS, MARK
+from lakegate.contracts.errors import SetUpError
+from lakegate.infra.setup.atomic_dir import alone, atomic_dir
+from lakegate.infra.setup.environments import LOCKS, MARK
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,13 +31,13 @@ MACHINES = {
 
 
 def wheels(name: str, tools: Path, locks: Path = LOCKS) -> tuple[Path, ...]:
-    """The wheels of a lock file, fetched if they are not there as it says; SetUpError if that fails."""
-    house, lock = tools / "wheels" / name, locks / f"{name}.lock"
-    mark = house / MARK
-    with alone(house):
+    """The wheels of a lock file, fetched if missing or changed; SetUpError if that fails."""
+    store, lock = tools / "wheels" / name, locks / f"{name}.lock"
+    mark = store / MARK
+    with alone(store):
         if not mark.is_file() or mark.read_bytes() != lock.read_bytes():
-            _fetch(name, lock, house)
-    return tuple(sorted(house.glob("*.whl")))
+            _fetch(name, lock, store)
+    return tuple(sorted(store.glob("*.whl")))
 
 
 def unpack(wheel: Path, folder: Path, wanted: Callable[[str], bool]) -> None:
@@ -52,16 +52,16 @@ def unpack(wheel: Path, folder: Path, wanted: Callable[[str], bool]) -> None:
         archive.extractall(folder, [name for name in names if wanted(name)])
 
 
-def _fetch(name: str, lock: Path, house: Path) -> None:
-    shutil.rmtree(house, ignore_errors=True)
-    with aside(house.parent) as folder:
+def _fetch(name: str, lock: Path, store: Path) -> None:
+    shutil.rmtree(store, ignore_errors=True)
+    with atomic_dir(store.parent) as folder:
         made = folder / name
         platforms = [f"--platform={machine}" for machine in MACHINES[name]]
         command = [sys.executable, *PIP, *TARGET, *platforms, "--dest", str(made), "--requirement", str(lock)]
         try:
             subprocess.run(command, check=True, timeout=PATIENCE_SECONDS, capture_output=True)  # noqa: S603 - our own pip
         except subprocess.SubprocessError as error:
-            advice = "mend the network and run `make package` again"
+            advice = "fix the network and run `make package` again"
             raise SetUpError(f"The packages of {lock.name} could not be fetched as locked: {advice}.") from error
         shutil.copyfile(lock, made / MARK)
-        made.rename(house)
+        made.rename(store)

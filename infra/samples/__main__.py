@@ -1,12 +1,12 @@
-"""`python -m infra.samples DIR [--rows N] [--seed N]`: write every sample below DIR."""
+"""`python -m lakegate.infra.samples DIR [--rows N] [--seed N]`: write every sample below DIR."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from infra.samples.catalogue import SAMPLES
-from infra.samples.writer import write
+from lakegate.infra.samples.catalogue import SAMPLES
+from lakegate.infra.samples.writer import write
 
 MONTH = 16 * 24 * 30
 """Rows of thirty days of sixteen stations."""
@@ -18,12 +18,12 @@ def main(arguments: list[str] | None = None) -> None:
     options.dir.mkdir(parents=True, exist_ok=True)
     for name, sample in SAMPLES.items():
         write(sample, options.dir / name, options.rows, options.seed)
-        print(f"{options.dir / name}: {options.rows:,} rows, {sample.tells}")
+        print(f"{options.dir / name}: {options.rows:,} rows, {sample.description}")
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m infra.samples", description="Write sample files to try the gate on."
+        prog="python -m lakegate.infra.samples", description="Write sample files to try the gate on."
     )
     parser.add_argument("dir", type=Path, metavar="DIR", help="where the files go")
     parser.add_argument("--rows", type=_count, default=MONTH, metavar="N", help=f"rows of each file ({MONTH})")

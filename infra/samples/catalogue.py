@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from infra.samples.flaws import overwritten, repeated
-from infra.samples.orders import orders
-from infra.samples.weather import weather
-from infra.samples.writer import Sample
+from lakegate.infra.samples.flaws import overwritten, repeated
+from lakegate.infra.samples.orders import orders
+from lakegate.infra.samples.weather import weather
+from lakegate.infra.samples.writer import Sample
 
 MEASUREMENTS = (
     "pcpn_mm",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from infra.local.places import ROOT
-from infra.samples.catalogue import SAMPLES
-from infra.samples.writer import write
+from lakegate.infra.local.places import ROOT
+from lakegate.infra.samples.catalogue import SAMPLES
+from lakegate.infra.samples.writer import write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,7 @@ class Upload:
 
     key: str
     sample: str
-    tells: str
+    description: str
     """What is in it, in a few words."""
     verdict: str
     change: Callable[[bytes], bytes] = bytes

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
-    from infra.samples.flaws import Columns
+    from lakegate.infra.samples.flaws import Columns
 
 START = np.datetime64("2025-01-01T00:00:00")
 SECONDS_BETWEEN = 97

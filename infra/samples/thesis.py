@@ -7,10 +7,10 @@ stations deliver it, a missing measurement is the number -9999; mended, it is an
 
 from __future__ import annotations
 
-from infra.samples.catalogue import MEASUREMENTS
-from infra.samples.flaws import overwritten, spelt
-from infra.samples.weather import weather
-from infra.samples.writer import Sample
+from lakegate.infra.samples.catalogue import MEASUREMENTS
+from lakegate.infra.samples.flaws import overwritten, spelt
+from lakegate.infra.samples.weather import weather
+from lakegate.infra.samples.writer import Sample
 
 SENTINEL = "-9999"
 INJECTED = 0.06

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from infra.samples.flaws import Columns
+    from lakegate.infra.samples.flaws import Columns
 
 Values = NDArray[np.float64]
 Whole = NDArray[np.int64]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from infra.samples.flaws import Columns, Flaw
+    from lakegate.infra.samples.flaws import Columns, Flaw
 
 BATCH = 100_000
 
@@ -29,8 +29,8 @@ class Sample:
     """The cells of the rows with these ordinals, from 0."""
     flaws: tuple[Flaw, ...]
     delimiter: str
-    tells: str
-    """What is in it and what the gate says, in a few words."""
+    description: str
+    """What is in it and its verdict, in a few words."""
 
 
 def write(sample: Sample, path: Path, rows: int, seed: int) -> None:

@@ -1,7 +1,7 @@
 """Tools that pin libraries their own way, each in a Python environment of its own: `.tools/<name>`, by `<name>.lock`.
 
 A copy of the lock file is written into an environment last of all: without it, or with another one, the environment is
-made anew. It cannot be made aside and moved, because its programs carry the address of its interpreter.
+made again. It cannot be made aside and moved, because its programs carry the address of its interpreter.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from contracts.errors import SetUpError
-from infra.local.places import TOOLS
+from lakegate.contracts.errors import SetUpError
+from lakegate.infra.local.places import TOOLS
 
 LOCKS = Path(__file__).parent
 MARK = "lock"
@@ -22,7 +22,7 @@ EXACTLY = ("install", "--no-deps", "--require-hashes", "--requirement")
 
 
 def ready(name: str, tools: Path = TOOLS, locks: Path = LOCKS) -> bool:
-    """Whether an environment stands as its lock file says."""
+    """Whether an environment was made from its lock file as it is now."""
     mark = tools / name / MARK
     return mark.is_file() and mark.read_bytes() == (locks / f"{name}.lock").read_bytes()
 
@@ -68,7 +68,7 @@ def _run(command: list[str], name: str, log: Path) -> None:
     with log.open("ab") as output:
         ended = subprocess.run(command, stdout=output, stderr=output, check=False)  # noqa: S603 - our own interpreter
     if ended.returncode:
-        advice = "mend the network and run `make setup` again"
+        advice = "fix the network and run `make setup` again"
         raise SetUpError(f"The tool {name} could not be installed (see {log}): {advice}.")
 
 

@@ -17,11 +17,11 @@ from pathlib import Path
 
 import pyspark
 
-from contracts.errors import SetUpError
-from infra.local.jars import FOLDER
-from infra.setup.aside import aside
-from infra.setup.pins import Jar, pinned_jars
-from infra.setup.trust import trust_options
+from lakegate.contracts.errors import SetUpError
+from lakegate.infra.local.jars import FOLDER
+from lakegate.infra.setup.atomic_dir import atomic_dir
+from lakegate.infra.setup.pins import Jar, pinned_jars
+from lakegate.infra.setup.trust import trust_options
 
 PATIENCE_SECONDS = 300
 RESOLVER = "org.apache.spark.deploy.SparkSubmit"
@@ -55,7 +55,7 @@ def install_jars(tools: Path, java: Path, jars: tuple[Jar, ...] | None = None) -
     """Fetch, check and put the pinned jars below `tools`, with the Java at home `java`; SetUpError if that fails."""
     wanted = pinned_jars() if jars is None else jars
     shutil.rmtree(tools / FOLDER, ignore_errors=True)  # an altered jar must not stay usable if fetching fails
-    with aside(tools) as folder:
+    with atomic_dir(tools) as folder:
         fetched = _fetch(wanted, java, folder, tools / "jars.log")
         _checked(wanted, fetched, folder / FOLDER).rename(tools / FOLDER)
 
@@ -69,7 +69,7 @@ def _fetch(jars: tuple[Jar, ...], java: Path, folder: Path, log: Path) -> Path:
         try:
             run(command, cwd=folder, env=_environment())
         except subprocess.SubprocessError as error:
-            advice = "mend the network and run `make setup` again"
+            advice = "fix the network and run `make setup` again"
             raise SetUpError(f"The jars could not be fetched (see {log}): {advice}.") from error
     log.unlink()
     return folder / "ivy" / "jars"

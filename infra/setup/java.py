@@ -7,19 +7,19 @@ import subprocess
 import sys
 from pathlib import Path
 
-from contracts.errors import SetUpError
-from infra.local.java import INSTALLED, VERSION, home_of
-from infra.setup.aside import aside
+from lakegate.contracts.errors import SetUpError
+from lakegate.infra.local.java import INSTALLED, VERSION, home_of
+from lakegate.infra.setup.atomic_dir import atomic_dir
 
 LOCK = Path(__file__).with_name("jdk.lock")
 FOLDER = INSTALLED.parts[0]
-ADVICE = f"mend the network and run `make setup` again, or install Java {VERSION} and set JAVA_HOME to it"
+ADVICE = f"fix the network and run `make setup` again, or install Java {VERSION} and set JAVA_HOME to it"
 
 
 def install_java(tools: Path, lock: Path = LOCK) -> Path:
     """Install the locked package that carries a Java below `tools`; its home. SetUpError if that fails."""
     shutil.rmtree(tools / FOLDER, ignore_errors=True)  # it does not start, or nobody would ask
-    with aside(tools) as folder:
+    with atomic_dir(tools) as folder:
         made = folder / FOLDER
         _pip_install(lock, made, tools / "java.log")
         if home_of(folder / INSTALLED / "bin/java") is None:

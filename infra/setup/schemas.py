@@ -17,7 +17,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from contracts.errors import SetUpError
+from lakegate.contracts.errors import SetUpError
 
 PINS = Path(__file__).with_name("schemas.json")
 OFFICIAL = Path(__file__).parents[2] / "contracts/schemas/official"
@@ -96,11 +96,11 @@ def _fetch(schema: Schema) -> bytes:
             str(lock),
         ]
         try:
-            subprocess.run(  # noqa: S603 -- every word of it stands in this file or beside it
+            subprocess.run(  # noqa: S603 -- every argument is written in this file or beside it
                 command, check=True, timeout=PATIENCE_SECONDS, capture_output=True
             )
         except subprocess.SubprocessError as error:
-            advice = "mend the network and run `make setup` again"
+            advice = "fix the network and run `make setup` again"
             raise SetUpError(f"The package {schema.package} could not be fetched as pinned: {advice}.") from error
         return _member(next(wheels.iterdir()), schema)
 

@@ -6,13 +6,13 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from contracts.errors import SetUpError
-from infra.local.jars import FOLDER
-from infra.local.java import find_java
-from infra.local.places import TOOLS
-from infra.setup.jars import install_jars, sound
-from infra.setup.java import install_java
-from infra.setup.pins import pinned_jars
+from lakegate.contracts.errors import SetUpError
+from lakegate.infra.local.jars import FOLDER
+from lakegate.infra.local.java import find_java
+from lakegate.infra.local.places import TOOLS
+from lakegate.infra.setup.jars import install_jars, sound
+from lakegate.infra.setup.java import install_java
+from lakegate.infra.setup.pins import pinned_jars
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,6 +1,9 @@
-"""`python -m tests.agreement 4000 [--seed 7]`: Great Expectations and we judge as many generated cases, from one printed seed.
+"""`python -m tests.agreement 300 [--seed 7]`: the native engine and Spark judge the cases of as many seeds, from a printed one.
 
-Prints how many, and every case that the two answer otherwise. Ends with 1 where there is one.
+Prints every case to which the two answer differently, with the command that runs it alone; that one also prints the delivery and
+a contract without the parts that the difference does not need. Ends with 1 where there is such a case.
+
+`--against great-expectations` compares our reading of Great Expectations with its own answers instead, in its own environment.
 """
 
 from __future__ import annotations
@@ -8,25 +11,76 @@ from __future__ import annotations
 import argparse
 import random
 import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from infra.setup.environments import install
-from tests.agreement.cases import ASKED, cases
-from tests.agreement.compare import ENVIRONMENT, differences
+from lakegate.infra.local.spark import use_local_spark
+from lakegate.infra.setup.environments import install
+from tests.agreement.great_expectations.cases import ASKED, cases
+from tests.agreement.great_expectations.compare import ENVIRONMENT, differences
+from tests.agreement.run import disagreements, smaller
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PROGRESS = 100
+"""Cases between two lines of progress."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.agreement", description=__doc__)
-    parser.add_argument("count", type=int, nargs="?", default=1000)
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
-    said = parser.parse_args(arguments)
-    install(ENVIRONMENT)
-    print(f"seed {said.seed}", flush=True)  # noqa: T201 - a program for a person
-    found = list(differences(cases(said.seed, said.count)))
-    for each in found:
-        print(f"{each.case}\n  ours: {each.ours}\n  theirs: {each.theirs}")  # noqa: T201 - likewise
-    print(f"{said.count:,} cases of {len(ASKED)} expectations, {len(found)} of them answered otherwise")  # noqa: T201 - likewise
-    return 1 if found else 0
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.agreement", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("count", type=int, nargs="?", default=1)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**9))
+    parser.add_argument("--against", choices=sorted(AGAINST), default="spark")
+    given = parser.parse_args(arguments)
+    say(f"seed {given.seed}")
+    return 1 if AGAINST[given.against](given.seed, given.count) else 0
 
+
+def say(text: str) -> None:
+    print(text, flush=True)  # noqa: T201 - a program for a person
+
+
+def against_spark(seed: int, count: int) -> int:
+    """How many cases the native engine and Spark answer differently."""
+    with tempfile.TemporaryDirectory(prefix="lakegate-agreement-") as folder:
+        use_local_spark(Path(folder), size=0, memory="1g")
+        from lakegate.spark_jobs.session import start  # noqa: PLC0415 - reads the settings made above
+        from lakegate.spark_jobs.validate import validate  # noqa: PLC0415 - likewise
+
+        session, number = start(), 0
+        for first in range(seed, seed + count, PROGRESS):
+            last = min(first + PROGRESS, seed + count)
+            for each in disagreements(range(first, last), validate, session):
+                number += 1
+                say(str(each))
+                if count == 1:
+                    found = smaller(each, validate)
+                    say("\n".join([found.case.text.decode(), *map(repr, found.case.objects), *found.lines]))
+            if count > PROGRESS:
+                say(f"{last - seed:,} cases, {number} disagreements")
+        session.stop()
+    say(f"{count:,} cases, {number} disagreements")
+    return number
+
+
+def against_great_expectations(seed: int, count: int) -> int:
+    """How many cases Great Expectations and we answer differently."""
+    install(ENVIRONMENT)
+    found = list(differences(cases(seed, count)))
+    for each in found:
+        say(f"{each.case}\n  ours: {each.ours}\n  theirs: {each.theirs}")
+    say(f"{count:,} cases of {len(ASKED)} expectations, {len(found)} disagreements")
+    return len(found)
+
+
+AGAINST: dict[str, Callable[[int, int], int]] = {
+    "spark": against_spark,
+    "great-expectations": against_great_expectations,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,238 +1,158 @@
-"""Cases for Great Expectations and for us: an expectation, its arguments, and rows of text, drawn from a seed."""
+"""A case: a contract, and a delivery for it, drawn from one seed.
+
+A contract that the compiler refuses loses the parts that it names; one that is refused all the same is drawn again.
+"""
 
 from __future__ import annotations
 
+import json
 import random
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from lakegate.contracts.compile.dataset import compile_plan
+from lakegate.contracts.errors import ContractError
+from lakegate.contracts.lint.examine import read
+from lakegate.contracts.model.contract import Compression, Format
+from lakegate.contracts.plan.request import AcceptedPart, Reference
+from tests.agreement.documents import REFERENCED, document, extension, fields_of
+from tests.agreement.rows import rows_of
+from tests.agreement.tables import table_of
+from tests.agreement.texts import CsvFile, json_array, json_lines, json_records
+from tests.deliveries.delivery import request_for
+from tests.deliveries.written import packed, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
+    from pathlib import Path
 
-Draw = random.Random
-Rows = list[list[str | None]]
-Asked = tuple[dict[str, object], dict[str, str]]
-"""The arguments, and the columns with their types."""
+    from lakegate.contracts.model.contract import Contract
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.request import Request
+    from tests.agreement.fields import Field
+    from tests.agreement.rows import Row
 
-POOLS = {
-    "integer": ["-3", "-1", "0", "1", "2", "2", "3", "5", "7", "10"],
-    "number": ["-2.5", "-1", "-0.0", "0", "0.1", "0.5", "1", "2.25", "3.5", "10", "1e3"],
-    "string": ["a", "b", "b", "ab", "abc", "B", "", "é", "x1", "2024-02-29", "29/02/2023", "2024-13-01"],
-    "date": ["2023-12-31", "2024-01-01", "2024-02-29", "2024-03-01", "1999-12-31"],
-}
-MOST_ROWS = 8
-MOSTLY = [None, None, 0.25, 0.5, 0.6, 0.75, 0.9, 1.0]
-PATTERNS = ["^a", "b", "^[a-c]+$", "[0-9]", "é", "^$", "x|y", r"\d{4}"]
-
-
-CONDITIONED = 0.25
-KEPT = {"k": "string", "m": "integer"}
-"""Columns that conditions speak of."""
-CONDITIONS = [
-    'k == "b"',
-    "m > 1",
-    'm >= 0 and k == "b"',
-    "m <= 2 or m == 7",
-    "k in ['a', 'ab']",
-    "m.notnull()",
-]
-"""No `not` and no `!=`: of a null pandas says that it is not below 3, and SQL and we say nothing."""
+REPAIRS = 6
+"""How often the parts that the compiler names are removed before another contract is drawn."""
+_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
 
 
 @dataclass(frozen=True, slots=True)
-class AgreedCase:
-    """One expectation on one small table."""
+class Case:
+    """A contract and a delivery."""
 
-    expectation: str
-    arguments: dict[str, object]
-    columns: dict[str, str]
-    rows: tuple[tuple[str | None, ...], ...]
+    seed: int
+    text: bytes
+    """The document of the contract."""
+    contract: Contract
+    plan: Plan
+    objects: tuple[bytes, ...]
+    accepted: bytes | None
+    """The accepted data that a field refers to; None where nothing was accepted."""
+    refused: int
+    """Documents, and forms of them, that the compiler refused on the way."""
 
-
-def cases(seed: int, count: int) -> list[AgreedCase]:
-    """So many cases, every expectation in turn."""
-    names = sorted(ASKED)
-    return [_case(names[at % len(names)], random.Random(f"{seed}/{at}")) for at in range(count)]
-
-
-def _case(name: str, draw: Draw) -> AgreedCase:
-    arguments, columns = ASKED[name](draw)
-    nulls = draw.choice([0, 0.2, 0.2, 0.5, 1])
-    pools = {column: draw.sample(POOLS[kind], draw.randint(1, len(POOLS[kind]))) for column, kind in columns.items()}
-    rows = tuple(
-        tuple(None if draw.random() < nulls else draw.choice(pools[column]) for column in columns)
-        for _ in range(draw.randint(0, MOST_ROWS))
-    )
-    return AgreedCase(name, {key: value for key, value in arguments.items() if value is not None}, columns, rows)
-
-
-def _kind(draw: Draw) -> str:
-    return draw.choice(["integer", "number", "string"])
-
-
-def _numeric(draw: Draw) -> str:
-    return draw.choice(["integer", "number"])
-
-
-def _set(draw: Draw, kind: str) -> list[object]:
-    texts = draw.sample(POOLS[kind], draw.randint(1, 4))
-    return [_value(kind, text) for text in dict.fromkeys(texts)]
-
-
-def _value(kind: str, text: str) -> object:
-    return text if kind in {"string", "date"} else int(text) if kind == "integer" else float(text)
-
-
-def _ends(draw: Draw, low: float, high: float, *, whole: bool = False) -> dict[str, object]:
-    number = (
-        (lambda: draw.randint(int(low), int(high)))
-        if whole
-        else (lambda: draw.choice([low, high, round(draw.uniform(low, high), 1)]))
-    )
-    first, second = sorted((number(), number()))
-    which = draw.choice(["both", "low", "high"])
-    return {"min_value": first if which != "high" else None, "max_value": second if which != "low" else None}
-
-
-def _strict(draw: Draw) -> dict[str, object]:
-    return {name: draw.choice([None, True, False]) for name in ("strict_min", "strict_max")}
-
-
-def _of_column(
-    ask: Callable[[Draw, str], dict[str, object]], kind: Callable[[Draw], str] = _kind
-) -> Callable[[Draw], Asked]:
-    def asked(draw: Draw) -> Asked:
-        drawn = kind(draw)
-        arguments, columns = {"column": "a", **ask(draw, drawn)}, {"a": drawn}
-        if draw.random() < CONDITIONED:
-            return arguments | {"row_condition": draw.choice(CONDITIONS), "condition_parser": "pandas"}, columns | KEPT
-        return arguments, columns
-
-    return asked
-
-
-def _mostly(draw: Draw, _: str = "") -> dict[str, object]:
-    return {"mostly": draw.choice(MOSTLY)}
-
-
-def _in_set(draw: Draw, kind: str) -> dict[str, object]:
-    return {"value_set": _set(draw, kind)}
-
-
-def _between(draw: Draw, kind: str) -> dict[str, object]:
-    if kind == "date":
-        first, second = sorted(draw.sample(POOLS["date"], 2))
-        return {"min_value": first, "max_value": second}
-    return {**_ends(draw, -3, 10, whole=kind == "integer"), **_strict(draw)}
-
-
-def _aggregate(low: float, high: float) -> Callable[[Draw, str], dict[str, object]]:
-    return lambda draw, _: {**_ends(draw, low, high), **_strict(draw)}
-
-
-def _pair(draw: Draw, ask: dict[str, object]) -> Asked:
-    kind = draw.choice(["integer", "number", "string", "date"])
-    ignored = draw.choice([None, "both_values_are_missing", "either_value_is_missing", "neither"])
-    return {"column_A": "a", "column_B": "b", "ignore_row_if": ignored, **_mostly(draw), **ask}, {"a": kind, "b": kind}
-
-
-def _several(draw: Draw) -> Asked:
-    kind = _kind(draw)
-    columns = dict.fromkeys(draw.choice([["a", "b"], ["a", "b", "c"]]), kind)
-    ignored = draw.choice([None, "all_values_are_missing", "any_value_is_missing", "never"])
-    return {"column_list": list(columns), "ignore_row_if": ignored, **_mostly(draw)}, columns
-
-
-def _table(ask: Callable[[Draw], dict[str, object]]) -> Callable[[Draw], Asked]:
-    def asked(draw: Draw) -> Asked:
-        return ask(draw), dict.fromkeys(draw.choice([["a"], ["a", "b"], ["b", "a", "c"]]), _kind(draw))
-
-    return asked
-
-
-def _quantiles(draw: Draw, _: str) -> dict[str, object]:
-    shares = draw.sample([0, 0.1, 0.25, 0.5, 0.75, 0.9, 1], draw.randint(1, 3))
-    ranges = [sorted(draw.sample([-3, 0, 0.5, 1, 2, 3.5, 10], 2)) for _ in shares]
-    open_ended = [draw.choice([[low, high], [None, high], [low, None]]) for low, high in ranges]
-    return {"quantile_ranges": {"quantiles": shares, "value_ranges": open_ended}}
-
-
-def _patterns(draw: Draw) -> list[str]:
-    return draw.sample(PATTERNS, draw.randint(1, 3))
-
-
-def _text(draw: Draw) -> str:
-    del draw
-    return "string"
-
-
-ASKED: dict[str, Callable[[Draw], Asked]] = {
-    "expect_column_values_to_not_be_null": _of_column(_mostly),
-    "expect_column_values_to_be_null": _of_column(_mostly),
-    "expect_column_proportion_of_non_null_values_to_be_between": _of_column(_aggregate(0, 1)),
-    "expect_column_values_to_be_in_set": _of_column(lambda draw, kind: {**_in_set(draw, kind), **_mostly(draw)}),
-    "expect_column_values_to_not_be_in_set": _of_column(lambda draw, kind: {**_in_set(draw, kind), **_mostly(draw)}),
-    "expect_column_distinct_values_to_be_in_set": _of_column(_in_set),
-    "expect_column_distinct_values_to_contain_set": _of_column(_in_set),
-    "expect_column_distinct_values_to_equal_set": _of_column(_in_set),
-    "expect_column_most_common_value_to_be_in_set": _of_column(
-        lambda draw, kind: {**_in_set(draw, kind), "ties_okay": draw.choice([None, True, False])}
-    ),
-    "expect_column_values_to_be_between": _of_column(
-        lambda draw, kind: {**_between(draw, kind), **_mostly(draw)}, _numeric
-    ),
-    "expect_column_values_to_match_regex": _of_column(
-        lambda draw, _: {"regex": draw.choice(PATTERNS), **_mostly(draw)}, _text
-    ),
-    "expect_column_values_to_not_match_regex": _of_column(
-        lambda draw, _: {"regex": draw.choice(PATTERNS), **_mostly(draw)}, _text
-    ),
-    "expect_column_values_to_match_regex_list": _of_column(
-        lambda draw, _: {"regex_list": _patterns(draw), "match_on": draw.choice(["any", "all"]), **_mostly(draw)}, _text
-    ),
-    "expect_column_values_to_not_match_regex_list": _of_column(
-        lambda draw, _: {"regex_list": _patterns(draw), **_mostly(draw)}, _text
-    ),
-    "expect_column_values_to_match_strftime_format": _of_column(
-        lambda draw, _: {"strftime_format": draw.choice(["%Y-%m-%d", "%d/%m/%Y"]), **_mostly(draw)}, _text
-    ),
-    "expect_column_values_to_be_unique": _of_column(_mostly),
-    "expect_compound_columns_to_be_unique": _several,
-    "expect_select_column_values_to_be_unique_within_record": _several,
-    "expect_column_pair_values_a_to_be_greater_than_b": lambda draw: _pair(
-        draw, {"or_equal": draw.choice([None, True, False])}
-    ),
-    "expect_column_pair_values_to_be_equal": lambda draw: _pair(draw, {}),
-    "expect_column_value_lengths_to_be_between": _of_column(
-        lambda draw, _: {**_ends(draw, 0, 4, whole=True), **_mostly(draw)}, _text
-    ),
-    "expect_column_value_lengths_to_equal": _of_column(
-        lambda draw, _: {"value": draw.randint(0, 3), **_mostly(draw)}, _text
-    ),
-    "expect_column_min_to_be_between": _of_column(_between, _numeric),
-    "expect_column_max_to_be_between": _of_column(_between, _numeric),
-    "expect_column_mean_to_be_between": _of_column(_aggregate(-3, 10), _numeric),
-    "expect_column_median_to_be_between": _of_column(_aggregate(-3, 10), _numeric),
-    "expect_column_sum_to_be_between": _of_column(_aggregate(-5, 30), _numeric),
-    "expect_column_stdev_to_be_between": _of_column(_aggregate(0, 5), _numeric),
-    "expect_column_quantile_values_to_be_between": _of_column(_quantiles, _numeric),
-    "expect_column_proportion_of_unique_values_to_be_between": _of_column(_aggregate(0, 1)),
-    "expect_column_unique_value_count_to_be_between": _of_column(
-        lambda draw, _: {**_ends(draw, 0, 6, whole=True), **_strict(draw)}
-    ),
-    "expect_table_row_count_to_be_between": _table(lambda draw: {**_ends(draw, 0, 8, whole=True), **_strict(draw)}),
-    "expect_table_row_count_to_equal": _table(lambda draw: {"value": draw.randint(0, MOST_ROWS)}),
-    "expect_table_column_count_to_be_between": _table(lambda draw: _ends(draw, 0, 4, whole=True)),
-    "expect_table_column_count_to_equal": _table(lambda draw: {"value": draw.randint(1, 3)}),
-    "expect_table_columns_to_match_ordered_list": _table(
-        lambda draw: {"column_list": draw.choice([["a"], ["a", "b"], ["b", "a"], ["b", "a", "c"]])}
-    ),
-    "expect_table_columns_to_match_set": _table(
-        lambda draw: {
-            "column_set": draw.choice([["a"], ["a", "b"], ["b", "a"], ["c", "a", "b"]]),
-            "exact_match": draw.choice([None, True, False]),
+    def request(self, folder: Path) -> Request:
+        """A request for the delivery, staged in a folder."""
+        request = request_for(self.plan, folder, *self.objects)
+        lines = {
+            relation.line
+            for check in self.plan.checks
+            if check.query
+            for relation in check.query.relations
+            if not relation.delivered
         }
-    ),
-    "expect_column_to_exist": _table(lambda draw: {"column": draw.choice(["a", "b", "z"])}),
-}
-"""Each expectation that is measured, but for those that pandas does not know (`like` patterns) or means otherwise (types)."""
+        if not lines:
+            return request
+        return replace(request, references=(Reference(lines.pop(), 0 if self.accepted else -1, self._parts(folder)),))
+
+    def _parts(self, folder: Path) -> tuple[AcceptedPart, ...]:
+        if self.accepted is None:
+            return ()
+        plan = compile_plan(self.contract, next(it for it in self.contract.datasets if it.name == REFERENCED))
+        where, described = folder / "accepted.csv", folder / "accepted.json"
+        where.write_bytes(self.accepted)
+        described.write_text(json.dumps(plan.to_json()))
+        return (AcceptedPart(where.as_uri(), len(self.accepted), described.as_uri(), plan.digest),)
+
+
+def case_of(seed: int) -> Case:
+    """The case of a seed."""
+    draw, refused = random.Random(f"lakegate/{seed}"), 0
+    while True:
+        said = extension(draw)
+        fields = fields_of(draw, said["format"])
+        found, removed = _compiled(document(draw, fields, said))
+        refused += removed
+        if found is None:
+            continue
+        text, contract = found
+        plan = compile_plan(contract, contract.datasets[0])
+        known = [each for each in fields if each.name in {own.name for own in contract.datasets[0].fields}]
+        objects = _objects(draw, plan, known, rows_of(draw, known))
+        accepted = "key\n" + "".join(f"{key}\n" for key in draw.sample(["new", "paid", "17", "abc", "o001", "o003"], 3))
+        given = accepted.encode() if draw.random() < 0.8 else None
+        return Case(seed, text, contract, plan, objects, given, refused)
+
+
+def _compiled(drawn: dict[str, Any]) -> tuple[tuple[bytes, Contract] | None, int]:
+    """The text of a document and its contract, without what the compiler refuses; and how many forms were refused."""
+    for refused in range(REPAIRS):
+        text = yaml.safe_dump(drawn, sort_keys=False, allow_unicode=True).encode()
+        try:
+            contract = read(text)
+            compile_plan(contract, contract.datasets[0])
+        except ContractError as error:
+            try:
+                for path in sorted({each.path for each in error.problems}, key=_descending, reverse=True):
+                    _remove(drawn, path)
+            except (LookupError, TypeError, ValueError):
+                return None, refused + 1  # it names a place that was removed with another, or no part
+        else:
+            return (text, contract), refused
+    return None, REPAIRS
+
+
+def _descending(path: str) -> list[tuple[str, int]]:
+    return [(key, int(at or 0)) for key, at in _STEP.findall(path)]
+
+
+def _remove(drawn: dict[str, Any], path: str) -> None:
+    """Remove what stands at a path."""
+    *steps, last = [int(at) if at else key for key, at in _STEP.findall(path)]
+    place: Any = drawn
+    for step in steps:
+        place = place[step]
+    del place[last]
+
+
+def _objects(draw: random.Random, plan: Plan, fields: Sequence[Field], rows: Sequence[Row]) -> tuple[bytes, ...]:
+    """The rows in one or several objects of the promised form; rarely one is cut off."""
+    ends = sorted(draw.randint(0, len(rows)) for _ in range(draw.choice([0, 0, 0, 1, 2])))
+    shares = [rows[start:end] for start, end in zip([0, *ends], [*ends, len(rows)], strict=True)]
+    objects = _written(draw, plan, fields, shares)
+    if draw.random() < 0.02:
+        objects[-1] = objects[-1][: draw.randint(0, len(objects[-1]))]
+    return tuple(objects)
+
+
+def _written(draw: random.Random, plan: Plan, fields: Sequence[Field], shares: list[Sequence[Row]]) -> list[bytes]:
+    form, codec = plan.storage.format, plan.storage.compression
+    match form:
+        case Format.CSV:
+            file = CsvFile.of(draw, plan.csv, [each.name for each in fields])
+            found = [file.content(share) for share in shares]
+        case Format.JSONL | Format.JSON | Format.ANY_JSON:
+            is_array = form is Format.JSON or (form is Format.ANY_JSON and draw.random() < 0.5)
+            write = json_array if is_array else json_lines
+            found = [write(draw, json_records(draw, fields, share)) for share in shares]
+        case _:
+            whole, at, found = table_of(draw, form, fields, [row for share in shares for row in share]), 0, []
+            for share in shares:
+                found.append(written(whole.slice(at, len(share)), plan.storage))
+                at += len(share)
+    wrong = draw.choice(list(Compression)) if form.is_text and draw.random() < 0.01 else codec
+    return [packed(each, wrong) for each in found] if form.is_text else found

@@ -11,9 +11,9 @@ ROUNDS = 15
 MEASURE = """
 import json, resource, sys, time
 start = time.perf_counter()
-import functions.{}
+import lakegate.functions.{}
 imports = time.perf_counter() - start
-from functions.adapters.clients import _client
+from lakegate.functions.adapters.clients import _client
 start = time.perf_counter()
 for service in {}:
     _client(service)

@@ -1,4 +1,4 @@
-"""One world for each way the ports exist: in memory, and on an AWS in this process."""
+"""Both implementations of the ports: in memory, and on an AWS in this process."""
 
 from __future__ import annotations
 
@@ -8,15 +8,21 @@ from typing import TYPE_CHECKING, Any
 import boto3
 import pytest
 
-from functions.adapters.emr import EmrServerless
-from functions.adapters.ledger import DynamoLedger
-from functions.adapters.registry import DynamoRegistry
-from functions.adapters.workloads import DynamoAgenda, DynamoOutbox, DynamoWorkloads
-from functions.memory import Memory
+from lakegate.functions.adapters.emr import EmrServerless
+from lakegate.functions.adapters.ledger import DynamoLedger
+from lakegate.functions.adapters.registry import DynamoRegistry
+from lakegate.functions.adapters.workloads import DynamoAgenda, DynamoOutbox, DynamoWorkloads
+from tests.fakes import Memory
 from tests.unit.adapters.conftest import BUCKETS, Cloud, clients, cloud  # noqa: F401 - fixtures
 
 if TYPE_CHECKING:
-    from functions.ports import Agenda, JobRunner, Ledger, ObjectStore, Outbox, Registry, Workloads
+    from lakegate.functions.ports.agenda import Agenda
+    from lakegate.functions.ports.jobs import JobRunner
+    from lakegate.functions.ports.ledger import Ledger
+    from lakegate.functions.ports.objects import ObjectStore
+    from lakegate.functions.ports.outbox import Outbox
+    from lakegate.functions.ports.registry import Registry
+    from lakegate.functions.ports.workloads import Workloads
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +61,7 @@ def on_aws(there: Cloud) -> Ports:
 
 @pytest.fixture(params=["memory", "moto"])
 def ports(request: pytest.FixtureRequest) -> Ports:
-    """The same suite for both; a known gap of moto is an expected failure that says so (mark `moto_gap`)."""
+    """The same suite for both; a known gap of moto is an expected failure, marked `moto_gap`."""
     if request.param == "memory":
         return in_memory()
     for gap in request.node.iter_markers("moto_gap"):

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from functions.ports import IdempotencyMismatch, NotFound
+from lakegate.functions.ports.errors import IdempotencyMismatch, NotFound
 
 if TYPE_CHECKING:
     from tests.contract.conftest import Ports
@@ -28,8 +28,8 @@ def test_a_run_is_described_with_its_name(ports: Ports) -> None:
 
 
 @pytest.mark.moto_gap("StartJobRun ignores clientToken: a new run each time")
-def test_the_same_request_said_twice_starts_one_run(ports: Ports) -> None:
-    """clientToken: whoever sends the stored request again hears of the run it started."""
+def test_a_repeated_request_starts_one_run(ports: Ports) -> None:
+    """clientToken: the stored request, sent again, returns the run it started."""
     runs = {ports.jobs.start(request(ports)) for _ in range(2)}
 
     assert len(runs) == 1
@@ -44,7 +44,7 @@ def test_a_token_with_another_request_is_refused(ports: Ports) -> None:
 
 
 def test_an_unknown_run_is_not_found(ports: Ports) -> None:
-    """Absence is said, not guessed."""
+    """Absence raises NotFound."""
     with pytest.raises(NotFound):
         ports.jobs.describe("00f0000000000000")
 

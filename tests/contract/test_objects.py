@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from functions.ports import Address, ConditionFailed, NotFound
+from lakegate.functions.ports.errors import ConditionFailed, NotFound
+from lakegate.functions.ports.objects import Address
 
 if TYPE_CHECKING:
     from tests.contract.conftest import Ports
@@ -23,7 +24,7 @@ def test_what_was_put_is_there_with_its_version(ports: Ports) -> None:
 
 
 def test_a_range_is_read(ports: Ports) -> None:
-    """A range begins where it is told to and may be longer than the object."""
+    """A range begins at its start and may be longer than the object."""
     ports.objects.put(AT, b"0123456789")
 
     assert ports.objects.read(AT, 2, 3) == b"234"
@@ -113,7 +114,7 @@ def test_a_copy_with_another_etag_is_refused(ports: Ports) -> None:
 
 @pytest.mark.moto_gap("CopyObject ignores If-None-Match on the destination")
 def test_a_copy_onto_what_exists_is_refused(ports: Ports) -> None:
-    """A resting place is written once: the second belt beside keys that carry the workload."""
+    """A destination is written once: a second safeguard beside keys that carry the workload."""
     put = ports.objects.put(Address("landing", "day.csv"), b"first")
     source = Address("landing", "day.csv", put.version)
     ports.objects.copy(source, put.etag, AT, absent=True)
@@ -122,7 +123,7 @@ def test_a_copy_onto_what_exists_is_refused(ports: Ports) -> None:
 
 
 def test_a_version_is_deleted_alone(ports: Ports) -> None:
-    """Deleting a version takes nothing else, says nothing when it is gone, and can be said again."""
+    """Deleting a version deletes nothing else, and is idempotent."""
     first = ports.objects.put(AT, b"first")
     ports.objects.put(AT, b"second")
     for _ in range(2):
@@ -177,6 +178,6 @@ def test_a_page_goes_on_where_it_ended_though_that_version_is_gone(ports: Ports)
     puts = [ports.objects.put(Address("lake", f"a/{number}"), b"x") for number in range(3)]
     page = ports.objects.versions("lake", "a/", None, 1)
     ports.objects.delete(Address("lake", "a/0", puts[0].version))
-    rest = ports.objects.versions("lake", "a/", page.after, 10)
+    last = ports.objects.versions("lake", "a/", page.after, 10)
 
-    assert [v.key for v in rest.versions] == ["a/1", "a/2"]
+    assert [v.key for v in last.versions] == ["a/1", "a/2"]

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contracts.ledger import GENESIS, Block, BlockKind, LedgerObject, canonical, digest, verify_stored
-from contracts.routes import Route
-from functions.ports import ConditionFailed, Expected, Head, NotFound, Publication, Shelf
-from functions.workload import Cause, Decision, FailedAttempt, Message, Pin, Source, State, Workload
+from lakegate.contracts.lake.ledger import GENESIS, Block, BlockKind, LedgerObject, canonical, digest, verify_stored
+from lakegate.contracts.lake.routes import Route
+from lakegate.functions.ports.errors import ConditionFailed, NotFound
+from lakegate.functions.ports.ledger import Head
+from lakegate.functions.ports.registry import Publication, RegistrySnapshot
+from lakegate.functions.ports.workloads import Expected
+from lakegate.functions.workload import Cause, Decision, FailedAttempt, Message, Pin, Source, State, Workload
 
 if TYPE_CHECKING:
     from tests.contract.conftest import Ports
@@ -18,34 +21,34 @@ NOW = datetime(2026, 11, 21, 11, 30, tzinfo=UTC)
 SOON = NOW + timedelta(minutes=5)
 SOURCE = Source("landing", "shop/day.csv", "v1", '"etag"', 12, "sha256:00")
 ROW = Workload("w1", SOURCE, State.RECEIVED, NOW)
-PINNED = replace(ROW, state=State.PINNED, pin=Pin("orders/lines_v1", "orders", "1.0.0", "d" * 64), due_at=SOON)
+PINNED = ROW._replace(state=State.PINNED, pin=Pin("orders/lines_v1", "orders", "1.0.0", "d" * 64), due_at=SOON)
 NEWS = Message("w1:gone:0", "w1", "gone", '{"workload": "w1"}', NOW)
 DECISION = Decision("accepted", ("a reason",), "e" * 64)
-DECIDED = replace(PINNED, id="w2", state=State.DECIDED, attempt=2, decision=DECISION, staged=SOURCE, request="{}")
+DECIDED = PINNED._replace(id="w2", state=State.DECIDED, attempt=2, decision=DECISION, staged=SOURCE, request="{}")
 CHAIN = "orders/lines_v1"
 
 
 def test_a_row_is_read_as_it_was_written(ports: Ports) -> None:
     """Every field of a workload survives the store."""
     failed = (FailedAttempt(1, "r0", Cause.RUN_FAILED, NOW), FailedAttempt(2, "", Cause.TOKEN_TAKEN, SOON))
-    full = replace(DECIDED, not_before=NOW, deadline=SOON, replay_of="w0", landed=SOURCE, run="r", first=1, limit=4)
-    full = replace(full, failed=failed)
+    full = DECIDED._replace(not_before=NOW, deadline=SOON, replay_of="w0", landed=SOURCE, run="r", first=1, limit=4)
+    full = full._replace(failed=failed)
     ports.workloads.create(full)
 
     assert full == ports.workloads.get("w2")
 
 
 def test_a_row_is_created_once(ports: Ports) -> None:
-    """The claim: of two who hear of a version, one wins."""
+    """The claim: of two workers with one version, one wins."""
     ports.workloads.create(ROW)
     with pytest.raises(ConditionFailed):
-        ports.workloads.create(replace(ROW, attempt=7))
+        ports.workloads.create(ROW._replace(attempt=7))
 
     assert ports.workloads.get("w1") == ROW
 
 
 def test_an_unknown_row_is_not_found(ports: Ports) -> None:
-    """Absence is said, not guessed."""
+    """Absence raises NotFound."""
     with pytest.raises(NotFound):
         ports.workloads.get("w0")
 
@@ -70,7 +73,7 @@ def test_a_write_of_a_row_that_is_not_there_is_refused(ports: Ports) -> None:
 
 
 def test_row_message_and_claim_are_one_write(ports: Ports) -> None:
-    """What is told and what is claimed is written with its cause."""
+    """Message and claim are written in the transaction of the row."""
     ports.workloads.create(ROW)
     ports.workloads.save(PINNED, Expected(State.RECEIVED, 0), message=NEWS, content="c")
 
@@ -82,10 +85,10 @@ def test_row_message_and_claim_are_one_write(ports: Ports) -> None:
 def test_a_content_is_claimed_once(ports: Ports) -> None:
     """Of two deliveries of one content the second is refused, with the reason, and stays where it was."""
     ports.workloads.create(ROW)
-    ports.workloads.create(replace(ROW, id="w9"))
+    ports.workloads.create(ROW._replace(id="w9"))
     ports.workloads.save(PINNED, Expected(State.RECEIVED, 0), content="c")
     with pytest.raises(ConditionFailed) as refused:
-        ports.workloads.save(replace(PINNED, id="w9"), Expected(State.RECEIVED, 0), content="c")
+        ports.workloads.save(PINNED._replace(id="w9"), Expected(State.RECEIVED, 0), content="c")
 
     assert "content" in refused.value.reasons
     assert "state" not in refused.value.reasons
@@ -93,10 +96,10 @@ def test_a_content_is_claimed_once(ports: Ports) -> None:
 
 
 def test_a_claim_is_repeated_by_its_owner(ports: Ports) -> None:
-    """Saying it twice does no harm: the content is the workload's own."""
+    """The claim is idempotent: the content is the workload's own."""
     ports.workloads.create(ROW)
     ports.workloads.save(PINNED, Expected(State.RECEIVED, 0), content="c")
-    ports.workloads.save(replace(PINNED, due_at=None), Expected(State.PINNED, 0), content="c")
+    ports.workloads.save(PINNED._replace(due_at=None), Expected(State.PINNED, 0), content="c")
 
     assert ports.agenda.owner("c") == "w1"
 
@@ -108,12 +111,12 @@ def test_a_lease_has_one_winner(ports: Ports) -> None:
     with pytest.raises(ConditionFailed):
         ports.workloads.lease(ROW, SOON + timedelta(minutes=1))
 
-    assert replace(ROW, due_at=SOON) == ports.workloads.get("w1")
+    assert ROW._replace(due_at=SOON) == ports.workloads.get("w1")
 
 
 def test_a_closed_row_cannot_be_leased(ports: Ports) -> None:
     """What is not due is nobody's work."""
-    closed = replace(ROW, due_at=None)
+    closed = ROW._replace(due_at=None)
     ports.workloads.create(closed)
     with pytest.raises(ConditionFailed):
         ports.workloads.lease(closed, SOON)
@@ -122,8 +125,8 @@ def test_a_closed_row_cannot_be_leased(ports: Ports) -> None:
 def test_the_agenda_is_what_is_due_oldest_first(ports: Ports) -> None:
     """Rows due later, and rows that are closed, are not on it; the batch is bounded."""
     for number, minutes in enumerate((3, 1, 2, 60)):
-        ports.workloads.create(replace(ROW, id=f"w{number}", due_at=NOW + timedelta(minutes=minutes)))
-    ports.workloads.create(replace(ROW, id="closed", due_at=None))
+        ports.workloads.create(ROW._replace(id=f"w{number}", due_at=NOW + timedelta(minutes=minutes)))
+    ports.workloads.create(ROW._replace(id="closed", due_at=None))
     due = NOW + timedelta(minutes=10)
 
     assert ports.agenda.due(due, 10) == ("w1", "w2", "w0")
@@ -131,7 +134,7 @@ def test_the_agenda_is_what_is_due_oldest_first(ports: Ports) -> None:
 
 
 def test_a_cursor_is_kept_and_taken_back(ports: Ports) -> None:
-    """A listing goes on where it stopped, and starts anew when it was through."""
+    """A listing continues where it stopped, and starts again after its end."""
     before = ports.agenda.cursor("landing")
     ports.agenda.keep("landing", "here")
     kept = ports.agenda.cursor("landing")
@@ -141,7 +144,7 @@ def test_a_cursor_is_kept_and_taken_back(ports: Ports) -> None:
 
 
 def test_a_sent_message_is_pending_no_more(ports: Ports) -> None:
-    """Marking can be said twice."""
+    """Marking is idempotent."""
     ports.workloads.create(ROW)
     ports.workloads.save(PINNED, Expected(State.RECEIVED, 0), message=NEWS)
     for _ in range(2):
@@ -169,7 +172,7 @@ def block(height: int, previous: str, workload: str = "w2") -> Block:
 
 
 def committed(row: Workload) -> Workload:
-    return replace(row, state=State.PUBLISHED)
+    return row._replace(state=State.PUBLISHED)
 
 
 HERE = Expected(State.DECIDED, 2)
@@ -208,7 +211,7 @@ def test_a_block_needs_the_head_it_was_built_on(ports: Ports, built_on: tuple[in
 
 def test_a_block_on_another_digest_is_refused(ports: Ports) -> None:
     """The right height is not enough: a block on any but the digest of the top is refused, and nothing is written."""
-    other = replace(DECIDED, id="w3")
+    other = DECIDED._replace(id="w3")
     ports.workloads.create(DECIDED)
     ports.workloads.create(other)
     first = block(0, GENESIS)
@@ -224,9 +227,9 @@ def test_a_block_on_another_digest_is_refused(ports: Ports) -> None:
 @pytest.mark.parametrize(
     ("there", "expected"),
     [
-        (replace(DECIDED, state=State.PUBLISHED), HERE),
+        (DECIDED._replace(state=State.PUBLISHED), HERE),
         (DECIDED, Expected(State.DECIDED, 1)),
-        (replace(DECIDED, decision=replace(DECISION, result="f" * 64)), HERE),
+        (DECIDED._replace(decision=replace(DECISION, result="f" * 64)), HERE),
     ],
 )
 def test_a_commit_needs_the_decision_it_was_made_for(ports: Ports, there: Workload, expected: Expected) -> None:
@@ -244,7 +247,7 @@ def test_a_chain_grows_and_is_read_above_a_height(ports: Ports) -> None:
     blocks = []
     previous = GENESIS
     for height in range(3):
-        row = replace(DECIDED, id=f"w{height}")
+        row = DECIDED._replace(id=f"w{height}")
         ports.workloads.create(row)
         blocks.append(block(height, previous, row.id))
         ports.ledger.commit(blocks[-1], committed(row), HERE, replace(NEWS, id=row.id))
@@ -254,8 +257,8 @@ def test_a_chain_grows_and_is_read_above_a_height(ports: Ports) -> None:
     assert tuple(blocks[2:]) == ports.ledger.blocks(CHAIN, 1)
 
 
-@pytest.mark.moto_gap("TransactWriteItems applies a token's second saying again")
-def test_the_same_commit_said_twice_is_one_commit(ports: Ports) -> None:
+@pytest.mark.moto_gap("TransactWriteItems applies a repeated token again")
+def test_a_repeated_commit_is_one_commit(ports: Ports) -> None:
     """The token is of the content: within ten minutes a repetition is answered with success."""
     ports.workloads.create(DECIDED)
     for _ in range(2):
@@ -313,19 +316,19 @@ def test_the_shelf_is_all_that_was_published(ports: Ports) -> None:
     ports.registry.publish(replace(PUBLICATION, plans=(("heads", "c" * 64), ("lines", "d" * 64))))
     ports.registry.publish(newer)
     ports.registry.publish(replace(newer, routes=(moved,), retired=("shop/",)))
-    shelf = ports.registry.shelf()
+    snapshot = ports.registry.snapshot()
 
-    assert sorted((each.version, tuple(dataset for dataset, _plan in each.plans)) for each in shelf.versions) == [
+    assert sorted((each.version, tuple(dataset for dataset, _plan in each.plans)) for each in snapshot.versions) == [
         ("1.0.0", ("heads", "lines")),
         ("1.1.0", ("lines",)),
     ]
-    assert newer in shelf.versions
-    assert (moved,) == shelf.routes
+    assert newer in snapshot.versions
+    assert (moved,) == snapshot.routes
 
 
 def test_an_empty_registry_has_an_empty_shelf(ports: Ports) -> None:
     """Nothing published is no error."""
-    assert Shelf() == ports.registry.shelf()
+    assert RegistrySnapshot() == ports.registry.snapshot()
 
 
 def test_a_chain_is_read_as_the_texts_it_was_digested_from(ports: Ports) -> None:

@@ -7,21 +7,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from contracts.compile import compile_plan
-from contracts.model import Contract, Csv, Dataset, Field, Origin, Policy, Rule
-from contracts.request import Part, Request
-from contracts.rules.table import RULES
-from contracts.types import LogicalType
-from contracts.verdict import Judgement, Status, Verdict, judge
-from engine.judge import measure
-from engine.read.local import LocalStore
+from lakegate.contracts.compile.dataset import compile_plan
+from lakegate.contracts.compile.rules.table import RULES
+from lakegate.contracts.judge.verdict import Judgement, Status, Verdict, judge
+from lakegate.contracts.model.contract import Contract, Csv, Dataset, Field, Origin, Policy, Rule
+from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.request import Part, Request
+from lakegate.engine.judge import measure
+from lakegate.engine.read.local import LocalStore
 from tests.reference.evaluator import JUDGED_AT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from contracts.plan import Plan
-    from contracts.result import Result
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.result import Result
 
 
 @dataclass(frozen=True, slots=True)

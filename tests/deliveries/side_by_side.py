@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contracts.model import Csv, Policy
-from contracts.plan import Plan
-from contracts.predicate import All, Compare, Not, Predicate
-from contracts.result import Columns, Measured, Measurement
+from lakegate.contracts.model.contract import Csv, Policy
+from lakegate.contracts.plan.plan import Plan
+from lakegate.contracts.plan.predicate import All, Compare, Not, Predicate
+from lakegate.contracts.plan.result import Columns, Measured, Measurement
 
 if TYPE_CHECKING:
-    from contracts.check import Check, Tier
-    from contracts.query import Query, Relation
-    from contracts.result import Result
+    from lakegate.contracts.plan.check import Check, Tier
+    from lakegate.contracts.plan.query import Query, Relation
+    from lakegate.contracts.plan.result import Result
     from tests.reference.cases import Case
 
 
@@ -61,7 +61,7 @@ def renamed(check: Check, prefix: str) -> Check:
         fields=tuple(prefix + name for name in check.fields),
         accept=tier(check.accept),
         tolerate=check.tolerate and tier(check.tolerate),
-        given=check.given and predicate(check.given),
+        row_filter=check.row_filter and predicate(check.row_filter),
     )
 
 

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.aws import opened
-from cli.publish import edition_of
-from functions.adapters import clients
-from functions.usecases.publish import publish
-from functions.usecases.routing import add_route
-from functions.usecases.steps import run
-from infra.local.stack import Stack, Wishes
-from infra.local.state import VARIABLE
+from lakegate.cli.aws import opened
+from lakegate.cli.publish import compiled_contract
+from lakegate.functions.adapters import clients
+from lakegate.functions.usecases.publish_contract import publish
+from lakegate.functions.usecases.routing import add_route
+from lakegate.functions.usecases.steps import run
+from lakegate.infra.local.stack import Stack, StackOptions
+from lakegate.infra.local.state import VARIABLE
 from tests.e2e.deployed import Deployed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from functions.usecases.gate import Gate
+    from lakegate.functions.usecases.dependencies import Dependencies
 
 HERE = Path(__file__).parent
 CONTRACTS = {"shop/": HERE / "shop.odcs.yaml", "rows/": HERE / "rows.odcs.yaml"}
@@ -36,13 +36,13 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
     os.environ[VARIABLE] = str(path)
     local = Stack(path)
     try:
-        state = local.up(Wishes(warm=False))
+        state = local.up(StackOptions(warm=False))
         with opened(local=True) as there:
-            gate = there.working_gate()
-            _publish(gate)
+            dependencies = there.working_dependencies()
+            _publish(dependencies)
             named = clients.client("cloudformation").describe_stack_resources(StackName=there.name)["StackResources"]
             yield Deployed(
-                state, there, gate, {each["LogicalResourceId"]: each["PhysicalResourceId"] for each in named}
+                state, there, dependencies, {each["LogicalResourceId"]: each["PhysicalResourceId"] for each in named}
             )
     finally:
         local.down()
@@ -59,7 +59,7 @@ def stack(deployed: Deployed) -> Iterator[Deployed]:
     deployed.forget_orders()
 
 
-def _publish(gate: Gate) -> None:
+def _publish(dependencies: Dependencies) -> None:
     for prefix, contract in CONTRACTS.items():
-        published = run(publish(gate, edition_of(str(contract))), gate.clock)
-        run(add_route(gate, prefix, published.contract, "sales", 1), gate.clock)
+        published = run(publish(dependencies, compiled_contract(str(contract))), dependencies.clock)
+        run(add_route(dependencies, prefix, published.contract, "sales", 1), dependencies.clock)

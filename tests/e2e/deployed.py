@@ -1,4 +1,4 @@
-"""The stack that the tests of this folder talk to, and what a producer, an operator or a fault may do to it."""
+"""The stack that the tests of this folder use, and what a producer, an operator or a fault may do to it."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from contracts.workflow import RESTING, State
-from functions.adapters.clients import client
-from functions.ports import NotFound
-from functions.usecases.steps import run
-from functions.usecases.sweep import sweep
-from functions.workload import workload_id
+from lakegate.contracts.lake.states import RESTING, State
+from lakegate.functions.adapters.clients import client
+from lakegate.functions.ports.errors import NotFound
+from lakegate.functions.usecases.steps import run
+from lakegate.functions.usecases.sweep import sweep
+from lakegate.functions.workload import workload_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from cli.aws import Stack
-    from functions.ports import Clock
-    from functions.usecases.gate import Gate
-    from functions.workload import Workload
-    from infra.local.state import LocalState
+    from lakegate.cli.aws import Stack
+    from lakegate.functions.ports.clock import Clock
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.workload import Workload
+    from lakegate.infra.local.state import LocalState
 
 LIMIT = 60.0
 """Seconds after which what should have happened counts as lost."""
@@ -76,7 +76,7 @@ class Deployed:
 
     state: LocalState
     stack: Stack
-    gate: Gate
+    dependencies: Dependencies
     resources: dict[str, str]
     """Physical names by logical ones."""
     landed: list[Landed] = field(default_factory=list)
@@ -91,9 +91,9 @@ class Deployed:
     def upload(self, body: bytes, key: str | None = None) -> Landed:
         """Let a version land; without a key, under a new one that the shop's contract covers."""
         name = key if key is not None else f"shop/{uuid4().hex}.csv"
-        answer = client("s3").put_object(Bucket=self.gate.places.landing, Key=name, Body=body)
+        answer = client("s3").put_object(Bucket=self.dependencies.places.landing, Key=name, Body=body)
         landed = Landed(
-            name, answer["VersionId"], workload_id(self.gate.places.landing, name, answer["VersionId"]), body
+            name, answer["VersionId"], workload_id(self.dependencies.places.landing, name, answer["VersionId"]), body
         )
         self.landed.append(landed)
         return landed
@@ -110,43 +110,45 @@ class Deployed:
     # ---- what can be seen ----------------------------------------------------------------------------------------------
 
     def row(self, landed: Landed | str) -> Workload | None:
-        """What the workload's row says; None before it is claimed."""
+        """The workload's row; None before it is claimed."""
         try:
-            return self.gate.workloads.get(landed if isinstance(landed, str) else landed.workload)
+            return self.dependencies.workloads.get(landed if isinstance(landed, str) else landed.workload)
         except NotFound:
             return None
 
     def reached(self, landed: Landed | str, *states: State, limit: float = LIMIT) -> Workload:
-        """The row as soon as it stands in one of the states."""
+        """The row as soon as it is in one of the states."""
 
-        def stands() -> Workload | None:
+        def in_one_of_them() -> Workload | None:
             row = self.row(landed)
             return row if row is not None and row.state in states else None
 
-        row: Workload = until(f"{' or '.join(states)} (now {self.row(landed)})", stands, limit)
+        row: Workload = until(f"{' or '.join(states)} (now {self.row(landed)})", in_one_of_them, limit)
         return row
 
-    def rested(self, landed: Landed | str, limit: float = LIMIT) -> Workload:
-        """The row when all is done: it rests, and nothing is left to tidy."""
+    def finished(self, landed: Landed | str, limit: float = LIMIT) -> Workload:
+        """The row when all is done: finished, and nothing is left to tidy."""
 
         def done() -> Workload | None:
             row = self.row(landed)
             return row if row is not None and row.state in RESTING and row.due_at is None else None
 
-        row: Workload = until(f"rest (now {self.row(landed)})", done, limit)
+        row: Workload = until(f"finished (now {self.row(landed)})", done, limit)
         return row
 
     def objects(self, prefix: str) -> list[str]:
         """Keys in the lake below a prefix."""
-        pages = client("s3").get_paginator("list_objects_v2").paginate(Bucket=self.gate.places.lake, Prefix=prefix)
+        pages = (
+            client("s3").get_paginator("list_objects_v2").paginate(Bucket=self.dependencies.places.lake, Prefix=prefix)
+        )
         return [each["Key"] for page in pages for each in page.get("Contents", ())]
 
     def body(self, key: str) -> bytes:
         """An object of the lake."""
-        content: bytes = client("s3").get_object(Bucket=self.gate.places.lake, Key=key)["Body"].read()
+        content: bytes = client("s3").get_object(Bucket=self.dependencies.places.lake, Key=key)["Body"].read()
         return content
 
-    def at_rest(self, row: Workload) -> list[str]:
+    def destinations(self, row: Workload) -> list[str]:
         """Keys of the lake that carry the workload and are no scratch."""
         shares = ("accepted/", "quarantine/")
         return [key for share in shares for key in self.objects(share) if f"workload={row.id}/" in key]
@@ -154,17 +156,19 @@ class Deployed:
     def blocks(self, row: Workload) -> int:
         """How many blocks of its chain are the workload's."""
         assert row.pin is not None
-        return sum(block.workload == row.id for block in self.gate.ledger.blocks(row.pin.chain, -1))
+        return sum(block.workload == row.id for block in self.dependencies.ledger.blocks(row.pin.chain, -1))
 
     def in_landing(self, landed: Landed) -> bool:
         """Whether the version still lies where it landed."""
-        page = self.gate.objects.versions(self.gate.places.landing, landed.key)
+        page = self.dependencies.objects.versions(self.dependencies.places.landing, landed.key)
         return landed.version in {each.version for each in page.versions if each.key == landed.key}
 
     def runs(self, landed: Landed) -> list[dict[str, Any]]:
         """The job runs of a workload, the oldest first."""
         pages = (
-            client("emr-serverless").get_paginator("list_job_runs").paginate(applicationId=self.gate.jobs.application)
+            client("emr-serverless")
+            .get_paginator("list_job_runs")
+            .paginate(applicationId=self.dependencies.jobs.application)
         )  # type: ignore[attr-defined] # the adapter has it
         found = [each for page in pages for each in page["jobRuns"] if each.get("name") == landed.workload]
         return sorted(found, key=lambda each: each["createdAt"])
@@ -208,18 +212,18 @@ class Deployed:
     def sweep(self) -> dict[str, Any]:
         """Invoke the deployed sweep, now."""
         answer = client("lambda").invoke(FunctionName=self.stack.output("SweepFunction"), Payload=b"{}")
-        said: dict[str, Any] = json.loads(answer["Payload"].read())
-        assert "FunctionError" not in answer, said
-        return said
+        payload: dict[str, Any] = json.loads(answer["Payload"].read())
+        assert "FunctionError" not in answer, payload
+        return payload
 
     def sweep_later(self, minutes: float) -> None:
         """The sweep of a later time: the same use case on the same stack, whose clock is ahead."""
-        gate = self.later(minutes)
-        run(sweep(gate), gate.clock)
+        dependencies = self.later(minutes)
+        run(sweep(dependencies), dependencies.clock)
 
-    def later(self, minutes: float) -> Gate:
+    def later(self, minutes: float) -> Dependencies:
         """The gate of a later time."""
-        return replace(self.gate, clock=Later(self.gate.clock, timedelta(minutes=minutes)))
+        return replace(self.dependencies, clock=Later(self.dependencies.clock, timedelta(minutes=minutes)))
 
 
 def _command(folder: Path) -> bytes:

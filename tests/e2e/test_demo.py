@@ -8,15 +8,15 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from infra.local.places import ROOT
-from infra.samples.demo import UPLOADS
+from lakegate.infra.local.places import ROOT
+from lakegate.infra.samples.demo import UPLOADS
 
 if TYPE_CHECKING:
     from tests.e2e.deployed import Deployed
 
 
 def lakegate(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "cli.main", *arguments]
+    command = [sys.executable, "-m", "lakegate.cli.main", *arguments]
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)  # noqa: S603 - our own command
 
 
@@ -30,7 +30,7 @@ def test_the_demo_ends_as_it_should_twice_in_a_row(stack: Deployed) -> None:
     assert stack.state.endpoint
 
 
-def test_status_and_reasons_tell_what_the_demo_did(stack: Deployed) -> None:
+def test_status_and_reasons_show_what_the_demo_did(stack: Deployed) -> None:
     """What the demo leaves behind can be looked at with the commands it names."""
     listed = json.loads(lakegate("status", "--local", "--json", "--limit", "50").stdout)["deliveries"]
     found = Counter(
@@ -40,8 +40,8 @@ def test_status_and_reasons_tell_what_the_demo_did(stack: Deployed) -> None:
     assert {key: 2 * count for key, count in Counter((each.key, each.verdict) for each in UPLOADS).items()} == found
 
     dirty = next(each for each in listed if each["key"] == "weather/dirty.csv")
-    told = lakegate("reasons", dirty["workload"], "--local")
+    reasons = lakegate("reasons", dirty["workload"], "--local")
 
-    assert told.returncode == 0
-    assert "wind_direct_grad" in told.stdout
+    assert reasons.returncode == 0
+    assert "wind_direct_grad" in reasons.stdout
     assert stack.state.endpoint

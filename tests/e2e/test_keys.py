@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contracts.workflow import State
+from lakegate.contracts.lake.states import State
 
 if TYPE_CHECKING:
     from tests.e2e.deployed import Deployed
@@ -37,19 +37,19 @@ def longest(prefix: str) -> str:
 
 
 def test_a_good_file_is_judged_whatever_it_is_called(stack: Deployed) -> None:
-    """Names mean nothing: below a routed prefix the contract decides, and the resting place carries no such name."""
+    """Names mean nothing: below a routed prefix the contract decides, and the destination carries no such name."""
     landed = {name: stack.upload(stack.fresh(), f"shop/{name}") for name in (*ODD, longest("shop/")[5:])}
-    rows = {name: stack.rested(each) for name, each in landed.items()}
+    rows = {name: stack.finished(each) for name, each in landed.items()}
 
     assert dict.fromkeys(landed, State.PUBLISHED) == {name: row.state for name, row in rows.items()}
-    assert dict.fromkeys(landed, 1) == {name: len(stack.at_rest(row)) for name, row in rows.items()}
+    assert dict.fromkeys(landed, 1) == {name: len(stack.destinations(row)) for name, row in rows.items()}
 
 
 def test_an_odd_key_that_no_route_covers_is_quarantined_with_its_reason(stack: Deployed) -> None:
-    """Unknown keys of every kind rest in quarantine, each with the reason `unrouted`."""
+    """Unknown keys of every kind are quarantined, each with the reason `unrouted`."""
     keys = [*(f"unknown/{name}" for name in ODD), longest("unknown/"), "at-the-top.csv", "shop", "shopping/x.csv", "/"]
     landed = {key: stack.upload(f"of {key}".encode(), key) for key in keys}
-    rows = {key: stack.rested(each) for key, each in landed.items()}
+    rows = {key: stack.finished(each) for key, each in landed.items()}
 
     assert dict.fromkeys(keys, (State.QUARANTINED, ("unrouted",))) == {
         key: (row.state, row.decision and row.decision.reasons) for key, row in rows.items()
@@ -75,7 +75,7 @@ def test_an_odd_key_that_no_route_covers_is_quarantined_with_its_reason(stack: D
 def test_what_can_be_no_delivery_is_refused_at_the_door(stack: Deployed, key: str, body: bytes, reason: str) -> None:
     """An empty file, a folder marker, another format, a wrong header and a file too large cost no job run."""
     landed = stack.upload(body, key)
-    row = stack.rested(landed)
+    row = stack.finished(landed)
 
     assert row.decision is not None
     assert row.decision.reasons[0].startswith(reason)
@@ -85,10 +85,10 @@ def test_what_can_be_no_delivery_is_refused_at_the_door(stack: Deployed, key: st
 def test_the_same_content_again_is_refused_until_it_is_another(stack: Deployed) -> None:
     """A duplicate is refused at the door, under any key; a corrected file under the same key is a delivery of its own."""
     first = stack.upload(stack.fresh())
-    stack.rested(first)
-    again = stack.rested(stack.upload(first.body, first.key))
-    elsewhere = stack.rested(stack.upload(first.body))
-    corrected = stack.rested(stack.upload(stack.fresh(), first.key))
+    stack.finished(first)
+    again = stack.finished(stack.upload(first.body, first.key))
+    elsewhere = stack.finished(stack.upload(first.body))
+    corrected = stack.finished(stack.upload(stack.fresh(), first.key))
 
     assert again.decision is not None
     assert again.decision.reasons == ("duplicate-content",)

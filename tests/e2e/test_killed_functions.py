@@ -1,4 +1,4 @@
-"""A function that dies between two effects: whoever comes next finds the workload where it stood."""
+"""A function that dies between two effects: the next worker finds the workload in the same state."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-from contracts.workflow import State
-from functions.usecases.completion import completion
-from functions.usecases.intake import intake
-from functions.usecases.steps import Effect, run
+from lakegate.contracts.lake.states import State
+from lakegate.functions.usecases.completion import completion
+from lakegate.functions.usecases.intake import intake
+from lakegate.functions.usecases.steps import Effect, run
 from tests.e2e.deployed import until
 from tests.e2e.killing import die_after
 
@@ -31,9 +31,9 @@ def test_an_intake_that_dies_after_any_of_its_effects_loses_nothing(stack: Deplo
     """Eight deliveries, each abandoned behind another effect; one sweep carries all of them to their end, each once."""
     killed = {effect: stack.upload_unseen(stack.fresh()) for effect in INTAKE}
     for effect, landed in killed.items():
-        die_after(effect, intake(stack.gate, stack.gate.places.landing, landed.key))
+        die_after(effect, intake(stack.dependencies, stack.dependencies.places.landing, landed.key))
     stack.sweep_later(6)
-    rows = {effect: stack.rested(landed) for effect, landed in killed.items()}
+    rows = {effect: stack.finished(landed) for effect, landed in killed.items()}
 
     assert dict.fromkeys(INTAKE, (State.PUBLISHED, 1, 1)) == {
         effect: (row.state, row.attempt, stack.blocks(row)) for effect, row in rows.items()
@@ -41,19 +41,19 @@ def test_an_intake_that_dies_after_any_of_its_effects_loses_nothing(stack: Deplo
 
 
 def test_a_completion_that_dies_after_any_of_its_effects_loses_nothing(stack: Deployed) -> None:
-    """Six deliveries whose run has ended, each abandoned behind another effect of coming to rest; then one sweep."""
+    """Six deliveries whose run has ended, each abandoned after another effect of publication; then one sweep."""
     stack.order(times=len(COMPLETION), events="drop")
     killed = {effect: stack.upload(stack.fresh()) for effect in COMPLETION}
     for effect, landed in killed.items():
         run_of = stack.reached(landed, State.VALIDATING).run
         prefix = f"runs/{landed.workload}/attempt=1/result.json"
         until("the result is written", lambda prefix=prefix: stack.objects(prefix))
-        die_after(effect, completion(stack.gate, run_of))
+        die_after(effect, completion(stack.dependencies, run_of))
     stack.sweep_later(6)
-    rows = {effect: stack.rested(landed) for effect, landed in killed.items()}
+    rows = {effect: stack.finished(landed) for effect, landed in killed.items()}
 
     assert dict.fromkeys(COMPLETION, (State.PUBLISHED, 1, 1, False)) == {
-        effect: (row.state, len(stack.at_rest(row)), stack.blocks(row), stack.in_landing(killed[effect]))
+        effect: (row.state, len(stack.destinations(row)), stack.blocks(row), stack.in_landing(killed[effect]))
         for effect, row in rows.items()
     }
 
@@ -69,7 +69,7 @@ def test_a_function_killed_while_it_starts_a_job_starts_no_second_one(stack: Dep
     finally:
         os.kill(service, signal.SIGCONT)
     stack.sweep_later(6)
-    row = stack.rested(landed)
+    row = stack.finished(landed)
 
     assert (row.state, row.attempt, len(stack.runs(landed)), stack.blocks(row)) == (State.PUBLISHED, 1, 1, 1)
 
@@ -78,8 +78,8 @@ def test_a_sweep_and_a_function_at_once_come_to_one_end(stack: Deployed) -> None
     """Several workers on one workload: each effect happens, none twice in a way that shows."""
     landed = stack.upload_unseen(stack.fresh())
     for _ in range(3):
-        run(intake(stack.gate, stack.gate.places.landing, landed.key), stack.gate.clock)
+        run(intake(stack.dependencies, stack.dependencies.places.landing, landed.key), stack.dependencies.clock)
         stack.sweep()
-    row = stack.rested(landed)
+    row = stack.finished(landed)
 
     assert (row.state, len(stack.runs(landed)), stack.blocks(row)) == (State.PUBLISHED, 1, 1)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from contracts.model import Format, Storage
-from contracts.verdict import Status, Verdict
+from lakegate.contracts.judge.verdict import Status, Verdict
+from lakegate.contracts.model.contract import Format, Storage
 from tests.deliveries.delivery import plan_of, rule, with_classification
 from tests.deliveries.written import as_jsonl, as_parquet, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from contracts.plan import Plan
+    from lakegate.contracts.plan.plan import Plan
     from tests.deliveries.delivery import Judged
 
 

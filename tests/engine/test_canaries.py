@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contracts.check import NONE, Check, Metric, Tier, Unit
-from contracts.model import Policy
-from contracts.predicate import Matches
-from contracts.verdict import Verdict
+from lakegate.contracts.judge.verdict import Verdict
+from lakegate.contracts.model.contract import Policy
+from lakegate.contracts.plan.check import NONE, Check, Metric, Tier, Unit
+from lakegate.contracts.plan.predicate import Matches
 from tests.deliveries.side_by_side import side_by_side
 from tests.reference.cases import good_cases
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from contracts.plan import Plan
-    from contracts.result import Result
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.result import Result
     from tests.deliveries.delivery import Judged
     from tests.reference.cases import Case
 
@@ -117,7 +117,15 @@ def test_no_report_shows_a_value(
     data = tmp_path / "people.csv"
     row = ",".join([CANARY] * 5)
     data.write_text(f'id,name,born,seen,open\n{row}\n{row}\n"{CANARY}"x,{row}\n')
-    command = [sys.executable, "-m", "cli.main", "check", *options, "--contract", str(tmp_path / "canaries.yaml")]
+    command = [
+        sys.executable,
+        "-m",
+        "lakegate.cli.main",
+        "check",
+        *options,
+        "--contract",
+        str(tmp_path / "canaries.yaml"),
+    ]
 
     answer = run([*command, str(data)], capture_output=True, check=False, text=True)  # noqa: S603 - our own command
 

@@ -10,16 +10,16 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from contracts.model import Additional, Csv, Format, Policy, Storage
-from contracts.result import Form, Malformed, Sample
-from contracts.verdict import Verdict
+from lakegate.contracts.judge.verdict import Verdict
+from lakegate.contracts.model.contract import Additional, Csv, Format, Policy, Storage
+from lakegate.contracts.plan.result import Form, Malformed, Sample
 from tests.deliveries.delivery import plan_of, rule, with_classification
 from tests.deliveries.written import as_jsonl
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from contracts.plan import Plan
+    from lakegate.contracts.plan.plan import Plan
     from tests.deliveries.delivery import Judged
 
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contracts.model import Additional, Csv, Policy
-from contracts.verdict import Status, Verdict
+from lakegate.contracts.judge.verdict import Status, Verdict
+from lakegate.contracts.model.contract import Additional, Csv, Policy
 from tests.deliveries.delivery import plan_of, rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from contracts.plan import Plan
+    from lakegate.contracts.plan.plan import Plan
     from tests.deliveries.delivery import Judged
 
 

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from contracts.compile import compile_plan
-from contracts.formats import read
-from contracts.model import Additional, Compression, Format, Policy, Storage
-from contracts.result import Columns
-from contracts.verdict import Status, Verdict
+from lakegate.contracts.compile.dataset import compile_plan
+from lakegate.contracts.judge.verdict import Status, Verdict
+from lakegate.contracts.lint.examine import read
+from lakegate.contracts.model.contract import Additional, Compression, Format, Policy, Storage
+from lakegate.contracts.plan.result import Columns
 from tests.deliveries.delivery import plan_of, rule
 from tests.deliveries.written import STORAGES, as_parquet, packed, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from contracts.plan import Plan
+    from lakegate.contracts.plan.plan import Plan
     from tests.deliveries.delivery import Judged
 
 moment = dt.datetime.fromisoformat
@@ -195,10 +195,10 @@ OF_PARTS = {
 }
 
 
-def nested_plan(storage: Storage) -> Plan:
-    """The plan of the nested contract, in some format."""
+def nested_plan(storage: Storage, document: str = NESTED) -> Plan:
+    """The plan of a contract with nested fields, in some format."""
     form = f"    config: {{lakegate: {{format: {storage.format.value}, compression: {storage.compression.value}}}}}\n"
-    contract = read(NESTED.replace("  m:\n", f"  m:\n{form}").encode())
+    contract = read(document.replace("  m:\n", f"  m:\n{form}").encode())
     return compile_plan(contract, contract.datasets[0])
 
 
@@ -220,6 +220,34 @@ def test_parts_of_values_are_measured_where_they_stand(storage: Storage, judge_f
     assert (judged.result.rows, judged.result.rejected_rows) == (4, 3)
     assert "items[].sku: wanted matching ^[a-z]+$; measured 1 of 4 elements fail (25 %)" in judged.reasons
     assert Status.ERROR not in judged.statuses().values()
+
+
+TWICE = """\
+dataContractSpecification: 1.2.1
+id: parts
+info: {title: Parts, version: 1.0.0}
+models:
+  m:
+    fields:
+      id: {type: long}
+      items: {type: array, items: {type: record, fields: {sku: {type: string, unique: true}}}}
+"""
+
+
+@pytest.mark.parametrize("storage", NESTING, ids=lambda storage: storage.suffix)
+def test_elements_that_share_a_key_are_sampled_by_their_places(
+    storage: Storage, judge_files: Callable[..., Judged]
+) -> None:
+    """A key twice in one record is two elements of it; each sample names record and place, those of one key together."""
+    kinds = pa.schema({"id": pa.int64(), "items": pa.list_(pa.struct({"sku": pa.string()}))})
+    rows = [{"id": 1, "items": [{"sku": "b"}, {"sku": "a"}]}, {"id": 2, "items": [{"sku": "a"}, {"sku": "a"}]}]
+
+    judged = judge_files(nested_plan(storage, TWICE), written(pa.Table.from_pylist(rows, kinds), storage))
+    found = next(each for each in judged.result.measurements if "unique" in each.check)
+
+    assert found.accept is not None
+    assert (found.accept.of, found.accept.failing) == (4, 3)
+    assert [(each.row, each.at) for each in found.samples] == [(1, "items[1]"), (2, "items[0]"), (2, "items[1]")]
 
 
 def test_what_a_file_lacks_of_a_part_is_absent(judge_files: Callable[..., Judged]) -> None:

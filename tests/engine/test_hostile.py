@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.check import NONE, Check, Metric, Tier, Unit
-from contracts.formats import examine
-from contracts.model import Csv, Policy
-from contracts.predicate import Not, OneOf, Predicate
-from contracts.verdict import Verdict
+from lakegate.contracts.judge.verdict import Verdict
+from lakegate.contracts.lint.examine import examine
+from lakegate.contracts.model.contract import Csv, Policy
+from lakegate.contracts.plan.check import NONE, Check, Metric, Tier, Unit
+from lakegate.contracts.plan.predicate import Not, OneOf, Predicate
 from tests.deliveries.delivery import plan_of
 from tests.reference.sampling import sampled
 from tests.reference.strategies import texts
@@ -214,7 +214,7 @@ def test_the_name_of_a_file_means_nothing(tmp_path: Path) -> None:
         (tmp_path / name).write_text("id\nbad\n")
     paths = [*(str(tmp_path / name) for name in FILE_NAMES), f"{tmp_path}/x/../good.csv"]
 
-    command = [sys.executable, "-m", "cli.main", "check", "--json", "--contract", str(contract), *paths]
+    command = [sys.executable, "-m", "lakegate.cli.main", "check", "--json", "--contract", str(contract), *paths]
     answer = run(command, capture_output=True, check=False, text=True)  # noqa: S603 - our own command
 
     document = json.loads(answer.stdout)

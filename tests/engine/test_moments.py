@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contracts.model import OnReject, Policy
-from contracts.verdict import Status
+from lakegate.contracts.judge.verdict import Status
+from lakegate.contracts.model.contract import OnReject, Policy
 from tests.deliveries.delivery import plan_of, rule, with_classification
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from contracts.model import Rule
+    from lakegate.contracts.model.contract import Rule
     from tests.deliveries.delivery import Judged
 
 FRESH = plan_of({"at": "timestamp"}, rule("serviceLevel", "at", property="freshness", value="30 days"))
@@ -33,7 +33,12 @@ def test_the_span_of_event_times_is_told(judge_files: Callable[..., Judged]) -> 
 
 @pytest.mark.parametrize(
     ("classification", "rows"),
-    [("confidential", DELIVERED), (None, b"at\nnever\n"), (None, b"at\n0000-01-01T00:00Z\n")],
+    [
+        ("confidential", DELIVERED),
+        (None, b"at\nnever\n"),
+        (None, b"at\n0000-01-01T00:00:00Z\n"),
+        (None, b"at\n9999-12-31T23:59:59-01:00\n"),
+    ],
 )
 def test_moments_that_may_not_or_cannot_be_told_are_not(
     judge_files: Callable[..., Judged], classification: str | None, rows: bytes

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.errors import ContractError
-from contracts.model import Csv, Origin, Policy, Rule
-from contracts.rules.patterns import translate
+from lakegate.contracts.compile.rules.patterns import translate
+from lakegate.contracts.errors import ContractError
+from lakegate.contracts.model.contract import Csv, Origin, Policy, Rule
 from tests.deliveries.delivery import plan_of, rule
 from tests.reference.evaluator import measure
 from tests.reference.sampling import sampled
@@ -20,7 +20,7 @@ from tests.security.patterns import patterns, texts
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from contracts.result import Result
+    from lakegate.contracts.plan.result import Result
     from tests.deliveries.delivery import Judged
 
 RULE = Rule("r", "pattern", Origin("$"))

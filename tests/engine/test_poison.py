@@ -5,10 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from contracts.check import NONE, Check, Metric, Tier, Unit
-from contracts.predicate import All, Length, Matches, MultipleOf, Not, OneOf, Predicate, Present, Typed, Within
-from contracts.verdict import Status, Verdict
-from engine.evaluate.program import UNUSABLE
+from lakegate.contracts.judge.verdict import Status, Verdict
+from lakegate.contracts.plan.check import NONE, Check, Metric, Tier, Unit
+from lakegate.contracts.plan.predicate import (
+    All,
+    Length,
+    Matches,
+    MultipleOf,
+    Not,
+    OneOf,
+    Predicate,
+    Present,
+    Typed,
+    Within,
+)
+from lakegate.engine.evaluate.program import UNUSABLE
 from tests.deliveries.delivery import plan_of
 
 if TYPE_CHECKING:

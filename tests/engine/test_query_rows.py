@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contracts.compile import compile_plan
-from contracts.formats import read
+from lakegate.contracts.compile.dataset import compile_plan
+from lakegate.contracts.lint.examine import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +24,17 @@ schema:
   - name: rows
     properties: [{{name: id, logicalType: integer}}, {{name: n, logicalType: integer}}]
     quality: [{{type: sql, query: "{query}", {operator}}}]
+"""
+BYTES = """
+apiVersion: v3.1.0
+kind: DataContract
+id: x
+version: 1.0.0
+status: active
+schema:
+  - name: rows
+    properties: [{name: code, logicalType: string, physicalType: bytes}]
+    quality: [{type: sql, query: "SELECT count(*) FROM rows WHERE code = 'ab'", mustBe: 2}]
 """
 DELIVERY = b"id,n\n1,5\n2,-1\n3,\n4,-2\n5,7\n"
 NEGATIVE = "SELECT COUNT(*) FROM rows WHERE n < 0"
@@ -53,3 +64,13 @@ def test_rows_that_break_a_count_are_sampled(
 
     assert found.error is None
     assert rows == [each.row for each in found.samples]
+
+
+def test_a_query_reads_bytes_as_their_text(judge_files: Callable[..., Judged]) -> None:
+    """A field of bytes is a text to a query: in CSV as it stands there."""
+    contract = read(BYTES.encode())
+    plan = compile_plan(contract, contract.datasets[0])
+
+    found = judge_files(plan, b"code\nab\n\ncd\nab\n").result.measurements[-1]
+
+    assert (found.error, found.accept and found.accept.exact) == (None, 2)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.model import Compression, Csv, Format, Storage
-from contracts.result import Malformed
-from engine.read import csv as csv_source
+from lakegate.contracts.model.contract import Compression, Csv, Format, Storage
+from lakegate.contracts.plan.result import Malformed
+from lakegate.engine.read import csv as csv_source
 from tests.deliveries.delivery import plan_of, rule
 from tests.deliveries.written import packed
 from tests.reference.sampling import sampled
@@ -22,7 +22,7 @@ from tests.spark.test_sameness import PLAN, essence, rows, whole
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from contracts.result import Result
+    from lakegate.contracts.plan.result import Result
     from tests.deliveries.delivery import Judged
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contracts.outcome import Status
-from contracts.verdict import Verdict
-from infra.samples.thesis import MENDED
+from lakegate.contracts.judge.outcomes import Status
+from lakegate.contracts.judge.verdict import Verdict
+from lakegate.infra.samples.thesis import MENDED
 from tests.reference import thesis
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from contracts.outcome import Outcome
-    from contracts.plan import Plan
+    from lakegate.contracts.judge.outcomes import Outcome
+    from lakegate.contracts.plan.plan import Plan
     from tests.deliveries.delivery import Judged
 
 
@@ -29,7 +29,7 @@ def test_the_page_shows_what_is_found(judge_files: Callable[..., Judged]) -> Non
 
 
 def test_what_was_put_in_is_what_is_found(judge_files: Callable[..., Judged]) -> None:
-    """Of the mended data just the two injected columns fail and just two are warned of: the rest of the 46 checks pass."""
+    """Of the cleaned data just the two injected columns fail and just two are warned of: the rest of the 46 checks pass."""
     judged = judge_files(thesis.plan(), thesis.content(MENDED))
     of_rules = [each for each in judged.judgement.outcomes if each.rule.endswith("_rule")]
     bad = {each.id: each.status for each in of_rules if each.status is not Status.PASS}

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contracts.check import Metric
-from contracts.model import Policy
-from contracts.result import Columns
-from contracts.rules.expectations import EXPECTATIONS
-from contracts.rules.table import RULES
-from contracts.verdict import Status, Verdict, judge
+from lakegate.contracts.compile.rules.expectations import EXPECTATIONS
+from lakegate.contracts.compile.rules.table import RULES
+from lakegate.contracts.judge.verdict import Status, Verdict, judge
+from lakegate.contracts.model.contract import Policy
+from lakegate.contracts.plan.check import Metric
+from lakegate.contracts.plan.result import Columns
 from tests.deliveries.side_by_side import as_csv, comparable, side_by_side
 from tests.reference.cases import Case, good_cases
 from tests.reference.evaluator import measure
@@ -21,7 +21,7 @@ from tests.reference.evaluator import measure
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from contracts.result import Result
+    from lakegate.contracts.plan.result import Result
     from tests.deliveries.delivery import Judged
 
 NUMBERED = list(enumerate(good_cases()))

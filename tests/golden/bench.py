@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contracts.formats import examine
+from lakegate.contracts.lint.examine import examine
 from tests.golden.large import large_contract
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _as_process(text: bytes) -> float:
     with tempfile.NamedTemporaryFile(suffix=".yaml") as file:
         file.write(text)
         file.flush()
-        command = [sys.executable, "-m", "cli.main", "lint", "--json", file.name]
+        command = [sys.executable, "-m", "lakegate.cli.main", "lint", "--json", file.name]
         runs = [_timed(lambda: _run(command)) for _ in range(PROCESSES)]
     return statistics.median(runs)
 

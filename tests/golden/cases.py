@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from contracts.formats import examine
-from contracts.nodes import steps_of
+from lakegate.contracts.documents.nodes import steps_of
+from lakegate.contracts.lint.examine import examine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from contracts.model import Contract, Dataset, Field, Rule
+    from lakegate.contracts.model.contract import Contract, Dataset, Field, Rule
 
 HERE = Path(__file__).parent
 FILES = {"odcs": "apiVersion", "dcs": "dataContractSpecification", "dcm": "specVersion"}

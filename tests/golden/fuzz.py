@@ -15,10 +15,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from contracts.document import parse
-from contracts.errors import ContractError
-from contracts.formats import examine, read
-from contracts.linting.codes import CODES
+from lakegate.contracts.documents.document import parse
+from lakegate.contracts.errors import ContractError
+from lakegate.contracts.lint.codes import CODES
+from lakegate.contracts.lint.examine import examine, read
 from tests.golden.cases import FILES, golden
 
 ROOT = Path(__file__).parents[2]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from contracts.compile import compile_plan
-from contracts.document import parse
-from contracts.formats import FORMATS, examine
+from lakegate.contracts.compile.dataset import compile_plan
+from lakegate.contracts.documents.document import parse
+from lakegate.contracts.lint.examine import FORMATS, examine
 from tests.golden.cases import FILES, Golden, golden, outcome
 
 CASES = [case for name in FILES for case in golden(name)]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contracts.compile import compile_plan
-from contracts.formats import examine
-from infra.setup.schemas import EXAMPLE_PINS, EXAMPLES, pinned_schemas
+from lakegate.contracts.compile.dataset import compile_plan
+from lakegate.contracts.lint.examine import examine
+from lakegate.infra.setup.schemas import EXAMPLE_PINS, EXAMPLES, pinned_schemas
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""A pretended Java: it tells its home and version as the real one does, and fetches jars as Spark's resolver does."""
+"""A fake Java: it prints its home and version as the real one does, and fetches jars as Spark's resolver does."""
 
 from __future__ import annotations
 

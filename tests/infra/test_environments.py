@@ -1,4 +1,4 @@
-"""Tools with pins of their own: made once, made anew when their lock file changes, and one sentence when they cannot be."""
+"""Tools with pins of their own: made once, made again when their lock file changes, and one sentence when they cannot be."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contracts.errors import SetUpError
-from infra.setup.environments import install, main, program, ready
+from lakegate.contracts.errors import SetUpError
+from lakegate.infra.setup.environments import install, main, program, ready
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 def test_an_environment_is_made_once_for_each_lock_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The first run makes it, the second looks, and another lock file makes it anew."""
+    """The first run makes it, the second looks, and another lock file makes it again."""
     lock, tools = tmp_path / "tool.lock", tmp_path / "tools"
     lock.write_text("# nothing\n")
 
@@ -46,6 +46,6 @@ def test_what_cannot_be_installed_is_one_sentence_and_stays_unready(
 
 
 def test_a_missing_program_is_one_sentence(tmp_path: Path) -> None:
-    """Whoever needs a tool that was not installed is told how to."""
+    """A missing tool is reported with the command that installs it."""
     with pytest.raises(SetUpError, match="cfn-lint is missing: run `make tools`"):
         program("sam/cfn-lint", tmp_path)

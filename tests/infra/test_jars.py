@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contracts.errors import SetUpError
-from infra.local.jars import jars
-from infra.local.places import TOOLS
-from infra.setup.jars import ALREADY_IN_SPARK, install_jars, sound
-from infra.setup.pins import Jar, pinned_jars
-from infra.setup.trust import trust_options
+from lakegate.contracts.errors import SetUpError
+from lakegate.infra.local.jars import jars
+from lakegate.infra.local.places import TOOLS
+from lakegate.infra.setup.jars import ALREADY_IN_SPARK, install_jars, sound
+from lakegate.infra.setup.pins import Jar, pinned_jars
+from lakegate.infra.setup.trust import trust_options
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,11 +41,11 @@ def test_a_jar_with_another_checksum_is_refused_and_nothing_is_installed(tmp_pat
     assert list(tools.iterdir()) == []
 
 
-def test_without_network_one_sentence_says_so(tmp_path: Path, make_java: MakeJava) -> None:
+def test_without_network_one_sentence_reports_it(tmp_path: Path, make_java: MakeJava) -> None:
     """The resolver's own words go to a log; the reader gets one sentence and the name of the log."""
     tools = tmp_path / "tools"
 
-    with pytest.raises(SetUpError, match=r"^The jars could not be fetched \(see .*jars\.log\): mend the network and"):
+    with pytest.raises(SetUpError, match=r"^The jars could not be fetched \(see .*jars\.log\): fix the network and"):
         install_jars(tools, make_java(tmp_path / "java", online=False), (GOOD,))
 
     assert (tools / "jars.log").read_text() == "resolving\n"
@@ -65,7 +65,7 @@ def test_an_altered_jar_does_not_stay_usable_when_fetching_fails(tmp_path: Path,
     assert not (tools / "jars").exists()
 
 
-def test_sessions_are_told_to_run_set_up_where_a_jar_is_missing(tmp_path: Path) -> None:
+def test_a_missing_jar_is_reported_with_the_advice_to_run_set_up(tmp_path: Path) -> None:
     """Nobody meets a class-not-found inside Spark for want of a jar."""
     with pytest.raises(SetUpError, match=r"^deequ-2\.1\.0-spark-3\.5\.jar is missing from .*: run `make setup`\.$"):
         jars(tmp_path)

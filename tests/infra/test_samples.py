@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from infra.samples import writer
-from infra.samples.__main__ import main
-from infra.samples.catalogue import MEASUREMENTS, SAMPLES
+from lakegate.infra.samples import writer
+from lakegate.infra.samples.__main__ import main
+from lakegate.infra.samples.catalogue import MEASUREMENTS, SAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,12 +102,12 @@ def test_weather_in_between_bends_completeness_and_nothing_else(samples: dict[st
 
     assert {"not_null_measurements_rule"} == broken(rows)
     shares = {field: share(rows, lambda row, f=field: bool(row[f])) for field in MEASUREMENTS}
-    bent = {field for field, value in shares.items() if value < 0.9}
-    assert {"gust_max_m_s", "wind_speed_m_s", "wind_direct_grad"} == bent
-    assert all(0.86 < shares[field] < 0.89 for field in bent)
+    dirty_fields = {field for field, value in shares.items() if value < 0.9}
+    assert {"gust_max_m_s", "wind_speed_m_s", "wind_direct_grad"} == dirty_fields
+    assert all(0.86 < shares[field] < 0.89 for field in dirty_fields)
 
 
-def test_dirty_weather_breaks_every_rule_it_is_said_to_break(samples: dict[str, Rows]) -> None:
+def test_dirty_weather_breaks_every_rule_it_is_described_to_break(samples: dict[str, Rows]) -> None:
     """Sentinels, impossible values, dates and hours that are none, a state elsewhere, an index twice."""
     rows = samples["weather-dirty.csv"]
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from infra.local.java import INSTALLED
-from infra.setup import tools as set_up
-from infra.setup.pins import Jar
+from lakegate.infra.local.java import INSTALLED
+from lakegate.infra.setup import tools as set_up
+from lakegate.infra.setup.pins import Jar
 
 if TYPE_CHECKING:
     from tests.infra.conftest import MakeJava
@@ -22,27 +22,27 @@ GOOD = Jar("good-1.0.jar", "org.example:good:1.0", "770e607624d689265ca6c44884d0
 def machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """A machine that has no Java, and a project of one jar."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setattr("infra.local.java.shutil.which", lambda *_args, **_options: None)
+    monkeypatch.setattr("lakegate.infra.local.java.shutil.which", lambda *_args, **_options: None)
     monkeypatch.setattr(set_up, "pinned_jars", lambda: (GOOD,))
     return monkeypatch
 
 
-def test_set_up_supplies_what_is_missing_and_says_so_in_three_lines(
+def test_set_up_installs_what_is_missing_and_reports_it_in_three_lines(
     tmp_path: Path, make_java: MakeJava, machine: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A first run fetches; what it did stands on standard error, a line for each thing."""
+    """A first run fetches; standard error lists what it did, a line for each thing."""
     java = make_java(tmp_path / "java")
     machine.setenv("JAVA_HOME", str(java))
 
     assert set_up.main(tmp_path / "tools") == 0
 
-    told = capsys.readouterr()
-    assert told.out == ""
+    captured = capsys.readouterr()
+    assert captured.out == ""
     assert [
         f"java: {java}",
         "jars: fetching 1 with Spark's package resolver (7 MB)",
         f"jars: 1 in {tmp_path / 'tools' / 'jars'}, every checksum as pinned",
-    ] == told.err.splitlines()
+    ] == captured.err.splitlines()
 
 
 def test_a_second_run_fetches_nothing(tmp_path: Path, make_java: MakeJava, machine: pytest.MonkeyPatch) -> None:

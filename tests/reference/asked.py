@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from contracts.check import Metric
-from contracts.types import LogicalType
+from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.check import Metric
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from decimal import Decimal
 
-    from contracts.check import Check
-    from contracts.model import Contract
-    from contracts.plan import Plan
-    from contracts.query import Query
+    from lakegate.contracts.model.contract import Contract
+    from lakegate.contracts.plan.check import Check
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.query import Query
 
 TYPES = {
     LogicalType.STRING: "VARCHAR",

@@ -17,26 +17,36 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from contracts.compile import compile_plan
-from contracts.model import Comparison, Contract, Csv, Dataset, Field, Origin, Rule, Severity, Tolerance
-from contracts.types import LogicalType
+from lakegate.contracts.compile.dataset import compile_plan
+from lakegate.contracts.model.contract import (
+    Comparison,
+    Contract,
+    Csv,
+    Dataset,
+    Field,
+    Origin,
+    Rule,
+    Severity,
+    Tolerance,
+)
+from lakegate.contracts.model.types import LogicalType
 from tests.reference.asked import remember
 
 if TYPE_CHECKING:
-    from contracts.plan import Plan
+    from lakegate.contracts.plan.plan import Plan
 
 FOLDER = Path(__file__).parents[1] / "unit" / "rules" / "cases"
 _OWN_KEYS = {"fields", "tolerance", "severity", "percent", "name"}
 _OPERATOR = "must"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Case:
     """One case of one kind of rule."""
 
@@ -47,9 +57,9 @@ class Case:
     checks: tuple[dict[str, Any], ...]
     refused: str | None = None
 
-    @property
+    @cached_property
     def plan(self) -> Plan:
-        """The rule compiled; ContractError where it is one that is refused."""
+        """The rule compiled, once; ContractError where it is one that is refused."""
         compiled = compile_plan(self.contract, self.contract.datasets[0])
         remember(self.contract, compiled.checks)
         return compiled
@@ -101,7 +111,7 @@ def contract_of(fields: dict[str, str], *rules: Rule, csv: Csv | None = None) ->
 
 
 def _read(path: Path) -> list[Case]:
-    document = yaml.safe_load(path.read_text())
+    document = yaml.load(path.read_text(), yaml.CSafeLoader)
     return [_case(path.stem, document["kind"], each) for each in document["cases"]]
 
 

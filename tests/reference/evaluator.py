@@ -12,9 +12,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from contracts.check import Check, Metric, Place, Tier
-from contracts.result import Columns, Measured, Measurement, Result
-from contracts.types import LogicalType
+from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.check import Check, Metric, Place, Tier
+from lakegate.contracts.plan.result import Columns, Measured, Measurement, Result
 from tests.reference.asked import answer
 from tests.reference.lexical import DAY_SECONDS, days, parse
 from tests.reference.truths import holds, truth
@@ -22,8 +22,8 @@ from tests.reference.truths import holds, truth
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from contracts.plan import Plan
-    from contracts.query import Relation as Asked
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.query import Relation as Asked
     from tests.reference.truths import Record
 
 JUDGED_AT = "2026-01-02T03:04:05+00:00"
@@ -81,7 +81,7 @@ def _duplicate_keys(plan: Plan, check: Check, _tier: Tier, records: list[Record]
 
 def _of_keys(plan: Plan, check: Check, records: list[Record], failing: Callable[[list[int]], int]) -> Measured:
     keys = _keys(plan, check, records)
-    of = len(keys) if check.given is not None or not keys else len(records)
+    of = len(keys) if check.row_filter is not None or not keys else len(records)
     return Measured(of, failing=failing(list(Counter(keys).values())))
 
 
@@ -103,7 +103,7 @@ def _most_common(plan: Plan, check: Check, tier: Tier, records: list[Record]) ->
 
 
 def _given(plan: Plan, check: Check, records: list[Record]) -> list[Record]:
-    return [each for each in records if check.given is None or truth(plan, check.given, each) is True]
+    return [each for each in records if check.row_filter is None or truth(plan, check.row_filter, each) is True]
 
 
 def _keys(plan: Plan, check: Check, records: list[Record]) -> list[tuple[Any, ...]]:

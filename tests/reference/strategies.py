@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from contracts.check import Check, Header, Interval, Metric, Place, Quantile, Tier, Unit
-from contracts.model import Additional, Csv, Duplicates, Mode, OnReject, Policy, Severity
-from contracts.plan import Plan, PlanField
-from contracts.predicate import (
+from lakegate.contracts.model.contract import Additional, Csv, Duplicates, Mode, OnReject, Policy, Severity
+from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.check import Check, Header, Interval, Metric, Place, Quantile, Tier, Unit
+from lakegate.contracts.plan.plan import Plan, PlanField
+from lakegate.contracts.plan.predicate import (
     All,
     Compare,
     Length,
@@ -21,9 +22,18 @@ from contracts.predicate import (
     Typed,
     Within,
 )
-from contracts.request import Part, Request
-from contracts.result import Columns, Malformed, Measured, Measurement, Result, Sample, Shares, Unreadable, Written
-from contracts.types import LogicalType
+from lakegate.contracts.plan.request import Part, Request
+from lakegate.contracts.plan.result import (
+    Columns,
+    Malformed,
+    Measured,
+    Measurement,
+    Result,
+    Sample,
+    Shares,
+    Unreadable,
+    Written,
+)
 
 HOSTILE = st.sampled_from(
     ["'", '"', "\\", "`", "${x}", "\\u0041", "\u202e", "%s", "--", "\t", "\n", "😀", "é", "e\u0301"]
@@ -84,7 +94,7 @@ checks = st.builds(
     worst=st.sampled_from(Severity),
     wanted=texts,
     skip=maybe(names),
-    given=maybe(predicates),
+    row_filter=maybe(predicates),
     nulls_alike=st.booleans(),
     quantile=maybe(st.builds(Quantile, shares, st.sampled_from(Place))),
     header=maybe(headers),

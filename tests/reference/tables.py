@@ -8,20 +8,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contracts.check import Metric
-from contracts.formats import dcm, dcs_fields, odcs_properties
-from contracts.formats.physical_types import PHYSICAL
-from contracts.predicate import All, Not, Predicate, Present, together
-from contracts.rules.expectations import EXPECTATIONS
-from contracts.rules.soda_checks import METRICS
-from contracts.rules.table import RULES
-from contracts.types import GRAMMARS
+from lakegate.contracts.compile.rules.expectations import EXPECTATIONS
+from lakegate.contracts.compile.rules.soda_checks import METRICS
+from lakegate.contracts.compile.rules.table import RULES
+from lakegate.contracts.documents import dcm, dcs_fields, odcs_properties
+from lakegate.contracts.documents.physical_types import PHYSICAL
+from lakegate.contracts.model.types import GRAMMARS
+from lakegate.contracts.plan.check import Metric
+from lakegate.contracts.plan.predicate import All, Not, Predicate, Present, together
 from tests.reference.cases import good_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from contracts.check import Check
+    from lakegate.contracts.plan.check import Check
     from tests.reference.cases import Case
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -123,9 +123,9 @@ def _described(cases: Iterable[Case]) -> tuple[str, str, str]:
 
 
 def _over(check: Check) -> str:
-    if check.given is None:
+    if check.row_filter is None:
         return OVER.get(check.metric, "non-null values")
-    if check.given == together(*map(Present, check.fields)):
+    if check.row_filter == together(*map(Present, check.fields)):
         return "non-null values where it names a share"
     return "rows with a part of the key; nulls are compared" if check.nulls_alike else "rows that a condition keeps"
 

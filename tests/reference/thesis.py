@@ -8,28 +8,28 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol
 
-from contracts.compile import compile_plan
-from contracts.formats import read
-from contracts.outcome import Status
-from infra.local.places import ROOT
-from infra.samples.thesis import DELIVERED, MENDED
-from infra.samples.writer import Sample, write
+from lakegate.contracts.compile.dataset import compile_plan
+from lakegate.contracts.judge.outcomes import Status
+from lakegate.contracts.lint.examine import read
+from lakegate.infra.local.places import ROOT
+from lakegate.infra.samples.thesis import DELIVERED, MENDED
+from lakegate.infra.samples.writer import Sample, write
 from tests.deliveries.delivery import judge_delivery, measure_natively
 from tests.reference.tables import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from contracts.outcome import Outcome
-    from contracts.plan import Plan
+    from lakegate.contracts.judge.outcomes import Outcome
+    from lakegate.contracts.plan.plan import Plan
 
 CONTRACT = ROOT / "contracts" / "examples" / "weather.dcm.yaml"
 PAGE = ROOT / "docs" / "thesis.md"
 ROWS, SEED = 16 * 24 * 30, 1
-RUNS = {"delivered": DELIVERED, "mended": MENDED}
+RUNS = {"delivered": DELIVERED, "cleaned": MENDED}
 THESIS = {
     "delivered": {Status.PASS: 33, Status.WARN: 0, Status.FAIL: 12},
-    "mended": {Status.PASS: 41, Status.WARN: 2, Status.FAIL: 2},
+    "cleaned": {Status.PASS: 41, Status.WARN: 2, Status.FAIL: 2},
 }
 """What the thesis reports of its own data, of 45 validations; of the first run it names those that succeeded only."""
 WORDS = {Status.PASS: "passed", Status.WARN: "warned", Status.FAIL: "failed"}
@@ -77,7 +77,7 @@ def _rules(found: dict[str, list[Outcome]]) -> str:
     rows = []
     for name in names:
         own = {run: [each for each in outcomes if each.rule == name] for run, outcomes in found.items()}
-        rows.append((f"`{name}`", str(len(own["mended"])), *(_said(outcomes) for outcomes in own.values())))
+        rows.append((f"`{name}`", str(len(own["cleaned"])), *(_said(outcomes) for outcomes in own.values())))
     return table(("rule of Appendix A", "checks", *found), rows)
 
 

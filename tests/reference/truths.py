@@ -9,7 +9,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from contracts.predicate import (
+from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.predicate import (
     All,
     Compare,
     Length,
@@ -23,13 +24,12 @@ from contracts.predicate import (
     Typed,
     Within,
 )
-from contracts.types import LogicalType
 from tests.reference.lexical import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from contracts.plan import Plan
+    from lakegate.contracts.plan.plan import Plan
 
 Record = dict[str, str | None]
 

@@ -11,7 +11,7 @@ from moto.emrserverless import models
 from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
-from functions.adapters.tables import DEFINITIONS
+from lakegate.functions.adapters.tables import DEFINITIONS
 from tests.sam.emulator import CREDENTIALS, REGION
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ DENIED = b"<Error><Code>AccessDenied</Code><Message>no</Message></Error>"
 
 @dataclass
 class Aws:
-    """The server, and clients that speak to it."""
+    """The server, and its clients."""
 
     fault: Callable[[dict[str, Any]], str] | None = None
     """Asked for each request: "" for an answer as always, `refuse` for 403, `hang` for none until `release`."""
@@ -75,7 +75,7 @@ class Deployed:
 
     @classmethod
     def on(cls, aws: Aws) -> Deployed:
-        """Everything made anew, under the same names and ids each time."""
+        """Everything made again, under the same names and ids each time."""
         import requests  # noqa: PLC0415 - moto's own
 
         base = f"{aws.address}/moto-api"

@@ -10,9 +10,9 @@ from typing import Any
 
 import yaml
 
-from infra.local.places import TOOLS
-from infra.packaging.bundles import bundle_functions
-from infra.setup.environments import program
+from lakegate.infra.local.places import TOOLS
+from lakegate.infra.packaging.bundles import bundle_functions
+from lakegate.infra.setup.environments import program
 
 ROOT = Path(__file__).parents[2]
 QUIET = {"SAM_CLI_TELEMETRY": "0", "PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "AWS_DEFAULT_REGION": "eu-west-1"}
@@ -47,12 +47,12 @@ def build(folder: Path) -> Path:
 
 
 def sam(*words: str, folder: Path = ROOT, **environment: str) -> str:
-    """What SAM prints; an error shows what it said."""
+    """What SAM prints; an error shows its output."""
     return run(program("sam/sam"), *words, folder=folder, **environment)
 
 
 def run(tool: Path, *words: str, folder: Path = ROOT, **environment: str) -> str:
-    """What a tool prints; an error shows what it said."""
+    """What a tool prints; an error shows its output."""
     ended = subprocess.run(  # noqa: S603 - tools of ours
         [tool, *words], cwd=folder, env=QUIET | environment, capture_output=True, text=True, check=False
     )

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from contracts.errors import SetUpError
-from infra.setup.environments import program
+from lakegate.contracts.errors import SetUpError
+from lakegate.infra.setup.environments import program
 from tests.sam.aws import BUS, Aws, Deployed
 from tests.sam.built import Stack, build
 from tests.sam.emulator import Emulator, unpacked
@@ -36,7 +36,7 @@ def stack(built: Path) -> Stack:
 
 
 @dataclass
-class World:
+class Environment:
     """The deployed stack and its functions."""
 
     deployed: Deployed
@@ -72,13 +72,13 @@ def emulators(built: Path, aws: Aws, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.fixture
-def world(aws: Aws, emulators: dict[str, Emulator], monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+def env(aws: Aws, emulators: dict[str, Emulator], monkeypatch: pytest.MonkeyPatch) -> Iterator[Environment]:
     """The stack, empty; what the functions wrote before is forgotten. Job runs go on until a test ends them."""
     monkeypatch.setattr("moto.emrserverless.models.JOB_STATUS", "RUNNING")
     aws.fault, aws.released = None, threading.Event()
     for each in emulators.values():
         each.log.write_text("")
-    yield World(Deployed.on(aws), emulators)
+    yield Environment(Deployed.on(aws), emulators)
     aws.fault = None
     aws.released.set()
 

@@ -1,6 +1,6 @@
 """A container engine and an image like Lambda's, for the real `sam local`: those of this machine, or made here.
 
-1. The engine that `docker` speaks to already; else, for root, a Docker of our own with its data in a temporary folder.
+1. The engine that `docker` already uses; else, for root, a Docker of our own with its data in a temporary folder.
 2. AWS's own image where it lies here already; else one made of Debian 12, whose Python is 3.11 too, and the runtime client.
 """
 
@@ -17,8 +17,8 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from infra.local.places import ROOT
-from infra.setup.environments import program
+from lakegate.infra.local.places import ROOT
+from lakegate.infra.setup.environments import program
 from tests.sam.emulator import RUNTIME, SITE
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ import boto3
 import pytest
 from botocore.config import Config
 
-from functions.workload import workload_id
-from infra.setup.environments import program
+from lakegate.functions.workload import workload_id
+from lakegate.infra.setup.environments import program
 from tests.sam.aws import Aws, Deployed
 from tests.sam.conftest import local
 from tests.sam.emulator import CREDENTIALS, REGION, free_port
@@ -37,7 +37,7 @@ CASES = [
 
 
 class Local:
-    """`sam local`, and the AWS that its containers speak to."""
+    """`sam local`, and the AWS that its containers use."""
 
     def __init__(self, built: Path, aws: Aws, reached: dict[str, str], folder: Path) -> None:
         self.deployed = Deployed.on(aws)
@@ -92,7 +92,7 @@ def test_sam_local_invoke(
 
 
 def test_an_object_goes_its_way_in_a_container(sam_local: Local) -> None:
-    """What the container is told of ends in quarantine on the AWS outside."""
+    """The object of an event to the container ends in quarantine on the AWS outside."""
     version = sam_local.deployed.land("in/b.csv")
 
     sam_local.invoke("IntakeFunction", by_queue(landed("in/b.csv")))

@@ -14,8 +14,8 @@ import boto3
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError
 
-from contracts.errors import SetUpError
-from infra.setup.environments import program
+from lakegate.contracts.errors import SetUpError
+from lakegate.infra.setup.environments import program
 from tests.sam.built import ROOT, sam
 from tests.sam.emulator import REGION, free_port
 
@@ -62,7 +62,7 @@ class Guarded:
         environment = {**os.environ, **known, "AWS_DEFAULT_REGION": REGION, "AWS_ENDPOINT_URL": self.endpoint}
 
         def lakegate(*words: str) -> int:
-            command = [sys.executable, "-m", "cli.main", *words]
+            command = [sys.executable, "-m", "lakegate.cli.main", *words]
             return subprocess.run(  # noqa: S603 - this interpreter
                 command, cwd=ROOT, env=environment, capture_output=True, check=False
             ).returncode

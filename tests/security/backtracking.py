@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from contracts.matching.tree import Chars, Choice, Edge, End, Items, Look, Node, Repeat, Start
+from lakegate.contracts.compile.regex.tree import Chars, Choice, Edge, End, Items, Lookahead, Node, Repeat, Start
 
 Then = Callable[[int], bool]
 MOST = 200_000
@@ -42,7 +42,7 @@ class Search:
                 return self._repeat(body, low, high, at, then)
             case Choice(alternatives):
                 return any(self._sequence(each, at, then) for each in alternatives)
-            case Look(body, wanted):
+            case Lookahead(body, wanted):
                 return self._sequence(body, at, lambda _: True) is wanted and then(at)
             case _:
                 return self._stands(node, at) and then(at)

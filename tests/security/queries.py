@@ -8,8 +8,8 @@ from pathlib import Path
 
 import yaml
 
-from contracts.model import Contract, Dataset, Field, Origin, Rule
-from contracts.types import LogicalType
+from lakegate.contracts.model.contract import Contract, Dataset, Field, Origin, Rule
+from lakegate.contracts.model.types import LogicalType
 
 FIELDS = {
     "id": "string",

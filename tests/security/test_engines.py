@@ -12,17 +12,19 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from contracts.errors import ContractError
-from contracts.linting.linear import superlinear
-from contracts.matching.cost import search_cost, shortest
-from contracts.matching.engine import Engine, Part, parts_of
-from contracts.matching.spelling import JAVA, RE2, spell
-from contracts.matching.tree import Items, parse
-from contracts.model import Origin, Rule
-from contracts.predicate import All, Matches, Not, Predicate
-from contracts.rules.patterns import like, rewritten, translate
-from contracts.rules.strftime import compile_format
-from contracts.rules.textforms import TEXT_FORMS
+from lakegate.contracts.compile.regex.cost import search_cost, shortest
+from lakegate.contracts.compile.regex.engine import Part, parts_of
+from lakegate.contracts.compile.regex.render import PYTHON, RE2, render
+from lakegate.contracts.compile.regex.tree import Items, parse
+from lakegate.contracts.compile.rules.patterns import like, rewritten, translate
+from lakegate.contracts.compile.rules.strftime import compile_format
+from lakegate.contracts.compile.rules.textforms import TEXT_FORMS
+from lakegate.contracts.errors import ContractError
+from lakegate.contracts.lint.linear import superlinear
+from lakegate.contracts.model.contract import Origin, Rule
+from lakegate.contracts.plan.predicate import All, Matches, Not, Predicate
+from lakegate.engine.evaluate.patterns import Search as EngineSearch
+from lakegate.engine.evaluate.patterns import searches_of
 from tests.reference.cases import good_cases
 from tests.reference.sampling import sampled
 from tests.security.backtracking import Search
@@ -44,11 +46,12 @@ def by_re2(pattern: str, text: str) -> bool:
     return found
 
 
-SEARCHES = {Engine.JAVA: by_python, Engine.RE2: by_re2}
-
-
 def by_parts(parts: tuple[Part, ...], text: str) -> bool:
-    return all(SEARCHES[part.engine](part.pattern, text) is part.wanted for part in parts)
+    return all(by_part(part, text) is part.wanted for part in parts)
+
+
+def by_part(part: Part, text: str) -> bool:
+    return by_python(render(part.items, PYTHON), text) if part.is_bounded else by_re2(render(part.items, RE2), text)
 
 
 def tree_of(pattern: str) -> Items:
@@ -59,7 +62,7 @@ def tree_of(pattern: str) -> Items:
         raise
 
 
-@sampled(1000, 50_000)
+@sampled(250, 50_000)
 @given(patterns, st.lists(texts, min_size=1, max_size=5))
 def test_what_a_pattern_is_divided_into_says_what_the_pattern_says(pattern: str, subjects: list[str]) -> None:
     """The searches of a pattern, each by its own engine, together find just what the pattern finds."""
@@ -70,7 +73,7 @@ def test_what_a_pattern_is_divided_into_says_what_the_pattern_says(pattern: str,
         assert [by_python(translated, text) for text in subjects] == found
 
 
-@sampled(1000, 50_000)
+@sampled(250, 50_000)
 @example(r"\B", ["aéa"])
 @example(r"x|\B.", ["é", "aéa"])
 @example(r"[^a]", ["😀", "é"])
@@ -80,13 +83,13 @@ def test_each_engines_spelling_says_the_same(pattern: str, subjects: list[str]) 
     items = tree_of(pattern)
     expected = [by_python(rewritten(pattern), text) for text in subjects]
 
-    assert [by_python(spell(items, JAVA), text) for text in subjects] == expected
-    assert [by_python(spell(shortest(items), JAVA), text) for text in subjects] == expected
+    assert [by_python(render(items, PYTHON), text) for text in subjects] == expected
+    assert [by_python(render(shortest(items), PYTHON), text) for text in subjects] == expected
     if not re.search(r"\(\?=|\(\?!(?!\))|\\B", pattern):
-        assert [by_re2(spell(items, RE2), text) for text in subjects] == expected
+        assert [by_re2(render(items, RE2), text) for text in subjects] == expected
 
 
-@sampled(1000, 50_000)
+@sampled(250, 50_000)
 @given(patterns, st.text("ab1 -", min_size=1, max_size=3), st.integers(0, 12), texts)
 def test_the_bound_of_steps_holds(pattern: str, pump: str, times: int, tail: str) -> None:
     """An engine that tries every way takes no more steps than the bound says, whatever the pattern and the text."""
@@ -102,34 +105,34 @@ def test_the_bound_of_steps_holds(pattern: str, pump: str, times: int, tail: str
     assert search.steps <= bound
 
 
-@sampled(500, 20_000)
+@sampled(150, 20_000)
 @given(patterns)
-def test_what_people_are_warned_of_is_never_left_to_java(pattern: str) -> None:
+def test_what_people_are_warned_of_is_never_left_to_backtracking(pattern: str) -> None:
     """A pattern whose shape lint tells goes to RE2, is refused, or was cut to a shape without choices."""
     with suppress(ContractError):
         parts = parts_of(translate(RULE, pattern))
-        if any(part.engine is Engine.JAVA for part in parts) and superlinear(pattern) is not None:
-            assert all(search_cost(parse(part.pattern)).each <= 200 for part in parts if part.engine is Engine.JAVA)
+        if superlinear(pattern) is not None:
+            assert all(search_cost(part.items).each <= 200 for part in parts if part.is_bounded)
 
 
 @pytest.mark.parametrize(
     ("pattern", "engines"),
     [
-        ("^ORD-[0-9]{8}$", "J"),
-        (r"\d+", "J"),
-        ("a+b", "J"),
+        ("^ORD-[0-9]{8}$", "B"),
+        (r"\d+", "B"),
+        ("a+b", "B"),
         (r"^[^@\s]+@[^@\s]+\.[a-z]{2,}$", "R"),
         ("(.*a){12}$", "R"),
         ("^(a|bc)*$", "R"),
-        ("^(?:a|b)*$", "J"),
-        ("^(?=.*[A-Z])(?=.*[0-9]).{8,}$", "J"),
-        ("^(?=.*a.*b)(?!(c|dd)*$)x", "RRJ"),
+        ("^(?:a|b)*$", "B"),
+        ("^(?=.*[A-Z])(?=.*[0-9]).{8,}$", "B"),
+        ("^(?=.*a.*b)(?!(c|dd)*$)x", "RRB"),
         ("^(?!)x.*y.*z", "R"),
     ],
 )
 def test_a_pattern_is_given_to_the_engine_that_bounds_it(pattern: str, engines: str) -> None:
-    """Cheap patterns stay in Spark's scan, all others go to RE2, look-aheads at the start each on its own."""
-    assert engines == "".join(part.engine.name[0] for part in parts_of(translate(RULE, pattern)))
+    """Backtracking engines may search for cheap patterns (B), RE2 for all others (R), and for look-aheads at the start apart."""
+    assert engines == "".join("B" if part.is_bounded else "R" for part in parts_of(translate(RULE, pattern)))
 
 
 AT_ONCE = "at more than 150 places at once"
@@ -157,7 +160,7 @@ def test_what_no_engine_bounds_is_refused(pattern: str, words: str) -> None:
         parts_of(pattern)
 
 
-@sampled(300, 20_000)
+@sampled(150, 20_000)
 @given(st.text("%_aé\n", max_size=8), st.lists(st.text("aé\nb", max_size=6), min_size=1, max_size=4))
 def test_a_pattern_of_sql_says_the_same(pattern: str, subjects: list[str]) -> None:
     """LIKE is searched for as the reference does, with as many runs of anything as it has."""
@@ -169,13 +172,13 @@ def test_a_pattern_of_sql_says_the_same(pattern: str, subjects: list[str]) -> No
 
 
 def test_every_pattern_of_every_case_can_be_searched_for() -> None:
-    """The patterns that all kinds of rules make, in all cases, stay inside Spark's scan or go to RE2: none is refused."""
+    """The patterns that all kinds of rules make, in all cases, are searched for: none is refused."""
     checks = [check for case in good_cases() for check in case.plan.checks]
     tiers = [tier for check in checks for tier in (check.accept, check.tolerate) if tier and tier.predicate]
     found = [pattern for tier in tiers for pattern in patterns_of(tier.predicate)]
 
     assert len(found) > 50
-    assert all(parts_of(pattern) for pattern in found)
+    assert all(searches_of(pattern) for pattern in found)
 
 
 def patterns_of(predicate: Predicate | None) -> Iterator[str]:
@@ -189,8 +192,10 @@ def patterns_of(predicate: Predicate | None) -> Iterator[str]:
                 yield from patterns_of(each)
 
 
-def test_our_own_patterns_stay_in_the_scan() -> None:
-    """Forms of text and formats of dates are written so that java.util.regex tries each text once."""
+def test_our_own_patterns_never_backtrack() -> None:
+    """Forms of text and formats of dates are searched for by RE2 alone."""
     own = [form.pattern for form in TEXT_FORMS.values()] + [compile_format("%Y-%m-%d %H:%M:%S")]
+    found = [search for pattern in own for search in searches_of(pattern)]
 
-    assert [Engine.JAVA] * len(own) == [part.engine for pattern in own for part in parts_of(pattern)]
+    assert len(found) >= len(own)
+    assert not any(isinstance(each, EngineSearch) and each.backtracks for each in found)

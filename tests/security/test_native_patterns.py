@@ -8,11 +8,11 @@ from functools import cache
 import duckdb
 import pytest
 
-from contracts.rules.javadates import compile_java_format
-from contracts.rules.patterns import rewritten
-from contracts.rules.strftime import compile_format
-from contracts.rules.textforms import TEXT_FORMS
-from engine.evaluate.patterns import Search, register, searches_of, sql
+from lakegate.contracts.compile.rules.javadates import compile_java_format
+from lakegate.contracts.compile.rules.patterns import rewritten
+from lakegate.contracts.compile.rules.strftime import compile_format
+from lakegate.contracts.compile.rules.textforms import TEXT_FORMS
+from lakegate.engine.evaluate.patterns import Search, register, searches_of, sql
 from tests.security.exploding import MEBIBYTE, Exploding, sample
 
 MOST_SECONDS = 1

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 
-from contracts.answer import REFUSED
-from contracts.check import Check, Interval, Metric, Tier, Unit
-from contracts.query import Column, Query, Relation
-from contracts.types import LogicalType
-from engine.ask.guard import unsafe
-from engine.ask.lock import lock
-from engine.ask.queries import Tables, ask
-from engine.ask.reader import say
-from engine.ask.value import UnreadError
+from lakegate.contracts.judge.answers import REFUSED
+from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.check import Check, Interval, Metric, Tier, Unit
+from lakegate.contracts.plan.query import Column, Query, Relation
+from lakegate.engine.ask.guard import unsafe
+from lakegate.engine.ask.lock import lock
+from lakegate.engine.ask.queries import Tables, ask
+from lakegate.engine.ask.reader import say
+from lakegate.engine.ask.value import UnreadError
 from tests.security.queries import hostile
 from tests.spark.test_guard import SPARKS
 from tests.spark.test_queries import plan_of
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from contracts.result import Measurement
+    from lakegate.contracts.plan.result import Measurement
 
 CANARY = 5309
 DUCKDBS = (

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from contracts.compile import compile_rules
-from contracts.linting.codes import CODES
+from lakegate.contracts.compile.dataset import compile_rules
+from lakegate.contracts.lint.codes import CODES
 from tests.security.queries import Hostile, contract_of, hostile
 
 CLASSES = 10

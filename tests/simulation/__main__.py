@@ -1,6 +1,6 @@
 """`python -m tests.simulation 20000 --pairs 1 --planted`: as many schedules as asked for, from one printed seed.
 
-Prints schedules per second and what was covered. Ends with 1 on the first broken promise, told as the shortest story
+Prints schedules per second and what was covered. Ends with 1 on the first broken promise, with the shortest trace
 that breaks it, and when a planted bug survives.
 """
 
@@ -19,12 +19,12 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
-from functions.usecases.steps import Effect
+from lakegate.functions.usecases.steps import Effect
 from tests.simulation.choices import Choices
 from tests.simulation.exhaustive import MORE, SCENARIOS, Failed, Scenario, pairs_of, play, singles_of
 from tests.simulation.planted import PLANTED, Planted, failed_test, planted
 from tests.simulation.promises import Violation
-from tests.simulation.schedules import broken, run, shrunk, told
+from tests.simulation.schedules import broken, run, shrunk, trace_text
 from tests.simulation.stage import KINDS
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 PLANTED_LIMIT = 10_000
 CHUNK = 500
-"""Schedules of one task; the garbage of that many worlds is collected at once, instead of looked at all the time."""
+"""Schedules of one task. Reference counts free an environment when its schedule ends; cycles are collected after a task."""
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -88,22 +88,22 @@ def some_schedules(seeds: range) -> Covered:
         try:
             ran = run(choices)
         except Violation as violation:
-            covered.broken = story_of(seed, tuple(choices.made), violation)
+            covered.broken = trace_of(seed, tuple(choices.made), violation)
             break
         covered.steps += ran.steps
         covered.faults += ran.faults
         covered.sweeps = max(covered.sweeps, ran.sweeps)
         covered.states |= ran.states
-    gc.collect()
+    gc.collect(0)  # what was made since the last time: the collector is off
     covered.seconds = time.process_time() - began
     return covered
 
 
-def story_of(seed: int, made: tuple[int, ...], violation: Violation) -> str:
+def trace_of(seed: int, made: tuple[int, ...], violation: Violation) -> str:
     script = shrunk(made, violation.promise)
     return (
         f"BROKEN by schedule {seed}: {violation}\n"
-        f"The shortest schedule found that breaks {violation.promise}: {script}\n{told(script)}"
+        f"The shortest schedule found that breaks {violation.promise}: {script}\n{trace_text(script)}"
     )
 
 
@@ -118,7 +118,7 @@ def schedules(number: int, seed: int, jobs: int) -> bool:
         return False
     say(
         f"{number:,} schedules, {all_of_it.steps:,} effects, {all_of_it.faults:,} faults, "
-        f"{len(all_of_it.states):,} states visited, at rest within "
+        f"{len(all_of_it.states):,} states visited, finished within "
         f"{all_of_it.sweeps} sweeps, no promise broken ({all_of_it.pace(time.perf_counter() - began)})"
     )
     return True
@@ -128,11 +128,11 @@ def one_scenario(scenario: Scenario, share: int, seed: int) -> Covered:
     """Every single fault of a scenario, and every `share`-th pair of the nine of them, up to the first that breaks a promise."""
     began, covered = time.process_time(), Covered()
     try:
-        told = singles_of(scenario)
-        covered.schedules = covered.singles = len(told)
-        covered.hit = sum(each.left == 0 for each in told.values())
-        covered.effects = {effect for effect, _ in told}
-        pairs = islice(pairs_of(told), seed % share, None, share) if scenario in SCENARIOS else ()
+        singles = singles_of(scenario)
+        covered.schedules = covered.singles = len(singles)
+        covered.hit = sum(each.left == 0 for each in singles.values())
+        covered.effects = {effect for effect, _ in singles}
+        pairs = islice(pairs_of(singles), seed % share, None, share) if scenario in SCENARIOS else ()
         for pair in pairs:
             covered.schedules += 1
             covered.hit += play(scenario, pair).left == 0

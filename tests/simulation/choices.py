@@ -6,7 +6,7 @@ import random
 
 
 class Choices:
-    """Numbers from a seed, written down, so that the same list tells the same story again."""
+    """Numbers from a seed, recorded, so that the same list gives the same schedule again."""
 
     def __init__(self, seed: int | None = None, script: tuple[int, ...] = ()) -> None:
         self._random = random.Random(seed).random if seed is not None else None
@@ -31,7 +31,7 @@ class Choices:
         return number
 
     def _scripted(self, of: int) -> int:
-        """What the script says at this place; where there is nothing to choose, no number is spent."""
+        """The number of the script at this place; where there is nothing to choose, no number is used."""
         if of == 1:
             return 0
         place = len(self.made)

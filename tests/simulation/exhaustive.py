@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING
 
-from functions.memory.jobs import Ending
-from functions.usecases.steps import Effect
+from lakegate.functions.usecases.steps import Effect
+from tests.fakes.jobs import Ending
+from tests.simulation.environment import PREFIX, Environment, Upload
 from tests.simulation.stage import KINDS, Fault, Stage, settle
-from tests.simulation.world import PREFIX, Upload, World
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,32 +20,32 @@ Planned = tuple[Effect, Fault]
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One way a delivery can go when nothing befalls it."""
+    """One way a delivery can go without a fault."""
 
     name: str
     body: bytes
     ends: str
     endings: tuple[Ending, ...] = ()
-    before: tuple[tuple[Effect, Callable[[World, Upload], None]], ...] = ()
+    before: tuple[tuple[Effect, Callable[[Environment, Upload], None]], ...] = ()
     """What else happens, right before an effect first does."""
     may_end: tuple[str, ...] = field(default=())
     """Other ends that a fault may lead to."""
 
 
-def _delete(world: World, upload: Upload) -> None:
-    world.delete(upload)
+def _delete(env: Environment, upload: Upload) -> None:
+    env.delete(upload)
 
 
-def _overwrite(world: World, _upload: Upload) -> None:
-    world.upload(KEY, b"bad:overwritten")
+def _overwrite(env: Environment, _upload: Upload) -> None:
+    env.upload(KEY, b"bad:overwritten")
 
 
-def _publish(world: World, _upload: Upload) -> None:
-    world.publish("1.1.0", "active")
+def _publish(env: Environment, _upload: Upload) -> None:
+    env.publish("1.1.0", "active")
 
 
-def _retire(world: World, _upload: Upload) -> None:
-    world.publish("1.0.0", "retired")
+def _retire(env: Environment, _upload: Upload) -> None:
+    env.publish("1.0.0", "retired")
 
 
 THREE = 3
@@ -71,7 +71,7 @@ MORE = (
 
 
 @dataclass(slots=True)
-class Told:
+class Played:
     """One schedule and what became of it."""
 
     end: str
@@ -83,11 +83,11 @@ class Told:
 
 
 class Failed(AssertionError):  # noqa: N818 - what a promise did
-    """A schedule that breaks a promise, with its whole story as text: a worker process can hand it over."""
+    """A schedule that breaks a promise, with its whole trace as text: a worker process can hand it over."""
 
 
-def play(scenario: Scenario, planned: tuple[Planned, ...] = ()) -> Told:
-    """One delivery from upload to rest, with each planned fault at the first occurrence of its effect still free.
+def play(scenario: Scenario, planned: tuple[Planned, ...] = ()) -> Played:
+    """One delivery from upload to its end, with each planned fault at the first occurrence of its effect still free.
 
     Raises Failed where a promise breaks.
     """
@@ -97,17 +97,17 @@ def play(scenario: Scenario, planned: tuple[Planned, ...] = ()) -> Told:
         return _again(scenario, planned)
 
 
-def _again(scenario: Scenario, planned: tuple[Planned, ...]) -> Told:
-    """The same schedule once more, now with its story: a story costs more than the schedule itself."""
-    story: list[str] = []
+def _again(scenario: Scenario, planned: tuple[Planned, ...]) -> Played:
+    """The same schedule once more, with its trace: recording one costs more than the schedule itself."""
+    trace: list[str] = []
     try:
-        return _played(scenario, planned, story)
+        return _played(scenario, planned, trace)
     except AssertionError as broken:
         faults = ", ".join(f"{kind.name} at {effect.name}" for effect, kind in planned) or "no fault"
-        raise Failed("\n".join((f"BROKEN: {scenario.name}, {faults}: {broken}", *story))) from None
+        raise Failed("\n".join((f"BROKEN: {scenario.name}, {faults}: {broken}", *trace))) from None
 
 
-def _played(scenario: Scenario, planned: tuple[Planned, ...], story: list[str] | None) -> Told:
+def _played(scenario: Scenario, planned: tuple[Planned, ...], trace: list[str] | None) -> Played:
     left = list(planned)
 
     def fault_at(effect: Effect) -> Fault:
@@ -117,36 +117,36 @@ def _played(scenario: Scenario, planned: tuple[Planned, ...], story: list[str] |
                 return each[1]
         return Fault.NONE
 
-    world = World(list(scenario.endings))
-    upload = world.upload(KEY, scenario.body)
-    stage = Stage(world, fault_at, story)
-    stage.before = [(effect, lambda act=act: act(world, upload)) for effect, act in scenario.before]  # type: ignore[misc]
+    env = Environment(list(scenario.endings))
+    upload = env.upload(KEY, scenario.body)
+    stage = Stage(env, fault_at, trace)
+    stage.before = [(effect, lambda act=act: act(env, upload)) for effect, act in scenario.before]  # type: ignore[misc]
     settle(stage)
-    row = world.memory.rows.rows.get(upload.workload)
+    row = env.memory.rows.rows.get(upload.workload)
     end = str(row.state) if row else "never claimed"
     assert end in {scenario.ends, *scenario.may_end} or (row is None and upload.deleted), f"{scenario.name} ended {end}"
-    return Told(end, stage.counted, world.effects, len(left))
+    return Played(end, stage.counted, env.effects, len(left))
 
 
-def singles_of(scenario: Scenario) -> dict[Planned, Told]:
+def singles_of(scenario: Scenario) -> dict[Planned, Played]:
     """Every fault at every effect that happens, or that recovery from one fault brings about, and what became of it."""
-    told: dict[Planned, Told] = {}
+    singles: dict[Planned, Played] = {}
     met = dict.fromkeys(play(scenario).effects)
     for effect in met:
         for kind in KINDS:
-            told[effect, kind] = play(scenario, ((effect, kind),))
-    recovery = dict.fromkeys(effect for each in told.values() for effect in each.effects if effect not in met)
-    return told | {(effect, kind): play(scenario, ((effect, kind),)) for effect in recovery for kind in KINDS}
+            singles[effect, kind] = play(scenario, ((effect, kind),))
+    recovery = dict.fromkeys(effect for each in singles.values() for effect in each.effects if effect not in met)
+    return singles | {(effect, kind): play(scenario, ((effect, kind),)) for effect in recovery for kind in KINDS}
 
 
-def pairs_of(told: dict[Planned, Told]) -> Iterator[tuple[Planned, Planned]]:
+def pairs_of(singles: dict[Planned, Played]) -> Iterator[tuple[Planned, Planned]]:
     """Every two faults that meet in one schedule.
 
     Where either keeps the other away, the pair is a single over again; so it is beside a throttled call, which a lone worker
     repeats at once.
     """
-    lasting = [each for each in told if each[1] is not Fault.THROTTLED]
+    lasting = [each for each in singles if each[1] is not Fault.THROTTLED]
     for one, other in combinations_with_replacement(lasting, 2):
         again = 2 if one[0] is other[0] else 1
-        if told[one].effects.get(other[0], 0) >= again and told[other].effects.get(one[0], 0) >= again:
+        if singles[one].effects.get(other[0], 0) >= again and singles[other].effects.get(one[0], 0) >= again:
             yield one, other

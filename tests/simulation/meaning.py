@@ -5,19 +5,23 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from contracts.errors import InputError
-from contracts.workflow import PUSH, read
-from functions.usecases.gate import Meaning, Terms
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.states import PUSH, read
+from lakegate.functions.usecases.dependencies import Meaning, Terms
 
 if TYPE_CHECKING:
-    from contracts.ledger import Block
+    from lakegate.contracts.lake.ledger import Block
 
 ENCODE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 VERDICTS = {"good": "accepted", "split": "accepted_with_warnings", "bad": "rejected", "": "rejected"}
-"""By what a file says first; `mild` will do for 1.0.0 only, `error` cannot be measured, `junk` fails at the door."""
+"""By the first word of a file; `mild` is accepted by 1.0.0 only, `error` cannot be measured, `junk` fails at the door."""
+
+
+read_json = lru_cache(10_000)(json.loads)
+"""A document as read from its text; shared by all who read it, so nobody may change it."""
 
 
 def plan_of(version: str, strictness: int) -> bytes:
@@ -48,6 +52,7 @@ def block_digest(block: Block) -> str:
     return hashlib.sha3_256(ENCODE(document).encode()).hexdigest()
 
 
+@lru_cache(10_000)
 def digest(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
 
@@ -64,12 +69,12 @@ def kind(body: bytes) -> str:
 @cache
 def truth(address: str, body: bytes) -> str:
     """The verdict that this plan and these bytes must end in."""
-    said = kind(body)
-    if said == "mild":
+    content = kind(body)
+    if content == "mild":
         return "rejected" if VERSION_OF[address] == "1.1.0" else "accepted"
-    if said == "junk":
+    if content == "junk":
         return "refused"
-    return VERDICTS.get(said, "undecided")
+    return VERDICTS.get(content, "undecided")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +94,7 @@ def door(_plan: bytes, _size: int, first: bytes) -> tuple[str, ...]:
 
 
 def judge(plan: bytes, result: bytes) -> Judgement:
-    document = json.loads(result)
+    document = read_json(result)
     if document["plan_digest"] != digest(plan):
         raise InputError("another plan's result")
     if document["measured"] is None:

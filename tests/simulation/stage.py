@@ -1,4 +1,4 @@
-"""Who moves next, and what befalls them: use cases, jobs and events over one world, one effect at a time."""
+"""Which worker moves next, and with which fault: use cases, jobs and events on one environment, one effect at a time."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from contracts.errors import InputError, LakegateError
-from functions.ports import ConditionFailed, PortError, Throttled, TransactionConflict, Unanswered
-from functions.usecases.completion import completion
-from functions.usecases.intake import intake
-from functions.usecases.notify import notify
-from functions.usecases.replay import replay
-from functions.usecases.steps import RETRIES, Alarm, Effect, patiently
-from functions.usecases.sweep import Swept, sweep
-from functions.workload import State
+from lakegate.contracts.errors import InputError, LakegateError
+from lakegate.functions.ports.errors import ConditionFailed, PortError, Throttled, TransactionConflict, Unanswered
+from lakegate.functions.usecases.completion import completion
+from lakegate.functions.usecases.intake import intake
+from lakegate.functions.usecases.notify import notify
+from lakegate.functions.usecases.replay import replay
+from lakegate.functions.usecases.steps import RETRIES, Alarm, Effect, patiently
+from lakegate.functions.usecases.sweep import Swept, sweep
+from lakegate.functions.workload import State
+from tests.simulation.final_promises import kept_in_the_end
 from tests.simulation.promises import NOBODY, Promises, Violation
-from tests.simulation.rest import kept_in_the_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from functions.usecases.steps import Call
-    from functions.workload import Workload
-    from tests.simulation.world import World
+    from lakegate.functions.usecases.steps import Call
+    from lakegate.functions.workload import Workload
+    from tests.simulation.environment import Environment
 
 
 class Fault(StrEnum):
-    """What can befall a worker at an effect."""
+    """The faults of a worker at an effect."""
 
     NONE = "does"
     CRASH_BEFORE = "dies before it can"
@@ -66,9 +66,10 @@ def at_once() -> float:
 
 @dataclass(slots=True, eq=False)  # compared by identity, at every step
 class Worker:
-    """One invocation, standing before its next effect."""
+    """One invocation, stopped before its next effect."""
 
-    name: str
+    what: str
+    number: int
     steps: Generator[Call, Any, Any]
     call: Call
     run: tuple[str, int] = ("", 0)
@@ -80,14 +81,19 @@ class Worker:
     barred: set[str] = field(default_factory=set)
     """Workloads whose lease it was refused."""
 
+    @property
+    def name(self) -> str:
+        """Its name in a trace."""
+        return f"{self.what} #{self.number}"
+
 
 @dataclass(slots=True)
 class Stage:
-    """A world with everybody who moves in it."""
+    """An environment with all workers in it."""
 
-    world: World
+    env: Environment
     fault_at: Callable[[Effect], Fault]
-    story: list[str] | None = None
+    trace: list[str] | None = None
     workers: list[Worker] = field(default_factory=list)
     asleep: list[Worker] = field(default_factory=list)
     before: list[tuple[Effect, Callable[[], None]]] = field(default_factory=list)
@@ -98,11 +104,11 @@ class Stage:
     promises: Promises = field(init=False)
 
     def __post_init__(self) -> None:
-        self.promises = Promises(self.world)
+        self.promises = Promises(self.env)
 
-    def tell(self, line: str) -> None:
-        if self.story is not None:
-            self.story.append(line)
+    def log(self, line: str) -> None:
+        if self.trace is not None:
+            self.trace.append(line)
 
     def start(
         self,
@@ -113,60 +119,62 @@ class Stage:
     ) -> None:
         """Let a worker run up to its first effect."""
         self.started += 1
-        worker = Worker(f"{what} #{self.started}", steps, None, run, asked)  # type: ignore[arg-type]
+        worker = Worker(what, self.started, steps, None, run, asked)  # type: ignore[arg-type]
         self._go(worker, steps.__next__)
 
     def deliver(self, place: int) -> None:
         """An event reaches its function."""
-        kind, what = self.world.inbox.pop(place)
+        kind, what = self.env.inbox.pop(place)
         if kind == "landed":
-            self.start("intake", intake(self.world.gate, "landing", what))
+            self.start("intake", intake(self.env.dependencies, "landing", what))
         else:
-            self.start("completion", completion(self.world.gate, what))
+            self.start("completion", completion(self.env.dependencies, what))
 
-    def sweep(self, minutes: float) -> None:
+    def sweep(self, minutes: int) -> None:
         """Time passes, then the schedule fires."""
         self.pass_time(minutes)
-        self.start("sweep", sweep(self.world.gate))
+        self.start("sweep", sweep(self.env.dependencies))
 
-    def pass_time(self, minutes: float) -> None:
+    def pass_time(self, minutes: int) -> None:
         """Nothing happens for a while."""
         if minutes:
-            self.tell(f"{minutes:g} minutes pass")
-            self.world.memory.clock.sleep(minutes * 60)
+            if self.trace is not None:
+                self.log(f"{minutes:g} minutes pass")
+            self.env.memory.clock.sleep(minutes * 60)
 
     def notify(self) -> None:
         """The outbox's own schedule fires, a minute later: its index lags."""
-        self.world.memory.clock.sleep(60)
-        self.start("notify", notify(self.world.gate))
+        self.env.memory.clock.sleep(60)
+        self.start("notify", notify(self.env.dependencies))
 
     def replay(self, workload: str) -> None:
-        self.tell("the operator replays")
-        asked = self.world.memory.rows.rows.get(workload)
-        self.start("replay", replay(self.world.gate, workload), asked=asked)
+        self.log("the operator replays")
+        asked = self.env.memory.rows.rows.get(workload)
+        self.start("replay", replay(self.env.dependencies, workload), asked=asked)
 
     def step(self, worker: Worker) -> None:
-        """One effect of one worker, and what befalls it; then every promise is looked at."""
-        effect = worker.call.effect
+        """One effect of one worker, with its fault; then every promise is checked."""
+        call = worker.call
+        effect = call.effect
         if self.before:
             self._producer_first(effect)
         self.counted[effect] = self.counted.get(effect, 0) + 1
         fault = self.fault_at(effect)
-        if self.story is not None:  # telling costs more than doing
-            self.story.append(f"{worker.name} {fault} {effect}")
+        if self.trace is not None:  # a trace costs more than the step
+            self.trace.append(f"{worker.name} {fault} {effect}")
         if fault is not Fault.NONE:
             self.faults += 1
-        self.world.effects += 1
+        self.env.effects += 1
         worker.done += 1
         if worker.done > LONGEST:
             raise Violation("P4", f"{worker.name} does not end")
-        call = worker.call
-        self.promises.barred = frozenset(worker.barred) if worker.barred else NOBODY
+        promises = self.promises
+        promises.barred = frozenset(worker.barred) if worker.barred else NOBODY
         DO[fault](self, worker)
         if effect is Effect.CANCEL_JOB:
-            self.promises.cancelled(call.do.args[0])  # type: ignore[attr-defined]  # a partial of the port's method
+            promises.cancelled(call.do.args[0])  # type: ignore[attr-defined]  # a partial of the port's method
         self.look()
-        self.promises.barred = NOBODY
+        promises.barred = NOBODY
 
     def _producer_first(self, effect: Effect) -> None:
         for trigger, act in [each for each in self.before if each[0] is effect]:
@@ -175,16 +183,17 @@ class Stage:
 
     def look(self) -> None:
         self.promises.hold()
-        if len(self.world.memory.jobs.runs) == self.world.runs_seen:
+        env = self.env
+        if len(env.memory.jobs.runs) == env.runs_seen:
             return
-        for run, job in self.world.new_jobs():
+        for run, job in env.new_jobs():
             self.start("job", job, run)
             self.promises.hold()
 
     def wake(self, place: int = 0) -> None:
-        """A zombie goes on as if nothing had happened."""
+        """A paused worker continues as if nothing had happened."""
         worker = self.asleep.pop(place)
-        self.tell(f"{worker.name} wakes up")
+        self.log(f"{worker.name} wakes up")
         self.workers.append(worker)
 
     def _go(self, worker: Worker, on: Callable[..., Call], *answer: object) -> None:
@@ -196,7 +205,8 @@ class Stage:
             self._end(worker, None)
             if not isinstance(trouble, PortError | InputError):
                 raise Violation("P4", f"{worker.name} raised {trouble!r}") from trouble
-            self.tell(f"{worker.name} ends with {trouble!r}")
+            if self.trace is not None:
+                self.log(f"{worker.name} ends with {trouble!r}")
         except Violation:
             raise
         except Exception as defect:
@@ -217,7 +227,7 @@ class Stage:
 
     def _replayed(self, asked: Workload) -> None:
         """A replay that was answered has begun."""
-        rows = self.world.memory.rows.rows
+        rows = self.env.memory.rows.rows
         if asked.state is State.FAILED and rows[asked.id] is asked:
             raise Violation("P4", "a replay was answered, and the delivery is still FAILED")
         if asked.state is State.QUARANTINED and all(row.replay_of != asked.id for row in rows.values()):
@@ -228,15 +238,16 @@ class Stage:
         worker.steps.close()
 
     def _answer(self, worker: Worker) -> None:
-        call, memory = worker.call, self.world.memory
+        call, memory = worker.call, self.env.memory
         try:
-            answer = patiently(call, memory.clock, at_once) if memory.weather.refusals else call.do()
+            answer = patiently(call, memory.clock, at_once) if memory.faults.refusals else call.do()
         except LakegateError as refused:
             if call.effect is Effect.LEASE and isinstance(refused, ConditionFailed):
                 worker.barred.add(call.do.args[0].id)  # type: ignore[attr-defined]  # a partial of the port's method
             self._go(worker, worker.steps.throw, refused)
+            refused.__traceback__ = None  # it holds the frames of its callers, and with them the whole environment
         else:
-            if call.effect is Effect.LEASE:
+            if worker.barred and call.effect is Effect.LEASE:
                 worker.barred.discard(call.do.args[0].id)  # type: ignore[attr-defined]  # likewise
             self._go(worker, worker.steps.send, answer)
 
@@ -244,7 +255,7 @@ class Stage:
         try:
             worker.call.do()
         except LakegateError as refused:
-            self.tell(f"    (refused: {refused!r})")
+            self.log(f"    (refused: {refused!r})")
 
     def crash_after(self, worker: Worker) -> None:
         self._silently(worker)
@@ -252,7 +263,9 @@ class Stage:
 
     def unanswered(self, worker: Worker) -> None:
         self._silently(worker)
-        self._go(worker, worker.steps.throw, Unanswered())
+        refused = Unanswered()
+        self._go(worker, worker.steps.throw, refused)
+        refused.__traceback__ = None  # as in `_answer`
 
     def twice(self, worker: Worker) -> None:
         self._silently(worker)
@@ -266,7 +279,7 @@ class Stage:
 
     def _refuse(self, worker: Worker, how: type[PortError]) -> None:
         """AWS refuses as often as the driver of a use case tries."""
-        refusals = self.world.memory.weather.refusals
+        refusals = self.env.memory.faults.refusals
         refusals.extend(how() for _ in range(1 + RETRIES))
         self._answer(worker)
         refusals.clear()
@@ -275,10 +288,10 @@ class Stage:
         self.workers.remove(worker)
         self.asleep.append(worker)
         if worker.call.effect is Effect.WRITE_RESULT:
-            self.world.dead.add(worker.run)
+            self.env.dead.add(worker.run)
 
     def throttled(self, worker: Worker) -> None:
-        """Nothing happens; the driver says the same call again at its next turn."""
+        """Nothing happens; the driver repeats the call at its next turn."""
 
 
 DO: dict[Fault, Callable[[Stage, Worker], None]] = {
@@ -292,7 +305,7 @@ DO: dict[Fault, Callable[[Stage, Worker], None]] = {
     Fault.CONFLICT: Stage.conflict,
     Fault.REFUSED: Stage.refused,
 }
-ROUND = 90.0
+ROUND = 90
 """Minutes: longer than every lease, back-off and deadline."""
 SWEEPS = 2
 """What recovery may take, beyond what dead job runs and new faults cost."""
@@ -301,7 +314,7 @@ SWEEPS_OF_A_DEATH = 1
 
 
 def settle(stage: Stage) -> int:
-    """Everybody finishes; then sweeps, until every promise of the end holds. Zombies wake when all is at rest.
+    """All workers finish; then sweeps, until every final promise holds. Paused workers wake when all is finished.
 
     A run that died before costs as much as one that dies now: nobody may have noticed it yet. Returns the most sweeps
     that one recovery took.
@@ -313,7 +326,7 @@ def settle(stage: Stage) -> int:
             kept_in_the_end(stage.promises)
         except Violation:
             sweeps += 1
-            if sweeps > SWEEPS + stage.faults - faults + SWEEPS_OF_A_DEATH * stage.world.deaths():
+            if sweeps > SWEEPS + stage.faults - faults + SWEEPS_OF_A_DEATH * stage.env.deaths():
                 raise
             stage.sweep(ROUND)
             _finish(stage)
@@ -330,7 +343,7 @@ def settle(stage: Stage) -> int:
 
 
 def _finish(stage: Stage) -> None:
-    while stage.workers or stage.world.inbox:
+    while stage.workers or stage.env.inbox:
         if stage.workers:
             stage.step(stage.workers[0])
         else:

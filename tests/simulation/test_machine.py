@@ -6,11 +6,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from contracts.workflow import State
-from functions.memory.jobs import Ending
+from lakegate.contracts.lake.states import State
+from tests.fakes.jobs import Ending
+from tests.simulation.environment import Environment
 from tests.simulation.schedules import BODIES, KEYS
 from tests.simulation.stage import Fault, Stage, settle
-from tests.simulation.world import World
 
 FULL = "LAKEGATE_FULL" in os.environ
 
@@ -21,7 +21,7 @@ class Gatekeeping(RuleBasedStateMachine):
     @initialize(endings=st.lists(st.sampled_from(list(Ending)), max_size=3))
     def begin(self, endings: list[Ending]) -> None:
         self.next_fault = Fault.NONE
-        self.stage = Stage(World(endings), self._fault)
+        self.stage = Stage(Environment(endings), self._fault)
 
     def _fault(self, _effect: object) -> Fault:
         fault, self.next_fault = self.next_fault, Fault.NONE
@@ -29,25 +29,25 @@ class Gatekeeping(RuleBasedStateMachine):
 
     @rule(key=st.sampled_from(KEYS), body=st.sampled_from(BODIES))
     def upload_or_overwrite(self, key: str, body: bytes) -> None:
-        self.stage.world.upload(key, body)
+        self.stage.env.upload(key, body)
 
-    @precondition(lambda self: self.stage.world.uploads)
+    @precondition(lambda self: self.stage.env.uploads)
     @rule(data=st.data())
     def the_producer_deletes(self, data: st.DataObject) -> None:
-        self.stage.world.delete(data.draw(st.sampled_from(self.stage.world.uploads)))
+        self.stage.env.delete(data.draw(st.sampled_from(self.stage.env.uploads)))
 
-    @precondition(lambda self: self.stage.world.inbox)
+    @precondition(lambda self: self.stage.env.inbox)
     @rule(place=st.integers(0, 9), doubled=st.booleans())
     def an_event_arrives(self, place: int, doubled: bool) -> None:  # noqa: FBT001 - hypothesis passes by keyword
-        inbox = self.stage.world.inbox
+        inbox = self.stage.env.inbox
         if doubled:
             inbox.append(inbox[place % len(inbox)])
         self.stage.deliver(place % len(inbox))
 
-    @precondition(lambda self: self.stage.world.inbox)
+    @precondition(lambda self: self.stage.env.inbox)
     @rule()
     def an_event_is_lost(self) -> None:
-        self.stage.world.inbox.pop()
+        self.stage.env.inbox.pop()
 
     @precondition(lambda self: self.stage.workers)
     @rule(place=st.integers(0, 9), fault=st.sampled_from([Fault.NONE] * 8 + list(Fault)))
@@ -67,11 +67,11 @@ class Gatekeeping(RuleBasedStateMachine):
 
     @rule(version=st.sampled_from(["1.0.0", "1.1.0"]), status=st.sampled_from(["active", "retired"]))
     def a_contract_is_published_or_retired(self, version: str, status: str) -> None:
-        self.stage.world.publish(version, status)
+        self.stage.env.publish(version, status)
 
     @rule()
     def the_operator_replays(self) -> None:
-        rows = self.stage.world.memory.rows.rows.values()
+        rows = self.stage.env.memory.rows.rows.values()
         for row in [each for each in rows if each.state in {State.FAILED, State.QUARANTINED}][:1]:
             self.stage.replay(row.id)
 

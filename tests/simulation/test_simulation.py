@@ -1,21 +1,22 @@
 from __future__ import annotations
 
+import gc
 import pickle
 from itertools import islice
 
 import pytest
 
-from contracts.workflow import PUSH, Outcome, State
-from functions.memory.jobs import Ending
-from functions.usecases.steps import Effect
+from lakegate.contracts.lake.states import PUSH, Outcome, State
+from lakegate.functions.usecases.steps import Effect
+from tests.fakes.jobs import Ending
 from tests.simulation.__main__ import PLANTED_LIMIT, caught, main, until_caught
 from tests.simulation.choices import Choices
+from tests.simulation.environment import PREFIX, Environment
 from tests.simulation.exhaustive import MORE, SCENARIOS, Failed, Scenario, pairs_of, play, singles_of
 from tests.simulation.planted import PLANTED, Planted, planted
 from tests.simulation.promises import Violation
-from tests.simulation.schedules import broken, run, shrunk, told
+from tests.simulation.schedules import broken, run, shrunk, trace_text
 from tests.simulation.stage import Fault, Stage, settle
-from tests.simulation.world import PREFIX, World
 
 SCHEDULES, SHARE = 1_000, 40
 """A sample: `make test` runs 20,000 schedules and all pairs by the command, `make nightly` a million."""
@@ -29,12 +30,13 @@ ABROAD = {Effect.REPLAY, Effect.REVIVE, Effect.KEEP_CURSOR, *PUBLISHING}
 @pytest.mark.parametrize("scenario", EVERY, ids=lambda s: s.name)
 def test_a_delivery_survives_every_single_fault(scenario: Scenario) -> None:
     """Each kind of fault at each effect of each way a delivery can go: every promise holds, and it ends as it must."""
-    ends = {told.end for told in singles_of(scenario).values()}
+    ends = {single.end for single in singles_of(scenario).values()}
 
     assert ends <= {scenario.ends, *scenario.may_end, "never claimed"}
     assert scenario.ends in ends
 
 
+@pytest.mark.full  # `make test` plays all pairs by the command
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
 def test_a_delivery_survives_pairs_of_faults(scenario: Scenario) -> None:
     """Two faults in one delivery, one within the other's recovery included, break no promise."""
@@ -50,6 +52,7 @@ def test_the_exhaustive_run_meets_every_effect_of_a_delivery() -> None:
     assert set(Effect) - ABROAD <= met
 
 
+@pytest.mark.full  # `make test` plays 20,000 by the command
 def test_random_schedules_break_no_promise(capsys: pytest.CaptureFixture[str]) -> None:
     """Two to four workers, a producer with a mind of its own and lying events: every promise holds at every step."""
     status = main([str(SCHEDULES), "--jobs", "1"])
@@ -57,6 +60,7 @@ def test_random_schedules_break_no_promise(capsys: pytest.CaptureFixture[str]) -
     assert status == 0, capsys.readouterr().out
 
 
+@pytest.mark.full  # `make test` plants all bugs by the command
 @pytest.mark.parametrize("bug", PLANTED, ids=lambda b: b.name)
 def test_a_planted_bug_falls(bug: Planted) -> None:
     """The checker sees this bug within ten thousand schedules, by a promise it breaks and not by a slip of the plant."""
@@ -77,18 +81,32 @@ def test_at_least_twenty_bugs_are_planted_and_leave_no_trace() -> None:
     assert sum(broken(Choices(seed)) is None for seed in range(1_000)) == 1_000
 
 
-def test_a_seed_tells_the_same_story_twice() -> None:
+def test_a_seed_repeats_the_same_schedule() -> None:
     """A schedule is its numbers and nothing else: the same seed leads to the same steps."""
     stories: list[list[str]] = [[], []]
-    for story in stories:
-        run(Choices(4711), story)
+    for trace in stories:
+        run(Choices(4711), trace)
 
     assert stories[0] == stories[1]
     assert len(stories[0]) > 10
 
 
-def test_a_failing_schedule_shrinks_to_a_short_story() -> None:
-    """What breaks a promise is told in fewer numbers than it was found with, and still breaks the same promise."""
+def test_a_schedule_frees_its_environment() -> None:
+    """No cycle keeps an environment: reference counts free it when its schedule ends, so a run needs no collector."""
+    gc.collect()
+    gc.disable()
+    try:
+        for seed in range(100):
+            run(Choices(seed))
+        left = sum(type(each) is Environment for each in gc.get_objects())
+    finally:
+        gc.enable()
+
+    assert left == 0
+
+
+def test_a_failing_schedule_shrinks_to_a_short_trace() -> None:
+    """The shrunk script is shorter than the one found, and still breaks the same promise."""
     bug = next(each for each in PLANTED if each.name == "delete by key")
     needed, violation = until_caught(bug, seed=3)
     assert violation is not None
@@ -96,16 +114,16 @@ def test_a_failing_schedule_shrinks_to_a_short_story() -> None:
         choices = Choices(2 + needed)
         broken(choices)
         script = shrunk(tuple(choices.made), violation.promise)
-        story = told(script)
+        trace = trace_text(script)
 
     assert len(script) < len(choices.made)
-    assert f"=> {violation.promise}" in story
-    assert "intake #1 does claim the version" in story
-    assert len(story.splitlines()) < 60
+    assert f"=> {violation.promise}" in trace
+    assert "intake #1 does claim the version" in trace
+    assert len(trace.splitlines()) < 60
 
 
 def test_the_command_ends_non_zero_on_a_violation(capsys: pytest.CaptureFixture[str]) -> None:
-    """`python -m tests.simulation` tells the seed and the story, and ends with 1, when a promise breaks."""
+    """`python -m tests.simulation` prints the seed and the trace, and ends with 1, when a promise breaks."""
     bug = next(each for each in PLANTED if each.name == "copy before decide")
     with planted(bug):
         status = main(["50", "--seed", "1", "--jobs", "2"])
@@ -117,19 +135,19 @@ def test_the_command_ends_non_zero_on_a_violation(capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize(
-    "broken", [Violation("P1", "an object was lost"), Failed("BROKEN: accepted\nits story")], ids=repr
+    "broken", [Violation("P1", "an object was lost"), Failed("BROKEN: accepted\nits trace")], ids=repr
 )
 def test_a_violation_survives_the_way_from_a_worker_process(broken: AssertionError) -> None:
-    """What a worker process finds is told by the process that started it: the same kind, the same text."""
+    """The starting process reports what a worker process finds: the same kind, the same text."""
     handed = pickle.loads(pickle.dumps(broken))  # noqa: S301 - our own bytes, as multiprocessing hands them over
 
     assert (type(handed), str(handed), vars(handed)) == (type(broken), str(broken), vars(broken))
 
 
-def test_a_broken_single_is_told_with_its_story_and_keeps_nothing_from_running(
+def test_a_broken_single_is_reported_and_does_not_stop_the_run(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A promise that one fault breaks, found in a worker process: its schedule, its story, and the planted bugs still run."""
+    """A promise that one fault breaks, found in a worker process: its schedule, its trace, and the planted bugs still run."""
     bug = next(each for each in PLANTED if each.name == "closed before the source is deleted")
     monkeypatch.setattr("tests.simulation.__main__.PLANTED", PLANTED[:1])
     with planted(bug):
@@ -154,26 +172,26 @@ def test_a_run_that_died_before_recovery_began_costs_as_much_as_a_later_one() ->
             return Fault.UNANSWERED
         return Fault.NONE
 
-    world = World([Ending.HUNG, Ending.SILENT])
-    upload = world.upload(f"{PREFIX}day.csv", b"good:1")
-    stage = Stage(world, fault_at)
+    env = Environment([Ending.HUNG, Ending.SILENT])
+    upload = env.upload(f"{PREFIX}day.csv", b"good:1")
+    stage = Stage(env, fault_at)
     stage.deliver(0)
     while stage.workers:
         stage.step(stage.workers[0])
     sweeps = settle(stage)
 
-    assert world.memory.rows.rows[upload.workload].state is State.PUBLISHED
+    assert env.memory.rows.rows[upload.workload].state is State.PUBLISHED
     assert sweeps == 3
 
 
 def test_recovery_that_takes_too_long_is_a_violation() -> None:
     """The budget has an end: a delivery that no sweep finds is not waited for without limit."""
     bug = next(each for each in PLANTED if each.name == "sweep lists no landing")
-    world = World()
-    world.upload(f"{PREFIX}day.csv", b"good:1")
-    world.inbox.clear()
+    env = Environment()
+    env.upload(f"{PREFIX}day.csv", b"good:1")
+    env.inbox.clear()
     with planted(bug), pytest.raises(Violation, match="P1: a version was never claimed"):
-        settle(Stage(world, lambda _: Fault.NONE))
+        settle(Stage(env, lambda _: Fault.NONE))
 
 
 def test_every_transition_of_the_workflow_is_taken() -> None:

@@ -4,110 +4,110 @@ from collections import Counter
 from itertools import permutations
 from typing import TYPE_CHECKING
 
-from contracts.workflow import State
-from functions.memory.jobs import Ending
-from functions.usecases.intake import intake
-from functions.usecases.sweep import sweep
+from lakegate.contracts.lake.states import State
+from lakegate.functions.usecases.intake import intake
+from lakegate.functions.usecases.sweep import sweep
+from tests.fakes.jobs import Ending
 from tests.simulation.choices import Choices
+from tests.simulation.environment import LANDING, PREFIX, Environment
 from tests.simulation.meaning import kind
 from tests.simulation.stage import Fault, Stage, settle
-from tests.simulation.world import LANDING, PREFIX, World
 
 if TYPE_CHECKING:
-    from functions.usecases.steps import Effect
+    from lakegate.functions.usecases.steps import Effect
 
 
 def calm(_effect: Effect) -> Fault:
     return Fault.NONE
 
 
-def states(world: World) -> Counter[State]:
-    return Counter(row.state for row in world.memory.rows.rows.values())
+def states(env: Environment) -> Counter[State]:
+    return Counter(row.state for row in env.memory.rows.rows.values())
 
 
 def test_a_storm_of_duplicates_publishes_once() -> None:
-    """P3: one event a thousand times, 32 workers at once: one job, one resting place, one block, also 91 days on."""
-    world = World()
-    upload = world.upload(f"{PREFIX}day.csv", b"good:1")
-    world.inbox = world.inbox * 1_000
-    stage, choices = Stage(world, calm), Choices(1)
-    while world.inbox or stage.workers:
-        if world.inbox and len(stage.workers) < 32:
+    """P3: one event a thousand times, 32 workers at once: one job, one destination, one block, also 91 days on."""
+    env = Environment()
+    upload = env.upload(f"{PREFIX}day.csv", b"good:1")
+    env.inbox = env.inbox * 1_000
+    stage, choices = Stage(env, calm), Choices(1)
+    while env.inbox or stage.workers:
+        if env.inbox and len(stage.workers) < 32:
             stage.deliver(0)
         else:
             stage.step(stage.workers[choices.pick(len(stage.workers))])
     settle(stage)
     for seconds in (600, 7 * 3_600, 91 * 86_400):
-        world.memory.clock.sleep(seconds)
-        stage.start("intake", intake(world.gate, LANDING, upload.version.key))
+        env.memory.clock.sleep(seconds)
+        stage.start("intake", intake(env.dependencies, LANDING, upload.version.key))
         settle(stage)
 
-    assert len(world.memory.jobs.runs) == 2  # one is somebody else's
+    assert len(env.memory.jobs.runs) == 2  # one is somebody else's
     assert len(stage.promises.places(upload.workload)) == 1
-    assert sum(len(chain) for chain in world.memory.ledger.chains.values()) == 1
+    assert sum(len(chain) for chain in env.memory.ledger.chains.values()) == 1
 
 
 def test_sweep_finds_every_object_whose_events_were_all_lost() -> None:
-    """P1: no event of any of 1,000 objects ever arrives, and all come to rest."""
-    world = World()
+    """P1: no event of any of 1,000 objects ever arrives, and all are finished."""
+    env = Environment()
     for number in range(1_000):
-        world.upload(f"{PREFIX}{number}.csv", f"good:{number}".encode())
-    world.inbox.clear()
-    stage = Stage(world, calm)
+        env.upload(f"{PREFIX}{number}.csv", f"good:{number}".encode())
+    env.inbox.clear()
+    stage = Stage(env, calm)
     stage.promises.hold = lambda: None  # type: ignore[method-assign]  # a thousand objects at each of 20,000 steps
     for _ in range(60):
-        world.memory.clock.sleep(600)
-        stage.start("sweep", sweep(world.gate, 250))
+        env.memory.clock.sleep(600)
+        stage.start("sweep", sweep(env.dependencies, 250))
         while stage.workers:
             stage.step(stage.workers[0])
-        world.inbox.clear()
+        env.inbox.clear()
 
-    assert states(world) == {State.PUBLISHED: 1_000}
-    assert world.memory.objects.current(LANDING) == {}
+    assert states(env) == {State.PUBLISHED: 1_000}
+    assert env.memory.objects.current(LANDING) == {}
 
 
 def test_a_poison_delays_nobody() -> None:
     """P7: the jobs of one object in 1,000 always die; 999 are published by their own events, the one is FAILED."""
-    world = World()
-    stage = Stage(world, calm)
+    env = Environment()
+    stage = Stage(env, calm)
     stage.promises.hold = lambda: None  # type: ignore[method-assign]  # a thousand objects at each of 20,000 steps
     for number in range(1_000):
-        world.upload(f"{PREFIX}{number}.csv", f"{'error' if number == 500 else 'good'}:{number}".encode())
-    while world.inbox or stage.workers:
+        env.upload(f"{PREFIX}{number}.csv", f"{'error' if number == 500 else 'good'}:{number}".encode())
+    while env.inbox or stage.workers:
         if stage.workers:
             stage.step(stage.workers[0])
         else:
             stage.deliver(0)
-    before_any_sweep = states(world)
+    before_any_sweep = states(env)
     for _ in range(12):
         stage.sweep(90)
         stage.notify()
-        while world.inbox or stage.workers:
+        while env.inbox or stage.workers:
             if stage.workers:
                 stage.step(stage.workers[0])
             else:
                 stage.deliver(0)
-    poison = next(row for row in world.memory.rows.rows.values() if row.state is State.FAILED)
+    poison = next(row for row in env.memory.rows.rows.values() if row.state is State.FAILED)
 
     assert before_any_sweep[State.PUBLISHED] == 999
-    assert states(world) == {State.PUBLISHED: 999, State.FAILED: 1}
+    assert states(env) == {State.PUBLISHED: 999, State.FAILED: 1}
     assert poison.attempt == 3
-    assert [m.kind for m in world.memory.notifier.sent if m.workload == poison.id] == ["failed"]
+    assert [m.kind for m in env.memory.notifier.sent if m.workload == poison.id] == ["failed"]
 
 
 def test_the_order_of_events_does_not_matter() -> None:
-    """P5: six events in all 720 orders, each of them doubled or lost: the same deliveries rest in the same places."""
+    """P5: six events in all 720 orders, each of them doubled or lost: the same deliveries have the same destinations."""
     bodies = (b"good:1", b"bad:1", b"good:2", b"junk:1", b"split:12", b"mild:1")
     ends = set()
     for ordinal, order in enumerate(permutations(range(6))):
-        world = World()
+        env = Environment()
         for number, body in enumerate(bodies):
-            world.upload(f"{PREFIX}{number}.csv", body)
-        events = [world.inbox[place] for place in order]
+            env.upload(f"{PREFIX}{number}.csv", body)
+        events = [env.inbox[place] for place in order]
         lost, doubled = ordinal % 6, (ordinal // 6) % 6
-        world.inbox = [event for place, event in enumerate(events) if place != lost] + [events[doubled]]
-        settle(Stage(world, calm))
-        rows = world.memory.rows.rows.values()
+        env.inbox = [event for place, event in enumerate(events) if place != lost] + [events[doubled]]
+        settle(Stage(env, calm))
+        rows = env.memory.rows.rows.values()
         ends.add(tuple(sorted((row.source.key, row.state, row.decision.verdict) for row in rows if row.decision)))
 
     assert len(ends) == 1
@@ -115,10 +115,10 @@ def test_the_order_of_events_does_not_matter() -> None:
 
 
 def test_a_split_keeps_every_row() -> None:
-    """The accepted and the rejected share of a split are together what landed, and rest under one workload."""
-    world = World([Ending.ANSWERED])
-    upload = world.upload(f"{PREFIX}day.csv", b"split:12")
-    stage = Stage(world, calm)
+    """The accepted and the rejected share of a split are together what landed, and are stored under one workload."""
+    env = Environment([Ending.ANSWERED])
+    upload = env.upload(f"{PREFIX}day.csv", b"split:12")
+    stage = Stage(env, calm)
     settle(stage)
     places = stage.promises.places(upload.workload)
 

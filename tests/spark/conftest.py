@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from infra.local.spark import use_local_spark
+from lakegate.infra.local.spark import use_local_spark
 from tests.deliveries.delivery import Judged, judge_delivery
+from tests.spark.jobs import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
 
-    from contracts.plan import Plan
+    from lakegate.contracts.plan.plan import Plan
 
 
 OTHERS_WARNINGS = (
     "ignore:distutils Version classes:DeprecationWarning",  # PySpark asks Arrow's version with the old classes
+    "ignore:The distutils package is deprecated:DeprecationWarning",  # the same, without the distutils of setuptools
     "ignore:unclosed <socket:ResourceWarning",  # PySpark and py4j leave their loopback sockets to the collector
     "ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning",  # the same, seen by pytest
 )
@@ -39,7 +41,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The session of the job, on this machine, with the quick compiler: every delivery here is small."""
     use_local_spark(tmp_path_factory.mktemp("spark"), size=0, memory="1g")
-    from spark_jobs.session import start  # noqa: PLC0415 - reads the settings made above
+    from lakegate.spark_jobs.session import start  # noqa: PLC0415 - reads the settings made above
 
     session = start()
     yield session
@@ -52,7 +54,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 @pytest.fixture(scope="session")
 def judge_files(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Judged]:
     """Judge the bytes of one or several objects as one delivery; the session's memory is given back after each."""
-    from spark_jobs.validate import validate  # noqa: PLC0415 - Spark's settings must be made first
+    from lakegate.spark_jobs.validate import validate  # noqa: PLC0415 - Spark's settings must be made first
 
     def judged(plan: Plan, *objects: bytes) -> Judged:
         found = judge_delivery(validate, plan, tmp_path_factory.mktemp("delivery"), *objects)
@@ -68,3 +70,13 @@ def environment_of_a_process(spark: SparkSession) -> dict[str, str]:
     assert spark.version
 
     return dict(os.environ)
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of a job on this machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("JAVA_HOME", "SPARK_LOCAL_IP", "SPARK_LOCAL_DIRS", "PYSPARK_SUBMIT_ARGS"):
+            patch.setenv(name, os.environ.get(name, ""))
+        use_local_spark(tmp_path_factory.mktemp("job"), size=0, memory="1g")
+        return dict(os.environ) | {"PYTHONPATH": str(ROOT)}

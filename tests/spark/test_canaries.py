@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contracts.model import OnReject, Policy
-from contracts.result import Result
-from contracts.verdict import Verdict, judge
+from lakegate.contracts.judge.verdict import Verdict, judge
+from lakegate.contracts.model.contract import OnReject, Policy
+from lakegate.contracts.plan.result import Result
 from tests.engine.test_canaries import CANARY, SHOWN, planted, shapes
-from tests.spark.test_validate import ROOT, environment, job, staged
+from tests.spark.jobs import ROOT, job, staged
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-__all__ = ["environment"]
 pytestmark = pytest.mark.spark
 
 

@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner
 
-from cli.main import app
-from contracts.errors import InputError
-from contracts.schemas import validate
-from infra.local.places import ROOT
-from infra.samples.catalogue import SAMPLES
-from infra.samples.writer import write
+from lakegate.cli.main import app
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.schemas import validate
+from lakegate.infra.local.places import ROOT
+from lakegate.infra.samples.catalogue import SAMPLES
+from lakegate.infra.samples.writer import write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.spark
+FULL = pytest.mark.full
 
 EXAMPLES = ROOT / "contracts" / "examples"
 WEATHER, ORDERS = EXAMPLES / "weather.dcm.yaml", EXAMPLES / "orders.odcs.yaml"
@@ -109,7 +110,7 @@ def test_a_process_of_its_own_ends_with_the_verdicts_code(
     command = [
         sys.executable,
         "-m",
-        "cli.main",
+        "lakegate.cli.main",
         "check",
         "--contract",
         str(WEATHER),
@@ -124,7 +125,7 @@ def test_a_process_of_its_own_ends_with_the_verdicts_code(
     assert "weather-dirty.csv as weather_record, contract" in " ".join(ended.stdout.split())
 
 
-@pytest.mark.parametrize("seconds", [0, 2, 4, 6])
+@pytest.mark.parametrize("seconds", [0, pytest.param(2, marks=FULL), 4, pytest.param(6, marks=FULL)])
 def test_an_interrupted_check_leaves_nothing_behind(
     samples: Path, tmp_path: Path, environment_of_a_process: dict[str, str], seconds: float
 ) -> None:
@@ -133,7 +134,17 @@ def test_an_interrupted_check_leaves_nothing_behind(
     header, *rows = (samples / "weather-dirty.csv").read_text().splitlines(keepends=True)
     data.write_text(header + "".join(rows) * 50)
     folder.mkdir()
-    command = [sys.executable, "-m", "cli.main", "check", "--engine", "spark", "--contract", str(WEATHER), str(data)]
+    command = [
+        sys.executable,
+        "-m",
+        "lakegate.cli.main",
+        "check",
+        "--engine",
+        "spark",
+        "--contract",
+        str(WEATHER),
+        str(data),
+    ]
     with subprocess.Popen(  # noqa: S603 - our own command
         command,
         stdout=subprocess.PIPE,
@@ -206,7 +217,7 @@ def test_values_are_shown_and_failing_rows_written(samples: Path, tmp_path: Path
 )
 def test_what_cannot_be_used_ends_in_one_sentence(arguments: list[str], words: str) -> None:
     """A missing file, a folder, an unknown dataset, a document that is no contract: exit 2, a sentence, no traceback."""
-    command = [sys.executable, "-m", "cli.main", "check", *arguments]
+    command = [sys.executable, "-m", "lakegate.cli.main", "check", *arguments]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=ROOT, check=False)  # noqa: S603 - ours
 
     assert (ended.returncode, ended.stdout) == (2, "")

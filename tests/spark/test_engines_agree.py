@@ -1,76 +1,60 @@
-"""The job gives the result of the native engine, in every format; a worker that dies gives none."""
+"""The job gives the result of the native engine for generated cases."""
 
 from __future__ import annotations
 
-import os
-import signal
-from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
-from py4j.protocol import Py4JJavaError
 
-from contracts.model import Compression
-from engine import attempt
-from engine.measure.shares import Evaluation
-from tests.deliveries.delivery import judge_delivery, measure_natively, plan_of
-from tests.deliveries.written import STORAGES, written
-from tests.engine.test_formats import FIELDS, RULES, TABLE
-from tests.spark.test_validate import staged
+from lakegate.contracts.model.contract import Compression, OnReject
+from tests.agreement.cases import case_of
+from tests.agreement.engines import differences, native
+from tests.agreement.run import disagreements
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
 
-    from contracts.model import Storage
-    from contracts.result import Measured, Result
-    from tests.deliveries.delivery import Judged
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.request import Request
+    from lakegate.contracts.plan.result import Result
 
 pytestmark = pytest.mark.spark
-PLAIN = [each for each in STORAGES if each.compression is Compression.NONE]
+CASES = 300
+"""`make nightly` compares 20,000, from a seed that it prints."""
 
 
-def comparable(result: Result) -> Result:
-    """A result but for its engines, their own findings, and what it cost."""
+def test_both_engines_give_one_answer(spark: SparkSession) -> None:
+    """Generated contracts and damaged deliveries of every format: results, verdicts and both shares are the same."""
+    from lakegate.spark_jobs.validate import validate  # noqa: PLC0415 - Spark's settings must be made first
 
-    def own(it: Measured | None) -> Measured | None:
-        return it and replace(it, engine_passed=None)
-
-    measurements = tuple(
-        replace(each, accept=own(each.accept), tolerate=own(each.tolerate)) for each in result.measurements
-    )
-    return replace(result, engines={}, timings={}, vcpu_seconds=None, measurements=measurements)
+    assert list(map(str, disagreements(range(CASES), validate, spark))) == []
 
 
-@pytest.mark.parametrize("storage", PLAIN, ids=lambda storage: storage.suffix)
-def test_both_engines_give_one_document(storage: Storage, judge_files: Callable[..., Judged], tmp_path: Path) -> None:
-    """Two objects of each format: counts, samples, columns and reasons are the same."""
-    plan = replace(plan_of(FIELDS, *RULES), storage=storage)
-    objects = written(TABLE, storage), written(TABLE.slice(1, 2), storage)
+@pytest.mark.usefixtures("spark")
+def test_a_record_that_is_not_written_is_found(tmp_path: Path) -> None:
+    """Where an engine loses an accepted record while it writes the shares, the comparison reports it."""
+    from lakegate.spark_jobs.validate import validate  # noqa: PLC0415 - Spark's settings must be made first
 
-    native = judge_delivery(measure_natively, plan, tmp_path, *objects).result
+    def losing(request: Request, plan: Plan) -> Result:
+        found = validate(request, plan)
+        assert found.shares is not None
+        for each in found.shares.accepted:
+            path = Path(urlsplit(each.uri).path)
+            path.write_bytes(path.read_bytes().rsplit(b"\n", 2)[0] + b"\n")
+        return found
 
-    assert comparable(judge_files(plan, *objects).result) == comparable(native)
+    def is_split(seed: int) -> bool:
+        case = case_of(seed)
+        plan, folder = case.plan, tmp_path / str(seed)
+        folder.mkdir()
+        if plan.policy.on_reject is OnReject.FILE or plan.storage.compression is not Compression.NONE:
+            return False
+        answer = native(case, folder)
+        return plan.storage.format.is_text and bool(answer.accepted and answer.rejected)
 
+    case = case_of(next(filter(is_split, range(CASES))))
 
-def test_a_worker_that_is_killed_fails_the_attempt(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A dead worker ends the job with an exception, and never with a result."""
-    from spark_jobs.validate import main  # noqa: PLC0415 - Spark's settings must be made first
-
-    class Killed(Evaluation):
-        """An evaluation whose process is killed, as for want of memory."""
-
-        def share(self, *_: object) -> None:  # type: ignore[override]
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    assert spark.version
-    monkeypatch.setattr(attempt, "Evaluation", Killed)
-
-    with pytest.raises(Py4JJavaError):
-        main(["--request", staged(tmp_path)])
-
-    assert list(tmp_path.glob("out/*")) == []
+    (found,) = differences(case, losing, tmp_path / "losing")
+    assert found.startswith(".accepted")

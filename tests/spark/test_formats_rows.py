@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import gzip
 import json
 from dataclasses import replace
@@ -11,9 +12,10 @@ from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pytest
+from py4j.protocol import Py4JJavaError
 
-from contracts.model import Compression, Format, OnReject, Policy, Storage
-from contracts.verdict import Verdict
+from lakegate.contracts.judge.verdict import Verdict
+from lakegate.contracts.model.contract import Compression, Format, OnReject, Policy, Storage
 from tests.deliveries.delivery import plan_of, rule
 from tests.deliveries.written import written
 from tests.engine.test_formats import KINDS, ROWS, nested_plan
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from contracts.result import Written
+    from lakegate.contracts.plan.result import Written
     from tests.deliveries.delivery import Judged
 
 pytestmark = pytest.mark.spark
@@ -97,3 +99,29 @@ def test_a_table_that_cannot_be_written_anew_is_refused(judge_files: Callable[..
     judged = judge_files(replace(PLAN, storage=Storage(Format.PARQUET)), written(table, Storage(Format.PARQUET)))
 
     assert "the column span has a type that rows cannot be written anew with" in judged.reasons
+
+
+@pytest.mark.parametrize("day", [dt.date(1582, 10, 5), dt.date(1582, 10, 14)])
+def test_a_date_that_spark_cannot_write_to_orc_fails_the_attempt(
+    day: dt.date, judge_files: Callable[..., Judged]
+) -> None:
+    """The calendar of Spark's ORC has no days between 1582-10-04 and 1582-10-15: no result is better than another date."""
+    plan = replace(PLAN, storage=Storage(Format.ORC))
+    table = TABLE.append_column("when", pa.array([day, None, None, None], pa.date32()))
+
+    with pytest.raises(Py4JJavaError, match="cannot be written to ORC"):
+        judge_files(plan, written(table, plan.storage))
+
+
+@pytest.mark.parametrize("day", [dt.date(1582, 10, 4), dt.date(1582, 10, 15), dt.date(1, 1, 1)])
+def test_other_old_dates_are_written_to_orc_unchanged(
+    day: dt.date, judge_files: Callable[..., Judged], spark: SparkSession
+) -> None:
+    """Dates before and after the change of the calendar, to readers that know the calendar of the file, as Spark does."""
+    plan = replace(PLAN, storage=Storage(Format.ORC))
+    table = TABLE.append_column("when", pa.array([day, None, None, None], pa.date32()))
+    shares = judge_files(plan, written(table, plan.storage)).result.shares
+    assert shares is not None
+    accepted = spark.read.orc([each.uri for each in shares.accepted])
+
+    assert [row["when"] for row in accepted.collect()] == [day]

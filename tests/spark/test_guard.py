@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contracts.check import Check, Interval, Metric, Tier, Unit
-from contracts.query import Query, Relation
+from lakegate.contracts.plan.check import Check, Interval, Metric, Tier, Unit
+from lakegate.contracts.plan.query import Query, Relation
 from tests.deliveries.delivery import JUDGED_AT, plan_of, request_for
 from tests.reference.sampling import FULL
 from tests.security.queries import hostile
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from contracts.result import Measurement
+    from lakegate.contracts.plan.result import Measurement
 
 pytestmark = pytest.mark.spark
 CANARY = 5309
@@ -94,8 +94,8 @@ def canary(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
 @pytest.fixture(scope="module")
 def asked(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Measurement]:
     """What the job answers to a text that went past the linter."""
-    from spark_jobs import queries  # noqa: PLC0415 - Spark's settings must be made first
-    from spark_jobs.references import Accepted  # noqa: PLC0415 - likewise
+    from lakegate.spark_jobs import queries  # noqa: PLC0415 - Spark's settings must be made first
+    from lakegate.spark_jobs.references import Accepted  # noqa: PLC0415 - likewise
 
     plan = plan_of({"a": "integer"})
     delivered: DataFrame = spark.range(3).selectExpr("id AS vc0")
@@ -142,7 +142,7 @@ def test_hostile_queries_are_refused_twice(canary: Path, asked: Callable[[str], 
 
 def test_what_the_guard_lists_is_used(spark: SparkSession) -> None:
     """The guard lists nothing that no query of ours needs: every class in it is one that translated queries are made of."""
-    from spark_jobs import guard  # noqa: PLC0415 - Spark's settings must be made first
+    from lakegate.spark_jobs import guard  # noqa: PLC0415 - Spark's settings must be made first
 
     used: set[str] = set()
     of_postgres = asking("SELECT sum(extract(second FROM placed)) FROM orders", dialect="postgres")

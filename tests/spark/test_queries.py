@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from contracts.compile import compile_plan
-from contracts.model import Contract, Dataset, Field, Origin, Rule
-from contracts.outcome import Status
-from contracts.types import LogicalType
-from contracts.verdict import Verdict
+from lakegate.contracts.compile.dataset import compile_plan
+from lakegate.contracts.judge.outcomes import Status
+from lakegate.contracts.judge.verdict import Verdict
+from lakegate.contracts.model.contract import Contract, Dataset, Field, Origin, Rule
+from lakegate.contracts.model.types import LogicalType
 from tests.deliveries.delivery import JUDGED_AT, request_for
 from tests.reference.asked import ask
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from contracts.plan import Plan
+    from lakegate.contracts.plan.plan import Plan
     from tests.deliveries.delivery import Judged
 
 pytestmark = pytest.mark.spark
@@ -140,8 +140,8 @@ def test_values_that_are_not_of_their_type_are_null_to_a_query(judge_files: Call
 
 def test_a_query_has_its_time_and_the_others_have_theirs(spark: SparkSession, tmp_path: Path) -> None:
     """A query that takes too long is cancelled and is that rule's error; the next one is answered."""
-    from spark_jobs import queries  # noqa: PLC0415 - Spark's settings must be made first
-    from spark_jobs.references import Accepted  # noqa: PLC0415 - likewise
+    from lakegate.spark_jobs import queries  # noqa: PLC0415 - Spark's settings must be made first
+    from lakegate.spark_jobs.references import Accepted  # noqa: PLC0415 - likewise
 
     slow = "SELECT count(*) FROM orders a JOIN orders b ON a.paid = b.paid WHERE a.total + b.total < 0"
     plan = plan_of(slow, "SELECT count(*) FROM orders WHERE total < 3")

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contracts.compile import compile_plan
-from contracts.model import Contract, Csv, Dataset, Field, Origin, Rule
-from contracts.outcome import Status
-from contracts.request import AcceptedPart, Reference
-from contracts.result import Sample
-from contracts.types import LogicalType
-from contracts.verdict import judge
+from lakegate.contracts.compile.dataset import compile_plan
+from lakegate.contracts.judge.outcomes import Status
+from lakegate.contracts.judge.verdict import judge
+from lakegate.contracts.model.contract import Contract, Csv, Dataset, Field, Origin, Rule
+from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.request import AcceptedPart, Reference
+from lakegate.contracts.plan.result import Sample
 from tests.deliveries.delivery import request_for
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from contracts.outcome import Outcome
-    from contracts.plan import Plan
+    from lakegate.contracts.judge.outcomes import Outcome
+    from lakegate.contracts.plan.plan import Plan
 
 pytestmark = pytest.mark.spark
 ORDERS, LINES = "shop/orders_v1", "shop/lines_v1"
@@ -64,7 +64,7 @@ def accepted(folder: Path, plan: Plan, *objects: bytes) -> tuple[AcceptedPart, .
 
 def outcome(folder: Path, plan: Plan, delivery: bytes, *references: Reference) -> Outcome:
     """What becomes of the last check of a plan."""
-    from spark_jobs.validate import validate  # noqa: PLC0415 - Spark's settings must be made first
+    from lakegate.spark_jobs.validate import validate  # noqa: PLC0415 - Spark's settings must be made first
 
     request = replace(request_for(plan, folder, delivery), references=references)
     return judge(plan, validate(request, plan)).outcomes[-1]

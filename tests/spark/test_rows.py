@@ -11,14 +11,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from contracts.model import Csv, OnReject, Policy
-from contracts.verdict import Verdict
+from lakegate.contracts.judge.verdict import Verdict
+from lakegate.contracts.model.contract import Csv, OnReject, Policy
 from tests.deliveries.delivery import plan_of, rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from contracts.result import Written
+    from lakegate.contracts.plan.result import Written
     from tests.deliveries.delivery import Judged
 
 pytestmark = pytest.mark.spark

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contracts.verdict import Verdict
-from engine.read import csv as csv_source
+from lakegate.contracts.judge.verdict import Verdict
+from lakegate.engine.read import csv as csv_source
 from tests.deliveries.delivery import plan_of, rule
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tests.deliveries.delivery import Judged
 
 pytestmark = pytest.mark.spark
+FULL = pytest.mark.full
 HEADER = "number,name,share,day,moment\n"
 PLAN = plan_of(
     {"number": "integer", "name": "string", "share": "number", "day": "date", "moment": "timestamp"},
@@ -67,7 +68,7 @@ def essence(judged: Judged) -> object:
     return judged.verdict, judged.result.rows, judged.result.rejected_rows, outcomes
 
 
-@pytest.mark.parametrize("pieces", [2, 7, 64])
+@pytest.mark.parametrize("pieces", [pytest.param(2, marks=FULL), 7, pytest.param(64, marks=FULL)])
 def test_however_the_file_is_cut(
     pieces: int, judge_files: Callable[..., Judged], once: Judged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,7 +112,7 @@ def live_in(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ca
     time.tzset()
 
 
-@pytest.mark.parametrize("zone", ZONES)
+@pytest.mark.parametrize("zone", [ZONES[0], *(pytest.param(zone, marks=FULL) for zone in ZONES[1:])])
 def test_wherever_the_machine_stands(
     zone: str, judge_files: Callable[..., Judged], once: Judged, live_in: Callable[[str], None]
 ) -> None:
@@ -132,7 +133,7 @@ def test_whatever_zone_the_session_was_left_in(
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
 
 
-@pytest.mark.parametrize("partitions", [1, 2, 7, 64])
+@pytest.mark.parametrize("partitions", [1, pytest.param(2, marks=FULL), 7, pytest.param(64, marks=FULL)])
 def test_however_many_tasks_group_and_count(
     partitions: int, judge_files: Callable[..., Judged], once: Judged, spark: SparkSession
 ) -> None:

@@ -6,10 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from spark_jobs.session import start
+from lakegate.spark_jobs.session import settings, start
+from tests.deliveries.delivery import plan_of, rule
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import SparkSession
+
+    from tests.deliveries.delivery import Judged
 
 pytestmark = pytest.mark.spark
 
@@ -22,3 +27,31 @@ def test_a_name_of_the_jvm_is_asked_for_once(spark: SparkSession) -> None:
     assert jvm.java.lang.Math.abs is again.java.lang.Math.abs
     assert jvm.java.lang.Math.abs(-3) == 3
     assert jvm.java.util.ArrayList().isEmpty()
+
+
+def test_settings_apply_to_a_block_alone(spark: SparkSession) -> None:
+    """Afterwards a setting has the value of before, and one that had none is unset, also after an exception."""
+    known, unknown = "spark.sql.ansi.enabled", "spark.lakegate.unknown"
+    before = spark.conf.get(known)
+
+    def fails() -> None:
+        with settings(spark, {known: "true", unknown: "1"}):
+            assert (spark.conf.get(known), spark.conf.get(unknown)) == ("true", "1")
+            raise ArithmeticError
+
+    with pytest.raises(ArithmeticError):
+        fails()
+
+    assert (before, spark.conf.get(known), spark.conf.get(unknown, None)) == ("false", "false", None)
+
+
+def test_a_small_delivery_takes_few_jobs_of_one_task(spark: SparkSession, judge_files: Callable[..., Judged]) -> None:
+    """The pass, the sums of shares, and one grouping of keys, each without a shuffle."""
+    store = spark.sparkContext._jsc.sc().statusStore()  # type: ignore[attr-defined]  # noqa: SLF001 - where Spark counts its jobs
+    before = store.jobsList(None).size()
+
+    judge_files(plan_of({"id": "integer"}, rule("unique", "id"), rule("required", "id")), b"id\n1\n2\n")
+
+    jobs = store.jobsList(None)
+    own = sorted((jobs.apply(at) for at in range(jobs.size() - before)), key=lambda job: job.jobId())
+    assert [(job.stageIds().size(), job.numTasks()) for job in own] == [(1, 1)] * 3

@@ -3,80 +3,36 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
-from contracts.model import Policy
-from contracts.request import Part, Request
-from contracts.result import Result
-from contracts.verdict import Verdict, judge
-from infra.local.spark import use_local_spark
+from lakegate.contracts.judge.verdict import Verdict, judge
+from lakegate.contracts.model.contract import Policy
+from lakegate.contracts.plan.request import Part, Request
+from lakegate.contracts.plan.result import Result
 from tests.deliveries.delivery import plan_of, request_for, rule, with_classification
+from tests.spark.jobs import ROOT, job, staged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
-    from contracts.plan import Plan
+    from lakegate.contracts.plan.plan import Plan
 
 pytestmark = pytest.mark.spark
-ROOT = Path(__file__).parents[2]
 OF_AWS = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION")
 SCRIPT = str(ROOT / "spark_jobs" / "validate.py")
-PATIENCE_SECONDS = 240
-"""A job that has not ended by then hangs."""
 PLAN = plan_of({"id": "integer", "name": "string"}, rule("required", "name"))
 MAY_BE_EMPTY = plan_of({"id": "integer"}, policy=Policy(allow_empty=True))
 """With no bytes to read, the answer needs no Spark."""
 DIRTY = b"id,name\n1,Ana\nx,\n"
-
-Answer = subprocess.CompletedProcess[str]
-
-
-@pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The environment of a job on this machine."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("JAVA_HOME", "SPARK_LOCAL_IP", "SPARK_LOCAL_DIRS", "PYSPARK_SUBMIT_ARGS"):
-            patch.setenv(name, os.environ.get(name, ""))
-        use_local_spark(tmp_path_factory.mktemp("job"), size=0, memory="1g")
-        return dict(os.environ) | {"PYTHONPATH": str(ROOT)}
-
-
-def job(
-    environment: dict[str, str], *arguments: str, command: tuple[str, ...] = ("-m", "spark_jobs.validate")
-) -> Answer:
-    return subprocess.run(  # noqa: S603 - our own job
-        [sys.executable, *command, *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-        check=False,
-    )
-
-
-def staged(folder: Path, plan: Plan = PLAN, content: bytes = DIRTY, **changes: Any) -> str:
-    """Address of a request whose plan and object lie in a folder."""
-    request = replace(request_for(plan, folder, content), **changes)
-    (folder / "plan.json").write_text(json.dumps(plan.to_json()))
-    return written(folder, request)
-
-
-def written(folder: Path, request: Request) -> str:
-    path = folder / "request.json"
-    path.write_text(json.dumps(request.to_json()))
-    return path.as_uri()
 
 
 def result_in(folder: Path) -> Result:
@@ -85,7 +41,7 @@ def result_in(folder: Path) -> Result:
 
 def test_a_job_that_answered_ends_well_and_its_answer_stays(tmp_path: Path, environment: dict[str, str]) -> None:
     """Exit code 0 and a result, also for data that is rejected; who answers again is told so, and changes nothing."""
-    address = staged(tmp_path)
+    address = staged(tmp_path, PLAN, DIRTY)
 
     first = job(environment, "--request", address)
     result, content = result_in(tmp_path), (tmp_path / "out" / "result.json").read_bytes()
@@ -105,16 +61,16 @@ def unusable(folder: Path) -> dict[str, str]:
     """Requests that cannot be used, each with words of the one sentence that says so."""
     for name in ("no-json", "schema", "digest", "size", "no-plan", "no-object"):
         (folder / name).mkdir()
-    staged(folder / "no-json")
+    staged(folder / "no-json", PLAN, DIRTY)
     (folder / "no-json" / "request.json").write_text("{")
-    staged(folder / "schema", attempt=0)
-    staged(folder / "no-object")
+    staged(folder / "schema", PLAN, DIRTY, attempt=0)
+    staged(folder / "no-object", PLAN, DIRTY)
     (folder / "no-object" / "staging" / "part-00000").unlink()
-    staged(folder / "size")
+    staged(folder / "size", PLAN, DIRTY)
     (folder / "size" / "staging" / "part-00000").write_bytes(DIRTY + b"\n")
-    staged(folder / "no-plan")
+    staged(folder / "no-plan", PLAN, DIRTY)
     (folder / "no-plan" / "plan.json").unlink()
-    staged(folder / "digest", plan_digest="0" * 64)
+    staged(folder / "digest", PLAN, DIRTY, plan_digest="0" * 64)
     words = {
         "absent": "cannot be read",
         "no-json": "is not JSON",
@@ -132,7 +88,7 @@ def test_what_cannot_be_used_ends_in_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], spark: object
 ) -> None:
     """A request, plan or object that is missing, broken or another than named: exit code 2, one sentence and no result."""
-    from spark_jobs.validate import main  # noqa: PLC0415 - Spark's settings must be made first
+    from lakegate.spark_jobs.validate import main  # noqa: PLC0415 - Spark's settings must be made first
 
     assert spark
     for address, words in unusable(tmp_path).items():
@@ -147,7 +103,7 @@ def test_what_cannot_be_used_ends_in_one_sentence(
 def test_a_job_that_cannot_answer_ends_too(tmp_path: Path, environment: dict[str, str]) -> None:
     """The process ends by itself with code 2 and one sentence when the object is not the one pinned, Spark running or not."""
     (tmp_path / "size").mkdir()
-    address = staged(tmp_path / "size")
+    address = staged(tmp_path / "size", PLAN, DIRTY)
     (tmp_path / "size" / "staging" / "part-00000").write_bytes(DIRTY + b"\n")
 
     answer = job(environment, "--request", address)
@@ -247,7 +203,7 @@ def test_what_s3_refuses_ends_in_one_sentence(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """An answer that stands already, an object that is gone, a request that never was: code 2, and nothing is written."""
-    from spark_jobs.validate import main  # noqa: PLC0415 - Spark's settings must be made first
+    from lakegate.spark_jobs.validate import main  # noqa: PLC0415 - Spark's settings must be made first
 
     client, environment = s3
     put(client, MAY_BE_EMPTY, b"")

@@ -6,15 +6,25 @@ from dataclasses import replace
 
 import pytest
 
-from contracts.check import NONE, Check, Metric, Tier, Unit
-from contracts.column_causes import MOST_COMPARED, plain, renamed
-from contracts.model import Additional, Mode, Policy
-from contracts.outcome import Status
-from contracts.plan import Plan, PlanField
-from contracts.predicate import Present, Typed
-from contracts.result import Columns, Foreign, Form, Malformed, Measured, Measurement, Result, Sample, Unreadable
-from contracts.types import LogicalType
-from contracts.verdict import Verdict, foregone, judge
+from lakegate.contracts.judge.column_causes import MOST_COMPARED, plain, renamed
+from lakegate.contracts.judge.outcomes import Status
+from lakegate.contracts.judge.verdict import Verdict, early_rejections, judge
+from lakegate.contracts.model.contract import Additional, Mode, Policy
+from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.check import NONE, Check, Metric, Tier, Unit
+from lakegate.contracts.plan.plan import Plan, PlanField
+from lakegate.contracts.plan.predicate import Present, Typed
+from lakegate.contracts.plan.result import (
+    Columns,
+    Foreign,
+    Form,
+    Malformed,
+    Measured,
+    Measurement,
+    Result,
+    Sample,
+    Unreadable,
+)
 
 FIELDS = tuple(PlanField(name, f"c{at}", LogicalType.NUMBER) for at, name in enumerate(("id", "price", "weight")))
 HEADER_AGAIN = Sample(5, ("aa",), record="header")
@@ -174,7 +184,7 @@ def test_columns_are_one_reason_for_each_fault(name: str) -> None:
     columns, expected = NAMES[name]
 
     assert reasons(answer(columns=columns)) == expected
-    assert [each.message for each in foregone(PLAN, columns)] == [message for _, _, message in expected]
+    assert [each.message for each in early_rejections(PLAN, columns)] == [message for _, _, message in expected]
 
 
 def test_a_renamed_column_explains_the_additional_one() -> None:

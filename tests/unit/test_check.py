@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.check import EPSILON, NONE, Interval, Metric, Place, Quantile
+from lakegate.contracts.plan.check import EPSILON, NONE, Interval, Metric, Place, Quantile
 from tests.reference.sampling import sampled
 from tests.reference.strategies import intervals
 
@@ -114,12 +114,12 @@ def test_a_quantile_finds_its_place(share: str, place: Place, count: int, expect
 
 def test_answers_and_references_are_asked_for() -> None:
     """Two metrics are measured by a query of their own, apart from the scan that all others share."""
-    assert {Metric.ANSWER, Metric.UNMATCHED_ROWS} == {each for each in Metric if each.asked}
+    assert {Metric.ANSWER, Metric.UNMATCHED_ROWS} == {each for each in Metric if each.is_query}
 
 
 def test_keys_are_compared_by_five_metrics() -> None:
     """They are measured over the frequencies of a key, and not over rows."""
-    keyed = {each for each in Metric if each.keyed}
+    keyed = {each for each in Metric if each.is_key_based}
 
     assert {
         Metric.DUPLICATE_ROWS,

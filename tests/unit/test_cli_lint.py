@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
-from cli import main
-from cli.main import app
-from cli.seen import seen
-from contracts.errors import SetUpError
+from lakegate.cli import main
+from lakegate.cli.escape import escaped
+from lakegate.cli.main import app
+from lakegate.contracts.errors import SetUpError
 
 if TYPE_CHECKING:
     from click.testing import Result
@@ -161,7 +161,7 @@ def test_a_contract_cannot_write_on_the_terminal() -> None:
 
 def test_what_is_not_printed_is_shown_as_an_escape() -> None:
     """Tabs become spaces; file names that are no UTF-8 can be shown too."""
-    assert seen("a\té\0\udcff\u200b") == r"a  é\x00\udcff\u200b"
+    assert escaped("a\té\0\udcff\u200b") == r"a  é\x00\udcff\u200b"
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,8 @@ def test_the_end_of_every_command_is_one_sentence(
 def test_the_command_starts_without_what_it_does_not_need() -> None:
     """No command pays for the libraries of another."""
     script = (
-        "import sys; from cli.main import main; sys.argv[1:] = ['--version']\ntry: main()\nexcept SystemExit: pass\n"
+        "import sys; from lakegate.cli.main import main\n"
+        "sys.argv[1:] = ['--version']\ntry: main()\nexcept SystemExit: pass\n"
     )
     script += f"print([name for name in {NEEDED_BY_NO_START!r} if name in sys.modules])"
     environment = {**os.environ, "PYTHONPATH": "."}

@@ -1,26 +1,44 @@
-"""`lakegate plan` and `lakegate check` before any Spark: contracts that compile, and contracts that are refused."""
+"""`lakegate plan` and `lakegate check` before data is read: contracts that compile, and contracts that are refused."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from infra.local.places import ROOT
+from lakegate.cli.main import main
+from lakegate.infra.local.places import ROOT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 WEATHER = ROOT / "contracts/examples/weather.dcm.yaml"
 ORDERS = ROOT / "contracts/examples/orders.odcs.yaml"
 
 
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "cli.main", *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603 - our own command
+class Ended(NamedTuple):
+    """What a command wrote, and its exit code."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
+    """Run the command in this process, as its entry point does."""
+
+    def run(*arguments: object) -> Ended:
+        monkeypatch.setattr("sys.argv", ["lakegate", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        code = ended.value.code
+        assert isinstance(code, int)
+        return Ended(code, *capsys.readouterr())
+
+    return run
 
 
 @pytest.fixture
@@ -31,7 +49,7 @@ def broken(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_plan_is_one_document() -> None:
+def test_a_plan_is_one_document(run: Callable[..., Ended]) -> None:
     """`plan` prints the plan whose digest names it, and nothing else."""
     answer = run("plan", WEATHER)
 
@@ -39,7 +57,7 @@ def test_a_plan_is_one_document() -> None:
     assert json.loads(answer.stdout)["dataset"] == "weather_record"
 
 
-def test_an_explained_plan_names_every_check() -> None:
+def test_an_explained_plan_names_every_check(run: Callable[..., Ended]) -> None:
     """`plan --explain` has one line for each check, and says how many there are."""
     checks = json.loads(run("plan", WEATHER).stdout)["checks"]
     explained = run("plan", WEATHER, "--explain").stdout
@@ -49,7 +67,9 @@ def test_an_explained_plan_names_every_check() -> None:
 
 
 @pytest.mark.parametrize(("command", "code"), [(["plan"], 1), (["check", "x.csv", "--contract"], 2)])
-def test_a_refused_contract_is_told_line_by_line(command: list[str], code: int, broken: Path) -> None:
+def test_a_refused_contract_is_told_line_by_line(
+    command: list[str], code: int, broken: Path, run: Callable[..., Ended]
+) -> None:
     """Each problem stands on a line of its own, with its line in the document and the word that was meant."""
     answer = run(*command, broken)
 
@@ -60,7 +80,7 @@ def test_a_refused_contract_is_told_line_by_line(command: list[str], code: int, 
     assert last == "lakegate: the contract is refused; `lakegate lint` shows its lines"
 
 
-def test_a_dataset_is_chosen_by_its_name() -> None:
+def test_a_dataset_is_chosen_by_its_name(run: Callable[..., Ended]) -> None:
     """Where a contract has several datasets one is named; a name it does not have is answered with those it has."""
     chosen, unknown = run("plan", ORDERS, "--dataset", "orders"), run("plan", ORDERS, "--dataset", "order")
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from contracts.compile import compile_plan, compile_rules
-from contracts.errors import ContractError
-from contracts.formats import read
-from contracts.model import (
+from lakegate.contracts.compile.dataset import compile_plan, compile_rules
+from lakegate.contracts.errors import ContractError
+from lakegate.contracts.lint.examine import read
+from lakegate.contracts.model.contract import (
     Comparison,
     Contract,
     Csv,
@@ -24,9 +24,9 @@ from contracts.model import (
     Storage,
     Tolerance,
 )
-from contracts.plan import Plan
-from contracts.predicate import OneOf
-from contracts.types import LogicalType
+from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.plan import Plan
+from lakegate.contracts.plan.predicate import OneOf
 from tests.reference.cases import contract_of, rule_of
 
 EXAMPLES = Path(__file__).parents[2] / "contracts" / "examples"

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from contracts.check import Metric, Unit
-from contracts.counts import Counts
-from contracts.model import Mode, OnReject, Policy
-from contracts.result import Measured, Measurement
-from contracts.verdict import counts_of, judge
-from contracts.wording import Numbers
+from lakegate.contracts.judge.counts import Counts
+from lakegate.contracts.judge.verdict import counts_of, judge
+from lakegate.contracts.judge.wording import Numbers
+from lakegate.contracts.model.contract import Mode, OnReject, Policy
+from lakegate.contracts.plan.check import Metric, Unit
+from lakegate.contracts.plan.result import Measured, Measurement
 from tests.unit.test_verdict import BAD, CLEAN, answer, check, measured, plan
 
 BY_ROWS = Policy(on_reject=OnReject.ROWS)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from contracts.check import Unit
-from contracts.rules.strftime import compile_format
-from infra.local.places import ROOT
+from lakegate.contracts.compile.rules.strftime import compile_format
+from lakegate.contracts.plan.check import Unit
+from lakegate.infra.local.places import ROOT
 from tests.reference.tables import DOCS, TABLES, between
 
 

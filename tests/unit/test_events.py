@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from functions.events import Decoded, JobMoved, Nothing, ObjectSeen, Unintelligible, Why, decode
+from lakegate.functions.events import Decoded, JobMoved, Nothing, ObjectSeen, Unintelligible, Why, decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -125,7 +125,7 @@ def test_a_hostile_key_arrives_as_it_was_written(encode: Callable[[str], str]) -
     assert [(ObjectSeen("landing", key),) * 2 for key in KEYS] == arrived
 
 
-@settings(max_examples=10_000 if FULL else 1000)
+@settings(max_examples=10_000 if FULL else 250)
 @given(keys)
 def test_any_key_arrives_as_it_was_written(key: str) -> None:
     """Whatever a producer calls an object, both kinds of event name that object and no other."""

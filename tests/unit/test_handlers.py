@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from contracts.errors import LakegateError
-from functions import completion, edge, intake, notify, sweep
-from functions.bootstrap import bootstrap
-from functions.edge import HandlerError
-from functions.logs import of_error, shape
-from functions.memory import Memory
-from functions.ports import Address, Throttled, Unfinished
-from functions.settings import read
-from functions.workload import State, workload_id
+from lakegate.contracts.errors import LakegateError
+from lakegate.functions import completion, edge, intake, notify, sweep
+from lakegate.functions.bootstrap import bootstrap
+from lakegate.functions.edge import HandlerError
+from lakegate.functions.logs import of_error, shape
+from lakegate.functions.ports.errors import Throttled, Unfinished
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.settings import read
+from lakegate.functions.workload import State, workload_id
+from tests.fakes import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +75,7 @@ class Stand:
 @pytest.fixture
 def stand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Stand]:
     memory = Memory.of("landing", "lake")
-    gate = bootstrap(
+    dependencies = bootstrap(
         read(ENVIRONMENT),
         objects=memory.objects,
         registry=memory.registry,
@@ -88,7 +89,7 @@ def stand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
     )
     stand = Stand(memory, capsys)
     for module in (intake, completion, sweep, notify):
-        monkeypatch.setattr(module, "gate", lambda: gate)
+        monkeypatch.setattr(module, "dependencies", lambda: dependencies)
         handler = module.LOG._logger.handlers[0]  # noqa: SLF001 - Powertools shows its stream nowhere else
         stand.logs[module.__name__] = io.StringIO()
         monkeypatch.setattr(handler, "stream", stand.logs[module.__name__])
@@ -303,9 +304,9 @@ def test_the_gate_is_made_once_and_calls_nothing(monkeypatch: pytest.MonkeyPatch
     """A cold start reads the environment and makes the gate without a call to AWS, and without credentials."""
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
-    edge.gate.cache_clear()
-    gate = edge.gate()
+    edge.dependencies.cache_clear()
+    dependencies = edge.dependencies()
 
-    assert gate is edge.gate()
-    assert (gate.places.landing, gate.places.lake) == ("landing", "lake")
-    edge.gate.cache_clear()
+    assert dependencies is edge.dependencies()
+    assert (dependencies.places.landing, dependencies.places.lake) == ("landing", "lake")
+    edge.dependencies.cache_clear()

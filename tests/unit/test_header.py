@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from contracts.header import HEAD, columns_of, first_line, text_of
-from contracts.kinds import UnreadableError
-from contracts.model import Csv, Storage
-from contracts.result import Columns
+from lakegate.contracts.door.file_signatures import UnreadableError
+from lakegate.contracts.door.header import HEAD, columns_of, first_line, text_of
+from lakegate.contracts.model.contract import Csv, Storage
+from lakegate.contracts.plan.result import Columns
 
 PLAIN = Csv()
 DECLARED = ("id", "name", "city")

@@ -1,12 +1,18 @@
-"""What a Lambda pays for before its first event: its import graph, measured in a process of its own."""
+"""What a Lambda imports before its first event, and `check` at all, in a process of its own."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
+
+from lakegate.infra.local.places import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HANDLERS = ("intake", "completion", "sweep", "notify")
 HEAVY = {
@@ -25,8 +31,8 @@ HEAVY = {
 }
 LIST = """
 import json, sys
-import functions.{}
-from functions.adapters.clients import _client
+import lakegate.functions.{}
+from lakegate.functions.adapters.clients import _client
 print(json.dumps([sorted(sys.modules), _client.cache_info().currsize]))
 """
 
@@ -52,4 +58,35 @@ def test_intake_starts_without_the_verdict() -> None:
     """What only a result needs is loaded with the first result."""
     modules, _ = started("intake")
 
-    assert set() == {"contracts.verdict", "contracts.plan", "contracts.schemas"} & modules
+    assert (
+        set()
+        == {"lakegate.contracts.judge.verdict", "lakegate.contracts.plan.plan", "lakegate.contracts.schemas"} & modules
+    )
+
+
+CHECK = """
+import json, sys
+from lakegate.cli.main import main
+try: main()
+except SystemExit: pass
+sys.stderr.write(json.dumps(sorted({each.partition(".")[0] for each in sys.modules})))
+"""
+
+
+def test_a_check_of_a_file_imports_nothing_of_aws_spark_or_pandas(tmp_path: Path) -> None:
+    """A command pays for its own modules only, and Arrow does not look for pandas, which takes longer than a small file."""
+    (tmp_path / "data.csv").write_text("order_id;status\nORD-00000001;shipped\n")
+    words = [
+        "check",
+        "--json",
+        "--contract",
+        str(ROOT / "contracts/examples/orders.odcs.yaml"),
+        str(tmp_path / "data.csv"),
+    ]
+    ended = subprocess.run(  # noqa: S603 - our own interpreter on our own text
+        [sys.executable, "-c", CHECK, *words], check=True, capture_output=True, text=True, cwd=ROOT
+    )
+    modules = set(json.loads(ended.stderr))
+
+    assert json.loads(ended.stdout)["verdict"] == "rejected"
+    assert set() == modules & {"boto3", "botocore", "functions", "pandas", "py4j", "pydeequ", "pyspark"}

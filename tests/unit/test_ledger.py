@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from contracts import ledger
-from contracts.errors import InputError
-from contracts.ledger import (
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake import ledger
+from lakegate.contracts.lake.ledger import (
     FORMAT,
     GENESIS,
     MAX_INTEGER,

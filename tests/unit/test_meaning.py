@@ -9,22 +9,22 @@ from types import SimpleNamespace
 
 import pytest
 
-from contracts.codec import canonical, encode
-from contracts.compile import compile_plan
-from contracts.errors import InputError
-from contracts.formats import read
-from contracts.model import Additional, Csv, Duplicates, Mode, OnReject, Policy
-from contracts.plan import Plan
-from contracts.result import Result
-from contracts.verdict import Verdict
-from contracts.workflow import PUSH
-from functions import meaning
-from functions.meaning import MAX_REASON, MAX_REASONS, MEANING
-from functions.usecases.gate import Terms
+from lakegate.contracts.compile.dataset import compile_plan
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.judge.verdict import Verdict
+from lakegate.contracts.lake.states import PUSH
+from lakegate.contracts.lint.examine import read
+from lakegate.contracts.model.contract import Additional, Csv, Duplicates, Mode, OnReject, Policy
+from lakegate.contracts.plan.plan import Plan
+from lakegate.contracts.plan.result import Result
+from lakegate.contracts.plan.serialization import canonical, encode
+from lakegate.functions import meaning
+from lakegate.functions.meaning import MAX_REASON, MAX_REASONS, MEANING
+from lakegate.functions.usecases.dependencies import Terms
 
 PLAN = Plan("orders", "1.0.0", "lines", (), ())
 BYTES = canonical(PLAN)
-ORDERS = read((resources.files("contracts") / "examples/orders.odcs.yaml").read_bytes())
+ORDERS = read((resources.files("lakegate.contracts") / "examples/orders.odcs.yaml").read_bytes())
 COMPILED = compile_plan(ORDERS, ORDERS.datasets[0])
 HEADER = ";".join(field.name for field in COMPILED.fields)
 
@@ -147,7 +147,7 @@ def test_the_verdict_is_that_of_the_contracts() -> None:
 
 def test_reasons_are_cut_to_what_a_row_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     """However much a verdict has to say, the row of its workload stays far below what DynamoDB takes."""
-    monkeypatch.setattr("contracts.verdict.judge", lambda _plan, _result: TOLD)
+    monkeypatch.setattr("lakegate.contracts.judge.verdict.judge", lambda _plan, _result: TOLD)
     reasons = MEANING.judge(BYTES, canonical(Result("w", 1, PLAN.digest, "v", 1))).reasons
 
     assert (MAX_REASONS, {MAX_REASON}) == (len(reasons), set(map(len, reasons)))

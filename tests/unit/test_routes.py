@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.routes import MAX_DEPTH, Route, candidates, covering
+from lakegate.contracts.lake.routes import MAX_DEPTH, Route, candidates, covering
 
 segments = st.text(st.characters(codec="utf-8", exclude_characters="/"), max_size=4)
 keys = st.lists(segments, min_size=1, max_size=40).map("/".join)

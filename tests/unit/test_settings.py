@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from contracts.errors import SetUpError
-from functions.events import Why
-from functions.settings import DEFAULTS, PATTERNS, Settings, read
+from lakegate.contracts.errors import SetUpError
+from lakegate.functions.events import Why
+from lakegate.functions.settings import DEFAULTS, PATTERNS, Settings, read
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs/functions.md").read_text()
@@ -97,7 +97,7 @@ def test_the_guide_names_every_reason() -> None:
 def test_the_guide_names_every_metric() -> None:
     """The metrics of docs/functions.md are those that the code counts."""
     code = "".join((ROOT / "functions" / f"{name}.py").read_text() for name in ("edge", "sweep", "notify"))
-    counted = set(re.findall(r'(?:add_metric|told)\("(\w+)"', code))
+    counted = set(re.findall(r'(?:add_metric|log_failures)\("(\w+)"', code))
 
     assert counted == set(
         re.findall(r"`([A-Z][A-Za-z]+)`", GUIDE.partition("## Metrics")[2].partition("\n\n##")[0])

@@ -8,16 +8,16 @@ from fractions import Fraction
 
 import pytest
 
-from contracts.check import NONE, Check, Header, Interval, Metric, Tier, Unit
-from contracts.columns import of_header
-from contracts.model import Additional, Mode, OnReject, Policy, Severity
-from contracts.outcome import Status
-from contracts.plan import Plan, PlanField
-from contracts.predicate import Present, Typed, Within
-from contracts.result import Columns, Malformed, Measured, Measurement, Result, Unreadable
-from contracts.types import LogicalType
-from contracts.verdict import Verdict, foregone, judge, row_rules
-from contracts.wording import percent
+from lakegate.contracts.judge.columns import of_header
+from lakegate.contracts.judge.outcomes import Status
+from lakegate.contracts.judge.verdict import Verdict, early_rejections, judge, row_rules
+from lakegate.contracts.judge.wording import percent
+from lakegate.contracts.model.contract import Additional, Mode, OnReject, Policy, Severity
+from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.check import NONE, Check, Header, Interval, Metric, Tier, Unit
+from lakegate.contracts.plan.plan import Plan, PlanField
+from lakegate.contracts.plan.predicate import Present, Typed, Within
+from lakegate.contracts.plan.result import Columns, Malformed, Measured, Measurement, Result, Unreadable
 
 CLEAN = Measured(of=10, failing=0, engine_passed=True)
 BAD = Measured(of=10, failing=3, engine_passed=False)
@@ -363,8 +363,8 @@ def test_what_the_header_alone_answers_is_known_at_the_door() -> None:
     )
     lacking = plan(wanted)
 
-    assert [each.id for each in foregone(lacking, Columns(("n",)))] == ["r/n"]
-    assert foregone(lacking, Columns(("m", "n"))) == ()
+    assert [each.id for each in early_rejections(lacking, Columns(("n",)))] == ["r/n"]
+    assert early_rejections(lacking, Columns(("m", "n"))) == ()
     assert statuses(lacking, answer()) == {"r/n": "fail"}
 
 
@@ -389,8 +389,8 @@ def test_columns_that_break_what_is_wanted_are_counted(header: Header, found: tu
 @pytest.mark.parametrize(
     ("changes", "of_the_whole"),
     [
-        ({"given": Present("n")}, False),
-        ({"given": Typed("n")}, True),
+        ({"row_filter": Present("n")}, False),
+        ({"row_filter": Typed("n")}, True),
         ({"nulls_alike": True}, True),
         ({}, False),
     ],

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from contracts.errors import InputError
-from contracts.versions import major, precedence
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.versions import major, precedence
 
 IN_ORDER = [
     "0.9.10",

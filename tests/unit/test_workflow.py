@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-import contracts
-from contracts.errors import ContractError
-from contracts.workflow import MAX_ATTEMPTS, OUTCOMES, PUSH, SIGNATURES, Operation, Outcome, State, read
+from lakegate import contracts
+from lakegate.contracts.errors import ContractError
+from lakegate.contracts.lake.states import MAX_ATTEMPTS, OUTCOMES, PUSH, SIGNATURES, Operation, Outcome, State, read
 
 DOCUMENT = Path(contracts.__file__).parent / "workflows" / "push.yaml"
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from contracts.faults import SEEN_OF_A_LINE, readable_in, record_of, values_in
-from contracts.masks import cut, hexadecimal, mask
-from contracts.model import Csv, Format, Storage
-from contracts.result import Form
-from contracts.types import LogicalType
-from contracts.writing import MISTAKES, NULL_WORDS, form_of, remedy
+from lakegate.contracts.judge.faults import SEEN_OF_A_LINE, readable_in, record_of, values_in
+from lakegate.contracts.judge.masks import cut, hexadecimal, mask
+from lakegate.contracts.judge.writing import MISTAKES, NULL_WORDS, form_of, remedy
+from lakegate.contracts.model.contract import Csv, Format, Storage
+from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.result import Form
 
 SEMICOLON = Csv(delimiter=";")
 WRITTEN = {

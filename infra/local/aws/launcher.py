@@ -51,7 +51,7 @@ def main(descriptor: int) -> None:
 
 
 async def serve(config: Any) -> None:  # noqa: ANN401 - hypercorn's
-    """Serve until told to stop; then everything ends at once, functions included: all of it is in memory, and lost."""
+    """Serve until a signal; then everything ends at once, functions included. All state is in memory, and lost."""
     for each in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(each, os.killpg, os.getpgrp(), signal.SIGKILL)
     never = asyncio.Event()
@@ -71,10 +71,10 @@ def trusting(put_events: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def bounded(concurrency: Callable[..., int]) -> Callable[..., int]:
-    """How many batches of a queue run at once: what its mapping says, but no more than this machine can bear."""
+    """How many batches of a queue run at once: the value of its mapping, but no more than this machine can run."""
 
-    def of(*told: Any) -> int:  # noqa: ANN401 - ministack's
-        return min(AT_ONCE, concurrency(*told))
+    def of(*arguments: Any) -> int:  # noqa: ANN401 - ministack's
+        return min(AT_ONCE, concurrency(*arguments))
 
     return of
 

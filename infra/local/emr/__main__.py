@@ -1,4 +1,4 @@
-"""`python -m infra.local.emr`: serve until told to stop. One line of JSON on standard output when ready."""
+"""`python -m lakegate.infra.local.emr`: serve until a signal. One line of JSON on standard output when ready."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from typing import TYPE_CHECKING, Any, Final
 import botocore.session
 from botocore.config import Config
 
-from contracts.errors import SetUpError
-from infra.local.emr.events import EventBridge, Reporter
-from infra.local.emr.executor import Executor, Processes, Surroundings
-from infra.local.emr.faults import Orders
-from infra.local.emr.files import Files
-from infra.local.emr.life import Life
-from infra.local.emr.names import Home
-from infra.local.emr.resident import Resident
-from infra.local.emr.server import Server
-from infra.local.emr.service import Service
-from infra.local.emr.submit import Submitted
+from lakegate.contracts.errors import SetUpError
+from lakegate.infra.local.emr.events import EventBridge, Reporter
+from lakegate.infra.local.emr.executor import Executor, Processes, Surroundings
+from lakegate.infra.local.emr.faults import Orders
+from lakegate.infra.local.emr.files import Files
+from lakegate.infra.local.emr.life import Life
+from lakegate.infra.local.emr.names import Home
+from lakegate.infra.local.emr.resident import Resident
+from lakegate.infra.local.emr.server import Server
+from lakegate.infra.local.emr.service import Service
+from lakegate.infra.local.emr.submit import Submitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 UNUSABLE: Final = 2
 MODES: Final[Mapping[str, Callable[[Surroundings, argparse.Namespace], Executor]]] = {
-    "resident": lambda around, told: Resident(around, told.state_dir / "driver", told.memory),
-    "submit": lambda around, told: Submitted(around, told.seats, told.memory),
-    "process": lambda around, told: Processes(around, told.seats),
+    "resident": lambda around, options: Resident(around, options.seats, options.state_dir / "driver", options.memory),
+    "submit": lambda around, options: Submitted(around, options.seats, options.memory),
+    "process": lambda around, options: Processes(around, options.seats),
 }
 
 
@@ -49,16 +49,16 @@ def main() -> int:
     return 0
 
 
-def serve(told: argparse.Namespace) -> None:
-    """Build the service, tell where it is, and serve until SIGTERM or SIGINT."""
-    around = Surroundings(told.aws_endpoint, told.region, told.account, "local")
-    executor = MODES[told.mode](around, told)
+def serve(options: argparse.Namespace) -> None:
+    """Build the service, print its address, and serve until SIGTERM or SIGINT."""
+    around = Surroundings(options.aws_endpoint, options.region, options.account, "local")
+    executor = MODES[options.mode](around, options)
     outlet = EventBridge(_client("events", around))
     reporter = Reporter(outlet)
-    files = Files(_client("s3", around), told.state_dir / "code")
-    life = Life(executor, files, reporter, told.state_dir / "runs", told.minute)
-    service = Service(Home(told.account, told.region), life, reporter, Orders())
-    server = Server(told.port, service, executor)
+    files = Files(_client("s3", around), options.state_dir / "code")
+    life = Life(executor, files, reporter, options.state_dir / "runs", options.minute)
+    service = Service(Home(options.account, options.region), life, reporter, Orders())
+    server = Server(options.port, service, executor)
     executor.start()
     for each in (signal.SIGTERM, signal.SIGINT):
         signal.signal(each, lambda *_: threading.Thread(target=server.shutdown).start())
@@ -81,12 +81,12 @@ def forget_callers_aws() -> None:
 
 def arguments() -> argparse.ArgumentParser:
     """What the command takes."""
-    parser = argparse.ArgumentParser(prog="python -m infra.local.emr", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m lakegate.infra.local.emr", description=__doc__)
     parser.add_argument("--port", type=int, default=0, help="of 127.0.0.1; 0 (the default) takes a free one")
     parser.add_argument("--aws-endpoint", required=True, metavar="URL", help="of S3 and EventBridge")
     parser.add_argument("--state-dir", required=True, type=_folder, metavar="DIR", help="for logs and working files")
     parser.add_argument("--mode", choices=tuple(MODES), default="resident", help="what runs programs (resident)")
-    parser.add_argument("--seats", type=int, default=2, help="runs at a time, of submit and process (2)")
+    parser.add_argument("--seats", type=int, default=2, help="runs at a time (2)")
     parser.add_argument("--memory", default="2g", help="heap of a Spark driver (2g)")
     parser.add_argument(
         "--minute", type=float, default=60.0, metavar="SECONDS", help="how long a minute of a limit lasts"
@@ -105,7 +105,7 @@ def _folder(text: str) -> Path:
     return path
 
 
-def _client(service: str, around: Surroundings) -> Any:  # noqa: ANN401 - the caller says which of botocore's clients it is
+def _client(service: str, around: Surroundings) -> Any:  # noqa: ANN401 - the caller knows the type of the client
     config = Config(
         retries={"total_max_attempts": 2},
         connect_timeout=3,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from infra.local.emr.states import ApplicationState
+from lakegate.infra.local.emr.states import ApplicationState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +34,7 @@ SUMMARY: Final = (
 
 @dataclass(slots=True)
 class Application:
-    """An application; its request holds all that its creator said of it."""
+    """An application; its request holds all members that its creator sent."""
 
     id: str
     arn: str
@@ -59,7 +59,7 @@ class Application:
         return bool(self.document()["autoStartConfiguration"].get("enabled", True))
 
     def document(self) -> dict[str, Any]:
-        """The application as GetApplication tells it."""
+        """The application as GetApplication returns it."""
         return {
             **_DEFAULTS,
             **self.request,
@@ -72,12 +72,12 @@ class Application:
         }
 
     def summary(self) -> dict[str, Any]:
-        """The application as ListApplications tells it."""
+        """The application as ListApplications returns it."""
         document = self.document()
         return {"id": self.id} | {name: document[name] for name in SUMMARY if name in document}
 
     def detail(self, previous: str) -> dict[str, Any]:
-        """What the event of a change tells."""
+        """The detail of the event of a change."""
         return {
             "applicationId": self.id,
             "applicationName": self.request.get("name", ""),

@@ -22,8 +22,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
-from infra.local.emr.spark_env import SHELL, SUBMIT, submit_arguments
-from infra.local.spark import LOG
+from lakegate.infra.local.emr.spark_env import SHELL, SUBMIT, submit_arguments
+from lakegate.infra.local.spark import LOG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,10 +35,10 @@ WITHOUT_JVM: Final = 71
 CRASHED: Final = 1
 
 
-def serve(line: socket.socket, told: Mapping[str, Any]) -> None:
-    """Start Spark, say so, and run what comes."""
-    folder = Path(told["folder"])
-    arguments = submit_arguments(folder, told["memory"], told["settings"], told["jars"])
+def serve(line: socket.socket, startup: Mapping[str, Any]) -> None:
+    """Start Spark, report that it is ready, and run each job received."""
+    folder = Path(startup["folder"])
+    arguments = submit_arguments(folder, startup["memory"], startup["settings"], startup["jars"])
     os.environ[SUBMIT] = shlex.join([*arguments, SHELL])
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["SPARK_VERSION"] = "3.5"
@@ -57,13 +57,13 @@ def listen(line: socket.socket) -> SimpleQueue[dict[str, Any]]:
     """Orders as they come; the end of the line is the end of this process."""
     orders: SimpleQueue[dict[str, Any]] = SimpleQueue()
 
-    def hear() -> None:
-        with line.makefile("r", encoding="utf-8") as heard:
-            for each in heard:
+    def receive() -> None:
+        with line.makefile("r", encoding="utf-8") as sent:
+            for each in sent:
                 orders.put(json.loads(each))
         os._exit(ORPHANED)
 
-    threading.Thread(target=hear, daemon=True).start()
+    threading.Thread(target=receive, daemon=True).start()
     return orders
 
 

@@ -25,7 +25,7 @@ class ServiceError(Exception):
     status: ClassVar[int]
 
 
-class Invalid(ServiceError):  # noqa: N818 - named for what AWS says, like its siblings
+class Invalid(ServiceError):  # noqa: N818 - named as AWS names it, like its siblings
     """The request breaks a constraint, or the resource is in no state for it."""
 
     code, status = "ValidationException", 400
@@ -50,7 +50,7 @@ class Conflict(ServiceError):  # noqa: N818 - as above
 
 
 class Throttled(ServiceError):  # noqa: N818 - as above
-    """Too many requests: said only where a fault asks for it."""
+    """Too many requests: returned only where a fault asks for it."""
 
     code, status = "ThrottlingException", 429
 

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from infra.local.emr.faults import Delivery
-from infra.local.emr.states import ENDS
+from lakegate.infra.local.emr.faults import Delivery
+from lakegate.infra.local.emr.states import ENDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mypy_boto3_events.client import EventBridgeClient
 
-    from infra.local.emr.runs import Run
-    from infra.local.emr.states import RunState
+    from lakegate.infra.local.emr.runs import Run
+    from lakegate.infra.local.emr.states import RunState
 
 SOURCE: Final = "aws.emr-serverless"
 APPLICATION: Final = "EMR Serverless Application State Change"
@@ -54,25 +54,25 @@ class Outlet(Protocol):
 
 
 class Reporter:
-    """Tells of every change of a run, as far as the run's fault lets it. Whoever calls holds the lock of `Life`."""
+    """Sends an event for every change of a run, as the run's fault allows. The caller holds the lock of `Life`."""
 
     def __init__(self, outlet: Outlet) -> None:
         self._outlet = outlet
         self._held: dict[str, list[Event]] = {}
 
     def changed(self, run: Run, previous: RunState | None) -> None:
-        """Tell that a run came into its state."""
-        told = event(RUN, run.detail(previous), run.latest.updated_at)
+        """Send the event of a run that entered its state."""
+        document = event(RUN, run.detail(previous), run.latest.updated_at)
         match run.fault.delivery(run.state):
             case Delivery.NORMAL:
-                self._outlet.put(told)
+                self._outlet.put(document)
             case Delivery.DUPLICATE:
-                self._outlet.put(told)
-                self._outlet.put(told)
+                self._outlet.put(document)
+                self._outlet.put(document)
             case Delivery.DELAY:
-                self._outlet.put(told, run.fault.delay_seconds)
+                self._outlet.put(document, run.fault.delay_seconds)
             case Delivery.REORDER:
-                self._held.setdefault(run.id, []).append(told)
+                self._held.setdefault(run.id, []).append(document)
             case Delivery.DROP:
                 pass
         if run.state in ENDS:
@@ -80,7 +80,7 @@ class Reporter:
                 self._outlet.put(held)
 
     def plain(self, kind: str, detail: Mapping[str, Any], moment: datetime) -> None:
-        """Tell of what no fault bends: a change of an application, a retry."""
+        """Send an event that no fault affects: a change of an application, a retry."""
         self._outlet.put(event(kind, detail, moment))
 
 

@@ -10,16 +10,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from infra.local.emr.stop import StoppedError
-from infra.local.places import ROOT
-from infra.setup.pins import pinned_jars
+from lakegate.infra.local.emr.stop import StoppedError
+from lakegate.infra.local.places import ROOT
+from lakegate.infra.setup.pins import pinned_jars
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from infra.local.emr.parameters import Parameters
-    from infra.local.emr.stop import Stop
+    from lakegate.infra.local.emr.parameters import Parameters
+    from lakegate.infra.local.emr.stop import Stop
 
 KILLED: Final = -signal.SIGKILL
 
@@ -109,7 +109,7 @@ class Processes:
         return True
 
     def close(self) -> None:
-        """See `Executor`: whoever closes stops the runs first, and no process outlives its run."""
+        """See `Executor`: the caller stops the runs first, and no process outlives its run."""
 
     def run(self, job: Job, stop: Stop) -> int:
         """See `Executor`."""
@@ -129,7 +129,7 @@ class Processes:
                     code = process.wait()
             finally:
                 kill_group(process)
-        if stop.said:
+        if stop.requested:
             raise StoppedError(stop.reason)
         return code
 

@@ -1,4 +1,4 @@
-"""Faults on request: how a run ends and what becomes of its events, told by the run's tags or by the control address."""
+"""Faults on request: how a run ends and what becomes of its events, given by the run's tags or by the control address."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from infra.local.emr import errors
-from infra.local.emr.errors import Invalid, ServiceError
-from infra.local.emr.shapes import model
-from infra.local.emr.states import RunState
+from lakegate.infra.local.emr import errors
+from lakegate.infra.local.emr.errors import Invalid, ServiceError
+from lakegate.infra.local.emr.shapes import model
+from lakegate.infra.local.emr.states import RunState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -112,7 +112,7 @@ class Order:
 
 
 def read_order(document: Mapping[str, Any]) -> Order:
-    """An order of `POST /_faults`; Invalid if it says what nobody understands."""
+    """An order of `POST /_faults`; Invalid if it has an unknown value."""
     times = document.get("times", 1)
     if not isinstance(times, int) or times < 1:
         raise Invalid("times is a whole number from 1")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_s3.client import S3Client
 
-    from infra.local.emr.runs import Run
+    from lakegate.infra.local.emr.runs import Run
 
 LOGS: Final = ("stdout", "stderr")
 
@@ -43,9 +43,9 @@ class Files:
         return self._kept(content, Path(place).name)
 
     def write_logs(self, run: Run, folder: Path) -> None:
-        """Leave an attempt's logs where the run's monitoring configuration says, compressed as EMR Serverless does.
+        """Write an attempt's logs to the place in the run's monitoring configuration, compressed as EMR Serverless does.
 
-        A log that cannot be written costs a line on standard error and never the run.
+        A log that cannot be written causes a line on standard error and never fails the run.
         """
         target = log_folder(run)
         if target is None:

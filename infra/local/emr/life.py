@@ -18,24 +18,24 @@ import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from infra.local.emr import events
-from infra.local.emr.executor import Job
-from infra.local.emr.faults import End
-from infra.local.emr.files import LOGS, UnreachableError
-from infra.local.emr.names import now
-from infra.local.emr.parameters import read_parameters
-from infra.local.emr.runs import DETAILS, Attempt
-from infra.local.emr.seats import Seats
-from infra.local.emr.states import ENDS, RunState
-from infra.local.emr.stop import StoppedError
+from lakegate.infra.local.emr import events
+from lakegate.infra.local.emr.executor import Job
+from lakegate.infra.local.emr.faults import End
+from lakegate.infra.local.emr.files import LOGS, UnreachableError
+from lakegate.infra.local.emr.names import now
+from lakegate.infra.local.emr.parameters import read_parameters
+from lakegate.infra.local.emr.runs import DETAILS, Attempt
+from lakegate.infra.local.emr.seats import Seats
+from lakegate.infra.local.emr.states import ENDS, RunState
+from lakegate.infra.local.emr.stop import StoppedError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from infra.local.emr.applications import Application
-    from infra.local.emr.executor import Executor
-    from infra.local.emr.files import Files
-    from infra.local.emr.runs import Run
+    from lakegate.infra.local.emr.applications import Application
+    from lakegate.infra.local.emr.executor import Executor
+    from lakegate.infra.local.emr.files import Files
+    from lakegate.infra.local.emr.runs import Run
 
 PATIENCE_SECONDS: Final = 20.0
 """A closing service waits so long for its runs to end."""
@@ -51,7 +51,7 @@ class Ended:
 
 
 class Life:
-    """Brings runs from SUBMITTED to their end. `changed` guards all runs and tells of each change."""
+    """Brings runs from SUBMITTED to their end. `changed` guards all runs and is notified of each change."""
 
     def __init__(
         self, executor: Executor, files: Files, reporter: events.Reporter, folder: Path, minute: float
@@ -118,12 +118,12 @@ class Life:
             ended = self._attempts(run)
         except StoppedError as stopped:
             ended = Ended(RunState.CANCELLED, str(stopped))
-        except Exception as error:  # noqa: BLE001 - a defect here, or a dead S3, must end as a run that FAILED and says why
+        except Exception as error:  # noqa: BLE001 - a defect here, or a dead S3, must end as a run that FAILED, with the reason
             traceback.print_exc(file=sys.stderr)
             ended = Ended(RunState.FAILED, f"{type(error).__name__}: {error}")
         with self.changed:
             del self._active[run.id]
-            self._finish(run, Ended(RunState.CANCELLED, run.stop.reason) if run.stop.said else ended)
+            self._finish(run, Ended(RunState.CANCELLED, run.stop.reason) if run.stop.requested else ended)
             self._admit(run.application)
 
     def _attempts(self, run: Run) -> Ended:
@@ -132,7 +132,7 @@ class Life:
             if ended.state is RunState.SUCCESS or run.latest.number == run.most_attempts:
                 return ended
             with self.changed:
-                if run.stop.said:
+                if run.stop.requested:
                     raise StoppedError(run.stop.reason)
                 self._retry(run, ended)
 
@@ -210,7 +210,7 @@ class Life:
     def _begin(self, run: Run, state: RunState) -> None:
         """Step on, unless the run must end."""
         with self.changed:
-            if run.stop.said:
+            if run.stop.requested:
                 raise StoppedError(run.stop.reason)
             self._move(run, state)
 

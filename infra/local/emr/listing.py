@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any, Final
 
-from infra.local.emr.errors import Invalid
-from infra.local.emr.states import RunState
+from lakegate.infra.local.emr.errors import Invalid
+from lakegate.infra.local.emr.states import RunState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from infra.local.emr.runs import Run
+    from lakegate.infra.local.emr.runs import Run
 
 Members = dict[str, Any]
 

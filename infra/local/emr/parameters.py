@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from infra.local.emr.errors import Invalid
+from lakegate.infra.local.emr.errors import Invalid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

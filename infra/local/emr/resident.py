@@ -1,4 +1,4 @@
-"""One warm Spark driver that runs program after program: what makes a small run a matter of a second.
+"""Warm Spark drivers that run program after program: what makes a small run a matter of a second.
 
 A run that is stopped, or takes its driver down, costs that driver: it is killed with all it started, and the next one is
 started at once. A run that needs settings, jars or packages other than the driver was started with gets a new driver too.
@@ -14,20 +14,20 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from infra.local.emr.executor import added_jars, kill_group
-from infra.local.emr.stop import StoppedError
-from infra.local.jars import jars
-from infra.local.java import java_home
-from infra.local.places import ROOT
+from lakegate.infra.local.emr.executor import added_jars, kill_group
+from lakegate.infra.local.emr.stop import StoppedError
+from lakegate.infra.local.jars import jars
+from lakegate.infra.local.java import java_home
+from lakegate.infra.local.places import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from infra.local.emr.executor import Job, Surroundings
-    from infra.local.emr.stop import Stop
+    from lakegate.infra.local.emr.executor import Job, Surroundings
+    from lakegate.infra.local.emr.stop import Stop
 
-CODE: Final = ("contracts", "engine", "spark_jobs")
+CODE: Final = ("lakegate", "contracts", "engine", "spark_jobs")
 """Packages of this checkout that programs may import: when one changes, so must the driver."""
 LOST: Final = 1
 """Exit code of a program whose driver died without one."""
@@ -62,10 +62,10 @@ class Driver:
         self.needs = needs
         self.ready = threading.Event()
         ours, theirs = socket.socketpair()
-        told = {"folder": str(folder), "memory": memory, "settings": dict(needs.settings), "jars": list(needs.jars)}
+        startup = {"folder": str(folder), "memory": memory, "settings": dict(needs.settings), "jars": list(needs.jars)}
         with theirs, (folder / "driver.log").open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603 - our own module
-                [sys.executable, "-m", "infra.local.emr.driver", str(theirs.fileno()), json.dumps(told)],
+                [sys.executable, "-m", "lakegate.infra.local.emr.driver", str(theirs.fileno()), json.dumps(startup)],
                 env=surroundings.environment(job),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
@@ -74,7 +74,7 @@ class Driver:
                 start_new_session=True,
             )
         self._line = ours
-        self._heard = ours.makefile("r", encoding="utf-8")
+        self._received = ours.makefile("r", encoding="utf-8")
         self._awaited = threading.Thread(target=self._await_ready, daemon=True)
         self._awaited.start()
 
@@ -86,7 +86,7 @@ class Driver:
     def run(self, job: Job) -> int | None:
         """The program's exit code; None if the driver died before it had one."""
         self._awaited.join()
-        told = {
+        request = {
             "entry": str(job.entry),
             "arguments": job.arguments,
             "settings": dict(job.parameters.live),
@@ -94,7 +94,7 @@ class Driver:
             "folder": str(job.folder),
         }
         try:
-            self._line.sendall(json.dumps(told).encode() + b"\n")
+            self._line.sendall(json.dumps(request).encode() + b"\n")
         except OSError:
             return None
         answer = self._answer()
@@ -105,11 +105,11 @@ class Driver:
         kill_group(self._process)
 
     def gone(self) -> int:
-        """Wait for the end of a killed driver, let go of its line, and tell its exit code."""
+        """Wait for the end of a killed driver, close its socket, and return its exit code."""
         code = self._process.wait()
         self.kill()
         self._awaited.join()
-        self._heard.close()
+        self._received.close()
         self._line.close()
         return code
 
@@ -119,20 +119,19 @@ class Driver:
 
     def _answer(self) -> dict[str, Any] | None:
         try:
-            said = self._heard.readline()
+            line = self._received.readline()
         except OSError:
             return None
-        answer: dict[str, Any] | None = json.loads(said) if said.endswith("\n") else None
+        answer: dict[str, Any] | None = json.loads(line) if line.endswith("\n") else None
         return answer
 
 
-class Resident:
-    """Executor: one driver, one run at a time."""
-
-    seats = 1
+class Seat:
+    """One driver after the other, one run at a time."""
 
     def __init__(self, surroundings: Surroundings, folder: Path, memory: str) -> None:
         self._surroundings = surroundings
+        folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._memory = memory
         self._lock = threading.Lock()
@@ -140,14 +139,11 @@ class Resident:
         self._open = True
 
     def start(self) -> None:
-        """See `Executor`; SetUpError where Java or a jar is missing."""
-        java_home()
-        jars()
-        self._folder.mkdir(parents=True, exist_ok=True)
+        """Start a driver for what most jobs need."""
         self._replace(None)
 
     def ready(self) -> bool:
-        """See `Executor`."""
+        """Whether the next run begins at once."""
         driver = self._driver
         return driver is not None and driver.alive and driver.ready.is_set()
 
@@ -156,17 +152,22 @@ class Resident:
         driver = self._fitting(job)
         with stop.calls(driver.kill):
             code = driver.run(job)
-        if stop.said or code is None:
+        if stop.requested or code is None:
             driver.kill()
             died = driver.gone()
             self._replace(None)
-            if stop.said:
+            if stop.requested:
                 raise StoppedError(stop.reason)
             return died if died > 0 else LOST
         return code
 
+    def fits(self, needs: Needs) -> bool:
+        """Whether there is a driver that was started with these needs."""
+        driver = self._driver
+        return driver is not None and driver.alive and driver.needs == needs
+
     def close(self) -> None:
-        """See `Executor`."""
+        """Leave nothing running, for good."""
         with self._lock:
             self._open = False
             if self._driver is not None:
@@ -174,10 +175,8 @@ class Resident:
                 self._driver.gone()
 
     def _fitting(self, job: Job) -> Driver:
-        driver, needs = self._driver, Needs.of(job)
-        if driver is None or not driver.alive or driver.needs != needs:
-            driver = self._replace(job)
-        return driver
+        driver = self._driver
+        return driver if driver is not None and self.fits(Needs.of(job)) else self._replace(job)
 
     def _replace(self, job: Job | None) -> Driver:
         """Start a driver for a job's needs (None: for most jobs), once the one before is gone."""
@@ -190,3 +189,40 @@ class Resident:
             needs = Needs.of(job)
             self._driver = Driver(self._surroundings, self._folder, self._memory, needs, job)
             return self._driver
+
+
+class Resident:
+    """Executor: a driver for each seat. The first one starts with the service, another one when runs have to wait for it."""
+
+    def __init__(self, surroundings: Surroundings, seats: int, folder: Path, memory: str) -> None:
+        self.seats = seats
+        self._seats = [Seat(surroundings, folder / str(number), memory) for number in range(seats)]
+        self._free = list(self._seats)
+        self._lock = threading.Lock()
+
+    def start(self) -> None:
+        """See `Executor`; SetUpError where Java or a jar is missing."""
+        java_home()
+        jars()
+        self._seats[0].start()
+
+    def ready(self) -> bool:
+        """See `Executor`."""
+        return any(seat.ready() for seat in self._seats)
+
+    def run(self, job: Job, stop: Stop) -> int:
+        """See `Executor`; whoever calls lets no more runs in than there are seats."""
+        needs = Needs.of(job)
+        with self._lock:
+            seat = next((each for each in self._free if each.fits(needs)), self._free[0])
+            self._free.remove(seat)
+        try:
+            return seat.run(job, stop)
+        finally:
+            with self._lock:
+                self._free.insert(0, seat)
+
+    def close(self) -> None:
+        """See `Executor`."""
+        for seat in self._seats:
+            seat.close()

@@ -1,19 +1,19 @@
-"""Job runs and their attempts, as the API and the events tell of them."""
+"""Job runs and their attempts, as the API and the events describe them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from infra.local.emr.faults import Fault
-from infra.local.emr.states import RunState
-from infra.local.emr.stop import Stop
+from lakegate.infra.local.emr.faults import Fault
+from lakegate.infra.local.emr.states import RunState
+from lakegate.infra.local.emr.stop import Stop
 
 if TYPE_CHECKING:
     from datetime import datetime
     from threading import Timer
 
-    from infra.local.emr.applications import Application
+    from lakegate.infra.local.emr.applications import Application
 
 MINUTES: Final = 720
 """A run's time limit where its request names none."""
@@ -35,7 +35,7 @@ _SUMMARY: Final = (
     "attemptCreatedAt",
     "attemptUpdatedAt",
 )
-_SAID: Final = ("name", "configurationOverrides", "executionIamPolicy", "retryPolicy", "tags")
+_COPIED: Final = ("name", "configurationOverrides", "executionIamPolicy", "retryPolicy", "tags")
 """Members of the request that the run repeats."""
 
 
@@ -94,54 +94,54 @@ class Run:
         return float(self.request.get("executionTimeoutMinutes", MINUTES))
 
     def document(self, attempt: Attempt | None = None) -> dict[str, Any]:
-        """The run as GetJobRun tells it, as of an attempt (the latest)."""
-        told = attempt or self.latest
-        seconds = _seconds(told.started_at, told.ended_at)
+        """The run as GetJobRun returns it, at an attempt (the latest)."""
+        current = attempt or self.latest
+        seconds = _seconds(current.started_at, current.ended_at)
         document: dict[str, Any] = {
             "applicationId": self.application.id,
             "jobRunId": self.id,
             "arn": self.arn,
             "createdBy": self.caller,
             "createdAt": self.created_at,
-            "updatedAt": told.updated_at,
+            "updatedAt": current.updated_at,
             "executionRole": self.request["executionRoleArn"],
-            "state": told.state,
-            "stateDetails": told.details,
+            "state": current.state,
+            "stateDetails": current.details,
             "releaseLabel": self.application.request["releaseLabel"],
             "jobDriver": self.request.get("jobDriver", {}),
             "executionTimeoutMinutes": int(self.minutes),
             "mode": self.request.get("mode", "BATCH"),
-            "attempt": told.number,
-            "attemptCreatedAt": told.created_at,
-            "attemptUpdatedAt": told.updated_at,
+            "attempt": current.number,
+            "attemptCreatedAt": current.created_at,
+            "attemptUpdatedAt": current.updated_at,
             "totalExecutionDurationSeconds": int(seconds),
             "queuedDurationMilliseconds": int(1000 * _seconds(self.queued_at, self.left_queue_at)),
-            "startedAt": told.started_at,
-            "endedAt": told.ended_at,
+            "startedAt": current.started_at,
+            "endedAt": current.ended_at,
         }
-        document |= {name: self.request[name] for name in _SAID if name in self.request}
+        document |= {name: self.request[name] for name in _COPIED if name in self.request}
         return {name: value for name, value in document.items() if value is not None}
 
     def summary(self, attempt: Attempt | None = None) -> dict[str, Any]:
-        """The run as ListJobRuns tells it."""
+        """The run as ListJobRuns returns it."""
         document = self.document(attempt)
         return {"id": self.id} | {name: document[name] for name in _SUMMARY if name in document}
 
     def attempt_summary(self, attempt: Attempt) -> dict[str, Any]:
-        """An attempt as ListJobRunAttempts tells it."""
+        """An attempt as ListJobRunAttempts returns it."""
         summary = self.summary(attempt)
         del summary["attemptCreatedAt"], summary["attemptUpdatedAt"]
         return {**summary, "jobCreatedAt": self.created_at, "createdAt": attempt.created_at}
 
     def detail(self, previous: RunState | None) -> dict[str, Any]:
-        """What the event of a change tells."""
+        """The detail of the event of a change."""
         before: dict[str, Any] = {"previousState": previous} if previous else {}
-        return {**self._told(), "state": self.state, **before, "attempt": self.latest.number}
+        return {**self._common_detail(), "state": self.state, **before, "attempt": self.latest.number}
 
     def retry_detail(self, previous: Attempt) -> dict[str, Any]:
-        """What the event of a retry tells."""
+        """The detail of the event of a retry."""
         return {
-            **self._told(),
+            **self._common_detail(),
             "previousAttempt": previous.number,
             "previousAttemptState": previous.state,
             "previousAttemptCreatedAt": previous.created_at,
@@ -150,7 +150,7 @@ class Run:
             "newAttemptCreatedAt": self.latest.created_at,
         }
 
-    def _told(self) -> dict[str, Any]:
+    def _common_detail(self) -> dict[str, Any]:
         return {
             "jobRunId": self.id,
             "applicationId": self.application.id,

@@ -6,13 +6,13 @@ from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from infra.local.emr.stop import StoppedError
+from lakegate.infra.local.emr.stop import StoppedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from threading import Condition
 
-    from infra.local.emr.stop import Stop
+    from lakegate.infra.local.emr.stop import Stop
 
 
 class Seats:
@@ -29,8 +29,8 @@ class Seats:
         with self._changed:
             self._line.append(stop)
             try:
-                self._changed.wait_for(lambda: stop.said or (self._line[0] is stop and self._free > 0))
-                if stop.said:
+                self._changed.wait_for(lambda: stop.requested or (self._line[0] is stop and self._free > 0))
+                if stop.requested:
                     raise StoppedError(stop.reason)
                 self._free -= 1
             finally:

@@ -1,4 +1,4 @@
-"""The HTTP door: REST-JSON as boto3 speaks it, and the control addresses, on loopback alone."""
+"""The HTTP server: REST-JSON as boto3 sends it, and the control addresses, only on loopback."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
-from contracts.errors import SetUpError
-from infra.local.emr.errors import Broken, Foreign, Invalid, Malformed, ServiceError
-from infra.local.emr.shapes import read_request
+from lakegate.contracts.errors import SetUpError
+from lakegate.infra.local.emr.errors import Broken, Foreign, Invalid, Malformed, ServiceError
+from lakegate.infra.local.emr.shapes import read_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from infra.local.emr.executor import Executor
-    from infra.local.emr.service import Service
+    from lakegate.infra.local.emr.executor import Executor
+    from lakegate.infra.local.emr.service import Service
 
 HOST: Final = "127.0.0.1"
 _NAMES: Final = frozenset({HOST, "localhost"})

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from infra.local.emr import events
-from infra.local.emr.applications import Application
-from infra.local.emr.errors import Absent, Conflict, Invalid, Unsupported
-from infra.local.emr.listing import Members, page, wanted
-from infra.local.emr.names import Home, new_id, now
-from infra.local.emr.parameters import read_parameters
-from infra.local.emr.runs import Run
-from infra.local.emr.states import ENDS, ApplicationState
+from lakegate.infra.local.emr import events
+from lakegate.infra.local.emr.applications import Application
+from lakegate.infra.local.emr.errors import Absent, Conflict, Invalid, Unsupported
+from lakegate.infra.local.emr.listing import Members, page, wanted
+from lakegate.infra.local.emr.names import Home, new_id, now
+from lakegate.infra.local.emr.parameters import read_parameters
+from lakegate.infra.local.emr.runs import Run
+from lakegate.infra.local.emr.states import ENDS, ApplicationState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from infra.local.emr.faults import Orders
-    from infra.local.emr.life import Life
+    from lakegate.infra.local.emr.faults import Orders
+    from lakegate.infra.local.emr.life import Life
 
 LEAST_MINUTES: Final = 5
 MOST_ATTEMPTS: Final = 10
@@ -171,19 +171,19 @@ class Service:
         key = (*scope, request["clientToken"])
         if key not in self._tokens:
             self._tokens[key] = request, make(request)
-        said, answer = self._tokens[key]
-        if said != request:
+        before, answer = self._tokens[key]
+        if before != request:
             raise Conflict("The client token was used before, for another request")
         return answer
 
     def _new_application(self, request: Members) -> Members:
         identity, moment = new_id(), now()
-        said = {name: value for name, value in request.items() if name != "clientToken"}
-        application = Application(identity, self._home.application(identity), said, moment, moment)
+        members = {name: value for name, value in request.items() if name != "clientToken"}
+        application = Application(identity, self._home.application(identity), members, moment, moment)
         self._applications[identity] = application
         self._reporter.plain(events.APPLICATION, application.detail(""), moment)
         self._change(application, ApplicationState.CREATED)
-        named = {"name": said["name"]} if "name" in said else {}
+        named = {"name": members["name"]} if "name" in members else {}
         return {"applicationId": identity, "arn": application.arn, **named}
 
     def _new_run(self, request: Members) -> Members:
@@ -195,8 +195,8 @@ class Service:
         fault = self._orders.fault_for(request)
         identity = new_id()
         arn = self._home.run(application.id, identity)
-        said = {**request, "tags": dict(request.get("tags", {}))}
-        run = Run(identity, arn, application, said, self._home.caller, now(), fault)
+        members = {**request, "tags": dict(request.get("tags", {}))}
+        run = Run(identity, arn, application, members, self._home.caller, now(), fault)
         self._runs[identity] = run
         self._life.submit(run)
         return {"applicationId": application.id, "jobRunId": identity, "arn": arn}

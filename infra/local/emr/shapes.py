@@ -16,7 +16,7 @@ from botocore.loaders import Loader
 from botocore.model import ServiceModel
 from botocore.utils import parse_timestamp
 
-from infra.local.emr.errors import Invalid, Malformed, Unsupported
+from lakegate.infra.local.emr.errors import Invalid, Malformed, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Spark's start on this machine, told to use the local AWS as its S3."""
+"""How Spark starts on this machine, with the local AWS as its S3."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import shlex
 from typing import TYPE_CHECKING, Final
 
-from infra.local.spark import use_local_spark
+from lakegate.infra.local.spark import use_local_spark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ SHELL: Final = "pyspark-shell"
 
 
 def submit_arguments(folder: Path, memory: str, settings: Mapping[str, str], jars: Sequence[str]) -> list[str]:
-    """Make this process ready for a local Spark that writes below `folder`, and tell spark-submit's arguments for it.
+    """Make this process ready for a local Spark that writes below `folder`, and return spark-submit's arguments for it.
 
     `s3://` addresses reach the S3 at `AWS_ENDPOINT_URL` with the credentials of the environment.
     """

@@ -1,4 +1,4 @@
-"""A run's word to stop: said once, heard by whoever holds the run at that moment."""
+"""The request to stop a run: made once, and seen by the thread that works on the run at that moment."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ class Stop:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._said = threading.Event()
+        self._requested = threading.Event()
         self._ends: list[Callable[[], None]] = []
         self.reason = ""
 
     @property
-    def said(self) -> bool:
+    def requested(self) -> bool:
         """Whether the run must end."""
-        return self._said.is_set()
+        return self._requested.is_set()
 
     def say(self, reason: str) -> None:
         """End the run; the first reason stays."""
         with self._lock:
-            if self.said:
+            if self.requested:
                 return
             self.reason = reason
-            self._said.set()
+            self._requested.set()
             ends = list(self._ends)
         for end in ends:
             end()
 
     def wait(self, seconds: float | None) -> None:
         """Let that much time pass (None: all of it); StoppedError as soon as the run must end."""
-        if self._said.wait(seconds):
+        if self._requested.wait(seconds):
             raise StoppedError(self.reason)
 
     @contextmanager
     def calls(self, end: Callable[[], None]) -> Iterator[None]:
-        """While inside, the word to stop calls `end`, at once if it was said before."""
+        """While inside, a request to stop calls `end`, at once if it was made before."""
         with self._lock:
             self._ends.append(end)
-            said = self.said
-        if said:
+            requested = self.requested
+        if requested:
             end()
         try:
             yield

@@ -11,13 +11,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from infra.local.emr.executor import Processes, added_jars
-from infra.local.emr.spark_env import submit_arguments
-from infra.local.jars import jars
-from infra.local.java import java_home
+from lakegate.infra.local.emr.executor import Processes, added_jars
+from lakegate.infra.local.emr.spark_env import submit_arguments
+from lakegate.infra.local.jars import jars
+from lakegate.infra.local.java import java_home
 
 if TYPE_CHECKING:
-    from infra.local.emr.executor import Job, Surroundings
+    from lakegate.infra.local.emr.executor import Job, Surroundings
 
 
 class Submitted(Processes):
@@ -33,24 +33,24 @@ class Submitted(Processes):
         jars()
 
     def command(self, job: Job) -> list[str]:
-        """This module, told what to become."""
-        told = {
+        """This module, with the command to become as its argument."""
+        command = {
             "folder": str(job.folder / "spark"),
             "memory": self._memory,
             "settings": {**job.parameters.fixed, **job.parameters.live},
             "jars": added_jars(job),
             "program": [*job.parameters.options, *_files(job), str(job.entry), *job.arguments],
         }
-        return [sys.executable, "-m", "infra.local.emr.submit", json.dumps(told)]
+        return [sys.executable, "-m", "lakegate.infra.local.emr.submit", json.dumps(command)]
 
 
 def _files(job: Job) -> list[str]:
     return ["--py-files", ",".join(map(str, job.py_files))] if job.py_files else []
 
 
-def become(told: str) -> None:
-    """Turn into the spark-submit that is told."""
-    document = json.loads(told)
+def become(command: str) -> None:
+    """Replace this process by the spark-submit that `command` describes."""
+    document = json.loads(command)
     arguments = submit_arguments(Path(document["folder"]), document["memory"], document["settings"], document["jars"])
     program = str(Path(sys.executable).with_name("spark-submit"))
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable

@@ -144,8 +144,8 @@ class Emr:
     def ended(self, run: str) -> dict[str, Any]:
         return self.reaches(run, *ENDS)
 
-    def told(self, run: str) -> list[str]:
-        """The states that events told of, once the run's end is among them."""
+    def reported_states(self, run: str) -> list[str]:
+        """The states in the run's events, once its end is among them."""
 
         def complete() -> list[str] | None:
             states = [each["detail"]["state"] for each in self.state_events(run)]
@@ -162,8 +162,16 @@ class Emr:
 
 @contextmanager
 def service(aws: Aws, folder: Path, *options: str, **environment: str) -> Iterator[Emr]:
-    """The service as a process; unless a test killed it, it ends well when it is told to, with nothing to complain of."""
-    command = [sys.executable, "-m", "infra.local.emr", "--aws-endpoint", aws.endpoint, "--state-dir", str(folder)]
+    """The service as a process; unless a test killed it, it ends well on SIGTERM, without an error."""
+    command = [
+        sys.executable,
+        "-m",
+        "lakegate.infra.local.emr",
+        "--aws-endpoint",
+        aws.endpoint,
+        "--state-dir",
+        str(folder),
+    ]
     with (folder / "service.log").open("w") as log:
         process = subprocess.Popen(  # noqa: S603 - our own service
             [*command, *options],
@@ -205,11 +213,11 @@ def no_orders(emr: Emr) -> Iterator[None]:
 
 
 def order(emr: Emr, method: str, document: object = None) -> tuple[int, dict[str, Any]]:
-    """Speak to the service's control address for faults."""
-    return speak(emr, method, "/_faults", "" if document is None else json.dumps(document))
+    """Call the service's control address for faults."""
+    return send(emr, method, "/_faults", "" if document is None else json.dumps(document))
 
 
-def speak(emr: Emr, method: str, path: str, body: str = "", **headers: str) -> tuple[int, dict[str, Any]]:
+def send(emr: Emr, method: str, path: str, body: str = "", **headers: str) -> tuple[int, dict[str, Any]]:
     """Status and JSON of a bare HTTP request."""
     from http.client import HTTPConnection  # noqa: PLC0415 - only here is boto3 not the client
 

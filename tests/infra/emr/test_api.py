@@ -1,4 +1,4 @@
-"""The API: what AWS's own model says of requests and answers, tokens, lists, applications, and who is served."""
+"""The API: AWS's own model of requests and answers, tokens, lists, applications, and who is served."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from botocore.exceptions import ClientError
 from botocore.validate import ParamValidator
 
-from infra.local.emr.service import OPERATIONS
-from infra.local.emr.shapes import model, routes
-from tests.infra.emr.conftest import ROLE, speak, until
+from lakegate.infra.local.emr.service import OPERATIONS
+from lakegate.infra.local.emr.shapes import model, routes
+from tests.infra.emr.conftest import ROLE, send, until
 from tests.infra.emr.programs import FOREVER, NOTHING
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def test_what_no_sdk_would_send_is_refused_too(  # noqa: PLR0913, PLR0917 - the 
     emr: Emr, method: str, path: str, body: str, status: int, code: str
 ) -> None:
     """Requests that boto3 never sends are answered in AWS's codes: nothing breaks the service."""
-    answered, document = speak(emr, method, path, body)
+    answered, document = send(emr, method, path, body)
 
     assert (status, code) == (answered, document["__type"])
     assert document["message"]
@@ -259,14 +259,14 @@ def test_an_application_starts_with_its_first_run_and_stops_after_its_last(aws: 
     emr.client.stop_application(**one)
     emr.client.delete_application(**one)
 
-    def told() -> list[str] | None:
+    def reported_states() -> list[str] | None:
         found = [
             each["detail"]["state"] for each in aws.events(applicationId=one["applicationId"], applicationName="x")
         ]
         return found if "TERMINATED" in found else None
 
     expected = ["CREATING", "CREATED", "STARTING", "STARTED", "STOPPING", "STOPPED", "TERMINATED"]
-    assert expected == until(told, "the events of the application")
+    assert expected == until(reported_states, "the events of the application")
 
 
 def test_an_application_that_does_not_start_itself_takes_no_run(emr: Emr) -> None:
@@ -297,13 +297,13 @@ def test_only_spark_is_played(emr: Emr) -> None:
     "headers", [{"Origin": "http://example.org"}, {"Host": "example.org"}, {"Host": "example.org:80"}]
 )
 def test_a_web_page_is_not_served(emr: Emr, headers: dict[str, str]) -> None:
-    """A page in a browser, or a name that was bent to loopback, can neither run code nor order faults."""
+    """A page in a browser, or a name that resolves to loopback, can neither run code nor order faults."""
     for path in ("/applications", "/_faults", "/_health"):
-        status, document = speak(emr, "GET", path, **headers)
+        status, document = send(emr, "GET", path, **headers)
 
         assert (status, document["__type"]) == (403, "AccessDeniedException")
 
 
-def test_the_service_says_whether_it_is_warm(emr: Emr) -> None:
+def test_the_service_reports_whether_it_is_warm(emr: Emr) -> None:
     """`/_health` is for whoever starts the service and waits."""
-    assert speak(emr, "GET", "/_health") == (200, {"ready": True})
+    assert send(emr, "GET", "/_health") == (200, {"ready": True})

@@ -36,7 +36,7 @@ def plain(aws: Aws, emr: Emr, **request: Any) -> str:
     ],
 )
 def test_a_run_fails_before_or_after_its_result(aws: Aws, emr: Emr, end: str, state: str, result: bytes | None) -> None:
-    """FAILED says nothing about the result: it may be there, whole, or never have been written."""
+    """FAILED implies nothing about the result: it may be complete, or never have been written."""
     run = emr.ended(started(aws, emr, end, tags={"fault:end": end}))
 
     assert (state, result) == (run["state"], aws.object(f"results/{end}"))
@@ -89,31 +89,31 @@ def test_a_slow_start_keeps_a_run_scheduled(aws: Aws, emr: Emr) -> None:
 def test_events_are_bent_as_asked(aws: Aws, emr: Emr, words: dict[str, str], expected: list[str]) -> None:
     """Dropped, doubled and reordered events: for all states, or for those that are named."""
     run = plain(aws, emr, tags={f"fault:{name}": value for name, value in words.items()})
-    emr.told(run)
-    emr.told(plain(aws, emr))
+    emr.reported_states(run)
+    emr.reported_states(plain(aws, emr))
 
     assert expected == [each["detail"]["state"] for each in emr.state_events(run)]
     assert emr.state(run) == "SUCCESS"
 
 
 def test_a_delayed_event_comes_after_those_of_later_states(aws: Aws, emr: Emr) -> None:
-    """`delay-seconds` hold an event back while the run goes on and tells of it."""
+    """`delay-seconds` delay an event while the run continues and sends others."""
     tags = {"fault:events": "delay", "fault:delay-seconds": "1", "fault:states": "PENDING", "fault:end": "hang"}
     run = plain(aws, emr, tags=tags)
 
-    def told() -> list[str] | None:
+    def reported_states() -> list[str] | None:
         found = [each["detail"]["state"] for each in emr.state_events(run)]
         return found if "PENDING" in found else None
 
-    assert until(told, "the delayed event") == ["SUBMITTED", "SCHEDULED", "RUNNING", "PENDING"]
+    assert until(reported_states, "the delayed event") == ["SUBMITTED", "SCHEDULED", "RUNNING", "PENDING"]
     emr.client.cancel_job_run(applicationId=emr.application, jobRunId=run)
 
 
-def test_a_lost_end_is_never_told(aws: Aws, emr: Emr) -> None:
+def test_a_dropped_end_event_is_never_sent(aws: Aws, emr: Emr) -> None:
     """With all events dropped only GetJobRun knows: events of a later run arrive, of this one none does."""
     run = plain(aws, emr, tags={"fault:events": "drop"})
     emr.ended(run)
-    emr.told(plain(aws, emr))
+    emr.reported_states(plain(aws, emr))
 
     assert (emr.state(run), emr.state_events(run)) == ("SUCCESS", [])
 

@@ -1,4 +1,4 @@
-"""Parts that are easier to look at alone: parameters, needs of a driver, defects, and what the documentation says."""
+"""Parts that are easier to look at alone: parameters, needs of a driver, defects, and the documentation."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from infra.local.emr.__main__ import MODES, arguments
-from infra.local.emr.applications import Application
-from infra.local.emr.events import Reporter
-from infra.local.emr.executor import Job, added_jars
-from infra.local.emr.faults import WORDS, Delivery, End
-from infra.local.emr.files import Files
-from infra.local.emr.life import Life
-from infra.local.emr.names import now
-from infra.local.emr.parameters import read_parameters
-from infra.local.emr.resident import Needs
-from infra.local.emr.runs import Run
-from infra.local.emr.service import OPERATIONS
-from infra.setup.pins import pinned_jars
+from lakegate.infra.local.emr.__main__ import MODES, arguments
+from lakegate.infra.local.emr.applications import Application
+from lakegate.infra.local.emr.events import Reporter
+from lakegate.infra.local.emr.executor import Job, added_jars
+from lakegate.infra.local.emr.faults import WORDS, Delivery, End
+from lakegate.infra.local.emr.files import Files
+from lakegate.infra.local.emr.life import Life
+from lakegate.infra.local.emr.names import now
+from lakegate.infra.local.emr.parameters import read_parameters
+from lakegate.infra.local.emr.resident import Needs
+from lakegate.infra.local.emr.runs import Run
+from lakegate.infra.local.emr.service import OPERATIONS
+from lakegate.infra.setup.pins import pinned_jars
 from tests.infra.emr.conftest import ROLE, ROOT, until
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from infra.local.emr.events import Event
-    from infra.local.emr.stop import Stop
+    from lakegate.infra.local.emr.events import Event
+    from lakegate.infra.local.emr.stop import Stop
 
 GUIDE = (ROOT / "docs" / "local-emr.md").read_text()
 
@@ -77,13 +77,13 @@ class Defective:
         return False
 
     def run(self, job: Job, stop: Stop) -> int:
-        raise RuntimeError(f"no way to run {job.entry.name}: {stop.said}")
+        raise RuntimeError(f"no way to run {job.entry.name}: {stop.requested}")
 
     def close(self) -> None:
         """There is nothing to end."""
 
 
-class Heard:
+class Recording:
     """An outlet that remembers."""
 
     def __init__(self) -> None:
@@ -97,8 +97,8 @@ class Heard:
 def test_a_defect_of_the_service_is_a_run_that_failed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever breaks behind a run ends it: no run waits for ever for a thread that died, and the log has the traceback."""
     (tmp_path / "entry.py").touch()
-    heard, moment = Heard(), now()
-    life = Life(Defective(), Files(NotImplemented, tmp_path / "code"), Reporter(heard), tmp_path / "runs", 60)
+    recording, moment = Recording(), now()
+    life = Life(Defective(), Files(NotImplemented, tmp_path / "code"), Reporter(recording), tmp_path / "runs", 60)
     application = Application("a", "arn", {"releaseLabel": "emr-7.14.0"}, moment, moment)
     submit = {"entryPoint": str(tmp_path / "entry.py")}
     run = Run("r", "arn", application, {"executionRoleArn": ROLE, "jobDriver": {"sparkSubmit": submit}}, "me", moment)
@@ -108,7 +108,7 @@ def test_a_defect_of_the_service_is_a_run_that_failed(tmp_path: Path, capsys: py
 
     assert run.latest.details == "RuntimeError: no way to run entry.py: False"
     assert "RuntimeError" in capsys.readouterr().err
-    assert '"state": "FAILED"' in heard.events[-1].detail
+    assert '"state": "FAILED"' in recording.events[-1].detail
 
 
 # --- the documentation
@@ -124,7 +124,7 @@ def table(title: str) -> set[str]:
 
 def test_the_guide_lists_every_option() -> None:
     """The table of options is the command's own."""
-    options = {option.removeprefix("--") for action in arguments()._actions for option in action.option_strings}  # noqa: SLF001 - argparse tells its options nowhere else
+    options = {option.removeprefix("--") for action in arguments()._actions for option in action.option_strings}  # noqa: SLF001 - argparse lists its options nowhere else
 
     assert table("| option |") == options - {"-h", "help"}
     assert all(f"`{mode}`" in GUIDE for mode in MODES)
@@ -138,7 +138,7 @@ def test_the_guide_lists_every_operation() -> None:
 
 
 def test_the_guide_lists_every_fault() -> None:
-    """Every word of a fault, every end and every delivery stands in the table."""
+    """The table contains every word of a fault, every end and every delivery."""
     faults = GUIDE[GUIDE.index("| word |") :].partition("\n\n")[0]
 
     assert set(re.findall(r"^\| `([a-z-]+)`", faults, re.MULTILINE)) == set(WORDS)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
-def test_a_service_that_is_told_to_end_leaves_nothing_running(aws: Aws, tmp_path: Path, sign: signal.Signals) -> None:
+def test_a_stopped_service_leaves_nothing_running(aws: Aws, tmp_path: Path, sign: signal.Signals) -> None:
     """Programs, what these started, those that wait and those that ignore SIGTERM: with the service all are gone."""
     with service(aws, tmp_path, "--mode", "process", "--seats", "2") as emr:
         for source in (FOREVER, STUBBORN):
@@ -39,7 +39,15 @@ def test_a_service_that_is_told_to_end_leaves_nothing_running(aws: Aws, tmp_path
 
 def test_a_service_without_aws_still_serves(tmp_path: Path) -> None:
     """EventBridge and S3 that do not answer cost a line for each event or log, and no run its end."""
-    command = [sys.executable, "-m", "infra.local.emr", "--aws-endpoint", "http://127.0.0.1:1", "--mode", "process"]
+    command = [
+        sys.executable,
+        "-m",
+        "lakegate.infra.local.emr",
+        "--aws-endpoint",
+        "http://127.0.0.1:1",
+        "--mode",
+        "process",
+    ]
     program = tmp_path / "program.py"
     program.touch()
     process = subprocess.Popen(  # noqa: S603 - our own service
@@ -54,16 +62,16 @@ def test_a_service_without_aws_still_serves(tmp_path: Path) -> None:
     until(lambda: emr.get_job_run(**one, jobRunId=run)["jobRun"]["state"] == "SUCCESS", "the run ends")
     emr.close()
     process.terminate()
-    said = process.communicate(timeout=PATIENCE_SECONDS)[1].splitlines()
+    output = process.communicate(timeout=PATIENCE_SECONDS)[1].splitlines()
 
     assert process.returncode == 0
-    assert [line for line in said if "EndpointConnectionError" not in line and f"logs of {run}" not in line] == []
-    assert sum(f"the logs of {run} were not written" in line for line in said) == 1
+    assert [line for line in output if "EndpointConnectionError" not in line and f"logs of {run}" not in line] == []
+    assert sum(f"the logs of {run} were not written" in line for line in output) == 1
 
 
 def refusal(*options: str, **environment: str) -> tuple[int, str]:
     """Exit code and words of a service that cannot start."""
-    command = [sys.executable, "-m", "infra.local.emr", "--aws-endpoint", "http://127.0.0.1:1", *options]
+    command = [sys.executable, "-m", "lakegate.infra.local.emr", "--aws-endpoint", "http://127.0.0.1:1", *options]
     ended = subprocess.run(  # noqa: S603 - our own service
         command,
         env=os.environ | environment,
@@ -78,7 +86,7 @@ def refusal(*options: str, **environment: str) -> tuple[int, str]:
 
 
 def test_what_keeps_a_service_from_starting_is_one_sentence(tmp_path: Path) -> None:
-    """A port in use and a folder that is a file: exit code 2 and one sentence that says what to do."""
+    """A port in use and a folder that is a file: exit code 2 and one sentence that explains what to do."""
     file = tmp_path / "file"
     file.touch()
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -94,13 +102,15 @@ def test_what_keeps_a_service_from_starting_is_one_sentence(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("mode", ["resident", "submit"])
-def test_a_service_without_java_says_so(tmp_path: Path, mode: str) -> None:
-    """Spark needs Java 17: without one nothing is served, and the sentence says how to get it."""
+def test_a_service_without_java_reports_it(tmp_path: Path, mode: str) -> None:
+    """Spark needs Java 17: without one nothing is served, and the error explains how to get it."""
     script = tmp_path / "bin" / "java"
     script.parent.mkdir()
     script.write_text("#!/bin/sh\nexit 1\n")
     script.chmod(0o755)
-    code, said = refusal("--state-dir", str(tmp_path), "--mode", mode, PATH=str(script.parent), JAVA_HOME=str(tmp_path))
+    code, output = refusal(
+        "--state-dir", str(tmp_path), "--mode", mode, PATH=str(script.parent), JAVA_HOME=str(tmp_path)
+    )
 
-    assert (code, said.count("\n")) == (2, 1)
-    assert "Java 17 is missing: run `make setup`" in said
+    assert (code, output.count("\n")) == (2, 1)
+    assert "Java 17 is missing: run `make setup`" in output

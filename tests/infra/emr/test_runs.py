@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
-from functions.events import JobMoved, decode
+from lakegate.functions.events import JobMoved, decode
 from tests.infra.emr.conftest import descendants, running, service, until
 from tests.infra.emr.programs import ENVIRONMENT, FOREVER, HELLO, THIRD_TIME_LUCKY
 
@@ -31,9 +31,9 @@ def test_a_run_passes_through_its_states_to_success(aws: Aws, emr: Emr) -> None:
 
 
 def test_every_state_has_its_event_in_order(aws: Aws, emr: Emr) -> None:
-    """One event a state, in the order of the states, each telling the one before, in the shape that Lakegate decodes."""
+    """One event a state, in the order of the states, each with the one before, in the shape that Lakegate decodes."""
     run = emr.start(aws.program(HELLO))
-    states = emr.told(run)
+    states = emr.reported_states(run)
 
     assert states == ALL_IS_WELL
     for event, state, before in zip(emr.state_events(run), ALL_IS_WELL, [None, *ALL_IS_WELL], strict=False):
@@ -53,7 +53,7 @@ def test_every_state_has_its_event_in_order(aws: Aws, emr: Emr) -> None:
     ],
 )
 def test_a_program_that_fails_is_a_run_that_failed(aws: Aws, emr: Emr, source: str, words: str) -> None:
-    """Any exit code but 0 ends in FAILED, and the details tell the code and the last line of the log."""
+    """Any exit code but 0 ends in FAILED, and the details have the code and the last line of the log."""
     run = emr.ended(emr.start(aws.program(source, "failing.py")))
 
     assert run["state"] == "FAILED"
@@ -82,17 +82,17 @@ def test_a_failed_attempt_is_tried_again(aws: Aws, emr: Emr, tmp_path: Path) -> 
     assert [(each["attempt"], each["state"]) for each in attempts] == [(1, "FAILED"), (2, "FAILED"), (3, "SUCCESS")]
     assert (first["state"], first["attempt"]) == ("FAILED", 1)
     assert [aws.log(ended, below=f"/attempts/{number}") for number in (1, 2, 3)] == ["0\n", "1\n", "2\n"]
-    assert ["SUBMITTED", *ALL_IS_WELL[1:4] * 3, "SUCCESS"] == emr.told(run)
+    assert ["SUBMITTED", *ALL_IS_WELL[1:4] * 3, "SUCCESS"] == emr.reported_states(run)
     retries = [each["detail"] for each in aws.events(jobRunId=run) if "Retry" in each["detail-type"]]
     assert [(each["previousAttempt"], each["newAttempt"]) for each in retries] == [(1, 2), (2, 3)]
 
 
 def test_attempts_end_with_the_policy(aws: Aws, emr: Emr) -> None:
-    """A run that fails as often as its policy allows is FAILED, and told so once."""
+    """A run that fails as often as its policy allows is FAILED, with one event."""
     run = emr.start(aws.program("raise SystemExit(1)", "failing.py"), retryPolicy={"maxAttempts": 2})
 
     assert (emr.ended(run)["state"], emr.run(run)["attempt"]) == ("FAILED", 2)
-    assert emr.told(run).count("FAILED") == 1
+    assert emr.reported_states(run).count("FAILED") == 1
 
 
 # --- the queue
@@ -123,8 +123,8 @@ def test_runs_beyond_the_maximum_are_queued(aws: Aws, emr: Emr) -> None:
     assert state(third) == "CANCELLED"
     emr.client.cancel_job_run(applicationId=full, jobRunId=second)
     until(lambda: state(second) == "CANCELLED", "the second ends")
-    assert emr.told(second)[:3] == ["SUBMITTED", "QUEUED", "PENDING"]
-    assert emr.told(third) == ["SUBMITTED", "QUEUED", "CANCELLING", "CANCELLED"]
+    assert emr.reported_states(second)[:3] == ["SUBMITTED", "QUEUED", "PENDING"]
+    assert emr.reported_states(third) == ["SUBMITTED", "QUEUED", "CANCELLING", "CANCELLED"]
     assert emr.run(second, full)["queuedDurationMilliseconds"] > 0
 
 
@@ -164,12 +164,12 @@ def test_a_run_beyond_its_time_is_cancelled(aws: Aws, emr: Emr) -> None:
 
     assert ended["state"] == "CANCELLED"
     assert "the execution timeout of 5 minutes" in ended["stateDetails"]
-    assert [*ALL_IS_WELL[:4], "CANCELLING", "CANCELLED"] == emr.told(run)
+    assert [*ALL_IS_WELL[:4], "CANCELLING", "CANCELLED"] == emr.reported_states(run)
     assert ended["executionTimeoutMinutes"] == 5
 
 
 def test_a_cancelled_run_leaves_nothing_running(aws: Aws, emr: Emr) -> None:
-    """CancelJobRun ends the program and what it started; cancelled is said when nothing of it runs any more."""
+    """CancelJobRun ends the program and what it started; CANCELLED follows when nothing of it runs any more."""
     before = descendants(emr.pid())
     run = emr.start(aws.program(FOREVER, "forever.py"))
     started = until(lambda: new if len(new := descendants(emr.pid()) - before) == 2 else None, "program and child")
@@ -178,11 +178,11 @@ def test_a_cancelled_run_leaves_nothing_running(aws: Aws, emr: Emr) -> None:
     assert (emr.application, run) == (answer["applicationId"], answer["jobRunId"])
     assert emr.ended(run)["state"] == "CANCELLED"
     until(lambda: not running(started), "all of it ended")
-    assert [*ALL_IS_WELL[:4], "CANCELLING", "CANCELLED"] == emr.told(run)
+    assert [*ALL_IS_WELL[:4], "CANCELLING", "CANCELLED"] == emr.reported_states(run)
 
 
 def test_a_run_that_ended_cannot_be_cancelled(aws: Aws, emr: Emr) -> None:
-    """What has ended stays as it is, and AWS's code says so."""
+    """An ended run does not change; the call fails with AWS's code."""
     run = emr.start(aws.program(HELLO))
     emr.ended(run)
     with pytest.raises(ClientError, match=r"ValidationException.*not in a cancellable state"):
@@ -201,12 +201,12 @@ def test_a_program_finds_the_local_aws_and_nothing_of_the_caller(aws: Aws, tmp_p
         "--conf spark.emr-serverless.driverEnv.OWN_WORD=yes --conf spark.emr-serverless.driverEnv.PYSPARK_PYTHON=x"
     )
     with service(aws, tmp_path, "--mode", "process", "--region", "eu-west-1", **caller) as emr:
-        said = aws.log(emr.ended(emr.start(aws.program(ENVIRONMENT, "environment.py"), parameters=parameters)))
+        output = aws.log(emr.ended(emr.start(aws.program(ENVIRONMENT, "environment.py"), parameters=parameters)))
 
-    assert {"AWS_ENDPOINT_URL", aws.endpoint} <= set(said.split())
-    assert {"eu-west-1", "000000000000", "local", "yes"} <= set(said.split())
-    assert "production" not in said
-    assert "secret" not in said
+    assert {"AWS_ENDPOINT_URL", aws.endpoint} <= set(output.split())
+    assert {"eu-west-1", "000000000000", "local", "yes"} <= set(output.split())
+    assert "production" not in output
+    assert "secret" not in output
 
 
 def test_packages_of_the_run_come_before_the_checkout(aws: Aws, emr: Emr) -> None:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from contracts.request import Part
-from contracts.result import Result
-from contracts.verdict import Verdict, judge
-from infra.local.emr.executor import Surroundings
+from lakegate.contracts.judge.verdict import Verdict, judge
+from lakegate.contracts.plan.request import Part
+from lakegate.contracts.plan.result import Result
+from lakegate.infra.local.emr.executor import Surroundings
 from tests.deliveries.delivery import plan_of, request_for, rule
 from tests.infra.emr.conftest import BUCKET, ROOT, descendants, running, service, until
 from tests.infra.emr.programs import ENDLESS, FOREVER
@@ -58,13 +58,20 @@ from pyspark.sql import SparkSession
 os.kill(SparkSession.builder.getOrCreate().sparkContext._gateway.proc.pid, signal.SIGKILL)
 threading.Event().wait()
 """
+MEETING = """
+import time
+from pathlib import Path
+Path({own!r}).touch()
+while not Path({other!r}).exists():
+    time.sleep(0.05)
+"""
 PACKAGED = "import packaged\nprint(packaged.VERSION)\n"
 
 
 @pytest.fixture(scope="module")
 def resident(aws: Aws, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emr]:
     """A service with a resident driver."""
-    with service(aws, tmp_path_factory.mktemp("resident"), "--memory", "1g", "--minute", "0.2") as emr:
+    with service(aws, tmp_path_factory.mktemp("resident"), "--memory", "1g", "--minute", "0.2", "--seats", "1") as emr:
         yield emr
 
 
@@ -96,7 +103,7 @@ def judged(aws: Aws, emr: Emr, name: str, content: bytes) -> dict[str, Any]:
     return {member: value for member, value in answer.items() if member not in {"timings", "vcpu_seconds"}}
 
 
-def said(aws: Aws, emr: Emr, source: str, name: str, parameters: str = "") -> str:
+def printed(aws: Aws, emr: Emr, source: str, name: str, parameters: str = "") -> str:
     """What a program printed, once it ended well."""
     ended = emr.ended(emr.start(aws.program(source, f"{name}.py"), parameters=parameters))
     assert ended["state"] == "SUCCESS", aws.log(ended, "stderr")
@@ -118,17 +125,17 @@ def test_a_warm_answer_is_the_cold_one(aws: Aws, resident: Emr, tmp_path: Path) 
 
 def test_a_program_reads_and_writes_s3_addresses(aws: Aws, resident: Emr) -> None:
     """`s3://` means the local S3 to Spark, with no word of it in the program."""
-    assert said(aws, resident, ROUND_TRIP, "round_trip") == "3\n"
+    assert printed(aws, resident, ROUND_TRIP, "round_trip") == "3\n"
     assert aws.object("written/_SUCCESS") == b""
 
 
 def test_a_run_finds_nothing_of_the_one_before(aws: Aws, resident: Emr) -> None:
     """Settings, views, cached tables and modules of a program end with it."""
-    before = said(aws, resident, LOOKING, "looking")
-    left = said(aws, resident, LEAVING, "leaving", "--conf spark.sql.session.timeZone=Asia/Tokyo")
+    before = printed(aws, resident, LOOKING, "looking")
+    left = printed(aws, resident, LEAVING, "leaving", "--conf spark.sql.session.timeZone=Asia/Tokyo")
 
     assert left == "17 Asia/Tokyo\n"
-    assert said(aws, resident, LOOKING, "looking") == before
+    assert printed(aws, resident, LOOKING, "looking") == before
     assert before.endswith("\n[] 0\n")
 
 
@@ -136,7 +143,7 @@ def test_a_program_may_stop_its_session(aws: Aws, resident: Emr) -> None:
     """`spark.stop()` at the end is good manners on EMR: the next run finds a session all the same."""
     stopping = STOPPING + "SparkSession.builder.getOrCreate().stop()\n"
 
-    assert [said(aws, resident, source, "stopping") for source in (stopping, stopping, STOPPING)] == ["5\n"] * 3
+    assert [printed(aws, resident, source, "stopping") for source in (stopping, stopping, STOPPING)] == ["5\n"] * 3
 
 
 def driver(emr: Emr) -> set[int]:
@@ -153,7 +160,7 @@ def test_a_run_that_hangs_costs_its_driver_and_nothing_else(aws: Aws, resident: 
     resident.client.cancel_job_run(applicationId=resident.application, jobRunId=cancelled)
 
     assert {resident.ended(run)["state"] for run in (cancelled, timed_out)} == {"CANCELLED"}
-    assert said(aws, resident, STOPPING, "after") == "5\n"
+    assert printed(aws, resident, STOPPING, "after") == "5\n"
     until(lambda: not running(before), "the first driver is gone")
 
 
@@ -163,7 +170,7 @@ def test_a_program_that_takes_the_driver_down_fails_alone(aws: Aws, resident: Em
 
     assert ended["state"] == "FAILED"
     assert "ExitCode: 7." in ended["stateDetails"]
-    assert said(aws, resident, STOPPING, "after") == "5\n"
+    assert printed(aws, resident, STOPPING, "after") == "5\n"
 
 
 def test_a_killed_jvm_ends_its_run_at_once_and_costs_no_other(aws: Aws, resident: Emr) -> None:
@@ -175,18 +182,18 @@ def test_a_killed_jvm_ends_its_run_at_once_and_costs_no_other(aws: Aws, resident
     assert "ExitCode: 71." in ended["stateDetails"]
     assert "The JVM of Spark ended" in ended["stateDetails"]
     assert time.monotonic() - began < 60
-    assert said(aws, resident, STOPPING, "after") == "5\n"
+    assert printed(aws, resident, STOPPING, "after") == "5\n"
 
 
 def test_a_jvm_killed_between_two_runs_fails_neither(aws: Aws, resident: Emr) -> None:
     """An idle driver notices that its JVM is gone: the next run starts in a new one instead of failing in the old."""
-    assert said(aws, resident, STOPPING, "before") == "5\n"
+    assert printed(aws, resident, STOPPING, "before") == "5\n"
     before = driver(resident)
     [jvm] = [pid for pid in before if Path(f"/proc/{pid}/comm").read_text() == "java\n"]
     os.kill(jvm, signal.SIGKILL)
     until(lambda: not running(before), "the driver ended with its JVM")
 
-    assert said(aws, resident, STOPPING, "after") == "5\n"
+    assert printed(aws, resident, STOPPING, "after") == "5\n"
 
 
 def test_a_package_that_changed_is_loaded_anew(aws: Aws, resident: Emr) -> None:
@@ -194,7 +201,7 @@ def test_a_package_that_changed_is_loaded_anew(aws: Aws, resident: Emr) -> None:
     answers = []
     for version in ("1", "2"):
         aws.program(f"VERSION = {version}\n", "packaged.py")
-        answers.append(said(aws, resident, PACKAGED, "using", "--py-files s3://lake/code/packaged.py"))
+        answers.append(printed(aws, resident, PACKAGED, "using", "--py-files s3://lake/code/packaged.py"))
 
     assert answers == ["1\n", "2\n"]
 
@@ -205,7 +212,17 @@ def test_settings_of_another_session_are_honoured(aws: Aws, resident: Emr) -> No
         STOPPING + "print(SparkSession.builder.getOrCreate().sparkContext.getConf().get('spark.hadoop.own.word'))\n"
     )
 
-    assert said(aws, resident, source, "own", "--conf spark.hadoop.own.word=yes") == "5\nyes\n"
+    assert printed(aws, resident, source, "own", "--conf spark.hadoop.own.word=yes") == "5\nyes\n"
+
+
+def test_two_drivers_run_two_programs_at_a_time(aws: Aws, tmp_path: Path) -> None:
+    """With two seats, programs that wait for each other both end."""
+    one, other = str(tmp_path / "one"), str(tmp_path / "other")
+    with service(aws, tmp_path, "--memory", "1g", "--seats", "2") as emr:
+        first = emr.start(aws.program(MEETING.format(own=one, other=other), "one.py"))
+        second = emr.start(aws.program(MEETING.format(own=other, other=one), "other.py"))
+
+        assert {emr.ended(run)["state"] for run in (first, second)} == {"SUCCESS"}
 
 
 def test_a_service_that_dies_takes_its_driver_with_it(aws: Aws, tmp_path: Path) -> None:
@@ -218,7 +235,7 @@ def test_a_service_that_dies_takes_its_driver_with_it(aws: Aws, tmp_path: Path) 
         until(lambda: not running(started), "driver and JVM ended")
 
 
-def test_what_a_driver_is_told_is_not_what_the_caller_has(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_driver_does_not_inherit_the_settings_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
     """The environment of programs names the local AWS, whatever was there before."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", "https://example.org")
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contracts.errors import SetUpError
-from infra.local import stack_daemon
-from infra.local.stack_daemon import Daemon
+from lakegate.contracts.errors import SetUpError
+from lakegate.infra.local import stack_daemon
+from lakegate.infra.local.stack_daemon import Daemon
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +46,7 @@ def test_a_program_goes_on_and_is_found_again(daemon: Daemon) -> None:
 
 
 def test_stopping_is_done_once(daemon: Daemon) -> None:
-    """The first stop says that it ran; a second finds nothing to stop."""
+    """The first stop returns that it ran; a second finds nothing to stop."""
     started(daemon, READY + WAIT)
 
     assert (daemon.stop(), daemon.stop(), daemon.pid()) == (True, False, None)
@@ -72,7 +72,7 @@ def test_a_program_that_does_not_listen_is_killed_with_all_it_started(
 
 
 def test_a_program_that_ends_while_it_starts_leads_to_its_log(daemon: Daemon) -> None:
-    """Whoever waits for it learns at once that it is gone, and where it says why."""
+    """The wait fails at once, and the error names the log."""
     daemon.start([sys.executable, "-c", "raise SystemExit('no port')"], dict(os.environ))
 
     with pytest.raises(SetUpError, match=r"^the local thing ended while it started: its log is .*thing\.log\.$"):
@@ -81,7 +81,7 @@ def test_a_program_that_ends_while_it_starts_leads_to_its_log(daemon: Daemon) ->
 
 
 def test_waiting_has_an_end(daemon: Daemon) -> None:
-    """A program that never becomes ready is told of, not waited for for ever."""
+    """A program that never becomes ready is reported after a time limit."""
     started(daemon, READY + WAIT)
 
     with pytest.raises(SetUpError, match="was not ready after 0 seconds"):

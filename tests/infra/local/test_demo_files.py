@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infra.samples.demo import UPLOADS, write_uploads
+from lakegate.infra.samples.demo import UPLOADS, write_uploads
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_the_seven_files_are_what_the_demo_says(tmp_path: Path) -> None:
+def test_the_seven_files_are_as_the_demo_describes_them(tmp_path: Path) -> None:
     """One file twice byte for byte, one without its last order, one without a column; all others differ."""
     write_uploads(tmp_path, rows=200, seed=1)
     good, lacking, again, corrected = ((tmp_path / each.file).read_bytes() for each in UPLOADS[3:])

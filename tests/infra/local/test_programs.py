@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contracts.errors import SetUpError
-from infra.local import stack_programs as programs
-from infra.local.aws.launcher import AT_ONCE, Bundle, bounded, trusting
+from lakegate.contracts.errors import SetUpError
+from lakegate.infra.local import stack_programs as programs
+from lakegate.infra.local.aws.launcher import AT_ONCE, Bundle, bounded, trusting
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ def test_the_socket_is_bound_to_this_machine_alone() -> None:
 
 
 def test_a_port_in_use_is_one_sentence() -> None:
-    """Whoever asks for a port that another program has is told so, and what to do."""
+    """A port of another program is reported, with what to do."""
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
 
@@ -36,7 +36,7 @@ def test_a_port_in_use_is_one_sentence() -> None:
 
 @pytest.mark.parametrize("lacking", ["PYTHON_OF_AWS", "SAM"])
 def test_what_set_up_has_not_installed_is_named(lacking: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clone that is not set up says which part is missing, and the command that supplies it."""
+    """In a clone that is not set up, the error names the missing part, and the command that installs it."""
     for name in ("PYTHON_OF_AWS", "SAM"):
         monkeypatch.setattr(programs, name, programs.ROOT / "Makefile")
     monkeypatch.setattr(programs, lacking, programs.ROOT / ".tools/none/bin/thing")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
-from cli.main import app
-from contracts.errors import SetUpError
-from infra.local import stack as stacks
-from infra.local.stack import Stack, Wishes
+from lakegate.cli.main import app
+from lakegate.contracts.errors import SetUpError
+from lakegate.infra.local import stack as stacks
+from lakegate.infra.local.stack import Stack, StackOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 WAIT = "import signal; signal.pause()"
 EMR = f'print(\'{{"endpoint": "http://127.0.0.1:9"}}\', flush=True); {WAIT}'
-"""What stands for the local EMR Serverless: it says where it is, and waits."""
+"""A replacement of the local EMR Serverless: it prints its address, and waits."""
 
 
 @pytest.fixture
@@ -41,34 +41,34 @@ def pids(stack: Stack) -> list[int | None]:
     return [each.pid() for each in stack.daemons]
 
 
-def test_up_starts_both_programs_and_tells_where_they_are(stack: Stack) -> None:
+def test_up_starts_both_programs_and_returns_their_addresses(stack: Stack) -> None:
     """The state is written when everything is there, and any command finds it."""
-    told: list[str] = []
-    state = stack.up(Wishes(), told.append)
+    steps: list[str] = []
+    state = stack.up(StackOptions(), steps.append)
 
     assert state == stack.found()
     assert [state.pids["emr"], state.pids["aws"]] == pids(stack)
     assert (state.emr_endpoint, "http://127.0.0.1:") == ("http://127.0.0.1:9", state.endpoint[:17])
-    assert told[:2] == ["starting the embedded AWS and the local EMR Serverless", "deploying template.yaml with SAM"]
+    assert steps[:2] == ["starting the embedded AWS and the local EMR Serverless", "deploying template.yaml with SAM"]
 
 
 def test_up_again_changes_nothing(stack: Stack) -> None:
     """A stack that is up stays as it is, with all that lies in it."""
-    assert stack.up(Wishes()) == stack.up(Wishes(port=1))
+    assert stack.up(StackOptions()) == stack.up(StackOptions(port=1))
 
 
 def test_up_replaces_what_has_half_died(stack: Stack) -> None:
-    """One program without the other is no stack: both are started anew."""
-    first = stack.up(Wishes())
+    """One program without the other is no stack: both are restarted."""
+    first = stack.up(StackOptions())
     stack.daemons[1].stop()
 
     assert stack.found() is None
-    assert first.pids["emr"] != stack.up(Wishes()).pids["emr"]
+    assert first.pids["emr"] != stack.up(StackOptions()).pids["emr"]
 
 
 def test_down_leaves_nothing(stack: Stack) -> None:
     """Processes, state, logs and scratch files are gone; a second time there is nothing to do."""
-    stack.up(Wishes())
+    stack.up(StackOptions())
 
     assert (stack.down(), stack.down()) == (True, False)
     assert pids(stack) == [None, None]
@@ -86,14 +86,14 @@ def test_whatever_breaks_up_leaves_no_process(
 
     monkeypatch.setattr(stacks, "deploy", broken)
     with pytest.raises(type(failure)):
-        stack.up(Wishes())
+        stack.up(StackOptions())
 
     assert (pids(stack), stack.found()) == ([None, None], None)
     assert stack.daemons[0].log.exists()
 
 
 def test_two_commands_do_not_move_one_stack_at_once(stack: Stack) -> None:
-    """The second is told to wait, and does no harm."""
+    """The second fails with the advice to wait, and changes nothing."""
     with stack.path.with_suffix(".lock").open("w") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
 
@@ -118,12 +118,12 @@ def test_the_commands_say_what_is_the_case(stack: Stack) -> None:
 
 def test_an_interrupted_command_stops_the_stack(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C while something is shown, the stack being up: nothing is left running."""
-    stack.up(Wishes())
+    stack.up(StackOptions())
 
     def interrupted(**_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cli.demo.opened", interrupted)
+    monkeypatch.setattr("lakegate.cli.demo.opened", interrupted)
     CliRunner().invoke(app, ["demo"])
 
     assert pids(stack) == [None, None]

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from contracts.errors import SetUpError
-from infra.local.state import DEFAULT, LocalState, state_path
+from lakegate.contracts.errors import SetUpError
+from lakegate.infra.local.state import DEFAULT, LocalState, state_path
 
 STATE = LocalState("http://127.0.0.1:1", "http://127.0.0.1:2", "lakegate", pids={"aws": 3, "emr": 4})
 
@@ -19,7 +19,7 @@ def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_without_a_state_the_reader_is_sent_to_up(tmp_path: Path) -> None:
-    """No file: no stack, and one sentence that says how to start one."""
+    """No file: no stack, and one sentence that explains how to start one."""
     with pytest.raises(SetUpError, match=r"^the local stack is not up: run `lakegate local up`\.$"):
         LocalState.read(tmp_path / "local.json")
 
@@ -42,10 +42,13 @@ def test_the_environment_may_name_another_state(tmp_path: Path) -> None:
     assert Path(__file__).parents[3] / ".lakegate/local.json" == DEFAULT
 
 
-def test_every_tool_is_told_both_endpoints() -> None:
-    """EMR Serverless listens elsewhere than the rest; SDKs and commands learn it from two variables."""
-    told = STATE.environment()
+def test_every_tool_gets_both_endpoints() -> None:
+    """EMR Serverless has an endpoint of its own; SDKs and commands read both from two variables."""
+    environment = STATE.environment()
 
-    assert (STATE.endpoint, STATE.emr_endpoint) == (told["AWS_ENDPOINT_URL"], told["AWS_ENDPOINT_URL_EMR_SERVERLESS"])
+    assert (STATE.endpoint, STATE.emr_endpoint) == (
+        environment["AWS_ENDPOINT_URL"],
+        environment["AWS_ENDPOINT_URL_EMR_SERVERLESS"],
+    )
     assert (STATE.endpoint, STATE.emr_endpoint) == (STATE.endpoint_of("s3"), STATE.endpoint_of("emr-serverless"))
-    assert STATE.session()["aws_access_key_id"] == told["AWS_ACCESS_KEY_ID"] == STATE.account
+    assert STATE.session()["aws_access_key_id"] == environment["AWS_ACCESS_KEY_ID"] == STATE.account

@@ -12,15 +12,17 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from contracts.errors import SetUpError
-from infra.local.places import ROOT, TOOLS
-from infra.packaging import __main__ as command
-from infra.packaging.archives import tarred, zipped
-from infra.packaging.bundles import bundle_functions, bundle_job
-from infra.packaging.wheels import unpack, wheels
-from infra.setup.environments import LOCKS
+from lakegate.contracts.errors import SetUpError
+from lakegate.infra.local.places import ROOT, TOOLS
+from lakegate.infra.packaging import __main__ as command
+from lakegate.infra.packaging.archives import tarred, zipped
+from lakegate.infra.packaging.bundles import bundle_functions, bundle_job
+from lakegate.infra.packaging.wheels import unpack, wheels
+from lakegate.infra.setup.environments import LOCKS
 
-HANDLERS = "functions.intake, functions.completion, functions.sweep, functions.notify"
+HANDLERS = (
+    "lakegate.functions.intake, lakegate.functions.completion, lakegate.functions.sweep, lakegate.functions.notify"
+)
 LAMBDA_LIMIT = 50_000_000
 """Bytes of a zip that Lambda takes."""
 
@@ -47,9 +49,9 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def python(*words: str, **environment: str) -> str:
-    """What a Python says that knows nothing of this project."""
+    """The output of a Python without this project."""
     ended = subprocess.run(  # noqa: S603 - this interpreter
-        [sys.executable, "-S", *words], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-S", *words], cwd="/", env=environment, capture_output=True, text=True, check=False
     )
     assert not ended.returncode, ended.stderr
     return ended.stdout
@@ -75,35 +77,37 @@ def test_the_jobs_release_is_the_same_bytes_every_time(release: Path, tmp_path: 
 
 
 def test_the_bundle_holds_all_that_its_handlers_need(task: Path) -> None:
-    """A bare interpreter starts every handler, speaks to every service and judges, with the bundle alone."""
-    speak = "from functions.adapters.clients import client as c; [c(s).meta for s in ('s3','dynamodb','emr-serverless','events')]"
-    judge = "import contracts.plan, contracts.result, contracts.verdict; from contracts.schemas import validate"
-    code = f"import {HANDLERS}; {speak}; {judge}; import botocore, sys; print(botocore.__file__)"
+    """A bare interpreter starts every handler, calls every service and judges, with the bundle alone."""
+    speak = "from lakegate.functions.adapters.clients import client as c\n"
+    speak += "[c(s).meta for s in ('s3','dynamodb','emr-serverless','events')]"
+    judge = "import lakegate.contracts.plan.plan, lakegate.contracts.plan.result, lakegate.contracts.judge.verdict\n"
+    judge += "from lakegate.contracts.schemas import validate"
+    code = f"import {HANDLERS}\n{speak}\n{judge}\nimport botocore, sys; print(botocore.__file__)"
 
-    said = python("-c", code, PYTHONPATH=str(task), AWS_DEFAULT_REGION="eu-west-1")
+    output = python("-c", code, PYTHONPATH=str(task), AWS_DEFAULT_REGION="eu-west-1")
 
-    assert said.startswith(str(task))
+    assert output.startswith(str(task))
 
 
 def test_intake_starts_without_schemas_and_yaml(task: Path) -> None:
     """What a start does not need, a start does not pay for."""
-    code = "import functions.intake, sys; print(sorted({'yaml', 'jsonschema', 'boto3'} & set(sys.modules)))"
+    code = "import lakegate.functions.intake, sys; print(sorted({'yaml', 'jsonschema', 'boto3'} & set(sys.modules)))"
 
     assert python("-c", code, PYTHONPATH=str(task)).strip() == "[]"
 
 
 def test_the_bundle_is_thin_and_compiled(functions: Path) -> None:
-    """It holds the descriptions of four services, no tests and no twins, and every module compiled."""
+    """It holds the descriptions of four services, no tests and no test doubles, and every module compiled."""
     with zipfile.ZipFile(functions) as archive:
         names = set(archive.namelist())
     services = {name.split("/")[2] for name in names if re.match(r"botocore/data/[^/]+/", name)}
-    ours = [name for name in names if name.startswith(("contracts/", "functions/"))]
+    ours = [name for name in names if name.startswith(("lakegate/contracts/", "lakegate/functions/"))]
     compiled = {
         re.sub(r"__pycache__/(\w+)\.cpython-311\.pyc$", r"\1.py", name) for name in ours if "__pycache__" in name
     }
 
     assert {"dynamodb", "emr-serverless", "events", "s3"} == services
-    assert not [name for name in names if name.startswith(("functions/memory/", "contracts/formats/", "tests/"))]
+    assert not [name for name in names if name.startswith(("lakegate/contracts/documents/", "tests/"))]
     assert compiled == {name for name in ours if name.endswith(".py")}
     assert functions.stat().st_size < LAMBDA_LIMIT / 5
 
@@ -123,11 +127,12 @@ def test_the_environment_runs_the_job(release: Path, tmp_path: Path) -> None:
     bare.mkdir()
     for name in ("pyspark", "py4j"):
         (bare / name).symlink_to(spark / name)
-    need = "import spark_jobs.validate, pydeequ.verification, boto3, jsonschema, pandas"
+    need = "import lakegate.spark_jobs.validate, pydeequ.verification, boto3, jsonschema, pandas"
     code = f"{need}; boto3.client('s3'); print(pandas.__file__)"
 
     ended = subprocess.run(  # noqa: S603 - this interpreter
         [tmp_path / "bin/python", "-c", code],
+        cwd=tmp_path,
         env={"PYTHONPATH": str(bare), "SPARK_VERSION": "3.5", "AWS_DEFAULT_REGION": "eu-west-1"},
         capture_output=True,
         text=True,
@@ -138,8 +143,8 @@ def test_the_environment_runs_the_job(release: Path, tmp_path: Path) -> None:
 
 
 def test_the_environment_links_to_the_interpreter_of_emr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unless told otherwise, the environment's Python is where EMR 7 has it."""
-    monkeypatch.setattr("infra.packaging.bundles.fill", lambda folder, *_: folder.mkdir(parents=True))
+    """By default, the environment's Python is where EMR 7 has it."""
+    monkeypatch.setattr("lakegate.infra.packaging.bundles.fill", lambda folder, *_: folder.mkdir(parents=True))
 
     release = bundle_job(ROOT, TOOLS, tmp_path)
 
@@ -178,7 +183,7 @@ def test_wheels_that_cannot_be_had_as_locked_are_one_sentence(tmp_path: Path, mo
     (tmp_path / "lambda.lock").write_text("six==1.17.0 --hash=sha256:" + "0" * 64)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
 
-    with pytest.raises(SetUpError, match=r"lambda\.lock could not be fetched as locked: mend the network"):
+    with pytest.raises(SetUpError, match=r"lambda\.lock could not be fetched as locked: fix the network"):
         wheels("lambda", tmp_path / "tools", tmp_path)
 
     assert [each.name for each in (tmp_path / "tools/wheels").iterdir()] == [".lambda.lock"]

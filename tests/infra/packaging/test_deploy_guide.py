@@ -1,11 +1,11 @@
-"""docs/deploy.md says what the template says."""
+"""docs/deploy.md agrees with the template."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from infra.local.places import ROOT
+from lakegate.infra.local.places import ROOT
 
 if TYPE_CHECKING:
     from tests.sam.built import Stack
@@ -15,10 +15,10 @@ GUIDE = (ROOT / "docs/deploy.md").read_text()
 
 def test_the_guide_lists_every_parameter_with_its_default(stack: Stack) -> None:
     """Whoever deploys reads all parameters there are, and no others."""
-    told = re.findall(r"^\| `(\w+)` \| (?:`([^`]*)`)? ?\|", GUIDE, re.MULTILINE)
+    documented = re.findall(r"^\| `(\w+)` \| (?:`([^`]*)`)? ?\|", GUIDE, re.MULTILINE)
     made = {name: str(each["Default"]) for name, each in stack.template["Parameters"].items()}
 
-    assert dict(told) == made
+    assert dict(documented) == made
 
 
 def test_the_guide_asks_for_outputs_that_exist(stack: Stack) -> None:

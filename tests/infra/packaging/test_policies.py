@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, Any
 
-from infra.local.places import ROOT
+from lakegate.infra.local.places import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,7 +116,7 @@ def test_no_grant_is_for_everything(stack: Stack) -> None:
 
 
 def test_notify_reads_and_sends_and_nothing_else(stack: Stack) -> None:
-    """The function that speaks to the outside can neither read data nor decide anything."""
+    """The function that sends to the outside can neither read data nor decide anything."""
     assert {"dynamodb:Query", "dynamodb:GetItem", "dynamodb:UpdateItem", "events:PutEvents"} == granted(
         stack, "NotifyRole"
     ) - PLATFORM
@@ -139,7 +139,7 @@ def _reads(statement: dict[str, Any]) -> bool:
     return all(re.match(r"\w+:(Get|List|BatchGet|Query|Scan|Describe)", action) for action in actions)
 
 
-def test_nobody_deletes_what_came_to_rest_accepted(stack: Stack) -> None:
+def test_nobody_may_delete_accepted_data(stack: Stack) -> None:
     """No role of the stack can delete below accepted/ or plans/, and none can delete a key of landing."""
     for role in (*ROLES, "JobRole"):
         for key in ("LakeBucket/accepted/a", "LakeBucket/plans/p.json"):

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from contracts.errors import SetUpError
-from functions.adapters.tables import DEFINITIONS
-from functions.settings import PATTERNS, PREFIX, read
-from functions.usecases.gate import Timing
-from infra.local.places import ROOT
-from infra.setup.environments import program
-from spark_jobs.session import SETTINGS
+from lakegate.contracts.errors import SetUpError
+from lakegate.functions.adapters.tables import DEFINITIONS
+from lakegate.functions.settings import PATTERNS, PREFIX, read
+from lakegate.functions.usecases.dependencies import Timing
+from lakegate.infra.local.places import ROOT
+from lakegate.infra.setup.environments import program
+from lakegate.spark_jobs.session import SETTINGS
 from tests.sam.built import Stack, run, sam
 
 if TYPE_CHECKING:
@@ -54,13 +54,13 @@ def test_checkov_finds_nothing_unsafe(built: Path) -> None:
     except SetUpError as error:
         pytest.skip(str(error))
 
-    said = run(tool, "--config-file", ".checkov.yaml", folder=built.parents[2])
+    output = run(tool, "--config-file", ".checkov.yaml", folder=built.parents[2])
 
-    assert "Failed checks: 0" in said
+    assert "Failed checks: 0" in output
 
 
 @pytest.mark.parametrize("file", [".checkov.yaml", ".cfnlintrc", "template.yaml"])
-def test_each_exception_stands_with_its_reason(file: str) -> None:
+def test_each_exception_has_a_reason(file: str) -> None:
     """Whoever reads that a rule is off reads on the same line why."""
     exceptions = [
         line for line in (ROOT / file).read_text().splitlines() if re.search(r"\b(CKV_AWS_\d+|[EW]S\d{4})\b", line)
@@ -71,7 +71,7 @@ def test_each_exception_stands_with_its_reason(file: str) -> None:
 
 
 def test_the_environment_of_every_function_is_one_that_functions_accept(either: Stack) -> None:
-    """What the template says and what functions/settings.py asks for are the same names, and of the right form."""
+    """The template sets the names that functions/settings.py reads, with values of the right form."""
     for name in FUNCTIONS:
         environment = either.function(name)["Environment"]["Variables"]
 
@@ -80,8 +80,8 @@ def test_the_environment_of_every_function_is_one_that_functions_accept(either: 
         assert sum(len(key) + len(value) for key, value in environment.items()) < ENVIRONMENT_LIMIT
 
 
-def test_endpoints_of_emulators_are_told_only_where_they_are_given(built: Path) -> None:
-    """In AWS no variable speaks of an endpoint; where a parameter names one, boto3 hears of it."""
+def test_endpoints_of_emulators_are_set_only_where_they_are_given(built: Path) -> None:
+    """In AWS no variable names an endpoint; where a parameter names one, boto3 gets it."""
     given = Stack.read(built, ServiceEndpoint="http://127.0.0.1:1", EmrEndpoint="http://127.0.0.1:2")
 
     environment = given.function("SweepFunction")["Environment"]["Variables"]
@@ -91,7 +91,7 @@ def test_endpoints_of_emulators_are_told_only_where_they_are_given(built: Path) 
 
 
 @pytest.mark.parametrize("table", sorted(DEFINITIONS))
-def test_each_table_is_the_one_that_the_adapters_speak_to(stack: Stack, table: str) -> None:
+def test_each_table_is_the_one_that_the_adapters_use(stack: Stack, table: str) -> None:
     """Keys and index are those of functions/adapters/tables.py; no table loses its past."""
     made = stack.resources("AWS::DynamoDB::Table")[f"{table.capitalize()}Table"]
 
@@ -112,7 +112,7 @@ def test_only_messages_expire(stack: Stack) -> None:
 
 
 @pytest.mark.parametrize("bucket", ["LandingBucket", "LakeBucket"])
-def test_each_bucket_is_versioned_encrypted_private_and_speaks_tls_only(stack: Stack, bucket: str) -> None:
+def test_each_bucket_is_versioned_encrypted_private_and_allows_tls_only(stack: Stack, bucket: str) -> None:
     """The four properties that every promise about objects begins with."""
     made = stack.resources("AWS::S3::Bucket")[bucket]
     policies = [each for each in stack.resources("AWS::S3::BucketPolicy").values() if each["Bucket"] == bucket]
@@ -125,7 +125,7 @@ def test_each_bucket_is_versioned_encrypted_private_and_speaks_tls_only(stack: S
 
 
 def test_no_delivery_expires(stack: Stack) -> None:
-    """Lifecycle rules take away staging, leftovers of runs and incomplete uploads: nothing that landed or came to rest."""
+    """Lifecycle rules take away staging, leftovers of runs and incomplete uploads: never landed or final data."""
     buckets = stack.resources("AWS::S3::Bucket")
     rules = {name: made["LifecycleConfiguration"]["Rules"] for name, made in buckets.items()}
     taking = {"ExpirationInDays", "ExpirationDate", "NoncurrentVersionExpiration", "Transitions"}
@@ -134,8 +134,8 @@ def test_no_delivery_expires(stack: Stack) -> None:
     assert [rule["Prefix"] for rule in rules["LakeBucket"] if taking & set(rule)] == ["staging/", "runs/"]
 
 
-def test_landing_tells_of_its_objects(stack: Stack) -> None:
-    """EventBridge hears of every object of landing, and the rule asks for no other bucket's."""
+def test_landing_notifies_of_its_objects(stack: Stack) -> None:
+    """EventBridge gets every object of landing, and the rule asks for no other bucket's."""
     landing = stack.resources("AWS::S3::Bucket")["LandingBucket"]
     pattern = stack.resources("AWS::Events::Rule")["LandedRule"]["EventPattern"]
 
@@ -143,7 +143,7 @@ def test_landing_tells_of_its_objects(stack: Stack) -> None:
     assert pattern["detail"] == {"bucket": {"name": ["LandingBucket"]}}
 
 
-def test_every_end_of_a_job_is_told(either: Stack) -> None:
+def test_every_end_of_a_job_is_notified(either: Stack) -> None:
     """SUCCESS, FAILED and CANCELLED of the stack's own application, made or given."""
     detail = either.resources("AWS::Events::Rule")["MovedRule"]["EventPattern"]["detail"]
 
@@ -178,10 +178,10 @@ def test_one_sweep_at_a_time(built: Path) -> None:
     assert "ReservedConcurrentExecutions" not in sparing
 
 
-def test_the_job_is_told_what_must_be_known_before_its_session(stack: Stack) -> None:
-    """Python is the archive's, and no setting of spark_jobs/session.py is said twice: two places would drift apart."""
-    told = stack.function("IntakeFunction")["Environment"]["Variables"]["LAKEGATE_JOB_PARAMETERS"]
-    settings = dict(each.split("=", 1) for each in re.findall(r"--conf (\S+)", told))
+def test_the_job_gets_what_it_needs_before_its_session(stack: Stack) -> None:
+    """Python is the archive's, and no setting of spark_jobs/session.py is set twice: two places would drift apart."""
+    parameters = stack.function("IntakeFunction")["Environment"]["Variables"]["LAKEGATE_JOB_PARAMETERS"]
+    settings = dict(each.split("=", 1) for each in re.findall(r"--conf (\S+)", parameters))
     pythons = {value for name, value in settings.items() if name.endswith("PYTHON")}
 
     assert pythons == {"./environment/bin/python"}

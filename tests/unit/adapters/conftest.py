@@ -11,10 +11,10 @@ import pytest
 from moto import mock_aws
 from moto.dynamodb.parsing.reserved_keywords import ReservedKeywords
 
-from functions.adapters.dynamodb import Table
-from functions.adapters.s3 import S3Store
-from functions.adapters.tables import DEFINITIONS
-from functions.adapters.uploads import Uploads
+from lakegate.functions.adapters.dynamodb import Table
+from lakegate.functions.adapters.s3 import S3Store
+from lakegate.functions.adapters.tables import DEFINITIONS
+from lakegate.functions.adapters.uploads import Uploads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

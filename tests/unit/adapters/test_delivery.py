@@ -10,25 +10,27 @@ import botocore.session
 import pytest
 from moto.emrserverless import models
 
-from contracts.codec import canonical
-from contracts.ledger import verify
-from contracts.plan import Plan, PlanField
-from contracts.routes import Route
-from contracts.types import LogicalType
-from functions import completion, edge, intake, notify, sweep
-from functions.adapters import clients
-from functions.bootstrap import bootstrap
-from functions.meaning import Judged, door, terms
-from functions.ports import Address, NotFound, Publication
-from functions.settings import read
-from functions.usecases.gate import Meaning
-from functions.workload import State, workload_id
+from lakegate.contracts.lake.ledger import verify
+from lakegate.contracts.lake.routes import Route
+from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.plan import Plan, PlanField
+from lakegate.contracts.plan.serialization import canonical
+from lakegate.functions import completion, edge, intake, notify, sweep
+from lakegate.functions.adapters import clients
+from lakegate.functions.bootstrap import bootstrap
+from lakegate.functions.meaning import Judged, door, terms
+from lakegate.functions.ports.errors import NotFound
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.ports.registry import Publication
+from lakegate.functions.settings import read
+from lakegate.functions.usecases.dependencies import Meaning
+from lakegate.functions.workload import State, workload_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
 
-    from functions.usecases.gate import Gate
+    from lakegate.functions.usecases.dependencies import Dependencies
     from tests.unit.adapters.conftest import Cloud
 
 FIELDS = (PlanField("id", "c0", LogicalType.STRING), PlanField("amount", "c1", LogicalType.INTEGER))
@@ -63,22 +65,22 @@ def settings(application: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def gate(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
-    """A stack whose job says what it is told to; all else is real."""
+def dependencies(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Dependencies]:
+    """A stack whose job returns a given verdict; everything else is real."""
     for name, value in {"ACCESS_KEY_ID": "t", "SECRET_ACCESS_KEY": "t", "DEFAULT_REGION": "us-east-1"}.items():
         monkeypatch.setenv(f"AWS_{name}", value)
     emr: Any = botocore.session.get_session().create_client("emr-serverless")
     application = emr.create_application(releaseLabel="emr-7.14.0", type="SPARK")["applicationId"]
-    told = Meaning(terms, door, lambda _plan, result: Judged(json.loads(result)["told"], ()))
+    meaning = Meaning(terms, door, lambda _plan, result: Judged(json.loads(result)["verdict"], ()))
     clients._client.cache_clear()  # noqa: SLF001 - a client of another test knows another AWS
     monkeypatch.setattr(models, "JOB_STATUS", "RUNNING")  # moto 5.2.5 ends every run before it has begun
-    gate = bootstrap(read(settings(application)), edge.REMAINING, meaning=told)
+    dependencies = bootstrap(read(settings(application)), edge.REMAINING, meaning=meaning)
     for module in (intake, completion, sweep, notify):
-        monkeypatch.setattr(module, "gate", lambda: gate)
+        monkeypatch.setattr(module, "dependencies", lambda: dependencies)
     cloud.store().put(Address("lake", f"plans/{PLAN.digest}.json"), canonical(PLAN))
     route = Route("landing", "orders/", "orders", "lines", 1, "1.2.0", "active", PLAN.digest)
-    gate.registry.publish(Publication("orders", "1.2.0", "active", "contracts/orders.yaml", (route,)))
-    yield gate
+    dependencies.registry.publish(Publication("orders", "1.2.0", "active", "contracts/orders.yaml", (route,)))
+    yield dependencies
     edge.REMAINING.context = None
     clients._client.cache_clear()  # noqa: SLF001 - likewise
 
@@ -88,78 +90,78 @@ def call(function: ModuleType, event: dict[str, Any] | None = None) -> dict[str,
     return answer
 
 
-def land(gate: Gate, body: bytes = DATA) -> str:
-    landed = gate.objects.put(Address("landing", KEY), body)
+def land(dependencies: Dependencies, body: bytes = DATA) -> str:
+    landed = dependencies.objects.put(Address("landing", KEY), body)
     return workload_id("landing", KEY, landed.version)
 
 
-def told_of(key: str = KEY) -> dict[str, Any]:
+def event_of(key: str = KEY) -> dict[str, Any]:
     detail = {"version": "0", "bucket": {"name": "landing"}, "object": {"key": key}}
     event = {"version": "0", "source": "aws.s3", "detail-type": "Object Created", "detail": detail}
     return {"Records": [{"messageId": "m", "eventSource": "aws:sqs", "body": json.dumps(event)}]}
 
 
-def told_of_run(run: str) -> dict[str, Any]:
+def event_of_run(run: str) -> dict[str, Any]:
     detail = {"applicationId": "00f1", "jobRunId": run, "state": "SUCCESS"}
     kind = "EMR Serverless Job Run State Change"
     event = {"version": "0", "source": "aws.emr-serverless", "detail-type": kind, "detail": detail}
     return {"Records": [{"messageId": "m", "eventSource": "aws:sqs", "body": json.dumps(event)}]}
 
 
-def job(gate: Gate, workload: str, verdict: str) -> None:
-    """What the job does: read what it is told, answer beside it."""
+def job(dependencies: Dependencies, workload: str, verdict: str) -> None:
+    """The work of the job: read its request, write the result beside it."""
     prefix = f"runs/{workload}/attempt=1"
-    request = json.loads(gate.objects.read(Address("lake", f"{prefix}/request.json")))
+    request = json.loads(dependencies.objects.read(Address("lake", f"{prefix}/request.json")))
     answer = {name: request[name] for name in ("workload", "attempt", "plan_digest", "source_version")}
-    body = json.dumps({**answer, "rows": 1, "rejected_rows": 0, "told": verdict}).encode()
-    gate.objects.put(Address("lake", f"{prefix}/result.json"), body, absent=True)
+    body = json.dumps({**answer, "rows": 1, "rejected_rows": 0, "verdict": verdict}).encode()
+    dependencies.objects.put(Address("lake", f"{prefix}/result.json"), body, absent=True)
 
 
 @pytest.mark.parametrize(
     ("verdict", "state", "share"),
     [("accepted", State.PUBLISHED, "accepted"), ("rejected", State.QUARANTINED, "quarantine")],
 )
-def test_a_delivery_comes_to_rest(gate: Gate, verdict: str, state: State, share: str) -> None:
+def test_a_delivery_reaches_its_destination(dependencies: Dependencies, verdict: str, state: State, share: str) -> None:
     """Taken in by one event, judged by its job, moved by another event: one object, one block, nothing left behind."""
-    workload = land(gate)
-    assert call(intake, told_of()) == {"batchItemFailures": []}
-    row = gate.workloads.get(workload)
+    workload = land(dependencies)
+    assert call(intake, event_of()) == {"batchItemFailures": []}
+    row = dependencies.workloads.get(workload)
     assert State.VALIDATING is row.state
-    job(gate, workload, verdict)
-    assert call(completion, told_of_run(row.run)) == {"batchItemFailures": []}
-    blocks = gate.ledger.blocks("orders/lines_v1")
+    job(dependencies, workload, verdict)
+    assert call(completion, event_of_run(row.run)) == {"batchItemFailures": []}
+    blocks = dependencies.ledger.blocks("orders/lines_v1")
     rested = blocks[0].objects[0]
 
-    assert state is gate.workloads.get(workload).state
-    assert gate.objects.read(Address("lake", rested.key, rested.version)) == DATA
+    assert state is dependencies.workloads.get(workload).state
+    assert dependencies.objects.read(Address("lake", rested.key, rested.version)) == DATA
     assert rested.key.startswith(f"{share}/orders/lines_v1/ingest_date=")
-    assert verify(blocks, gate.ledger.head("orders/lines_v1").digest) == ()
-    assert gate.objects.versions("landing", "").versions == ()
+    assert verify(blocks, dependencies.ledger.head("orders/lines_v1").digest) == ()
+    assert dependencies.objects.versions("landing", "").versions == ()
     with pytest.raises(NotFound):
-        gate.objects.head(Address("lake", f"staging/{workload}/part-00000.csv"))
+        dependencies.objects.head(Address("lake", f"staging/{workload}/part-00000.csv"))
 
 
-def test_every_event_may_be_lost(gate: Gate) -> None:
-    """What no event tells of, sweep finds; what happened is told once it has come to rest."""
-    workload = land(gate)
+def test_every_event_may_be_lost(dependencies: Dependencies) -> None:
+    """Sweep finds what no event reported; a message is sent once the delivery is finished."""
+    workload = land(dependencies)
     assert call(sweep)["troubles"] == 0
-    job(gate, workload, "accepted")
-    call(completion, told_of_run(gate.workloads.get(workload).run))
+    job(dependencies, workload, "accepted")
+    call(completion, event_of_run(dependencies.workloads.get(workload).run))
 
-    assert State.PUBLISHED is gate.workloads.get(workload).state
+    assert State.PUBLISHED is dependencies.workloads.get(workload).state
     assert call(notify) == {"unsent": 0}
-    assert gate.outbox.pending(10) == ()
+    assert dependencies.outbox.pending(10) == ()
 
 
-def test_the_same_content_is_refused_at_the_door(gate: Gate) -> None:
+def test_the_same_content_is_refused_at_the_door(dependencies: Dependencies) -> None:
     """A second delivery of accepted bytes starts no job."""
-    first = land(gate)
-    call(intake, told_of())
-    job(gate, first, "accepted")
-    call(completion, told_of_run(gate.workloads.get(first).run))
-    second = land(gate)
-    call(intake, told_of())
-    row = gate.workloads.get(second)
+    first = land(dependencies)
+    call(intake, event_of())
+    job(dependencies, first, "accepted")
+    call(completion, event_of_run(dependencies.workloads.get(first).run))
+    second = land(dependencies)
+    call(intake, event_of())
+    row = dependencies.workloads.get(second)
 
     assert (row.state, row.run) == (State.QUARANTINED, "")
     assert row.decision is not None

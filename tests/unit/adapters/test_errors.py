@@ -1,4 +1,4 @@
-"""What AWS says becomes the word of the port, and nothing of its text comes along."""
+"""Errors of AWS become port errors, without their text."""
 
 from __future__ import annotations
 
@@ -17,22 +17,21 @@ from botocore.exceptions import (
 )
 from botocore.stub import Stubber
 
-from contracts.errors import InputError
-from functions.adapters.clock import SystemClock
-from functions.adapters.emr import EmrServerless
-from functions.adapters.errors import BY_CODE, spoken, translated
-from functions.adapters.eventbridge import EventBridgeNotifier
-from functions.ports import (
+from lakegate.contracts.errors import InputError
+from lakegate.functions.adapters.clock import SystemClock
+from lakegate.functions.adapters.emr import EmrServerless
+from lakegate.functions.adapters.errors import BY_CODE, port_errors, translated
+from lakegate.functions.adapters.eventbridge import EventBridgeNotifier
+from lakegate.functions.ports.errors import (
     ConditionFailed,
     IdempotencyMismatch,
-    JobRun,
-    JobState,
     NotFound,
     PortError,
     Throttled,
     Unanswered,
 )
-from functions.workload import Message
+from lakegate.functions.ports.jobs import JobRun, JobState
+from lakegate.functions.workload import Message
 
 KNOWN: Any = {"region_name": "us-east-1", "aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
 NEWS = Message("m1", "w1", "published", '{"rows":1}', datetime(2026, 11, 21, tzinfo=UTC))
@@ -47,10 +46,10 @@ def error(code: str, status: int = 400) -> ClientError:
 @pytest.mark.parametrize(("code", "kind"), BY_CODE.items())
 def test_every_code_of_the_table_has_its_error(code: str, kind: type[PortError]) -> None:
     """Each known code becomes its port error, without AWS's own text, which may repeat keys and values."""
-    spoken_error = translated(error(code), ("state",))
+    port_error = translated(error(code), ("state",))
 
-    assert kind is type(spoken_error)
-    assert "canary" not in str(spoken_error)
+    assert kind is type(port_error)
+    assert "canary" not in str(port_error)
 
 
 @pytest.mark.parametrize(
@@ -70,13 +69,13 @@ def test_an_unknown_code_is_judged_by_its_status(code: str, status: int, kind: t
 @pytest.mark.parametrize("broken", [ReadTimeoutError, ConnectTimeoutError, EndpointConnectionError])
 def test_no_answer_is_no_answer(broken: Any) -> None:
     """When the line breaks, nobody knows whether the effect has happened."""
-    with pytest.raises(Unanswered), spoken():
+    with pytest.raises(Unanswered), port_errors():
         raise broken(endpoint_url="https://canary", error="canary")
 
 
 def test_what_was_never_sent_is_a_plain_error() -> None:
-    """A call that botocore itself refuses is a trouble of that call alone, told without its values."""
-    with pytest.raises(PortError, match="ParamValidationError") as raised, spoken():
+    """A call that botocore itself refuses is an error of that call alone, reported without its values."""
+    with pytest.raises(PortError, match="ParamValidationError") as raised, port_errors():
         raise ParamValidationError(report="canary")
 
     assert PortError is type(raised.value)
@@ -106,7 +105,7 @@ def described(state: str, name: str | None = "w1") -> dict[str, Any]:
 
 
 def test_a_job_is_started_with_the_stored_request_and_nothing_else(emr: Any) -> None:
-    """StartJobRun is told exactly what was stored, token included."""
+    """StartJobRun gets exactly what was stored, token included."""
     with Stubber(emr) as stub:
         stub.add_response(
             "start_job_run", {"applicationId": "a1", "jobRunId": "r1", "arn": "arn:" + "x" * 60}, dict(REQUEST)
@@ -131,8 +130,8 @@ def test_a_job_without_a_token_is_not_started(emr: Any) -> None:
         ("ValidationException", 400, PortError),
     ],
 )
-def test_a_start_that_is_refused_says_how(emr: Any, code: str, status: int, kind: type[PortError]) -> None:
-    """A token used before, a full application and a broken line are told apart."""
+def test_a_refused_start_has_the_right_error(emr: Any, code: str, status: int, kind: type[PortError]) -> None:
+    """A token used before, a full application and a broken connection have different errors."""
     with Stubber(emr) as stub:
         stub.add_client_error("start_job_run", code, "canary", status)
         with pytest.raises(PortError) as raised:
@@ -157,7 +156,7 @@ def test_a_run_is_running_until_it_has_ended(emr: Any, state: str, expected: Job
         assert JobRun("", expected) == runner.describe("r1")
 
 
-def test_a_run_tells_how_long_it_waited(emr: Any) -> None:
+def test_a_run_reports_how_long_it_waited(emr: Any) -> None:
     """The time in the queue is EMR's own count."""
     with Stubber(emr) as stub:
         waited = described("RUNNING")
@@ -201,7 +200,7 @@ def test_cancelling_what_runs_on_is_not_done(emr: Any, code: str) -> None:
 
 
 def test_a_message_carries_its_idempotency_key(events: Any) -> None:
-    """What is told holds the message's id, by which a receiver knows a repetition."""
+    """The event holds the message's id, by which a receiver recognizes a duplicate."""
     detail = {"id": "m1", "workload": "w1", "kind": "published", "body": {"rows": 1}}
     entry = {
         "Source": "lakegate",
@@ -237,9 +236,9 @@ def test_an_entry_refused_inside_an_answer_is_an_error(events: Any, code: str, k
     assert kind is type(raised.value)
 
 
-def test_a_condition_that_failed_says_which() -> None:
+def test_a_failed_condition_is_named() -> None:
     """The reasons given to the call are the reasons of its failure."""
-    with pytest.raises(ConditionFailed) as failed, spoken("etag"):
+    with pytest.raises(ConditionFailed) as failed, port_errors("etag"):
         raise error("PreconditionFailed", 412)
 
     assert failed.value.reasons == ("etag",)

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.stub import Stubber
 
-from functions.ports import Address, ConditionFailed, NotFound, PortError, TransactionConflict, Unfinished
+from lakegate.functions.ports.errors import ConditionFailed, NotFound, PortError, TransactionConflict, Unfinished
+from lakegate.functions.ports.objects import Address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from functions.ports import ObjectVersion
+    from lakegate.functions.ports.objects import ObjectVersion
     from tests.unit.adapters.conftest import Cloud
 
 KEYS = sorted(
@@ -42,7 +43,7 @@ def body_of(cloud: Cloud, address: Address) -> bytes:
 
 
 def after(calls: int) -> Callable[[], float]:
-    """A clock that says there is time for so many parts."""
+    """A clock that leaves time for this many parts."""
     left = iter([900.0] * calls)
     return lambda: next(left, 30.0)
 
@@ -52,7 +53,7 @@ def uploads_of(cloud: Cloud) -> list[str]:
 
 
 @contextmanager
-def heard(cloud: Cloud, name: str = "") -> Iterator[list[tuple[str, dict[str, str]]]]:
+def recorded(cloud: Cloud, name: str = "") -> Iterator[list[tuple[str, dict[str, str]]]]:
     """The calls made inside, with their headers."""
     calls: list[tuple[str, dict[str, str]]] = []
 
@@ -66,7 +67,7 @@ def heard(cloud: Cloud, name: str = "") -> Iterator[list[tuple[str, dict[str, st
 
 
 def test_an_object_is_described_as_it_lies_there(cloud: Cloud) -> None:
-    """Head tells version, size and the checksum of the whole object."""
+    """Head returns version, size and the checksum of the whole object."""
     written = cloud.store().put(TO, b"abc")
     seen = cloud.store().head(Address(TO.bucket, TO.key, written.version))
 
@@ -85,7 +86,7 @@ def test_an_object_is_described_as_it_lies_there(cloud: Cloud) -> None:
     ids=str,
 )
 def test_a_checksum_of_parts_is_none_of_the_object(cloud: Cloud, answer: dict[str, str], expected: str) -> None:
-    """Only a checksum over the whole object tells whether two objects are the same bytes."""
+    """Only a checksum over the whole object shows whether two objects have the same bytes."""
     described = {"ETag": '"e"', "ContentLength": 1, "LastModified": datetime(2026, 11, 21, tzinfo=UTC), **answer}
     with Stubber(cloud.s3) as stub:
         stub.add_response("head_object", described)
@@ -161,7 +162,7 @@ def test_a_new_object_does_not_replace_another(cloud: Cloud) -> None:
 
 
 def test_versions_are_listed_newest_first_and_page_by_page(cloud: Cloud) -> None:
-    """A listing goes on where its page ended, leaves delete markers out, and tells which version is the current one."""
+    """A listing continues where its page ended, omits delete markers, and marks the current version."""
     store = cloud.store()
     old, new = landed(cloud, b"1"), landed(cloud, b"2")
     gone = landed(cloud, b"3", "in/z.csv")
@@ -339,7 +340,7 @@ def test_a_copy_that_differs_is_an_error(cloud: Cloud, monkeypatch: pytest.Monke
 
 def test_every_call_names_the_owner_it_expects(cloud: Cloud) -> None:
     """No call reaches a bucket of another account: each carries the account that the bucket must belong to."""
-    with heard(cloud) as calls:
+    with recorded(cloud) as calls:
         every_call(cloud)
 
     assert {name for name, _ in calls} == MADE
@@ -377,10 +378,10 @@ def every_call(cloud: Cloud) -> None:
 
 @pytest.mark.parametrize(("name", "limit"), [("CopyObject", 1024), ("UploadPartCopy", 0)])
 def test_a_copy_is_asked_for_by_version_and_etag(cloud: Cloud, name: str, limit: int) -> None:
-    """S3 itself is told which version to copy and which ETag it must have, so that no look before is relied on."""
+    """The request names the version to copy and its ETag, so that S3 itself checks them."""
     source = landed(cloud)
     etag = cloud.store().head(source).etag
-    with heard(cloud, name) as calls:
+    with recorded(cloud, name) as calls:
         cloud.store(limit=limit).copy(source, etag, TO)
 
     assert [(f"landing/in/orders.csv?versionId={source.version}", etag)] == [
@@ -388,8 +389,8 @@ def test_a_copy_is_asked_for_by_version_and_etag(cloud: Cloud, name: str, limit:
     ]
 
 
-def test_a_bucket_without_versions_says_so(cloud: Cloud) -> None:
-    """An object of an unversioned bucket has the version `null`, and can be told from every other one."""
+def test_a_bucket_without_versions_is_reported(cloud: Cloud) -> None:
+    """An object of an unversioned bucket has the version `null`, and can be distinguished from every other one."""
     cloud.s3.create_bucket(Bucket="unversioned")
 
     assert cloud.store().put(Address("unversioned", "k"), b"").version == "null"

@@ -1,4 +1,4 @@
-"""The tables on DynamoDB: every condition that a promise rests on, and every reason for which one fails."""
+"""The tables on DynamoDB: every condition that a promise needs, and every reason for which one fails."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from botocore.stub import Stubber
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.counts import Counts
-from contracts.ledger import GENESIS, Block, BlockKind, LedgerObject, digest, verify
-from contracts.routes import Route
-from functions.adapters.dynamodb import transact
-from functions.adapters.ledger import DynamoLedger
-from functions.adapters.registry import DynamoRegistry
-from functions.adapters.rows import message_item, message_of, workload_item, workload_of
-from functions.adapters.tables import SHARDS, shards
-from functions.adapters.workloads import DynamoAgenda, DynamoOutbox, DynamoWorkloads
-from functions.ports import (
+from lakegate.contracts.judge.counts import Counts
+from lakegate.contracts.lake.ledger import GENESIS, Block, BlockKind, LedgerObject, digest, verify
+from lakegate.contracts.lake.routes import Route
+from lakegate.functions.adapters.dynamodb import transact
+from lakegate.functions.adapters.ledger import DynamoLedger
+from lakegate.functions.adapters.registry import DynamoRegistry
+from lakegate.functions.adapters.rows import message_item, message_of, workload_item, workload_of
+from lakegate.functions.adapters.tables import SHARDS, shards
+from lakegate.functions.adapters.workloads import DynamoAgenda, DynamoOutbox, DynamoWorkloads
+from lakegate.functions.ports.errors import (
     ConditionFailed,
-    Expected,
-    Head,
     IdempotencyMismatch,
     NotFound,
     PortError,
-    Publication,
     Throttled,
     TransactionConflict,
 )
-from functions.workload import Decision, Message, Pin, Source, State, Workload
+from lakegate.functions.ports.ledger import Head
+from lakegate.functions.ports.registry import Publication
+from lakegate.functions.ports.workloads import Expected
+from lakegate.functions.workload import Decision, Message, Pin, Source, State, Workload
 
 if TYPE_CHECKING:
     from tests.unit.adapters.conftest import Cloud
@@ -61,11 +61,11 @@ workloads = st.builds(
 
 
 def decided(name: str = "w1") -> Workload:
-    return replace(ROW, id=name, state=State.DECIDED, attempt=1, decision=Decision("accepted", result="r1"))
+    return ROW._replace(id=name, state=State.DECIDED, attempt=1, decision=Decision("accepted", result="r1"))
 
 
 def published(name: str = "w1") -> Workload:
-    return replace(decided(name), state=State.PUBLISHED, due_at=None)
+    return decided(name)._replace(state=State.PUBLISHED, due_at=None)
 
 
 def block(height: int = 0, previous: str = GENESIS, name: str = "w1") -> Block:
@@ -118,7 +118,7 @@ def test_a_workload_is_claimed_once(cloud: Cloud) -> None:
     table = DynamoWorkloads(cloud.table("workloads"))
     table.create(ROW)
 
-    assert refused(table.create, replace(ROW, attempt=7)) == ("state",)
+    assert refused(table.create, ROW._replace(attempt=7)) == ("state",)
     assert table.get("w1") == ROW
 
 
@@ -151,11 +151,11 @@ def test_a_content_has_one_owner(cloud: Cloud) -> None:
     """A content that another workload has claimed is refused; one's own may be claimed again."""
     table = DynamoWorkloads(cloud.table("workloads"))
     for name in ("w1", "w2"):
-        table.create(replace(ROW, id=name))
+        table.create(ROW._replace(id=name))
     table.save(ROW, HERE, content="c1")
     table.save(ROW, HERE, content="c1")
 
-    assert refused(table.save, replace(ROW, id="w2"), HERE, content="c1") == ("", "", "content")
+    assert refused(table.save, ROW._replace(id="w2"), HERE, content="c1") == ("", "", "content")
 
 
 def test_a_workload_is_leased_by_one(cloud: Cloud) -> None:
@@ -167,7 +167,7 @@ def test_a_workload_is_leased_by_one(cloud: Cloud) -> None:
 
     assert refused(table.lease, ROW, until) == ("due_at",)
     assert refused(table.lease, published(), until) == ("due_at",)
-    assert replace(ROW, due_at=until) == table.get("w1")
+    assert ROW._replace(due_at=until) == table.get("w1")
 
 
 def test_what_is_due_is_found_oldest_first_over_all_shards(cloud: Cloud) -> None:
@@ -175,9 +175,9 @@ def test_what_is_due_is_found_oldest_first_over_all_shards(cloud: Cloud) -> None
     table, agenda = DynamoWorkloads(cloud.table("workloads")), DynamoAgenda(cloud.table("workloads"))
     names = [f"w{n}" for n in range(4 * SHARDS)]
     for n, name in enumerate(names):
-        table.create(replace(ROW, id=name, due_at=NOW - timedelta(seconds=n)))
-    table.create(replace(ROW, id="later", due_at=NOW + timedelta(microseconds=1)))
-    table.create(replace(ROW, id="closed", due_at=None))
+        table.create(ROW._replace(id=name, due_at=NOW - timedelta(seconds=n)))
+    table.create(ROW._replace(id="later", due_at=NOW + timedelta(microseconds=1)))
+    table.create(ROW._replace(id="closed", due_at=None))
     used = {item["shard"]["S"] for item in cloud.dynamodb.scan(TableName="workloads")["Items"] if "shard" in item}
 
     assert tuple(reversed(names)) == agenda.due(NOW, 100)
@@ -219,7 +219,7 @@ def publication(*routes: Route, document: str = "d1", retired: tuple[str, ...] =
 
 
 def test_routes_are_published_and_read_in_one_batch(cloud: Cloud) -> None:
-    """What stands at the asked prefixes is read, and nothing else; no prefix asks nothing."""
+    """Only the given prefixes are read; without prefixes no request is sent."""
     registry = DynamoRegistry(cloud.table("registry"), "landing")
     registry.publish(publication(route("in/"), route("in/b/"), route("out/")))
 
@@ -247,7 +247,7 @@ def test_a_version_keeps_what_was_recorded_when_it_was_published(cloud: Cloud) -
     key = {"id": {"S": "version#orders#0.9.0"}}
     cloud.dynamodb.update_item(TableName="registry", Key=key, UpdateExpression="REMOVE unmeasured_rules")
 
-    assert set(registry.shelf().versions) == {older, replace(publication(), unmeasured_rules=2)}
+    assert set(registry.snapshot().versions) == {older, replace(publication(), unmeasured_rules=2)}
 
 
 def test_a_prefix_belongs_to_one_contract(cloud: Cloud) -> None:
@@ -274,15 +274,15 @@ def test_a_retired_prefix_is_free(cloud: Cloud) -> None:
 def test_what_a_batch_left_out_is_asked_for_again(cloud: Cloud) -> None:
     """Keys that DynamoDB did not process are asked for again, a few times, and then count as throttled."""
     registry = DynamoRegistry(cloud.table("registry"), "landing")
-    rest = {"registry": {"Keys": [{"id": {"S": "route#landing/in/"}}]}}
+    unprocessed = {"registry": {"Keys": [{"id": {"S": "route#landing/in/"}}]}}
     item = {name: {"S": getattr(route(), name)} for name in ("bucket", "prefix", "contract", "dataset")}
     item |= {"version": {"S": "1.0.0"}, "status": {"S": "active"}, "plan": {"S": "p1"}, "major": {"N": "1"}}
     with Stubber(cloud.dynamodb) as stub:
-        stub.add_response("batch_get_item", {"Responses": {}, "UnprocessedKeys": rest})
+        stub.add_response("batch_get_item", {"Responses": {}, "UnprocessedKeys": unprocessed})
         stub.add_response("batch_get_item", {"Responses": {"registry": [item]}, "UnprocessedKeys": {}})
         found = registry.routes("landing", ("in/",))
         for _ in range(3):
-            stub.add_response("batch_get_item", {"Responses": {}, "UnprocessedKeys": rest})
+            stub.add_response("batch_get_item", {"Responses": {}, "UnprocessedKeys": unprocessed})
         with pytest.raises(Throttled):
             registry.routes("landing", ("in/",))
 
@@ -315,7 +315,7 @@ def test_an_empty_chain_has_a_head_below_its_first_block(cloud: Cloud) -> None:
     [
         (decided(), Expected(State.VALIDATING, 1), block(), ("state", "")),
         (decided(), Expected(State.DECIDED, 2), block(), ("state", "")),
-        (replace(decided(), decision=Decision("accepted", result="r2")), None, block(), ("state", "")),
+        (decided()._replace(decision=Decision("accepted", result="r2")), None, block(), ("state", "")),
         (decided(), None, block(1, "f" * 64), ("", "head")),
         (decided(), None, block(0, "f" * 64), ("", "head")),
         (ROW, None, block(1, "f" * 64), ("state", "head")),
@@ -325,7 +325,7 @@ def test_an_empty_chain_has_a_head_below_its_first_block(cloud: Cloud) -> None:
 def test_a_commit_on_what_has_changed_is_refused(
     cloud: Cloud, row: Workload, at: Expected | None, top: Block, reasons: tuple[str, str]
 ) -> None:
-    """A commit whose row, result or head is not what its writer saw writes nothing, and says which it was."""
+    """A commit whose row, result or head is not what its writer saw writes nothing, and reports which it was."""
     table, ledger = DynamoWorkloads(cloud.table("workloads")), ledger_of(cloud)
     table.create(row)
 
@@ -349,15 +349,15 @@ def test_no_block_is_written_over(cloud: Cloud) -> None:
 @pytest.mark.xfail(
     raises=ConditionFailed, strict=True, reason="moto 5.2.5 ignores ClientRequestToken and applies a transaction again"
 )
-def test_the_same_commit_said_twice_is_done(cloud: Cloud) -> None:
-    """A commit whose answer was lost is said again with the same token and is answered with success."""
+def test_a_repeated_commit_succeeds(cloud: Cloud) -> None:
+    """A commit whose answer was lost is retried with the same token and succeeds."""
     ledger = ledger_of(cloud)
     DynamoWorkloads(cloud.table("workloads")).create(decided())
     for _ in range(2):
         ledger.commit(block(), published(), Expected(State.DECIDED, 1), NEWS)
 
 
-def test_a_commit_is_said_with_the_token_of_its_block(cloud: Cloud) -> None:
+def test_a_commit_has_the_token_of_its_block(cloud: Cloud) -> None:
     """The token is of the content, so that ten minutes of repetitions are one commit."""
     DynamoWorkloads(cloud.table("workloads")).create(decided())
     tokens: list[str] = []
@@ -390,7 +390,7 @@ def test_a_commit_is_said_with_the_token_of_its_block(cloud: Cloud) -> None:
 def test_every_end_of_a_transaction_has_its_error(
     cloud: Cloud, code: str, reasons: list[str] | None, error: type[PortError]
 ) -> None:
-    """A transaction that was cancelled says why in the words of the port, and nothing of what it would have written."""
+    """A cancelled transaction becomes the port's error, without the items that it would have written."""
     details = {"CancellationReasons": [{"Code": each, "Message": "canary"} for each in reasons]} if reasons else {}
     with Stubber(cloud.dynamodb) as stub:
         stub.add_client_error("transact_write_items", code, "canary", 400, modeled_fields=details)

@@ -15,29 +15,29 @@ import pytest
 from moto import mock_aws
 from typer.testing import CliRunner
 
-from cli.main import app
-from contracts.codec import canonical
-from contracts.plan import Plan
-from contracts.result import Columns, Measured, Measurement, Result, Sample
-from functions.adapters.tables import DEFINITIONS
-from functions.bootstrap import bootstrap
-from functions.memory import MemoryJobs, Weather
-from functions.ports import Address
-from functions.settings import read
-from functions.usecases.advance import advance
-from functions.usecases.intake import intake
-from functions.usecases.layout import attempt_prefix
-from functions.usecases.steps import run
-from functions.workload import State
+from lakegate.cli.main import app
+from lakegate.contracts.plan.plan import Plan
+from lakegate.contracts.plan.result import Columns, Measured, Measurement, Result, Sample
+from lakegate.contracts.plan.serialization import canonical
+from lakegate.functions.adapters.tables import DEFINITIONS
+from lakegate.functions.bootstrap import bootstrap
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.settings import read
+from lakegate.functions.usecases.advance import advance
+from lakegate.functions.usecases.intake import intake
+from lakegate.functions.usecases.layout import attempt_prefix
+from lakegate.functions.usecases.steps import run
+from lakegate.functions.workload import State
+from tests.fakes import FaultInjector, MemoryJobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from click.testing import Result as Said
+    from click.testing import Result as CliResult
 
-    from functions.usecases.gate import Gate
-    from functions.workload import Workload
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.workload import Workload
 
 ACCOUNT, REGION = "123456789012", "us-east-1"
 LANDING, LAKE = "lakegate-landing", "lakegate-lake"
@@ -63,16 +63,16 @@ class Lakegate:
     """A deployed stack, a person at its command line, and the job runs that answer."""
 
     folder: Path
-    gate: Gate
+    dependencies: Dependencies
     clients: dict[str, Any] = field(default_factory=dict)
 
-    def __call__(self, *words: str, text: str = "") -> Said:
+    def __call__(self, *words: str, text: str = "") -> CliResult:
         return CliRunner().invoke(app, list(words), input=text)
 
     def ok(self, *words: str) -> str:
-        said = self(*words)
-        assert (said.exit_code, said.stderr) == (0, ""), said.output
-        return said.stdout
+        result = self(*words)
+        assert (result.exit_code, result.stderr) == (0, ""), result.output
+        return result.stdout
 
     def json(self, *words: str) -> Any:
         return json.loads(self.ok(*words, "--json"))
@@ -100,18 +100,18 @@ class Lakegate:
         return str(self.json("upload", self.file(**given), "--to", "orders/", *words)["workload"])
 
     def intake(self, key: str = "orders/day.csv") -> None:
-        run(intake(self.gate, LANDING, key), self.gate.clock)
+        run(intake(self.dependencies, LANDING, key), self.dependencies.clock)
 
     def answer(self, workload: str, failing: int = 0, error: str | None = None) -> Workload:
         """The job's result, and what completion makes of it."""
-        row = self.gate.workloads.get(workload)
+        row = self.dependencies.workloads.get(workload)
         assert row.pin is not None
-        plan = Plan.from_json(json.loads(self.gate.plan(row)))
+        plan = Plan.from_json(json.loads(self.dependencies.plan(row)))
         rows = [_measured(each.id, failing, error) for each in plan.checks]
         result = Result(row.id, row.attempt, plan.digest, row.source.version, ROWS, failing, columns=Columns(("id",)))
         document = canonical(result).replace(b'"measurements":[]', b'"measurements":' + canonical(rows))
-        self.gate.objects.put(Address(LAKE, f"{attempt_prefix(row.id, row.attempt)}/result.json"), document)
-        return run(advance(self.gate, row), self.gate.clock)
+        self.dependencies.objects.put(Address(LAKE, f"{attempt_prefix(row.id, row.attempt)}/result.json"), document)
+        return run(advance(self.dependencies, row), self.dependencies.clock)
 
     def delivered(self, failing: int = 0, **given: Any) -> str:
         """An upload, judged."""
@@ -122,7 +122,7 @@ class Lakegate:
 
     def fail(self, workload: str, attempt: int | None = None) -> None:
         """Write the row as it is when every attempt is used up."""
-        attempt = self.gate.workloads.get(workload).attempt if attempt is None else attempt
+        attempt = self.dependencies.workloads.get(workload).attempt if attempt is None else attempt
         self.overwrite(workload, lambda row: row.update(state=State.FAILED, attempt=attempt))
 
     def overwrite(self, workload: str, change: Callable[[dict[str, Any]], object]) -> None:
@@ -163,8 +163,8 @@ def lakegate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lakega
             name: _client(name) for name in ("s3", "dynamodb", "cloudformation", "lambda", "iam", "emr-serverless")
         }
         environment = _deployed(clients)
-        jobs = MemoryJobs(Weather())  # a job run of moto has ended before anybody looks
-        monkeypatch.setattr("functions.bootstrap.EmrServerless", lambda *_: jobs)
+        jobs = MemoryJobs(FaultInjector())  # a job run of moto has ended before anybody looks
+        monkeypatch.setattr("lakegate.functions.bootstrap.EmrServerless", lambda *_: jobs)
         yield Lakegate(tmp_path, bootstrap(read(environment)), clients)
 
 

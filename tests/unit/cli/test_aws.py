@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.aws import SENTENCES, opened, told
-from contracts.errors import InputError, SetUpError
-from functions.adapters import clients
-from functions.ports import PortError, Throttled, Unanswered
-from infra.local.state import LocalState
+from lakegate.cli.aws import SENTENCES, opened, readable_errors
+from lakegate.contracts.errors import InputError, SetUpError
+from lakegate.functions.adapters import clients
+from lakegate.functions.ports.errors import PortError, Throttled, Unanswered
+from lakegate.infra.local.state import LocalState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,18 +37,18 @@ COMMANDS = (
 @pytest.fixture
 def fresh_clients(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Clients of this test's own environment."""
-    monkeypatch.setattr("functions.adapters.clients.ATTEMPTS", 1)
+    monkeypatch.setattr("lakegate.functions.adapters.clients.ATTEMPTS", 1)
     clients._client.cache_clear()  # noqa: SLF001 - what a new process begins with
     yield
     clients._client.cache_clear()  # noqa: SLF001 - likewise
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_a_stack_that_is_not_there_is_said_to_be_missing(lakegate: Lakegate, words: list[str]) -> None:
-    """Every command says the same sentence, and names what to do."""
-    said = lakegate(*words, "--stack", "another")
+def test_a_missing_stack_is_reported(lakegate: Lakegate, words: list[str]) -> None:
+    """Every command prints the same sentence, with what to do."""
+    result = lakegate(*words, "--stack", "another")
 
-    assert str(said.exception) == (
+    assert str(result.exception) == (
         "there is no stack another here: name another with --stack, or deploy one (docs/deploy.md)"
     )
 
@@ -60,7 +60,7 @@ def test_the_stack_may_stand_in_the_environment(lakegate: Lakegate, monkeypatch:
     assert "no stack of-the-environment" in str(lakegate("contracts").exception)
 
 
-def test_a_stack_of_something_else_is_told_from_a_lakegate(lakegate: Lakegate) -> None:
+def test_a_stack_of_something_else_is_recognized(lakegate: Lakegate) -> None:
     """A stack without our outputs: which one is missing."""
     lakegate.clients["cloudformation"].create_stack(
         StackName="shop", TemplateBody='{"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}}'
@@ -92,7 +92,7 @@ def test_a_function_without_settings_starts_no_replay(lakegate: Lakegate) -> Non
 def test_what_aws_refuses_is_one_sentence(error: PortError, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """By its code, with what to do."""
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
-    with pytest.raises(SetUpError) as raised, told():
+    with pytest.raises(SetUpError) as raised, readable_errors():
         raise error
 
     assert str(raised.value).startswith(expected)
@@ -113,7 +113,7 @@ def test_without_a_region_it_is_asked_for(lakegate: Lakegate, monkeypatch: pytes
 
 
 @pytest.mark.usefixtures("fresh_clients")
-def test_a_local_stack_that_is_not_up_is_said_to_be_down(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_local_stack_is_reported(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the command that starts it."""
     monkeypatch.setenv("LAKEGATE_LOCAL_STATE", str(lakegate.folder / "none.json"))
 

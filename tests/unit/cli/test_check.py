@@ -16,23 +16,23 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from cli import check as command
-from cli import report
-from cli.main import app, main
-from cli.report import Report
-from contracts.errors import InputError, LakegateError, SetUpError
-from contracts.result import Columns, Malformed, Measured, Measurement, Result, Sample, Unreadable
-from contracts.schemas import load, validate
-from contracts.verdict import judge
-from infra.local.places import ROOT
+from lakegate.cli import check as command
+from lakegate.cli import report
+from lakegate.cli.main import app, main
+from lakegate.cli.report import Report
+from lakegate.contracts.errors import InputError, LakegateError, SetUpError
+from lakegate.contracts.judge.verdict import judge
+from lakegate.contracts.plan.result import Columns, Malformed, Measured, Measurement, Result, Sample, Unreadable
+from lakegate.contracts.schemas import load, validate
+from lakegate.infra.local.places import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from click.testing import Result as Answer
 
-    from contracts.plan import Plan
-    from contracts.request import Request
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.request import Request
 
 CONTRACT = """\
 apiVersion: v3.1.0
@@ -75,7 +75,9 @@ class Engine:
     changes: dict[str, Any] = field(default_factory=dict)
     asked: list[tuple[Request, Plan, int]] = field(default_factory=list)
 
-    def __call__(self, _engine: object, request: Request, plan: Plan, _folder: Path, samples: int) -> Result:
+    def __call__(
+        self, _engine: object, request: Request, plan: Plan, _folder: Path, samples: int, _pins: object
+    ) -> Result:
         self.asked.append((request, plan, samples))
         answers = tuple(self._answer(each.id) for each in plan.checks)
         found = {"rows": ROWS, "columns": Columns(("order_id", "customer_id", "amount")), "timings": {"read": 1.25}}
@@ -282,7 +284,7 @@ def test_a_pipe_gets_what_a_terminal_gets(job: Engine, folder: Path, width: int)
     shown = []
     lakegate("a.csv")
     request, plan, _ = job.asked[0]
-    result = job(None, request, plan, folder, 2)
+    result = job(None, request, plan, folder, 2, {})
     for is_terminal in (True, False):
         screen = StringIO()
         colours = "standard" if is_terminal else None

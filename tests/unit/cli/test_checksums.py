@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from cli.checksums import ALGORITHMS, checksum_of, encoded
-from contracts.errors import InputError
-from functions.adapters.s3 import FULL_OBJECT, WHOLE_ONLY
+from lakegate.cli.checksums import ALGORITHMS, checksum_of, encoded
+from lakegate.contracts.errors import InputError
+from lakegate.functions.adapters.s3 import FULL_OBJECT, WHOLE_ONLY
 
 CHECK = b"123456789"
 

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-ASK = "from cli.confirm import confirm; confirm(['an effect \\x1b[2J'], yes=False); print('written')"
+ASK = "from lakegate.cli.confirm import confirm; confirm(['an effect \\x1b[2J'], yes=False); print('written')"
 
 
 def answered(text: bytes) -> str:
@@ -19,16 +19,16 @@ def answered(text: bytes) -> str:
         os.close(theirs)
         os.write(ours, text)
         process.wait(timeout=60)
-        said = os.read(ours, 65_536).decode()
+        result = os.read(ours, 65_536).decode()
     os.close(ours)
-    return said
+    return result
 
 
 @pytest.mark.parametrize(("text", "is_written"), [(b"y\n", True), (b"n\n", False), (b"\n", False)])
 def test_a_person_is_asked_before_anything_is_written(text: bytes, *, is_written: bool) -> None:
     """The effect is shown without any control character, and only yes goes on."""
-    said = answered(text)
+    result = answered(text)
 
-    assert "  an effect \\x1b[2J" in said
-    assert "Continue? [y/N]" in said
-    assert ("written" in said, "not confirmed: nothing was changed" in said) == (is_written, not is_written)
+    assert "  an effect \\x1b[2J" in result
+    assert "Continue? [y/N]" in result
+    assert ("written" in result, "not confirmed: nothing was changed" in result) == (is_written, not is_written)

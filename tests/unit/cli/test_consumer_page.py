@@ -1,4 +1,4 @@
-"""What a consumer copies from docs/consumer.md runs as it stands there."""
+"""What a consumer copies from docs/consumer.md runs unchanged."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pytest
 
-from contracts.schemas import load, validate
+from lakegate.contracts.schemas import load, validate
 from tests.unit.cli.conftest import LAKE
 from tests.unit.cli.consumer_page import BY_COUNTRY, PAGE, fill, manifest_of_the_page, run
 
@@ -47,13 +47,13 @@ def test_the_manifest_on_the_page_fits_its_schema() -> None:
     """And every key of a delivery is explained."""
     manifest = manifest_of_the_page()
     validate("manifest", manifest)
-    explained = PAGE.split("| key of a delivery | says |")[1].split("\n\n")[0]
+    explained = PAGE.split("| key of a delivery | meaning |")[1].split("\n\n")[0]
 
     assert [key for key in manifest["deliveries"][0] if f"`{key}`" not in explained] == []
     assert manifest["format"] == load("manifest")["$defs"]["current"]["properties"]["format"]["const"]  # type: ignore[index] # ours
 
 
 def test_the_page_promises_nothing_that_is_not_enforced() -> None:
-    """That columns stay within a line is not checked when a version is published, and the page says so."""
+    """That columns stay within a line is not checked when a version is published, and the page explains it."""
     assert "**This is not enforced yet**" in PAGE
     assert "no column you read disappears" not in PAGE

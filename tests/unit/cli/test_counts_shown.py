@@ -1,4 +1,4 @@
-"""Every command that tells of a delivery counts published and rejected rows, and the checks that were not measured."""
+"""Every command that shows a delivery counts published and rejected rows, and the checks that were not measured."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from contracts.codec import canonical
-from contracts.plan import Plan
-from contracts.result import Columns, Measured, Measurement, Result
-from functions.adapters.clock import SystemClock
-from functions.ports import Address
-from functions.usecases.advance import advance
-from functions.usecases.layout import attempt_prefix
-from functions.usecases.steps import run
-from functions.workload import workload_id
+from lakegate.contracts.plan.plan import Plan
+from lakegate.contracts.plan.result import Columns, Measured, Measurement, Result
+from lakegate.contracts.plan.serialization import canonical
+from lakegate.functions.adapters.clock import SystemClock
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases.advance import advance
+from lakegate.functions.usecases.layout import attempt_prefix
+from lakegate.functions.usecases.steps import run
+from lakegate.functions.workload import workload_id
 from tests.unit.cli.conftest import LAKE, LANDING
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ CHECKS = {"pass": 2, "warn": 0, "fail": 1, "error": 0, "skip": 1}
 
 def split(lakegate: Lakegate, workload: str) -> None:
     """The job's answer: one of four rows is refused, a rule in words is not measured; then completion."""
-    row = lakegate.gate.workloads.get(workload)
+    row = lakegate.dependencies.workloads.get(workload)
     assert row.pin is not None
-    plan = Plan.from_json(json.loads(lakegate.gate.plan(row)))
+    plan = Plan.from_json(json.loads(lakegate.dependencies.plan(row)))
     folder = attempt_prefix(workload, row.attempt)
     bad = {each.id: int("required" in each.id) for each in plan.checks if each.skip is None}
     answers = [
@@ -44,10 +44,10 @@ def split(lakegate: Lakegate, workload: str) -> None:
     document = json.loads(canonical(result)) | {"measurements": json.loads(canonical(answers)), "shares": {}}
     for share in ("accepted", "rejected"):
         key = f"{folder}/rows/{share}/part-00000.csv"
-        stored = lakegate.gate.objects.put(Address(LAKE, key), share.encode())
+        stored = lakegate.dependencies.objects.put(Address(LAKE, key), share.encode())
         document["shares"][share] = [{"uri": f"s3://{LAKE}/{key}", "size": stored.size, "etag": stored.etag}]
-    lakegate.gate.objects.put(Address(LAKE, f"{folder}/result.json"), canonical(document))
-    run(advance(lakegate.gate, row), lakegate.gate.clock)
+    lakegate.dependencies.objects.put(Address(LAKE, f"{folder}/result.json"), canonical(document))
+    run(advance(lakegate.dependencies, row), lakegate.dependencies.clock)
 
 
 @pytest.fixture
@@ -58,10 +58,10 @@ def by_rows(lakegate: Lakegate) -> Lakegate:
 
 
 def test_upload_with_wait_counts_rows_and_checks(by_rows: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A delivery that is split is not told as if all its rows were accepted."""
+    """A delivery that is split is not shown as if all its rows were accepted."""
 
     def meanwhile(*_: Any) -> None:
-        (version,) = by_rows.gate.objects.versions(LANDING, "orders/").versions
+        (version,) = by_rows.dependencies.objects.versions(LANDING, "orders/").versions
         by_rows.intake()
         split(by_rows, workload_id(LANDING, version.key, version.version))
 

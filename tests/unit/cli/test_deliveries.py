@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.deliveries import files_of
-from contracts.errors import InputError
+from lakegate.cli.deliveries import DataFile, files_of
+from lakegate.contracts.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,15 +32,17 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_folder_stands_for_its_data_files(folder: Path) -> None:
     """Markers and hidden files are left out; the order is that of the names."""
-    assert files_of([folder]) == [folder / "a/b.csv", folder / "part-0.csv", folder / "part-1.csv"]
+    found = [f"{folder}/a/b.csv", f"{folder}/part-0.csv", f"{folder}/part-1.csv"]
+
+    assert files_of([str(folder)]) == [DataFile(each) for each in found]
 
 
 def test_a_pattern_stands_for_the_files_it_matches(folder: Path) -> None:
     """A quoted pattern works where no shell expands it; other names stand for themselves."""
-    assert files_of([folder / "part-*.csv", folder / "nowhere.csv"]) == [
-        folder / "part-0.csv",
-        folder / "part-1.csv",
-        folder / "nowhere.csv",
+    assert files_of([f"{folder}/part-*.csv", f"{folder}/nowhere.csv"]) == [
+        DataFile(f"{folder}/part-0.csv"),
+        DataFile(f"{folder}/part-1.csv"),
+        DataFile(f"{folder}/nowhere.csv"),
     ]
 
 
@@ -50,4 +52,4 @@ def test_a_name_that_stands_for_no_file_is_an_error(folder: Path, name: str) -> 
     (folder / "empty").mkdir()
 
     with pytest.raises(InputError, match=name.replace("*", ".")):
-        files_of([folder / name])
+        files_of([f"{folder}/{name}"])

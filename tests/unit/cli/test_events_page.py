@@ -1,4 +1,4 @@
-"""Every event that is sent fits its schema, and docs/events.md says what it is."""
+"""Every event that is sent fits its schema, and docs/events.md describes it."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from moto.events.models import EventPattern
 
-from contracts.errors import InputError
-from contracts.schemas import load, validate
-from contracts.workflow import RESTING
-from functions.adapters.eventbridge import SOURCE, detail, detail_type
-from functions.memory.jobs import Ending
-from functions.usecases.steps import Effect
-from functions.workload import Cause
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.states import RESTING
+from lakegate.contracts.schemas import load, validate
+from lakegate.functions.adapters.eventbridge import SOURCE, detail, detail_type
+from lakegate.functions.usecases.steps import Effect
+from lakegate.functions.workload import Cause
+from tests.fakes.jobs import Ending
+from tests.simulation.environment import LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
-from tests.simulation.world import LINE, PREFIX, World
 
 if TYPE_CHECKING:
-    from functions.workload import Message
+    from lakegate.functions.workload import Message
     from tests.unit.cli.conftest import Lakegate
 
 PAGE = (Path(__file__).parents[3] / "docs/events.md").read_text()
@@ -52,11 +52,11 @@ CASES: dict[str, tuple[str, bytes, tuple[Ending, ...]]] = {
 def sent(case: str) -> Message:
     """The one message about an upload; in the case `gone` its producer deletes it before it is staged."""
     key, body, endings = CASES[case]
-    world = World(list(endings))
-    upload = world.upload(key, body)
-    before = [(Effect.STAGE, lambda: world.delete(upload))] if case == "gone" else []
-    settle(Stage(world, lambda _: Fault.NONE, before=before))
-    (message,) = {each.id: each for each in world.memory.notifier.sent}.values()
+    env = Environment(list(endings))
+    upload = env.upload(key, body)
+    before = [(Effect.STAGE, lambda: env.delete(upload))] if case == "gone" else []
+    settle(Stage(env, lambda _: Fault.NONE, before=before))
+    (message,) = {each.id: each for each in env.memory.notifier.sent}.values()
     return message
 
 
@@ -80,7 +80,7 @@ def test_the_event_of_a_measured_delivery_fits_its_schema(lakegate: Lakegate, fa
     """Rows and checks are counted, and the height is that of the block."""
     lakegate.routed()
     lakegate.delivered(failing)
-    (message,) = lakegate.gate.outbox.pending(10)
+    (message,) = lakegate.dependencies.outbox.pending(10)
     validate("event", detail(message))
 
     assert json.loads(message.body)["height"] == 0

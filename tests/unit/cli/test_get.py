@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from contracts.schemas import validate
-from functions.adapters.s3 import S3Store
-from functions.ports import Address, NotFound
+from lakegate.contracts.schemas import validate
+from lakegate.functions.adapters.s3 import S3Store
+from lakegate.functions.ports.errors import NotFound
+from lakegate.functions.ports.objects import Address
 from tests.unit.cli.conftest import LAKE
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def filled(lakegate: Lakegate) -> Lakegate:
 
 
 def manifest(lakegate: Lakegate) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(lakegate.gate.objects.read(Address(LAKE, MANIFEST)))
+    document: dict[str, Any] = json.loads(lakegate.dependencies.objects.read(Address(LAKE, MANIFEST)))
     return document
 
 
@@ -42,7 +43,7 @@ def change(lakegate: Lakegate, **of_first_object: object) -> None:
     """A manifest that somebody has changed."""
     document = manifest(lakegate)
     document["deliveries"][0]["objects"][0] |= of_first_object
-    lakegate.gate.objects.put(Address(LAKE, MANIFEST), json.dumps(document).encode())
+    lakegate.dependencies.objects.put(Address(LAKE, MANIFEST), json.dumps(document).encode())
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -59,12 +60,12 @@ def places(lakegate: Lakegate) -> list[str]:
 
 
 def test_a_line_is_fetched_whole(filled: Lakegate, tmp_path: Path) -> None:
-    """Every accepted file lies below the folder as in the lake, with the manifest, and the next height is told."""
+    """Every accepted file is below the folder as in the lake, with the manifest, and the next height is printed."""
     folder = tmp_path / "new" / "my data"
-    said = filled.ok("get", "orders", str(folder))
+    result = filled.ok("get", "orders", str(folder))
     first, second = places(filled)
 
-    assert said.splitlines() == [
+    assert result.splitlines() == [
         f"fetched  {first}  26 bytes, sha256",
         f"fetched  {second}  26 bytes, sha256",
         f"What is accepted later: lakegate get {LINE} '{folder}' --since 2",
@@ -79,11 +80,11 @@ def test_a_line_is_fetched_whole(filled: Lakegate, tmp_path: Path) -> None:
 
 def test_only_what_is_above_a_height_is_fetched(filled: Lakegate, tmp_path: Path) -> None:
     """With the height of the last run nothing is missed and nothing comes twice."""
-    told = filled.json("get", LINE, str(tmp_path / "x"), "--since", "0")
+    document = filled.json("get", LINE, str(tmp_path / "x"), "--since", "0")
     nothing = filled.ok("get", LINE, str(tmp_path / "y"), "--since", "2")
 
-    assert [each["height"] for each in told["deliveries"]] == [2]
-    assert (told["line"], told["since"], told["height"], told["complete"]) == (LINE, 0, 2, True)
+    assert [each["height"] for each in document["deliveries"]] == [2]
+    assert (document["line"], document["since"], document["height"], document["complete"]) == (LINE, 0, 2, True)
     assert data(tmp_path / "x") == [BODIES["b.csv"]]
     assert nothing.splitlines()[0] == f"Nothing of {LINE} was accepted above height 2."
     assert not (tmp_path / "y").exists()
@@ -101,7 +102,7 @@ def test_the_folders_manifest_lists_what_is_in_the_folder(filled: Lakegate, tmp_
 
 
 def test_what_is_there_is_verified_and_not_fetched_again(filled: Lakegate, tmp_path: Path) -> None:
-    """The second run reads no object; a file that was changed is fetched anew."""
+    """The second run reads no object; a changed file is fetched again."""
     filled.ok("get", LINE, str(tmp_path / "x"))
     again = filled.json("get", LINE, str(tmp_path / "x"))
     changed = tmp_path / "x" / places(filled)[1]
@@ -153,7 +154,7 @@ def test_a_beginning_of_other_bytes_is_fetched_anew(filled: Lakegate, tmp_path: 
 def test_a_run_that_is_cut_off_leaves_whole_deliveries_only(
     filled: Lakegate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ctrl-C in the second delivery: the first is there and listed, and the next run completes the rest."""
+    """Ctrl-C in the second delivery: the first is there and listed, and the next run completes the others."""
 
     def cut_off(read: Callable[[], bytes], count: int) -> bytes:
         if count == 2:
@@ -164,10 +165,10 @@ def test_a_run_that_is_cut_off_leaves_whole_deliveries_only(
         reads(patched, cut_off)
         filled("get", LINE, str(tmp_path / "x"))
     listed = json.loads((tmp_path / "x/_manifest.json").read_bytes())
-    told = filled.json("get", LINE, str(tmp_path / "x"))
+    document = filled.json("get", LINE, str(tmp_path / "x"))
 
     assert (listed["height"], [each["height"] for each in listed["deliveries"]]) == (0, [0])
-    assert [[one["fetched"] for one in each["files"]] for each in told["deliveries"]] == [[False], [True]]
+    assert [[one["fetched"] for one in each["files"]] for each in document["deliveries"]] == [[False], [True]]
 
 
 @pytest.mark.parametrize(
@@ -178,17 +179,17 @@ def test_bytes_that_are_not_as_listed_are_not_kept(
 ) -> None:
     """Another size or checksum ends the run with exit code 1, and nothing of the object stays."""
     change(filled, **of_object)
-    said = filled("get", LINE, str(tmp_path / "x"))
+    result = filled("get", LINE, str(tmp_path / "x"))
 
-    assert said.exit_code == 1
-    assert said.stderr.startswith(f"lakegate: accepted/{LINE}/ingest_date=")
-    assert said.stderr.endswith("another size or checksum than the manifest lists: nothing of it was kept\n")
-    assert said.stdout == f"What is accepted later: lakegate get {LINE} {tmp_path / 'x'} --since -1\n"
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"lakegate: accepted/{LINE}/ingest_date=")
+    assert result.stderr.endswith("another size or checksum than the manifest lists: nothing of it was kept\n")
+    assert result.stdout == f"What is accepted later: lakegate get {LINE} {tmp_path / 'x'} --since -1\n"
     assert files(tmp_path / "x") == {}
 
 
 def test_a_version_that_is_gone_ends_the_run(filled: Lakegate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was deleted cannot be fetched; what came before it is there, and machines are told."""
+    """What was deleted cannot be fetched; what came before it is there, and the JSON output reports it."""
 
     def gone(read: Callable[[], bytes], count: int) -> bytes:
         if count == 2:
@@ -196,11 +197,11 @@ def test_a_version_that_is_gone_ends_the_run(filled: Lakegate, tmp_path: Path, m
         return read()
 
     reads(monkeypatch, gone)
-    said = filled("get", LINE, str(tmp_path / "x"), "--json")
-    told = json.loads(said.stdout)
+    result = filled("get", LINE, str(tmp_path / "x"), "--json")
+    document = json.loads(result.stdout)
 
-    assert (said.exit_code, told["complete"], told["height"]) == (1, False, 0)
-    assert "is not there any more" in said.stderr
+    assert (result.exit_code, document["complete"], document["height"]) == (1, False, 0)
+    assert "is not there any more" in result.stderr
     assert data(tmp_path / "x") == [b"", BODIES["a.csv"]]
 
 
@@ -234,17 +235,17 @@ HOSTILE = [
 
 def test_no_key_leads_out_of_the_folder(filled: Lakegate, tmp_path: Path) -> None:
     """A manifest with a key of another form is refused before anything is fetched or made."""
-    before, said = set(tmp_path.rglob("*")), []
+    before, result = set(tmp_path.rglob("*")), []
     for key in HOSTILE:
         change(filled, key=key)
-        said.append(str(filled("get", LINE, str(tmp_path / "x")).exception))
+        result.append(str(filled("get", LINE, str(tmp_path / "x")).exception))
 
-    assert said == [f"the manifest lists an object that is none of this line: {key!r}" for key in HOSTILE]
+    assert result == [f"the manifest lists an object that is none of this line: {key!r}" for key in HOSTILE]
     assert set(tmp_path.rglob("*")) == before
 
 
 def test_an_object_without_a_checksum_is_compared_by_size(filled: Lakegate, tmp_path: Path) -> None:
-    """S3 knows no checksum of the whole for some objects; the answer says what was compared."""
+    """S3 knows no checksum of the whole for some objects; the answer names what was compared."""
     change(filled, checksum="")
 
     assert filled.ok("get", LINE, str(tmp_path / "x")).splitlines()[0].endswith("  26 bytes, size only")
@@ -255,14 +256,14 @@ def test_a_manifest_of_an_older_release_is_read(filled: Lakegate, tmp_path: Path
     document = manifest(filled)
     older = [{name: each[name] for name in ("height", "workload", "objects")} for each in document["deliveries"]]
     body = json.dumps({"line": LINE, "height": 2, "deliveries": older}).encode()
-    filled.gate.objects.put(Address(LAKE, MANIFEST), body)
+    filled.dependencies.objects.put(Address(LAKE, MANIFEST), body)
     filled.ok("get", LINE, str(tmp_path / "x"))
 
     assert data(tmp_path / "x") == sorted(BODIES.values())
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         (b"[", "the manifest of shop/orders_v1 is not JSON"),
         (b"[]", "manifest.json does not fit its schema at the whole document (rule: anyOf)"),
@@ -272,11 +273,11 @@ def test_a_manifest_of_an_older_release_is_read(filled: Lakegate, tmp_path: Path
         ),
     ],
 )
-def test_what_is_no_manifest_is_refused(filled: Lakegate, tmp_path: Path, body: bytes, said: str) -> None:
+def test_what_is_no_manifest_is_refused(filled: Lakegate, tmp_path: Path, body: bytes, message: str) -> None:
     """One sentence, and nothing on the disk."""
-    filled.gate.objects.put(Address(LAKE, MANIFEST), body)
+    filled.dependencies.objects.put(Address(LAKE, MANIFEST), body)
 
-    assert str(filled("get", LINE, str(tmp_path / "x")).exception) == said
+    assert str(filled("get", LINE, str(tmp_path / "x")).exception) == message
 
 
 def test_a_folder_holds_one_line(filled: Lakegate, tmp_path: Path) -> None:
@@ -294,8 +295,8 @@ def test_a_folder_holds_one_line(filled: Lakegate, tmp_path: Path) -> None:
     )
 
 
-def test_a_folder_that_cannot_be_written_is_said_in_one_sentence(filled: Lakegate, tmp_path: Path) -> None:
-    """A file stands in the way of a folder."""
+def test_a_folder_that_cannot_be_written_is_reported_in_one_sentence(filled: Lakegate, tmp_path: Path) -> None:
+    """A file has the name of a needed folder."""
     (tmp_path / "x").mkdir()
     (tmp_path / "x" / places(filled)[0].partition("/")[0]).write_text("")
 
@@ -328,6 +329,6 @@ def test_a_line_without_accepted_data_is_no_error(lakegate: Lakegate, tmp_path: 
 
 def test_a_line_that_is_not_known_names_those_that_are(filled: Lakegate, tmp_path: Path) -> None:
     """As `log` and `verify` say it."""
-    said = str(filled("get", "order", str(tmp_path / "x")).exception)
+    result = str(filled("get", "order", str(tmp_path / "x")).exception)
 
-    assert said.startswith("order is no line; known are `shop/orders_v1`")
+    assert result.startswith("order is no line; known are `shop/orders_v1`")

@@ -54,7 +54,7 @@ def test_a_line_is_found_by_its_dataset_and_shows_the_files(kept: Lakegate) -> N
 
 
 def test_a_block_whose_row_is_gone_is_listed_without_its_file(kept: Lakegate) -> None:
-    """A table restored to an earlier time: the ledger still says what came to rest."""
+    """A table restored to an earlier time: the ledger still lists finished deliveries."""
     for item in kept.clients["dynamodb"].scan(TableName="workloads")["Items"]:
         kept.clients["dynamodb"].delete_item(TableName="workloads", Key={"id": item["id"]})
     listed = kept.json("log", "orders")["blocks"]
@@ -78,10 +78,10 @@ def test_a_file_name_cannot_write_on_the_terminal(lakegate: Lakegate) -> None:
 
 def test_an_intact_chain_is_verified_with_its_anchor(kept: Lakegate) -> None:
     """The anchor it prints is one it accepts."""
-    said = kept.ok("verify", "orders_v1")
-    anchor = said.split("elsewhere: ")[1].strip()
+    result = kept.ok("verify", "orders_v1")
+    anchor = result.split("elsewhere: ")[1].strip()
 
-    assert said.startswith("shop/orders_v1: 2 blocks, intact.\n")
+    assert result.startswith("shop/orders_v1: 2 blocks, intact.\n")
     assert kept.json("verify", "orders_v1", "--anchor", anchor)["intact"] is True
     assert kept.json("log", "orders_v1")["blocks"][0]["digest"] == anchor.partition("=")[2]
 
@@ -113,16 +113,16 @@ def test_an_anchor_that_differs_is_a_break(kept: Lakegate) -> None:
         (["verify", "orders_v1", "--anchor", "x"], "an anchor is HEIGHT=DIGEST"),
     ],
 )
-def test_what_is_not_there_is_said(kept: Lakegate, words: list[str], expected: str) -> None:
+def test_what_is_missing_is_reported(kept: Lakegate, words: list[str], expected: str) -> None:
     """The known lines are named."""
     assert str(kept(*words).exception).startswith(expected)
 
 
 def test_a_line_without_deliveries_is_empty(lakegate: Lakegate) -> None:
-    """Published, and nothing came to rest yet: intact, and nothing to list."""
+    """Published, and no finished delivery yet: intact, and nothing to list."""
     lakegate.routed()
 
-    assert lakegate.ok("log", "orders_v1") == "Nothing came to rest there yet.\n"
+    assert lakegate.ok("log", "orders_v1") == "No delivery was published or quarantined there yet.\n"
     assert lakegate.json("verify", "orders_v1")["height"] == -1
 
 

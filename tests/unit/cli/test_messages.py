@@ -1,4 +1,4 @@
-"""What an event says of a delivery that came to rest."""
+"""The event of a finished delivery."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def message(lakegate: Lakegate) -> Any:
-    (pending,) = lakegate.gate.outbox.pending(10)
+    (pending,) = lakegate.dependencies.outbox.pending(10)
     return json.loads(pending.body)
 
 
@@ -20,7 +20,7 @@ def message(lakegate: Lakegate) -> Any:
 def test_an_event_counts_rows_and_checks(
     lakegate: Lakegate, failing: int, published: int, rejected: int, failed: int
 ) -> None:
-    """The event of a judged delivery says how many rows were published and rejected, and how many checks have which status."""
+    """The event of a judged delivery counts published and rejected rows, and checks by status."""
     lakegate.routed()
     lakegate.delivered(failing)
     body = message(lakegate)
@@ -51,7 +51,7 @@ def test_the_same_content_again_is_rejected_with_all_its_rows(lakegate: Lakegate
     lakegate.intake("orders/b.csv")
     lakegate.answer(first)
     lakegate.answer(second)
-    bodies = [json.loads(each.body) for each in lakegate.gate.outbox.pending(10)]
+    bodies = [json.loads(each.body) for each in lakegate.dependencies.outbox.pending(10)]
 
     assert {each["workload"]: (each["published_rows"], each["rejected_rows"]) for each in bodies} == {
         first: (4, 0),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contracts.routes import Route
-from functions.ports import Publication
+from lakegate.contracts.lake.routes import Route
+from lakegate.functions.ports.registry import Publication
 from tests.unit.cli.conftest import LANDING
 
 if TYPE_CHECKING:
@@ -39,20 +39,20 @@ def test_publishing_twice_is_publishing_once(lakegate: Lakegate) -> None:
 
 
 def test_a_new_version_takes_over_the_routes(lakegate: Lakegate) -> None:
-    """The command says which prefixes deliver to it from now on."""
+    """The command lists the prefixes that deliver to it from now on."""
     lakegate.routed()
-    said = lakegate.ok("publish", lakegate.contract("1.1.0"))
+    result = lakegate.ok("publish", lakegate.contract("1.1.0"))
 
-    assert "orders/ → shop/orders_v1 1.1.0" in said
+    assert "orders/ → shop/orders_v1 1.1.0" in result
     assert [route["version"] for route in lakegate.json("route", "list")["routes"]] == ["1.1.0"]
 
 
 def test_a_changed_document_needs_a_new_number(lakegate: Lakegate) -> None:
-    """What was published under a number stays; the sentence says what to do."""
+    """What was published under a number stays; the error explains what to do."""
     lakegate.ok("publish", lakegate.contract())
-    said = lakegate("publish", lakegate.contract(Shop="Market"))
+    result = lakegate("publish", lakegate.contract(Shop="Market"))
 
-    assert (said.exit_code, str(said.exception)) == (
+    assert (result.exit_code, str(result.exception)) == (
         1,
         "this version is published with another content: give the changed one a new number",
     )
@@ -61,11 +61,11 @@ def test_a_changed_document_needs_a_new_number(lakegate: Lakegate) -> None:
 def test_a_refused_document_is_shown_with_its_lines(lakegate: Lakegate) -> None:
     """Publishing lints first, in the words of `lint`; nothing is published."""
     path = lakegate.contract(integer="whole")
-    said = lakegate("publish", path)
+    result = lakegate("publish", path)
     machine = lakegate("publish", path, "--json")
 
-    assert (said.exit_code, machine.exit_code) == (1, 1)
-    assert f"{path}: refused (1 error, " in said.stdout
+    assert (result.exit_code, machine.exit_code) == (1, 1)
+    assert f"{path}: refused (1 error, " in result.stdout
     assert json.loads(machine.stdout)["valid"] is False
     assert lakegate.json("contracts") == {"contracts": []}
 
@@ -73,10 +73,10 @@ def test_a_refused_document_is_shown_with_its_lines(lakegate: Lakegate) -> None:
 def test_a_rule_that_cannot_be_compiled_refuses_the_document(lakegate: Lakegate) -> None:
     """What only the compiler finds out is shown alike."""
     path = lakegate.contract(**{"required: true}": "logicalTypeOptions: {pattern: '(?<=a)b'}}"})
-    said = lakegate("publish", path)
+    result = lakegate("publish", path)
 
-    assert said.exit_code == 1
-    assert "refused" in said.stdout
+    assert result.exit_code == 1
+    assert "refused" in result.stdout
 
 
 DBT = "quality: [{type: custom, engine: dbt, implementation: x}]"
@@ -90,20 +90,22 @@ def with_a_rule_of_dbt(lakegate: Lakegate, version: str = "1.0.0") -> str:
 def test_rules_that_can_never_be_measured_refuse_the_document(lakegate: Lakegate) -> None:
     """A rule that no delivery is judged by is no promise: it is shown with its line, and nothing is published."""
     path = with_a_rule_of_dbt(lakegate)
-    said, machine = lakegate("publish", path), lakegate("publish", path, "--json")
+    result, machine = lakegate("publish", path), lakegate("publish", path, "--json")
 
-    assert (said.exit_code, machine.exit_code) == (1, 1)
-    assert f"{path}:10: error not-measured\n" in said.stdout
-    assert said.stdout.splitlines()[-1] == f"{path}: refused (1 error, 0 warnings)"
+    assert (result.exit_code, machine.exit_code) == (1, 1)
+    assert f"{path}:10: error not-measured\n" in result.stdout
+    assert result.stdout.splitlines()[-1] == f"{path}: refused (1 error, 0 warnings)"
     assert (
-        said.stderr == machine.stderr == "lakegate: 1 rule can never be measured: mend it, or give --allow-unmeasured\n"
+        result.stderr
+        == machine.stderr
+        == "lakegate: 1 rule can never be measured: correct it, or give --allow-unmeasured\n"
     )
     assert [each["code"] for each in json.loads(machine.stdout)["errors"]] == ["not-measured"]
     assert lakegate.json("contracts") == {"contracts": []}
 
 
 def test_a_version_remembers_how_many_rules_were_allowed_to_go_unmeasured(lakegate: Lakegate) -> None:
-    """Given --allow-unmeasured the version is published, and every list says so, also after a route was added."""
+    """Given --allow-unmeasured the version is published, and every list shows it, also after a route was added."""
     published = lakegate.ok("publish", with_a_rule_of_dbt(lakegate), "--allow-unmeasured")
     lakegate.ok("publish", lakegate.contract("1.1.0"), "--allow-unmeasured")
     lakegate.ok("route", "add", "orders/", "shop")
@@ -117,9 +119,9 @@ def test_a_version_remembers_how_many_rules_were_allowed_to_go_unmeasured(lakega
 def test_a_document_is_read_from_standard_input(lakegate: Lakegate) -> None:
     """`-` publishes what is piped in."""
     with open(lakegate.contract()) as file:  # noqa: PTH123 - a text of this test's own
-        said = lakegate("publish", "-", text=file.read())
+        result = lakegate("publish", "-", text=file.read())
 
-    assert said.exit_code == 0
+    assert result.exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -144,7 +146,7 @@ def test_a_version_has_the_status_that_the_table_gives_its_document(
 
 @pytest.mark.parametrize("status", ["draft", "Proposed", "in development", "live"])
 def test_what_is_not_active_yet_is_published_only_when_confirmed(lakegate: Lakegate, status: str) -> None:
-    """Without a terminal and without --yes one sentence says the effect, and nothing is written; then it is."""
+    """Without a terminal and without --yes one sentence names the effect, and nothing is written; then it is."""
     path = lakegate.contract(status=status)
     refused = lakegate("publish", path)
     before = lakegate.json("contracts")
@@ -193,12 +195,12 @@ def test_a_retired_version_that_closes_nothing_asks_for_nothing(lakegate: Lakega
 @pytest.mark.parametrize(("answer", "versions"), [("y\n", 1), ("n\n", 0), ("\n", 0)])
 def test_a_terminal_is_asked(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch, answer: str, versions: int) -> None:
     """On a terminal the effect is shown and a person decides; everything but yes changes nothing."""
-    monkeypatch.setattr("cli.confirm.is_interactive", lambda: True)
-    said = lakegate("publish", lakegate.contract(status="draft"), text=answer)
+    monkeypatch.setattr("lakegate.cli.confirm.is_interactive", lambda: True)
+    result = lakegate("publish", lakegate.contract(status="draft"), text=answer)
 
-    assert "  the document's status is `draft`: publishing makes shop 1.0.0 active\n" in said.stderr
+    assert "  the document's status is `draft`: publishing makes shop 1.0.0 active\n" in result.stderr
     assert len(lakegate.json("contracts")["contracts"]) == versions
-    assert str(said.exception) == ("None" if versions else "not confirmed: nothing was changed")
+    assert str(result.exception) == ("None" if versions else "not confirmed: nothing was changed")
 
 
 def test_a_document_is_shown_as_it_was_published(lakegate: Lakegate) -> None:
@@ -223,20 +225,20 @@ def test_a_document_is_shown_as_it_was_published(lakegate: Lakegate) -> None:
             ["route", "add", "x", "shop", "--dataset", "none"],
             "choose a dataset of shop 1.0.0 with --dataset: `orders`",
         ),
-        (["route", "remove", "x"], "no route stands at x/"),
+        (["route", "remove", "x"], "x/ has no route"),
         (
             ["route", "add", "/x", "shop"],
             "a prefix is folders, each with a slash behind it and none before the first: '/x/' is not",
         ),
     ],
 )
-def test_what_is_not_there_is_said_in_one_sentence(lakegate: Lakegate, words: list[str], expected: str) -> None:
+def test_what_is_missing_is_reported_in_one_sentence(lakegate: Lakegate, words: list[str], expected: str) -> None:
     """Every mistake names what is known, or what to do."""
     lakegate.ok("publish", lakegate.contract())
-    lakegate.gate.registry.publish(DEPLOYED)
-    said = lakegate(*words)
+    lakegate.dependencies.registry.publish(DEPLOYED)
+    result = lakegate(*words)
 
-    assert (str(said.exception), said.stdout) == (expected, "")
+    assert (str(result.exception), result.stdout) == (expected, "")
 
 
 def test_a_route_is_removed(lakegate: Lakegate) -> None:
@@ -247,19 +249,19 @@ def test_a_route_is_removed(lakegate: Lakegate) -> None:
     assert lakegate.json("route", "list") == {"routes": []}
 
 
-def test_an_empty_registry_says_how_to_begin(lakegate: Lakegate) -> None:
+def test_an_empty_registry_is_shown_with_the_first_command(lakegate: Lakegate) -> None:
     """Nothing published, nothing routed: the next command is named."""
     assert "lakegate publish FILE" in lakegate.ok("contracts")
     assert "lakegate route add" in lakegate.ok("route", "list")
 
 
-def test_machines_are_told_a_route_whole(lakegate: Lakegate) -> None:
+def test_json_output_contains_the_whole_route(lakegate: Lakegate) -> None:
     """Everything that intake knows of it."""
     lakegate.ok("publish", lakegate.contract())
-    said = lakegate.json("route", "add", "a/b/", "shop", "--dataset", "orders", "--line", "1")
+    result = lakegate.json("route", "add", "a/b/", "shop", "--dataset", "orders", "--line", "1")
 
-    assert Route(LANDING, "a/b/", "shop", "orders", 1, "1.0.0", "active", said["plan"]).line == said["line"]
-    assert (said["bucket"], said["prefix"], said["status"]) == (LANDING, "a/b/", "active")
+    assert Route(LANDING, "a/b/", "shop", "orders", 1, "1.0.0", "active", result["plan"]).line == result["line"]
+    assert (result["bucket"], result["prefix"], result["status"]) == (LANDING, "a/b/", "active")
 
 
 def test_an_abbreviated_contract_is_routed_only_when_confirmed(lakegate: Lakegate) -> None:

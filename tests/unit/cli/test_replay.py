@@ -1,4 +1,4 @@
-"""`lakegate replay`: a landing key stands for the upload, twice is once, and the answer says which it was."""
+"""`lakegate replay`: a landing key selects the upload, the command is idempotent, and its output names the replay."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from functions.adapters.clock import SystemClock
-from functions.usecases import deliveries
-from functions.workload import State, replay_id
+from lakegate.functions.adapters.clock import SystemClock
+from lakegate.functions.usecases import deliveries
+from lakegate.functions.workload import State, replay_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch, *steps: Callable[[], object]) -> 
 
 
 def test_a_key_that_is_replayed_twice_is_judged_again_once(lakegate: Lakegate) -> None:
-    """The second time the key still stands for the upload: the same replay is named, and nothing is started."""
+    """The second time the key still selects the upload: the same replay is named, and nothing is started."""
     lakegate.routed()
     upload = refused(lakegate)
     first, second = lakegate.json("replay", KEY), lakegate.json("replay", KEY)
@@ -48,19 +48,19 @@ def test_a_key_that_is_replayed_twice_is_judged_again_once(lakegate: Lakegate) -
 
 
 @pytest.mark.parametrize(("failing", "state"), [(0, "published"), (1, "quarantined")])
-def test_a_key_whose_replay_has_come_to_rest_says_so(lakegate: Lakegate, failing: int, state: str) -> None:
-    """Asking again after the replay has ended starts no replay of the replay; how to start that is said."""
+def test_a_key_with_a_finished_replay_is_reported(lakegate: Lakegate, failing: int, state: str) -> None:
+    """Asking again after the replay has ended starts no replay of the replay; the output explains how to start one."""
     lakegate.routed()
     upload = refused(lakegate)
     judged = lakegate.json("replay", KEY)["workload"]
     lakegate.answer(judged, failing)
-    said = lakegate.ok("replay", KEY).splitlines()
+    result = lakegate.ok("replay", KEY).splitlines()
 
-    assert said[:2] == [
+    assert result[:2] == [
         f"{upload} was replayed before, by {judged}: {state}. Nothing was started.",
         f"lakegate status {judged[:12]}",
     ]
-    assert said[2:] == ([f"To judge what came of it again: lakegate replay {judged}"] if failing else [])
+    assert result[2:] == ([f"To judge what came of it again: lakegate replay {judged}"] if failing else [])
     assert lakegate.json("replay", KEY)["started"] is False
     assert workloads(lakegate) == 2
 
@@ -81,7 +81,7 @@ def test_what_came_of_a_replay_is_replayed_by_its_own_id(lakegate: Lakegate) -> 
 
 
 def test_a_failed_delivery_that_is_replayed_twice_is_revived_once(lakegate: Lakegate) -> None:
-    """The second person hears the same id, and that it is under way."""
+    """The second person gets the same id, and that it is in progress."""
     lakegate.routed()
     workload = lakegate.upload()
     lakegate.intake()
@@ -89,10 +89,10 @@ def test_a_failed_delivery_that_is_replayed_twice_is_revived_once(lakegate: Lake
     first, second = lakegate.json("replay", "orders/day.csv"), lakegate.json("replay", "orders/day.csv")
 
     assert (first["started"], second) == (True, first | {"started": False})
-    assert lakegate.gate.workloads.get(workload).attempt == 2
+    assert lakegate.dependencies.workloads.get(workload).attempt == 2
 
 
-def test_status_and_reasons_of_a_key_tell_of_the_upload_and_name_its_replay(lakegate: Lakegate) -> None:
+def test_status_and_reasons_of_a_key_show_the_upload_and_name_its_replay(lakegate: Lakegate) -> None:
     """The same name means the same delivery in every command."""
     lakegate.routed()
     upload = refused(lakegate)
@@ -105,7 +105,7 @@ def test_status_and_reasons_of_a_key_tell_of_the_upload_and_name_its_replay(lake
     assert lakegate.json("reasons", KEY)["workload"] == upload
 
 
-def test_a_key_stands_for_the_newest_of_several_uploads(lakegate: Lakegate) -> None:
+def test_a_key_selects_the_newest_of_several_uploads(lakegate: Lakegate) -> None:
     """Not for the replay of an older one, which is newer than that."""
     lakegate.routed()
     older = refused(lakegate)
@@ -164,16 +164,16 @@ def test_what_was_not_taken_in_yet_has_nothing_to_replay(lakegate: Lakegate) -> 
 def test_the_wait_ends_with_what_became_of_the_replay(
     lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch, failing: int, code: int, verdict: str
 ) -> None:
-    """Exit code as of `upload --wait`; for machines all that `status` says, and the seconds."""
+    """Exit code as of `upload --wait`; the JSON output has all fields of `status`, and the seconds."""
     lakegate.routed()
     judged = replay_id(refused(lakegate))
     meanwhile(monkeypatch, lambda: lakegate.answer(judged, failing))
-    said = lakegate("replay", KEY, "--wait")
+    result = lakegate("replay", KEY, "--wait")
     again = lakegate("replay", KEY, "--wait", "--json")
 
-    assert (said.exit_code, again.exit_code) == (code, code)
-    assert f"{judged} is being judged (VALIDATING)." in said.stdout
-    assert "s from replay to verdict, " in said.stdout
+    assert (result.exit_code, again.exit_code) == (code, code)
+    assert f"{judged} is being judged (VALIDATING)." in result.stdout
+    assert "s from replay to verdict, " in result.stdout
     assert f'"verdict": "{verdict}"' in again.stdout
     assert '"started": false' in again.stdout
 
@@ -185,4 +185,4 @@ def test_a_wait_for_a_replay_that_fails_has_no_verdict(lakegate: Lakegate, monke
     meanwhile(monkeypatch, lambda: lakegate.fail(judged))
 
     assert lakegate("replay", KEY, "--wait").exit_code == 3
-    assert lakegate.gate.workloads.get(judged).state is State.FAILED
+    assert lakegate.dependencies.workloads.get(judged).state is State.FAILED

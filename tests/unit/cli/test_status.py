@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.console import Console
 
-from cli import terminal
-from cli.account import CAUSES
-from functions.ports import Address
-from functions.usecases.layout import attempt_prefix
-from functions.workload import Cause, State, replay_id
+from lakegate.cli import terminal
+from lakegate.cli.account import CAUSES
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases.layout import attempt_prefix
+from lakegate.functions.workload import Cause, State, replay_id
 from tests.unit.cli.conftest import LAKE, LANDING
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def test_the_latest_deliveries_are_a_table(lakegate: Lakegate) -> None:
 
 
 def test_a_long_contract_id_is_cut_in_the_table(lakegate: Lakegate) -> None:
-    """It stands whole in every answer about one delivery."""
+    """Every answer about one delivery contains the whole id."""
     lakegate.ok("publish", lakegate.contract(**{"id: shop": "id: shop-of-the-long-name"}))
     lakegate.ok("route", "add", "orders/", "shop-of-the-long-name")
     workload = lakegate.delivered()
@@ -45,7 +45,7 @@ def test_a_long_contract_id_is_cut_in_the_table(lakegate: Lakegate) -> None:
 
 
 def test_machines_get_every_delivery_whole(lakegate: Lakegate) -> None:
-    """One document, the same for each delivery; alone it stands by itself."""
+    """One document, the same for each delivery; a single one is not in a list."""
     lakegate.routed()
     workload = lakegate.delivered()
     (listed,) = lakegate.json("status")["deliveries"]
@@ -58,7 +58,7 @@ def test_machines_get_every_delivery_whole(lakegate: Lakegate) -> None:
     assert listed["seconds"] >= 0
 
 
-def test_a_delivery_on_its_way_says_where_it_stands(lakegate: Lakegate) -> None:
+def test_an_open_delivery_shows_its_state(lakegate: Lakegate) -> None:
     """Before anybody has seen it, and while its job runs, the data is where it landed."""
     lakegate.routed()
     workload = lakegate.upload()
@@ -71,15 +71,15 @@ def test_a_delivery_on_its_way_says_where_it_stands(lakegate: Lakegate) -> None:
     assert after["where"] == [f"s3://{LANDING}/orders/day.csv"]
 
 
-def test_a_refusal_at_the_door_says_why(lakegate: Lakegate) -> None:
+def test_an_early_rejection_has_a_reason(lakegate: Lakegate) -> None:
     """A key without a route: the code, and what to do about it."""
     lakegate.routed()
     workload = lakegate.json("upload", lakegate.file(), "--to", "orders/")["workload"]
     lakegate.ok("route", "remove", "orders/")
     lakegate.intake()
-    said = lakegate.ok("reasons", workload)
+    result = lakegate.ok("reasons", workload)
 
-    assert "unrouted: no route covers this key" in said
+    assert "unrouted: no route covers this key" in result
     assert "none" in lakegate.ok("status").splitlines()[1]
 
 
@@ -99,25 +99,25 @@ def test_the_reasons_name_rule_field_and_rows(lakegate: Lakegate) -> None:
     """As `check` prints it: wanted, measured, failing rows, and where, masked."""
     lakegate.routed()
     workload = lakegate.delivered(**BAD)  # type: ignore[arg-type] # an upload's own words
-    said = lakegate.ok("reasons", "orders/bad.csv")
+    result = lakegate.ok("reasons", "orders/bad.csv")
 
-    assert f"orders/bad.csv (workload {workload})" in said
+    assert f"orders/bad.csv (workload {workload})" in result
     assert (
         "fail  id:required:1  id\n      wanted present; measured 1 of 4 rows fail (25 %)\n      row 3 (null)\n\n"
         "Rejected: 4 rows, 1 of them breaks a rule\norders/bad.csv as orders, contract shop 1.0.0, in 0.0 s\n"
         "Checks: 2 passed, 1 failed\n"
-    ) in said
-    assert f"The data is at s3://{LAKE}/quarantine/shop/orders_v1/" in said
+    ) in result
+    assert f"The data is at s3://{LAKE}/quarantine/shop/orders_v1/" in result
 
 
 def test_machines_get_every_check(lakegate: Lakegate) -> None:
-    """All that `status` says, and the checks as `check --json` has them."""
+    """All fields of `status`, and the checks as `check --json` has them."""
     lakegate.routed()
     workload = lakegate.delivered(**BAD)  # type: ignore[arg-type] # an upload's own words
-    said = lakegate.json("reasons", workload)
-    failed = [each for each in said["checks"] if each["status"] == "fail"]
+    result = lakegate.json("reasons", workload)
+    failed = [each for each in result["checks"] if each["status"] == "fail"]
 
-    assert set(said) - set(lakegate.json("status", workload)) == {"checks", "timings"}
+    assert set(result) - set(lakegate.json("status", workload)) == {"checks", "timings"}
     assert [(each["field"], each["failing_rows"], each["samples"]) for each in failed] == [
         ("id", 1, [{"file": "orders/bad.csv", "part": 0, "row": 3, "values": [None], "masked": [False]}])
     ]
@@ -127,23 +127,23 @@ def test_without_a_measurement_there_are_no_checks(lakegate: Lakegate) -> None:
     """What was refused at the door, or is on its way, has reasons at most."""
     lakegate.routed()
     workload = lakegate.upload()
-    said = lakegate.json("reasons", workload[:12])
+    result = lakegate.json("reasons", workload[:12])
 
-    assert (said["checks"], said["timings"], said["reasons"]) == ([], {}, [])
+    assert (result["checks"], result["timings"], result["reasons"]) == ([], {}, [])
 
 
-def test_a_failed_delivery_shows_what_its_last_job_said(lakegate: Lakegate) -> None:
-    """A rule that could not be measured left no verdict; its error is told, and the data rests where it landed."""
+def test_a_failed_delivery_shows_the_result_of_its_last_job(lakegate: Lakegate) -> None:
+    """A rule that could not be measured left no verdict; its error is shown, and the data stays where it landed."""
     lakegate.routed()
     workload = lakegate.upload()
     lakegate.intake()
     lakegate.answer(workload, error="the job could not measure this")
-    attempt = lakegate.gate.workloads.get(workload).attempt
+    attempt = lakegate.dependencies.workloads.get(workload).attempt
     lakegate.fail(workload, attempt - 1)
-    said = lakegate("reasons", workload)
+    result = lakegate("reasons", workload)
 
-    assert "error id:required:1  id\n      the job could not measure this\n" in said.stdout
-    assert f"The data is at s3://{LANDING}/orders/day.csv" in said.stdout
+    assert "error id:required:1  id\n      the job could not measure this\n" in result.stdout
+    assert f"The data is at s3://{LANDING}/orders/day.csv" in result.stdout
 
 
 def test_a_failed_delivery_is_replayed(lakegate: Lakegate) -> None:
@@ -152,10 +152,10 @@ def test_a_failed_delivery_is_replayed(lakegate: Lakegate) -> None:
     workload = lakegate.upload()
     lakegate.intake()
     lakegate.fail(workload)
-    said = lakegate.json("replay", workload)
+    result = lakegate.json("replay", workload)
 
-    assert said == {"workload": workload, "replay_of": None, "state": "VALIDATING", "started": True}
-    assert lakegate.gate.workloads.get(workload).attempt == 2
+    assert result == {"workload": workload, "replay_of": None, "state": "VALIDATING", "started": True}
+    assert lakegate.dependencies.workloads.get(workload).attempt == 2
 
 
 def test_a_quarantined_delivery_is_replayed_from_its_copy(lakegate: Lakegate) -> None:
@@ -183,18 +183,18 @@ def test_a_plan_that_is_missing_hides_no_delivery(lakegate: Lakegate) -> None:
     """The list stays readable at 3 a.m.; the trouble is named where one looks closer."""
     lakegate.routed()
     workload = lakegate.delivered()
-    pin = lakegate.gate.workloads.get(workload).pin
+    pin = lakegate.dependencies.workloads.get(workload).pin
     assert pin is not None
-    lakegate.gate.objects.delete(Address(LAKE, f"plans/{pin.plan}.json"))
-    said = lakegate.json("status", workload)
+    lakegate.dependencies.objects.delete(Address(LAKE, f"plans/{pin.plan}.json"))
+    result = lakegate.json("status", workload)
 
     assert "Accepted" in lakegate.ok("status").splitlines()[1]
-    assert (said["trouble"], said["counts"]) == (f"plan-missing @ {workload}", None)
+    assert (result["trouble"], result["counts"]) == (f"plan-missing @ {workload}", None)
     assert f"plan-missing @ {workload} (docs/operator.md)" in lakegate.ok("reasons", workload)
 
 
 def test_a_result_that_is_another_hides_no_delivery(lakegate: Lakegate) -> None:
-    """Somebody wrote over it: the decision stands, and what it was made of is not shown as if it were."""
+    """Somebody overwrote it: the decision is unchanged, and the result is not shown as if it were the judged one."""
     lakegate.routed()
     workload = lakegate.delivered()
     put_result(lakegate, workload)
@@ -214,11 +214,11 @@ def test_a_failed_delivery_whose_result_is_none_is_still_shown(lakegate: Lakegat
 
 
 def put_result(lakegate: Lakegate, workload: str) -> None:
-    attempt = lakegate.gate.workloads.get(workload).attempt
-    lakegate.gate.objects.put(Address(LAKE, f"{attempt_prefix(workload, attempt)}/result.json"), b"no JSON")
+    attempt = lakegate.dependencies.workloads.get(workload).attempt
+    lakegate.dependencies.objects.put(Address(LAKE, f"{attempt_prefix(workload, attempt)}/result.json"), b"no JSON")
 
 
-def test_an_empty_stack_says_so(lakegate: Lakegate) -> None:
+def test_an_empty_stack_is_reported(lakegate: Lakegate) -> None:
     """No deliveries: a sentence for people, an empty list for machines."""
     assert lakegate.ok("status") == "Nothing has landed yet.\n"
     assert lakegate.json("status") == {"deliveries": []}
@@ -231,9 +231,9 @@ def test_a_key_cannot_write_on_the_terminal(lakegate: Lakegate) -> None:
     workload = lakegate.json("upload", lakegate.file(), "--to", "orders/", "--as", name)["workload"]
     lakegate.intake(f"orders/{name}")
     lakegate.answer(workload, failing=1)
-    said = [lakegate(*words).output for words in (("status",), ("status", workload), ("reasons", workload))]
+    result = [lakegate(*words).output for words in (("status",), ("status", workload), ("reasons", workload))]
 
-    for text in said:
+    for text in result:
         assert r"\u202e[red]\u2028x\x9b31m.csv" in text
         assert not {"\u202e", "\u2028", "\x9b"} & set(text)
 
@@ -292,7 +292,7 @@ FILTERED = {
 def test_the_list_is_filtered_by_verdict_contract_and_day(lakegate: Lakegate) -> None:
     """Each filter takes away what is not so, and together they take away what any of them does; today is all of it."""
     many(lakegate)
-    today = f" --day {lakegate.gate.clock.now():%Y-%m-%d}"
+    today = f" --day {lakegate.dependencies.clock.now():%Y-%m-%d}"
     found = {words: sorted(listed(lakegate, *words.split())) for words in FILTERED}
     of_today = {words: sorted(listed(lakegate, *(today + " " + words).split())) for words in FILTERED}
 
@@ -320,14 +320,14 @@ def test_a_filter_that_cannot_be_is_refused(lakegate: Lakegate, words: list[str]
 )
 def test_a_filter_that_is_misspelt_is_a_usage_error(lakegate: Lakegate, words: list[str]) -> None:
     """Exit code 2, and what is expected."""
-    said = lakegate("status", *words)
+    result = lakegate("status", *words)
 
-    assert (said.exit_code, said.stdout) == (2, "")
-    assert "%Y-%m-%d" in said.stderr or "accepted_with_warnings" in said.stderr
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "%Y-%m-%d" in result.stderr or "accepted_with_warnings" in result.stderr
 
 
 def test_the_list_has_a_time_of_each_delivery(lakegate: Lakegate) -> None:
-    """To the second, in UTC: when it came to rest, else was taken in, else landed."""
+    """To the second, in UTC: the time of its end, else of intake, else of landing."""
     many(lakegate)
     lakegate.upload(name="new.csv")
     head, *rows = lakegate.ok("status").splitlines()
@@ -350,10 +350,10 @@ def attempted(lakegate: Lakegate, state: State, **also: object) -> str:
     return workload
 
 
-def test_an_attempt_that_failed_is_told_with_its_cause_and_the_time_of_the_next(lakegate: Lakegate) -> None:
+def test_a_failed_attempt_is_shown_with_its_cause_and_the_time_of_the_next(lakegate: Lakegate) -> None:
     """Nobody reads "waiting for its job to start" when the job was killed."""
     workload = attempted(lakegate, State.SUBMITTING)
-    lines, said = lakegate.ok("status", workload).splitlines(), lakegate.json("status", workload)
+    lines, result = lakegate.ok("status", workload).splitlines(), lakegate.json("status", workload)
 
     assert (
         "     state  waiting for its job to start: attempt 2 of 3 at 2026-11-22 06:00:10 UTC; "
@@ -363,14 +363,14 @@ def test_an_attempt_that_failed_is_told_with_its_cause_and_the_time_of_the_next(
         "   attempt  1 failed at 2026-11-22 06:00:05 UTC: its job run failed and left no result (job run run-1)"
     ) in lines
     assert "waiting for its job to start, attempt 2 of 3" in lakegate.ok("status").splitlines()[1]
-    assert (said["attempt"], said["attempts"], said["next_attempt"]) == (2, 3, "2026-11-22T06:00:10+00:00")
-    assert said["failed_attempts"] == [
+    assert (result["attempt"], result["attempts"], result["next_attempt"]) == (2, 3, "2026-11-22T06:00:10+00:00")
+    assert result["failed_attempts"] == [
         {"attempt": 1, "run": "run-1", "cause": "run-failed", "at": "2026-11-22T06:00:05+00:00"}
     ]
 
 
 def test_a_later_attempt_that_runs_has_no_next_time(lakegate: Lakegate) -> None:
-    """It is running; the one before is still told."""
+    """It is running; the one before is still shown."""
     workload = attempted(lakegate, State.VALIDATING, run="run-2")
     lines = lakegate.ok("status", workload).splitlines()
 
@@ -383,12 +383,12 @@ def test_a_later_attempt_that_runs_has_no_next_time(lakegate: Lakegate) -> None:
 
 
 def test_a_failed_delivery_is_listed_with_its_cause(lakegate: Lakegate) -> None:
-    """The list alone says why no verdict was reached."""
+    """The list alone shows why no verdict was reached."""
     workload = attempted(lakegate, State.FAILED)
 
     assert "failed: its job run failed and left no result" in lakegate.ok("status").splitlines()[1]
     assert (
-        "     state  failed: no verdict, the data rests where it landed; attempt 1: its job run failed and left no result"
+        "     state  failed: no verdict, the data stays where it landed; attempt 1: its job run failed and left no result"
     ) in lakegate.ok("status", workload).splitlines()
 
 
@@ -413,27 +413,32 @@ def test_a_duplicate_names_the_delivery_that_brought_the_content_first(
     if not at_the_door:
         lakegate.answer(first)
         lakegate.answer(again)
-    said = lakegate.json("status", again)
-    row = lakegate.gate.workloads.get(first)
+    result = lakegate.json("status", again)
+    row = lakegate.dependencies.workloads.get(first)
     assert row.pin is not None
     at = f"{datetime.fromisoformat(row.pin.judging_time):%Y-%m-%d %H:%M:%S} UTC"
 
-    assert said["duplicate_of"] == {"workload": first, "key": "orders/first.csv", "at": row.pin.judging_time}
+    assert result["duplicate_of"] == {"workload": first, "key": "orders/first.csv", "at": row.pin.judging_time}
     before = f"the very same content was accepted before: orders/first.csv, taken in {at}, workload {first}"
-    assert said["reasons"] == [f"duplicate-content: {before}"]
+    assert result["reasons"] == [f"duplicate-content: {before}"]
     assert f"duplicate-content: {before}" in lakegate.ok("reasons", again)
     assert lakegate.json("status", first)["duplicate_of"] is None
 
 
 def test_a_delivery_whose_row_is_gone_is_listed_as_the_ledger_has_it(lakegate: Lakegate) -> None:
-    """A table restored to an earlier time hides nothing that came to rest."""
+    """A table restored to an earlier time hides no finished delivery."""
     lakegate.routed()
     lakegate.delivered()
     for item in lakegate.clients["dynamodb"].scan(TableName="workloads")["Items"]:
         lakegate.clients["dynamodb"].delete_item(TableName="workloads", Key={"id": item["id"]})
-    (said,) = lakegate.json("status")["deliveries"]
+    (result,) = lakegate.json("status")["deliveries"]
 
-    assert (said["state"], said["verdict"], said["key"], said["contract"]) == ("PUBLISHED", "accepted", "", None)
+    assert (result["state"], result["verdict"], result["key"], result["contract"]) == (
+        "PUBLISHED",
+        "accepted",
+        "",
+        None,
+    )
     assert "Accepted" in lakegate.ok("status").splitlines()[1]
 
 

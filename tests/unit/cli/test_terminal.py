@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from cli import terminal
+from lakegate.cli import terminal
 
 if TYPE_CHECKING:
     import pytest
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def clock(monkeypatch: pytest.MonkeyPatch, *seconds: float) -> None:
     """What the clock shows at each look, the beginning included."""
     times = iter(seconds)
-    monkeypatch.setattr("cli.terminal.time.monotonic", lambda: next(times))
+    monkeypatch.setattr("lakegate.cli.terminal.time.monotonic", lambda: next(times))
 
 
 def test_without_a_terminal_work_in_progress_is_a_line_every_ten_seconds(

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cli import transfer
-from cli.transfer import To, read, send
-from functions.adapters.clock import SystemClock
-from functions.ports import Address, PortError
-from functions.workload import State, workload_id
+from lakegate.cli import transfer
+from lakegate.cli.transfer import To, read, send
+from lakegate.functions.adapters.clock import SystemClock
+from lakegate.functions.ports.errors import PortError
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.workload import State, workload_id
 from tests.unit.cli.conftest import ACCOUNT, LANDING
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ LINES = b"id,amount\n" + b"a,1\n" * 2_000
 
 
 def meanwhile(monkeypatch: pytest.MonkeyPatch, *steps: Callable[[], object]) -> list[float]:
-    """Each time the command pauses, the next thing happens in the world. Returns how long it meant to pause."""
+    """Each time the command pauses, the next thing happens in the stack. Returns how long it meant to pause."""
     left, pauses = list(steps), []
 
     def sleep(_clock: SystemClock, seconds: float) -> None:
@@ -43,7 +44,7 @@ def judged(lakegate: Lakegate, failing: int = 0) -> Callable[[], object]:
 
 
 def _workload(lakegate: Lakegate) -> str:
-    (version,) = lakegate.gate.objects.versions(LANDING, "orders/").versions
+    (version,) = lakegate.dependencies.objects.versions(LANDING, "orders/").versions
     return workload_id(LANDING, version.key, version.version)
 
 
@@ -51,13 +52,13 @@ def test_a_file_lands_with_its_checksum(lakegate: Lakegate) -> None:
     """The receipt: where it is, how many bytes, their SHA-256, and the id under which it is judged."""
     lakegate.routed()
     body = b"id,amount\na,1\n"
-    said = lakegate.json("upload", lakegate.file(body), "--to", "orders")
-    landed = lakegate.gate.objects.head(Address(LANDING, "orders/day.csv"))
+    result = lakegate.json("upload", lakegate.file(body), "--to", "orders")
+    landed = lakegate.dependencies.objects.head(Address(LANDING, "orders/day.csv"))
 
-    assert lakegate.gate.objects.read(Address(LANDING, "orders/day.csv")) == body
-    assert said["sha256"] == hashlib.sha256(body).hexdigest()
-    assert (said["version"], said["size"], said["key"]) == (landed.version, len(body), "orders/day.csv")
-    assert said["workload"] == workload_id(LANDING, "orders/day.csv", landed.version)
+    assert lakegate.dependencies.objects.read(Address(LANDING, "orders/day.csv")) == body
+    assert result["sha256"] == hashlib.sha256(body).hexdigest()
+    assert (result["version"], result["size"], result["key"]) == (landed.version, len(body), "orders/day.csv")
+    assert result["workload"] == workload_id(LANDING, "orders/day.csv", landed.version)
     assert landed.checksum.startswith("sha256:")
 
 
@@ -65,15 +66,15 @@ def test_people_read_the_same(lakegate: Lakegate) -> None:
     """Three lines: from where to where, the bytes, the workload."""
     lakegate.routed()
     path = lakegate.file()
-    said = lakegate.ok("upload", path, "--to", "orders/", "--as", "renamed.csv").splitlines()
+    result = lakegate.ok("upload", path, "--to", "orders/", "--as", "renamed.csv").splitlines()
 
-    assert said[0] == f"{path} → s3://{LANDING}/orders/renamed.csv"
-    assert said[1].startswith("  26 bytes in ")
-    assert len(said) == 3
+    assert result[0] == f"{path} → s3://{LANDING}/orders/renamed.csv"
+    assert result[1].startswith("  26 bytes in ")
+    assert len(result) == 3
 
 
 def test_a_large_file_arrives_in_parts(lakegate: Lakegate) -> None:
-    """Every byte, in order, and the bar is told of each part."""
+    """Every byte, in order, and the bar advances with each part."""
     path = lakegate.folder / "large.csv"
     path.write_bytes(os.urandom(11 * 1024 * 1024 + 17))
     arrived: list[int] = []
@@ -81,7 +82,7 @@ def test_a_large_file_arrives_in_parts(lakegate: Lakegate) -> None:
         lakegate.clients["s3"], read(path), To(LANDING, "large.csv", ACCOUNT), arrived.append, whole=5 * 1024 * 1024
     )
 
-    assert lakegate.gate.objects.read(Address(LANDING, "large.csv", version)) == path.read_bytes()
+    assert lakegate.dependencies.objects.read(Address(LANDING, "large.csv", version)) == path.read_bytes()
     assert (len(arrived), sum(arrived)) == (3, path.stat().st_size)
 
 
@@ -92,11 +93,11 @@ def test_more_parts_than_go_at_once_keep_their_order(lakegate: Lakegate, monkeyp
     path.write_bytes(os.urandom(21 * 1024 * 1024))
     version = send(lakegate.clients["s3"], read(path), To(LANDING, "k", ACCOUNT), lambda _: None, whole=5 * 1024 * 1024)
 
-    assert lakegate.gate.objects.read(Address(LANDING, "k", version)) == path.read_bytes()
+    assert lakegate.dependencies.objects.read(Address(LANDING, "k", version)) == path.read_bytes()
 
 
 def test_a_large_file_that_changed_between_two_readings_does_not_land(lakegate: Lakegate) -> None:
-    """The parts are removed again, and the person is told to upload anew."""
+    """The parts are removed again, and the error advises to upload again."""
     path = lakegate.folder / "large.csv"
     path.write_bytes(b"x" * 6 * 1024 * 1024)
     file = read(path)
@@ -105,11 +106,11 @@ def test_a_large_file_that_changed_between_two_readings_does_not_land(lakegate: 
         send(lakegate.clients["s3"], file, To(LANDING, "k", ACCOUNT), lambda _: None, whole=5 * 1024 * 1024)
 
     assert lakegate.clients["s3"].list_multipart_uploads(Bucket=LANDING).get("Uploads", []) == []
-    assert lakegate.gate.objects.versions(LANDING, "").versions == ()
+    assert lakegate.dependencies.objects.versions(LANDING, "").versions == ()
 
 
 def test_a_sum_of_s3_that_differs_is_an_error(lakegate: Lakegate) -> None:
-    """Where S3 tells the checksum of the whole, it must be the file's."""
+    """Where S3 returns the checksum of the whole, it must be the file's."""
 
     class Wrong:
         def __getattr__(self, name: str) -> Any:
@@ -134,7 +135,7 @@ def test_an_upload_that_ends_early_leaves_nothing(lakegate: Lakegate, broken: ty
         send(lakegate.clients["s3"], read(path), To(LANDING, "large.csv", ACCOUNT), interrupt, whole=5 * 1024 * 1024)
 
     assert lakegate.clients["s3"].list_multipart_uploads(Bucket=LANDING).get("Uploads", []) == []
-    assert lakegate.gate.objects.versions(LANDING, "").versions == ()
+    assert lakegate.dependencies.objects.versions(LANDING, "").versions == ()
 
 
 def test_a_whole_file_goes_with_the_checksum_of_what_was_read(lakegate: Lakegate) -> None:
@@ -162,14 +163,14 @@ def test_a_bucket_of_another_account_is_not_written(lakegate: Lakegate) -> None:
 
 
 def test_the_wait_ends_with_an_accepted_delivery(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Landed, taken in, judged, at rest: exit code 0, and the seconds of each."""
+    """Landed, taken in, judged, finished: exit code 0, and the seconds of each."""
     lakegate.routed()
     pauses = meanwhile(monkeypatch, lakegate.intake, judged(lakegate))
-    said = lakegate.json("upload", lakegate.file(), "--to", "orders/", "--wait")
+    result = lakegate.json("upload", lakegate.file(), "--to", "orders/", "--wait")
 
-    assert (said["state"], said["verdict"], said["rows"]) == ("PUBLISHED", "accepted", 4)
-    assert list(said["waited"]) == ["upload", "verdict", "rest"]
-    assert said["waited"]["verdict"] <= said["waited"]["rest"]
+    assert (result["state"], result["verdict"], result["rows"]) == ("PUBLISHED", "accepted", 4)
+    assert list(result["waited"]) == ["upload", "verdict", "rest"]
+    assert result["waited"]["verdict"] <= result["waited"]["rest"]
     assert pauses == sorted(pauses)
     assert len(pauses) == 2
 
@@ -178,53 +179,53 @@ def test_the_wait_ends_with_a_rejected_delivery(lakegate: Lakegate, monkeypatch:
     """Exit code 1, the reason, and where the data is now."""
     lakegate.routed()
     meanwhile(monkeypatch, lakegate.intake, judged(lakegate, failing=1))
-    said = lakegate("upload", lakegate.file(), "--to", "orders/", "--wait")
+    result = lakegate("upload", lakegate.file(), "--to", "orders/", "--wait")
 
-    assert said.exit_code == 1
-    assert "1 of 4 rows fail (25 %)" in said.stdout
-    assert "quarantine/shop/orders_v1" in said.stdout
-    assert "s from upload to verdict" in said.stdout
+    assert result.exit_code == 1
+    assert "1 of 4 rows fail (25 %)" in result.stdout
+    assert "quarantine/shop/orders_v1" in result.stdout
+    assert "s from upload to verdict" in result.stdout
 
 
-def test_a_wait_without_a_verdict_says_so(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
-    """FAILED is neither accepted nor rejected: exit code 3, and the data rests where it landed."""
+def test_a_wait_without_a_verdict_reports_it(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """FAILED is neither accepted nor rejected: exit code 3, and the data stays where it landed."""
     lakegate.routed()
     meanwhile(monkeypatch, lakegate.intake, lambda: lakegate.fail(_workload(lakegate)))
-    said = lakegate("upload", lakegate.file(), "--to", "orders/", "--wait", "--json")
+    result = lakegate("upload", lakegate.file(), "--to", "orders/", "--wait", "--json")
 
-    assert said.exit_code == 3
-    assert f'"{State.FAILED}"' in said.stdout
-    assert '"verdict": null' in said.stdout
+    assert result.exit_code == 3
+    assert f'"{State.FAILED}"' in result.stdout
+    assert '"verdict": null' in result.stdout
 
 
 def test_a_wait_that_is_too_long_ends(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody took it in within the time: exit code 3, and the delivery goes on without the waiter."""
     lakegate.routed()
     clock = iter(range(0, 10_000, 2))
-    monkeypatch.setattr("cli.upload.time.monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr("lakegate.cli.upload.time.monotonic", lambda: float(next(clock)))
     meanwhile(monkeypatch)
-    said = lakegate("upload", lakegate.file(), "--to", "orders/", "--wait", "--timeout", "5")
+    result = lakegate("upload", lakegate.file(), "--to", "orders/", "--wait", "--timeout", "5")
 
-    assert said.exit_code == 3
-    assert "landed, not yet taken in" in said.stdout
-    assert "The time is up" in said.stderr
+    assert result.exit_code == 3
+    assert "landed, not yet taken in" in result.stdout
+    assert "The time is up" in result.stderr
 
 
 def test_a_key_without_a_route_is_warned_of(lakegate: Lakegate) -> None:
     """The file still lands: the gate will say the same, and keep it in quarantine."""
     lakegate.routed()
-    said = lakegate("upload", lakegate.file(), "--to", "elsewhere/")
+    result = lakegate("upload", lakegate.file(), "--to", "elsewhere/")
 
-    assert said.exit_code == 0
-    assert "warning: no route covers elsewhere/day.csv" in said.stderr
+    assert result.exit_code == 0
+    assert "warning: no route covers elsewhere/day.csv" in result.stderr
 
 
 def test_who_may_not_read_the_registry_may_still_deliver(lakegate: Lakegate) -> None:
     """The warning is a courtesy."""
     lakegate.clients["dynamodb"].delete_table(TableName="registry")
-    said = lakegate("upload", lakegate.file(), "--to", "orders/")
+    result = lakegate("upload", lakegate.file(), "--to", "orders/")
 
-    assert (said.exit_code, said.stderr) == (0, "")
+    assert (result.exit_code, result.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(
@@ -234,10 +235,10 @@ def test_who_may_not_read_the_registry_may_still_deliver(lakegate: Lakegate) -> 
 def test_any_name_lands_as_it_is(lakegate: Lakegate, name: str) -> None:
     """Bytes count, nothing is normalised or escaped, and the verdict is the gate's."""
     lakegate.routed()
-    said = lakegate.json("upload", lakegate.file(), "--to", "orders/", "--as", name)
-    (landed,) = lakegate.gate.objects.versions(LANDING, "orders/").versions
+    result = lakegate.json("upload", lakegate.file(), "--to", "orders/", "--as", name)
+    (landed,) = lakegate.dependencies.objects.versions(LANDING, "orders/").versions
 
-    assert (said["key"], landed.key) == (f"orders/{name}", f"orders/{name}")
+    assert (result["key"], landed.key) == (f"orders/{name}", f"orders/{name}")
 
 
 @pytest.mark.parametrize(
@@ -251,9 +252,9 @@ def test_any_name_lands_as_it_is(lakegate: Lakegate, name: str) -> None:
 )
 def test_what_can_be_no_key_is_refused(lakegate: Lakegate, words: list[str], expected: str) -> None:
     """In one sentence, before a byte is read."""
-    said = lakegate("upload", lakegate.file(), *words)
+    result = lakegate("upload", lakegate.file(), *words)
 
-    assert str(said.exception).startswith(expected)
+    assert str(result.exception).startswith(expected)
 
 
 @pytest.mark.parametrize("name", ["missing.csv", ".", "a\0b"])
@@ -263,7 +264,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path, name: str) -> None:
         read(tmp_path / name)
 
 
-def test_a_file_that_vanishes_is_told_in_one_sentence(lakegate: Lakegate) -> None:
+def test_a_file_that_vanishes_is_reported_in_one_sentence(lakegate: Lakegate) -> None:
     """Between reading and sending, somebody deleted it."""
     file = read(lakegate.folder / lakegate.file())
     file.path.unlink()
@@ -276,13 +277,13 @@ def test_an_empty_file_is_the_gates_to_judge(lakegate: Lakegate) -> None:
     lakegate.routed()
     workload = lakegate.upload(body=b"", name="empty.csv")
     lakegate.intake("orders/empty.csv")
-    said = lakegate.json("status", workload)
+    result = lakegate.json("status", workload)
 
-    assert (said["verdict"], said["reasons"]) == ("rejected", ["file/rows: the object is empty"])
+    assert (result["verdict"], result["reasons"]) == ("rejected", ["file/rows: the object is empty"])
 
 
 def landed_keys(lakegate: Lakegate) -> list[str]:
-    return [each.key for each in lakegate.gate.objects.versions(LANDING, "").versions]
+    return [each.key for each in lakegate.dependencies.objects.versions(LANDING, "").versions]
 
 
 def three(lakegate: Lakegate) -> list[str]:
@@ -293,12 +294,12 @@ def test_several_files_land_in_one_folder(lakegate: Lakegate) -> None:
     """As `cp` has it: each under its own name, each a delivery of its own."""
     lakegate.routed()
     paths = three(lakegate)
-    said = lakegate.json("upload", *paths, "--to", "orders/")["deliveries"]
+    result = lakegate.json("upload", *paths, "--to", "orders/")["deliveries"]
 
     assert landed_keys(lakegate) == ["orders/0.csv", "orders/1.csv", "orders/2.csv"]
-    assert [each["key"] for each in said] == landed_keys(lakegate)
-    assert len({each["workload"] for each in said}) == 3
-    assert [each["size"] for each in said] == [14, 14, 14]
+    assert [each["key"] for each in result] == landed_keys(lakegate)
+    assert len({each["workload"] for each in result}) == 3
+    assert [each["size"] for each in result] == [14, 14, 14]
 
 
 @pytest.mark.parametrize(
@@ -344,7 +345,7 @@ def test_a_destination_is_a_folder_or_the_key_of_one_file(lakegate: Lakegate, to
 def test_a_destination_that_cannot_be_is_refused_before_anything_lands(
     lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch, words: list[str], expected: str
 ) -> None:
-    """In one sentence, which says what would work."""
+    """In one sentence, which names what would work."""
     lakegate.routed()
     three(lakegate)
     monkeypatch.chdir(lakegate.folder)
@@ -353,27 +354,27 @@ def test_a_destination_that_cannot_be_is_refused_before_anything_lands(
     assert landed_keys(lakegate) == []
 
 
-def test_an_upload_that_breaks_off_says_how_many_files_had_landed(
+def test_an_interrupted_upload_reports_how_many_files_had_landed(
     lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The person knows where to go on."""
     lakegate.routed()
     put = transfer.send
 
-    def broken(s3: Any, local: transfer.Local, *rest: Any) -> str:
+    def broken(s3: Any, local: transfer.Local, *others: Any) -> str:
         if local.path.name == "1.csv":
             raise PortError("PutObject: SlowDown")
-        return put(s3, local, *rest)
+        return put(s3, local, *others)
 
-    monkeypatch.setattr(transfer, "send", broken)
-    said = lakegate("upload", *three(lakegate), "--to", "orders/")
+    monkeypatch.setattr("lakegate.cli.upload.send", broken)
+    result = lakegate("upload", *three(lakegate), "--to", "orders/")
 
-    assert "1 of 3 files had landed before:" in said.stderr
+    assert "1 of 3 files had landed before:" in result.stderr
     assert landed_keys(lakegate) == ["orders/0.csv"]
 
 
 def workload_of(lakegate: Lakegate, key: str) -> str:
-    (version,) = lakegate.gate.objects.versions(LANDING, key).versions
+    (version,) = lakegate.dependencies.objects.versions(LANDING, key).versions
     return workload_id(LANDING, key, version.version)
 
 
@@ -381,7 +382,7 @@ def workload_of(lakegate: Lakegate, key: str) -> str:
 def test_the_wait_for_several_ends_with_all_of_them(
     lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch, failing: tuple[int | None, ...], code: int
 ) -> None:
-    """Exit code 1 where one is rejected, else 3 where one has no verdict, else 0; each is told with its end."""
+    """Exit code 1 where one is rejected, else 3 where one has no verdict, else 0; each is shown with its end."""
     lakegate.routed()
     keys = ["orders/0.csv", "orders/1.csv"]
 
@@ -394,10 +395,10 @@ def test_the_wait_for_several_ends_with_all_of_them(
                 lakegate.answer(workload_of(lakegate, key), bad)
 
     meanwhile(monkeypatch, judge)
-    said = lakegate("upload", *three(lakegate)[:2], "--to", "orders/", "--wait", "--json")
+    result = lakegate("upload", *three(lakegate)[:2], "--to", "orders/", "--wait", "--json")
 
-    assert said.exit_code == code
-    listed = json.loads(said.stdout)["deliveries"]
+    assert result.exit_code == code
+    listed = json.loads(result.stdout)["deliveries"]
     assert [each["key"] for each in listed] == keys
     assert [each["state"] for each in listed] == [
         {0: "PUBLISHED", 1: "QUARANTINED", None: "FAILED"}[bad] for bad in failing

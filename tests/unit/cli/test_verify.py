@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from functions.ports import Address
+from lakegate.functions.ports.objects import Address
 from tests.unit.cli.conftest import LAKE
 
 if TYPE_CHECKING:
@@ -26,24 +26,24 @@ def kept(lakegate: Lakegate) -> Lakegate:
 
 
 def judged(kept: Lakegate, height: int = 0) -> Any:
-    return kept.gate.ledger.blocks("shop/orders_v1")[height].objects[0]
+    return kept.dependencies.ledger.blocks("shop/orders_v1")[height].objects[0]
 
 
 def overwrite(kept: Lakegate, *, delete_the_judged_version: bool = False) -> str:
     """Write over the accepted file; returns the new version."""
     one = judged(kept)
-    version = kept.gate.objects.put(Address(LAKE, one.key), b"id,amount\nz,9\n").version
+    version = kept.dependencies.objects.put(Address(LAKE, one.key), b"id,amount\nz,9\n").version
     if delete_the_judged_version:
-        kept.gate.objects.delete(Address(LAKE, one.key, one.version))
+        kept.dependencies.objects.delete(Address(LAKE, one.key, one.version))
     return version
 
 
-def test_without_objects_the_answer_says_that_data_was_not_checked(kept: Lakegate) -> None:
-    """An intact chain says nothing about files that were written over."""
+def test_without_objects_the_output_warns_that_data_was_not_checked(kept: Lakegate) -> None:
+    """An intact chain does not prove that files were not overwritten."""
     overwrite(kept, delete_the_judged_version=True)
-    said = kept.ok("verify", "orders_v1").splitlines()
+    result = kept.ok("verify", "orders_v1").splitlines()
 
-    assert said[:2] == [
+    assert result[:2] == [
         "shop/orders_v1: 2 blocks, intact.",
         "Chain only; data not checked: --objects compares every object with the ledger.",
     ]
@@ -52,24 +52,24 @@ def test_without_objects_the_answer_says_that_data_was_not_checked(kept: Lakegat
 
 def test_objects_as_recorded_are_intact(kept: Lakegate) -> None:
     """Exit code 0, and how many objects were compared."""
-    said = kept.ok("verify", "orders_v1", "--objects").splitlines()
+    result = kept.ok("verify", "orders_v1", "--objects").splitlines()
 
-    assert said[:2] == [
+    assert result[:2] == [
         "shop/orders_v1: 2 blocks, intact.",
         "2 objects compared with the store: version, size and checksum of each are as recorded; no object is extra.",
     ]
-    assert said[2].startswith("Anchor of today")
+    assert result[2].startswith("Anchor of today")
     assert kept.json("verify", "orders_v1", "--objects")["objects"] == {"compared": 2, "damaged": []}
 
 
-def test_an_accepted_file_that_was_lost_is_told_with_its_delivery(kept: Lakegate) -> None:
+def test_a_lost_accepted_file_is_reported_with_its_delivery(kept: Lakegate) -> None:
     """Exit code 1: which block, which delivery, which file, what readers get instead, and what to do."""
     above = overwrite(kept, delete_the_judged_version=True)
-    said = kept("verify", "orders_v1", "--objects")
-    block, one = kept.gate.ledger.blocks("shop/orders_v1")[0], judged(kept)
+    result = kept("verify", "orders_v1", "--objects")
+    block, one = kept.dependencies.ledger.blocks("shop/orders_v1")[0], judged(kept)
 
-    assert said.exit_code == 1
-    assert said.stdout == (
+    assert result.exit_code == 1
+    assert result.stdout == (
         "shop/orders_v1: 2 blocks, intact.\n"
         "2 objects compared with the store: 1 is not as recorded.\n"
         f"lost: orders/day.csv, block 0, workload {block.workload}\n"
@@ -80,7 +80,7 @@ def test_an_accepted_file_that_was_lost_is_told_with_its_delivery(kept: Lakegate
     assert json.loads(kept("verify", "orders_v1", "--objects", "--json").stdout) == {
         "chain": "shop/orders_v1",
         "height": 1,
-        "head": kept.gate.ledger.head("shop/orders_v1").digest,
+        "head": kept.dependencies.ledger.head("shop/orders_v1").digest,
         "intact": False,
         "faults": [],
         "objects": {
@@ -101,25 +101,25 @@ def test_an_accepted_file_that_was_lost_is_told_with_its_delivery(kept: Lakegate
 
 
 def test_the_command_for_a_replaced_object_restores_it(kept: Lakegate) -> None:
-    """Whoever deletes the version that it names has the judged one back, and `verify` says so."""
+    """Whoever deletes the version that it names has the judged one back, and `verify` explains it."""
     above = overwrite(kept)
-    said = kept("verify", "orders_v1", "--objects").stdout
+    result = kept("verify", "orders_v1", "--objects").stdout
     key = judged(kept).key
 
-    assert f"aws s3api delete-object --bucket {LAKE} --key {key} --version-id {above}" in said
+    assert f"aws s3api delete-object --bucket {LAKE} --key {key} --version-id {above}" in result
     kept.clients["s3"].delete_object(Bucket=LAKE, Key=key, VersionId=above)
     assert kept.json("verify", "orders_v1", "--objects")["intact"] is True
 
 
 def test_a_delete_marker_is_named_as_what_it_is(kept: Lakegate) -> None:
-    """Removing the marker brings the object back: the hint says where its id is found."""
+    """Removing the marker brings the object back: the hint names the command that finds its id."""
     key = judged(kept).key
-    kept.gate.objects.delete(Address(LAKE, key))
-    said = kept("verify", "orders_v1", "--objects").stdout
+    kept.dependencies.objects.delete(Address(LAKE, key))
+    result = kept("verify", "orders_v1", "--objects").stdout
     (marker,) = kept.clients["s3"].list_object_versions(Bucket=LAKE, Prefix=key)["DeleteMarkers"]
 
-    assert "hidden: orders/day.csv, block 0, workload " in said
-    assert f"aws s3api list-object-versions --bucket {LAKE} --prefix {key} --query DeleteMarkers" in said
+    assert "hidden: orders/day.csv, block 0, workload " in result
+    assert f"aws s3api list-object-versions --bucket {LAKE} --prefix {key} --query DeleteMarkers" in result
     kept.clients["s3"].delete_object(Bucket=LAKE, Key=key, VersionId=marker["VersionId"])
     assert kept.json("verify", "orders_v1", "--objects")["intact"] is True
 
@@ -127,23 +127,23 @@ def test_a_delete_marker_is_named_as_what_it_is(kept: Lakegate) -> None:
 def test_an_extra_object_cannot_write_on_the_terminal_or_into_a_shell(kept: Lakegate) -> None:
     """Its key is whatever somebody chose: shown with escapes, quoted where it is a word of a command."""
     key = "accepted/shop/orders_v1/x'; rm -rf \x9b31m.csv"
-    kept.gate.objects.put(Address(LAKE, key), b"x")
-    said = kept("verify", "orders_v1", "--objects")
+    kept.dependencies.objects.put(Address(LAKE, key), b"x")
+    result = kept("verify", "orders_v1", "--objects")
 
-    assert said.exit_code == 1
-    assert said.stdout.splitlines()[2] == "extra: no delivery of this line"
-    assert r"""--key 'accepted/shop/orders_v1/x'"'"'; rm -rf \x9b31m.csv' --version-id""" in said.stdout
-    assert "\x9b" not in said.stdout
+    assert result.exit_code == 1
+    assert result.stdout.splitlines()[2] == "extra: no delivery of this line"
+    assert r"""--key 'accepted/shop/orders_v1/x'"'"'; rm -rf \x9b31m.csv' --version-id""" in result.stdout
+    assert "\x9b" not in result.stdout
 
 
 def test_many_findings_are_cut_for_people_and_whole_for_machines(kept: Lakegate) -> None:
     """A bucket that was emptied must not scroll the cause away."""
     for number in range(25):
-        kept.gate.objects.put(Address(LAKE, f"accepted/shop/orders_v1/{number}"), b"x")
-    said = kept("verify", "orders_v1", "--objects").stdout
+        kept.dependencies.objects.put(Address(LAKE, f"accepted/shop/orders_v1/{number}"), b"x")
+    result = kept("verify", "orders_v1", "--objects").stdout
 
-    assert said.count("extra: no delivery of this line") == 20
-    assert said.splitlines()[-1] == "… and 5 more: --json lists them all."
+    assert result.count("extra: no delivery of this line") == 20
+    assert result.splitlines()[-1] == "… and 5 more: --json lists them all."
     assert len(json.loads(kept("verify", "orders_v1", "--objects", "--json").stdout)["objects"]["damaged"]) == 25
 
 
@@ -152,42 +152,42 @@ def test_a_head_that_was_set_back_or_removed_is_a_break(kept: Lakegate) -> None:
     kept.clients["dynamodb"].delete_item(
         TableName="ledger", Key={"chain": {"S": "shop/orders_v1"}, "height": {"N": "-1"}}
     )
-    said = kept("verify", "shop/orders_v1", "--json")
+    result = kept("verify", "shop/orders_v1", "--json")
 
-    assert said.exit_code == 1
-    assert json.loads(said.stdout)["faults"] == [{"height": 0, "what": "head"}]
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["faults"] == [{"height": 0, "what": "head"}]
 
 
 @pytest.mark.parametrize(
     "anchor",
     ["x", "0", "0=", "0=abc", f"-1={'0' * 64}", f"²={'0' * 64}", f"{'9' * 5_000}={'0' * 64}", f"0={'g' * 64}"],
 )
-def test_a_malformed_anchor_is_a_usage_error(kept: Lakegate, anchor: str) -> None:
-    """It is no break of the chain: what is expected is said, before anything is read."""
-    said = str(kept("verify", "orders_v1", "--anchor", anchor).exception)
+def test_a_malformed_anchor_is_a_usage_error(lakegate: Lakegate, anchor: str) -> None:
+    """It is no break of the chain: the error names the expected form, before anything is read."""
+    result = str(lakegate("verify", "orders_v1", "--anchor", anchor).exception)
 
-    assert said.startswith(
+    assert result.startswith(
         "an anchor is HEIGHT=DIGEST, the digest in 64 hexadecimal digits, as `verify` prints it; not "
     )
-    assert len(said) < 200
+    assert len(result) < 200
 
 
 def test_a_usage_error_has_exit_code_2() -> None:
     """Of the program itself, without a stack."""
-    said = subprocess.run(
-        [sys.executable, "-m", "cli.main", "verify", "orders_v1", "--anchor", "0=abc"],
+    result = subprocess.run(
+        [sys.executable, "-m", "lakegate.cli.main", "verify", "orders_v1", "--anchor", "0=abc"],
         capture_output=True,
         text=True,
         check=False,
     )
 
-    assert (said.returncode, said.stdout) == (2, "")
-    assert said.stderr.startswith("lakegate: an anchor is HEIGHT=DIGEST")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith("lakegate: an anchor is HEIGHT=DIGEST")
 
 
 def test_two_anchors_of_one_height_must_agree(kept: Lakegate) -> None:
     """Neither of them is silently left out."""
-    digest = kept.gate.ledger.head("shop/orders_v1").digest
+    digest = kept.dependencies.ledger.head("shop/orders_v1").digest
     same = ["--anchor", f"1={digest}", "--anchor", f"1={digest.upper()}"]
 
     assert kept.json("verify", "orders_v1", *same)["intact"] is True

@@ -7,29 +7,29 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contracts import rules
-from contracts.check import Metric
-from contracts.columns import of_header
-from contracts.errors import ContractError
-from contracts.numbers import COUNTED, OCCURRING
-from contracts.result import Measurement
-from contracts.rules.expectations import EXPECTATIONS
-from contracts.rules.soda_checks import METRICS
-from contracts.rules.table import RULES
-from contracts.verdict import judge
+from lakegate.contracts.compile import rules
+from lakegate.contracts.compile.rules.expectations import EXPECTATIONS
+from lakegate.contracts.compile.rules.soda_checks import METRICS
+from lakegate.contracts.compile.rules.table import RULES
+from lakegate.contracts.errors import ContractError
+from lakegate.contracts.judge.columns import of_header
+from lakegate.contracts.judge.numbers import COUNTED, OCCURRING
+from lakegate.contracts.judge.verdict import judge
+from lakegate.contracts.plan.check import Metric
+from lakegate.contracts.plan.result import Measurement
 from tests.reference.cases import Case, cases, good_cases, refused_cases
 from tests.reference.evaluator import measure
 
 if TYPE_CHECKING:
-    from contracts.check import Check
-    from contracts.result import Measured, Result
+    from lakegate.contracts.plan.check import Check
+    from lakegate.contracts.plan.result import Measured, Result
 
 CASES = cases()
 GOOD = good_cases()
 
 
 def found(case: Case, result: Result) -> list[dict[str, str]]:
-    """What a result says of each check, in the words of the case files."""
+    """The outcome of each check, in the notation of the case files."""
     measurements = {each.check: each for each in result.measurements}
     words = []
     for check, outcome in zip(
@@ -53,7 +53,7 @@ def figures(check: Check, measured: Measured) -> str:
         return f"{measured.of - (measured.failing or 0)}/{measured.of}"
     if check.metric is Metric.ANSWER:
         return f"{'none' if measured.exact is None else format(float(measured.exact), '.9g')}/{measured.of}"
-    if check.metric.floating or check.metric.lasting:
+    if check.metric.floating or check.metric.is_duration:
         return f"{'none' if measured.number is None else format(measured.number, '.9g')}/{measured.of}"
     return f"{measured.failing}/{measured.of}"
 
@@ -89,7 +89,7 @@ def test_case_ids_differ() -> None:
 
 @pytest.mark.parametrize("kind", sorted(RULES))
 def test_every_kind_is_shown_an_empty_dataset_and_nothing_but_nulls(kind: str) -> None:
-    """No kind of rule can pass, warn or fail vacuously without a case that says what is meant."""
+    """Each kind of rule has cases for an empty dataset and for nulls only, so that vacuous outcomes are specified."""
     of_kind = [case for case in GOOD if case.kind == kind]
 
     assert any(not case.rows for case in of_kind)
@@ -101,8 +101,8 @@ def calls(engine: str, call: str) -> list[Case]:
     arguments = ((case, case.contract.datasets[0].rules[0].arguments) for case in GOOD)
     return [
         case
-        for case, said in arguments
-        if engine == said.get("engine") and re.fullmatch(rf"{call}\b.*", str(said.get("call")), re.DOTALL)
+        for case, given in arguments
+        if engine == given.get("engine") and re.fullmatch(rf"{call}\b.*", str(given.get("call")), re.DOTALL)
     ]
 
 

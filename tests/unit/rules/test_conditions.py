@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from contracts.errors import ContractError
-from contracts.model import Field, Origin
-from contracts.predicate import All, Not, OneOf, Predicate, Present, Within
-from contracts.rules.conditions import LONGEST, UnreadError, columns_of, condition_of
-from contracts.types import LogicalType
+from lakegate.contracts.compile.rules.conditions import LONGEST, UnreadError, columns_of, condition_of
+from lakegate.contracts.errors import ContractError
+from lakegate.contracts.model.contract import Field, Origin
+from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.predicate import All, Not, OneOf, Predicate, Present, Within
 from tests.reference.cases import rule_of
 
 RULE = rule_of("custom", {}, ())
@@ -104,8 +104,8 @@ def test_quotes_are_names_in_sql_and_texts_elsewhere() -> None:
         f"t == '{'x' * LONGEST}'",
     ],
 )
-def test_what_is_written_otherwise_is_not_read(text: str) -> None:
-    """A condition that this language does not hold is told so, and names no columns: nothing is guessed."""
+def test_an_unknown_condition_is_not_read(text: str) -> None:
+    """A condition outside of this language raises an error and has no columns."""
     with pytest.raises(UnreadError):
         read(text)
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 
-from contracts.compile import compile_plan
-from contracts.predicate import All, Not, OneOf, Predicate, Present, Typed
-from contracts.result import Columns, Result
-from contracts.types import LogicalType
-from contracts.verdict import Status, judge
+from lakegate.contracts.compile.dataset import compile_plan
+from lakegate.contracts.judge.verdict import Status, judge
+from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.predicate import All, Not, OneOf, Predicate, Present, Typed
+from lakegate.contracts.plan.result import Columns, Result
 from tests.reference.cases import contract_of, rule_of
 from tests.reference.evaluator import measure
 from tests.reference.lexical import parse
@@ -20,7 +20,7 @@ from tests.reference.strategies import results
 from tests.reference.truths import holds
 
 if TYPE_CHECKING:
-    from contracts.plan import Plan
+    from lakegate.contracts.plan.plan import Plan
 
 
 def plan_of(kind: str = "type", **fields: str) -> Plan:

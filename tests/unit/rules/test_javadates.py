@@ -8,7 +8,7 @@ from datetime import datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.rules.javadates import compile_java_format
+from lakegate.contracts.compile.rules.javadates import compile_java_format
 from tests.reference.sampling import sampled
 
 FORMATS = {

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.codec import encode
-from contracts.compile import compile_plan
-from contracts.plan import Plan
-from contracts.predicate import OneOf
-from contracts.rules.values import LONGEST_NUMBER, literal, number_of, text_of
-from contracts.types import LogicalType
+from lakegate.contracts.compile.dataset import compile_plan
+from lakegate.contracts.model.literals import LONGEST_NUMBER, literal, number_of, text_of
+from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.plan import Plan
+from lakegate.contracts.plan.predicate import OneOf
+from lakegate.contracts.plan.serialization import encode
 from tests.reference.cases import contract_of, rule_of
 from tests.reference.lexical import parse
 from tests.reference.sampling import sampled

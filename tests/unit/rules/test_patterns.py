@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.errors import ContractError
-from contracts.model import Origin, Rule
-from contracts.rules.patterns import LONGEST, rewritten, translate
+from lakegate.contracts.compile.rules.patterns import LONGEST, rewritten, translate
+from lakegate.contracts.errors import ContractError
+from lakegate.contracts.model.contract import Origin, Rule
 from tests.reference.sampling import sampled
 from tests.reference.strategies import texts
 
@@ -135,8 +135,8 @@ def test_a_pattern_is_translated_or_refused(pattern: str) -> None:
         "x(?=.*y)z",
     ],
 )
-def test_what_has_no_honest_translation_is_refused(pattern: str) -> None:
-    """A pattern that would mean something else in the engine never reaches it."""
+def test_an_untranslatable_pattern_is_refused(pattern: str) -> None:
+    """A pattern that has another meaning in the engine is refused."""
     with pytest.raises(ContractError, match="the pattern cannot be used"):
         translate(RULE, pattern)
 
@@ -160,7 +160,7 @@ def test_a_pattern_has_a_longest_length() -> None:
         ("^SKU)$", r"`)` at character 5 closes no group: remove it, or write `\)`"),
     ],
 )
-def test_what_is_not_closed_is_told_with_its_place(pattern: str, message: str) -> None:
-    """A pattern with half a bracket would refuse every row, so the contract is refused, and says where."""
+def test_an_unclosed_bracket_is_refused_with_its_position(pattern: str, message: str) -> None:
+    """A pattern with an unclosed bracket is refused, with the position in the message."""
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         rewritten(pattern)

@@ -1,4 +1,4 @@
-"""References of contracts: which line they lead to, and when they are only named."""
+"""References of contracts: their target lines, and the references that are skipped."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from contracts.compile import compile_plan
-from contracts.model import Contract, Dataset, Field, Origin, Rule
-from contracts.rules.references import foreign_key
-from contracts.types import LogicalType
+from lakegate.contracts.compile.dataset import compile_plan
+from lakegate.contracts.compile.rules.references import foreign_key
+from lakegate.contracts.model.contract import Contract, Dataset, Field, Origin, Rule
+from lakegate.contracts.model.types import LogicalType
 
 ELSEWHERE = "lakegate://people/customers_v2/id"
 NAMED = {
@@ -83,9 +83,9 @@ def test_parts_of_values_are_not_compared() -> None:
     street = Field("order_id.street", LogicalType.STRING, Origin("$"))
     nested = replace(whole.datasets[0].fields[0], declared="object", parts=(street,))
     lines = replace(whole.datasets[0], fields=(nested, *whole.datasets[0].fields[1:]))
-    said = [foreign_key(whole, lines, lines.rules[0], (each,))[0].skip for each in (nested, street)]
+    reasons = [foreign_key(whole, lines, lines.rules[0], (each,))[0].skip for each in (nested, street)]
 
-    assert said == ["parts of a value are not compared with other data by this version"] * 2
+    assert reasons == ["parts of a value are not compared with other data by this version"] * 2
 
 
 def test_a_reference_cannot_be_split_over_datasets() -> None:

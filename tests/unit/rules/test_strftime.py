@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.rules.strftime import compile_format
+from lakegate.contracts.compile.rules.strftime import compile_format
 from tests.reference.sampling import sampled
 
 SEPARATORS = st.sampled_from(["-", "/", ":", ".", " ", "T", "", "  ", "[", "年", "%%"])
@@ -54,7 +54,7 @@ def matches(text: str, wanted: str) -> bool:
     return re.search(compile_format(wanted).replace(r"\z", r"\Z"), text, re.ASCII) is not None
 
 
-@sampled(400, 20000)
+@sampled(150, 20000)
 @given(formats_and_texts())
 def test_a_compiled_format_accepts_what_strptime_reads(example: tuple[str, str]) -> None:
     """For right, nearly right and wrong texts alike, the pattern and strptime say the same."""

@@ -1,4 +1,4 @@
-"""What lies at rest is compared with the ledger: versions, sizes and checksums, and nothing beside them."""
+"""Stored objects are compared with the ledger: versions, sizes, checksums, and objects that it does not list."""
 
 from __future__ import annotations
 
@@ -7,139 +7,139 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from functions.memory.jobs import Ending
-from functions.ports import Address
-from functions.usecases import audit, layout
-from functions.usecases.advance import advance
-from functions.usecases.audit import Damage, damages
-from functions.usecases.steps import Effect
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases import audit, layout
+from lakegate.functions.usecases.advance import advance
+from lakegate.functions.usecases.audit import Damage, damages
+from lakegate.functions.usecases.steps import Effect
+from tests.fakes.jobs import Ending
+from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
-from tests.simulation.world import LAKE, LINE, PREFIX, World
-from tests.unit.usecases.worlds import decided
+from tests.unit.usecases.scenarios import decided
 
 if TYPE_CHECKING:
-    from contracts.ledger import LedgerObject
-    from functions.usecases.audit import Finding
+    from lakegate.contracts.lake.ledger import LedgerObject
+    from lakegate.functions.usecases.audit import Finding
 
 FOLDER = f"accepted/{LINE}/"
 
 
-def rested(*bodies: bytes) -> World:
-    """A world whose deliveries have come to rest, `0.csv`, `1.csv` and so on."""
-    world = World()
-    stage = Stage(world, lambda _: Fault.NONE)
+def finished(*bodies: bytes) -> Environment:
+    """An environment with finished deliveries, `0.csv`, `1.csv` and so on."""
+    env = Environment()
+    stage = Stage(env, lambda _: Fault.NONE)
     for number, body in enumerate(bodies):
-        world.upload(f"{PREFIX}{number}.csv", body)
+        env.upload(f"{PREFIX}{number}.csv", body)
         settle(stage)
-    return world
+    return env
 
 
-def replayed(*endings: Ending) -> World:
-    """A world with one delivery in quarantine, and its replay carried to its end."""
-    stage = Stage(World([Ending.ANSWERED, *endings]), lambda _: Fault.NONE)
-    upload = stage.world.upload(f"{PREFIX}0.csv", b"bad:1")
+def replayed(*endings: Ending) -> Environment:
+    """An environment with one delivery in quarantine, and its finished replay."""
+    stage = Stage(Environment([Ending.ANSWERED, *endings]), lambda _: Fault.NONE)
+    upload = stage.env.upload(f"{PREFIX}0.csv", b"bad:1")
     settle(stage)
     stage.replay(upload.workload)
     settle(stage)
-    return stage.world
+    return stage.env
 
 
-def findings(world: World) -> list[Finding]:
-    return list(damages(world.gate, LINE, world.gate.ledger.head(LINE).height, lambda _: None))
+def findings(env: Environment) -> list[Finding]:
+    return list(damages(env.dependencies, LINE, env.dependencies.ledger.head(LINE).height, lambda _: None))
 
 
-def found(world: World) -> list[tuple[Damage, int | None, str]]:
-    return [(each.damage, each.height, each.file) for each in findings(world)]
+def found(env: Environment) -> list[tuple[Damage, int | None, str]]:
+    return [(each.damage, each.height, each.file) for each in findings(env)]
 
 
-def recorded(world: World, height: int = 0) -> LedgerObject:
-    return world.gate.ledger.blocks(LINE)[height].objects[0]
+def recorded(env: Environment, height: int = 0) -> LedgerObject:
+    return env.dependencies.ledger.blocks(LINE)[height].objects[0]
 
 
 def at(each: LedgerObject, version: str | None = None) -> Address:
     return Address(LAKE, each.key, version)
 
 
-def test_what_rests_as_it_was_recorded_has_no_damage() -> None:
+def test_unchanged_objects_have_no_damage() -> None:
     """Accepted and quarantined objects of a line are compared, one by one, and counted."""
     counts: list[int] = []
-    world = rested(b"good:1", b"bad:1", b"good:2")
+    env = finished(b"good:1", b"bad:1", b"good:2")
 
-    assert list(damages(world.gate, LINE, 2, counts.append)) == []
+    assert list(damages(env.dependencies, LINE, 2, counts.append)) == []
     assert counts == [3]
 
 
 def test_an_object_that_was_written_over_is_found() -> None:
     """The judged version is still there, below another: the finding names the delivery, its file, and the version on top."""
-    world = rested(b"good:1", b"good:2")
-    judged = recorded(world, 1)
-    above = world.memory.objects.put(at(judged), b"other bytes")
-    (finding,) = findings(world)
+    env = finished(b"good:1", b"good:2")
+    judged = recorded(env, 1)
+    above = env.memory.objects.put(at(judged), b"other bytes")
+    (finding,) = findings(env)
 
     assert (finding.damage, finding.height, finding.file) == (Damage.REPLACED, 1, f"{PREFIX}1.csv")
     assert (finding.key, finding.version, finding.current) == (judged.key, judged.version, above.version)
-    assert finding.workload == world.gate.ledger.blocks(LINE)[1].workload
+    assert finding.workload == env.dependencies.ledger.blocks(LINE)[1].workload
 
 
 def test_the_same_bytes_under_another_version_are_still_another_version() -> None:
     """Readers by version do not find it, and a checksum of 32 bits proves nothing."""
-    world = rested(b"good:1")
-    world.memory.objects.put(at(recorded(world)), b"good:1")
+    env = finished(b"good:1")
+    env.memory.objects.put(at(recorded(env)), b"good:1")
 
-    assert found(world) == [(Damage.REPLACED, 0, f"{PREFIX}0.csv")]
+    assert found(env) == [(Damage.REPLACED, 0, f"{PREFIX}0.csv")]
 
 
 def test_an_object_written_over_whose_judged_version_was_deleted_is_lost() -> None:
     """What readers get today is not what was accepted, and that is nowhere any more."""
-    world = rested(b"good:1")
-    judged = recorded(world)
-    above = world.memory.objects.put(at(judged), b"other")
-    world.memory.objects.delete(at(judged, judged.version))
+    env = finished(b"good:1")
+    judged = recorded(env)
+    above = env.memory.objects.put(at(judged), b"other")
+    env.memory.objects.delete(at(judged, judged.version))
 
-    assert found(world) == [(Damage.LOST, 0, f"{PREFIX}0.csv")]
-    assert findings(world)[0].current == above.version
+    assert found(env) == [(Damage.LOST, 0, f"{PREFIX}0.csv")]
+    assert findings(env)[0].current == above.version
 
 
 def test_a_deleted_version_is_lost() -> None:
     """Nothing lies there at all."""
-    world = rested(b"good:1")
-    judged = recorded(world)
-    world.memory.objects.delete(at(judged, judged.version))
+    env = finished(b"good:1")
+    judged = recorded(env)
+    env.memory.objects.delete(at(judged, judged.version))
 
-    assert found(world) == [(Damage.LOST, 0, f"{PREFIX}0.csv")]
-    assert findings(world)[0].current == ""
+    assert found(env) == [(Damage.LOST, 0, f"{PREFIX}0.csv")]
+    assert findings(env)[0].current == ""
 
 
 def test_a_delete_marker_hides_an_object() -> None:
     """The judged version is still there; who reads without a version does not see it."""
-    world = rested(b"good:1")
-    world.memory.objects.delete(at(recorded(world)))
+    env = finished(b"good:1")
+    env.memory.objects.delete(at(recorded(env)))
 
-    assert found(world) == [(Damage.HIDDEN, 0, f"{PREFIX}0.csv")]
+    assert found(env) == [(Damage.HIDDEN, 0, f"{PREFIX}0.csv")]
 
 
 @pytest.mark.parametrize("change", [{"size": 1}, {"checksum": "sha256:other"}])
 @pytest.mark.parametrize("covered", [False, True])
 def test_a_version_of_another_size_or_checksum_is_altered(change: dict[str, object], *, covered: bool) -> None:
     """A store that keeps other bytes under the same version id has lost the judged ones, whatever lies above them."""
-    world = rested(b"good:1")
-    stored = world.memory.objects.buckets[LAKE][recorded(world).key]
+    env = finished(b"good:1")
+    stored = env.memory.objects.buckets[LAKE][recorded(env).key]
     assert stored[0].described is not None
-    stored[0] = replace(stored[0], described=replace(stored[0].described, **change))  # type: ignore[arg-type]
+    stored[0] = stored[0]._replace(described=stored[0].described._replace(**change))  # type: ignore[arg-type]
     if covered:
-        world.memory.objects.put(at(recorded(world)), b"above")
+        env.memory.objects.put(at(recorded(env)), b"above")
 
-    assert found(world) == [(Damage.ALTERED, 0, f"{PREFIX}0.csv")]
+    assert found(env) == [(Damage.ALTERED, 0, f"{PREFIX}0.csv")]
 
 
 def test_an_object_without_a_recorded_checksum_is_compared_by_version_and_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """A block may say that the store gave none: then there is nothing to compare."""
-    world = rested(b"good:1")
-    block = world.gate.ledger.blocks(LINE)[0]
+    env = finished(b"good:1")
+    block = env.dependencies.ledger.blocks(LINE)[0]
     bare = replace(block, objects=(replace(block.objects[0], checksum=""),))
-    monkeypatch.setitem(world.memory.ledger.chains, LINE, [bare])
+    monkeypatch.setitem(env.memory.ledger.chains, LINE, [bare])
 
-    assert found(world) == []
+    assert found(env) == []
 
 
 @pytest.mark.parametrize(
@@ -147,9 +147,9 @@ def test_an_object_without_a_recorded_checksum_is_compared_by_version_and_size(m
 )
 def test_an_object_that_no_block_names_is_extra(name: str) -> None:
     """Whoever reads the folder reads it, too; it has no delivery."""
-    world = rested(b"good:1")
-    extra = world.memory.objects.put(Address(LAKE, f"{FOLDER}{name}"), b"x")
-    (finding,) = findings(world)
+    env = finished(b"good:1")
+    extra = env.memory.objects.put(Address(LAKE, f"{FOLDER}{name}"), b"x")
+    (finding,) = findings(env)
 
     assert (finding.damage, finding.key, finding.current) == (Damage.EXTRA, f"{FOLDER}{name}", extra.version)
     assert (finding.height, finding.workload, finding.file) == (None, "", "")
@@ -157,133 +157,133 @@ def test_an_object_that_no_block_names_is_extra(name: str) -> None:
 
 def test_an_extra_object_in_the_folder_of_a_delivery_names_that_delivery() -> None:
     """It would be read as a part of it."""
-    world = rested(b"good:1")
-    block = world.gate.ledger.blocks(LINE)[0]
-    world.memory.objects.put(Address(LAKE, block.objects[0].key.replace("00000", "00001")), b"x")
-    (finding,) = findings(world)
+    env = finished(b"good:1")
+    block = env.dependencies.ledger.blocks(LINE)[0]
+    env.memory.objects.put(Address(LAKE, block.objects[0].key.replace("00000", "00001")), b"x")
+    (finding,) = findings(env)
 
     assert (finding.damage, finding.workload, finding.file) == (Damage.EXTRA, block.workload, f"{PREFIX}0.csv")
 
 
 def test_an_extra_object_in_another_folder_of_a_known_delivery_is_extra() -> None:
     """The name of a delivery in the key makes no place of its own."""
-    world = rested(b"good:1")
-    block = world.gate.ledger.blocks(LINE)[0]
-    world.memory.objects.put(Address(LAKE, f"{FOLDER}ingest_date=1999-01-01/workload={block.workload}/x"), b"x")
+    env = finished(b"good:1")
+    block = env.dependencies.ledger.blocks(LINE)[0]
+    env.memory.objects.put(Address(LAKE, f"{FOLDER}ingest_date=1999-01-01/workload={block.workload}/x"), b"x")
 
-    assert found(world) == [(Damage.EXTRA, None, f"{PREFIX}0.csv")]
+    assert found(env) == [(Damage.EXTRA, None, f"{PREFIX}0.csv")]
 
 
 def test_a_folder_of_many_objects_is_listed_to_its_end() -> None:
     """The store answers a thousand at a time."""
-    world = rested(b"good:1")
+    env = finished(b"good:1")
     for number in range(1_001):
-        world.memory.objects.put(Address(LAKE, f"{FOLDER}{number:04}"), b"x")
+        env.memory.objects.put(Address(LAKE, f"{FOLDER}{number:04}"), b"x")
 
-    assert len(findings(world)) == 1_001
+    assert len(findings(env)) == 1_001
 
 
 def test_an_extra_object_below_a_delete_marker_is_nobodys_matter() -> None:
     """No reader sees it."""
-    world = rested(b"good:1")
-    world.memory.objects.put(Address(LAKE, f"{FOLDER}x"), b"x")
-    world.memory.objects.delete(Address(LAKE, f"{FOLDER}x"))
+    env = finished(b"good:1")
+    env.memory.objects.put(Address(LAKE, f"{FOLDER}x"), b"x")
+    env.memory.objects.delete(Address(LAKE, f"{FOLDER}x"))
 
-    assert findings(world) == []
+    assert findings(env) == []
 
 
 def test_another_line_whose_name_begins_alike_is_not_looked_at() -> None:
     """`lines_v1` and `lines_v10` are neighbours in the bucket."""
-    world = rested(b"good:1")
-    world.memory.objects.put(Address(LAKE, f"accepted/{LINE}0/x"), b"x")
+    env = finished(b"good:1")
+    env.memory.objects.put(Address(LAKE, f"accepted/{LINE}0/x"), b"x")
 
-    assert findings(world) == []
+    assert findings(env) == []
 
 
 def test_a_delivery_on_its_way_to_its_place_is_not_extra() -> None:
     """It is decided and copied, and the commit comes next."""
-    world, row = decided()
-    steps = advance(world.gate, row)
+    env, row = decided()
+    steps = advance(env.dependencies, row)
     call = next(steps)
     assert call.effect is Effect.COPY
     call.do()
     steps.close()
 
-    assert findings(world) == []
+    assert findings(env) == []
 
 
 def test_a_delivery_that_is_committed_meanwhile_is_not_extra() -> None:
-    """Its block stands above the height up to which the chain was read."""
-    world = rested(b"good:1", b"good:2")
+    """Its block is above the height up to which the chain was read."""
+    env = finished(b"good:1", b"good:2")
 
-    assert list(damages(world.gate, LINE, 0, lambda _: None)) == []
+    assert list(damages(env.dependencies, LINE, 0, lambda _: None)) == []
 
 
 def test_a_rejected_delivery_has_nothing_in_the_accepted_folder() -> None:
     """What lies there in its name is extra, though its row is known."""
-    world = rested(b"bad:1")
-    row = world.gate.workloads.get(world.uploads[0].workload)
+    env = finished(b"bad:1")
+    row = env.dependencies.workloads.get(env.uploads[0].workload)
     assert row.pin is not None
-    world.memory.objects.put(Address(LAKE, layout.resting_key("accepted", row.pin, row.id, "part-00000.csv")), b"x")
+    env.memory.objects.put(Address(LAKE, layout.destination_key("accepted", row.pin, row.id, "part-00000.csv")), b"x")
 
-    assert found(world) == [(Damage.EXTRA, None, f"{PREFIX}0.csv")]
+    assert found(env) == [(Damage.EXTRA, None, f"{PREFIX}0.csv")]
 
 
 def test_a_quarantined_copy_that_was_replayed_is_not_missed() -> None:
-    """Its bytes rest where the replay has come to rest; a block there names them."""
-    world = replayed()
+    """Its bytes are at the destination of the replay; a block there names them."""
+    env = replayed()
 
-    assert world.gate.ledger.head(LINE).height == 1
-    assert findings(world) == []
+    assert env.dependencies.ledger.head(LINE).height == 1
+    assert findings(env) == []
 
 
 def test_a_quarantined_copy_that_is_gone_without_a_replay_is_lost() -> None:
-    """A replay that never came to rest has taken nothing away."""
-    world = replayed(*[Ending.FAILED] * 3)
-    judged = recorded(world)
-    world.memory.objects.delete(at(judged, judged.version))
+    """An unfinished replay has deleted nothing."""
+    env = replayed(*[Ending.FAILED] * 3)
+    judged = recorded(env)
+    env.memory.objects.delete(at(judged, judged.version))
 
-    assert found(world) == [(Damage.LOST, 0, f"{PREFIX}0.csv")]
+    assert found(env) == [(Damage.LOST, 0, f"{PREFIX}0.csv")]
 
 
 def test_a_finding_of_a_delivery_whose_row_is_gone_has_no_file_name() -> None:
     """The ledger knows it all the same."""
-    world = rested(b"good:1")
-    world.memory.objects.delete(at(recorded(world)))
-    world.memory.rows.rows.clear()
+    env = finished(b"good:1")
+    env.memory.objects.delete(at(recorded(env)))
+    env.memory.rows.rows.clear()
 
-    assert found(world) == [(Damage.HIDDEN, 0, "")]
+    assert found(env) == [(Damage.HIDDEN, 0, "")]
 
 
 def test_a_block_that_cannot_be_read_names_no_objects(monkeypatch: pytest.MonkeyPatch) -> None:
     """The chain is broken, which is found there; what other blocks name is compared all the same."""
-    world = rested(b"good:1", b"good:2")
-    whole = tuple(world.gate.ledger.texts(LINE))
-    monkeypatch.setattr(type(world.memory.ledger), "texts", lambda _self, _chain: iter((b"{}", whole[1])))
+    env = finished(b"good:1", b"good:2")
+    whole = tuple(env.dependencies.ledger.texts(LINE))
+    monkeypatch.setattr(type(env.memory.ledger), "texts", lambda _self, _chain: iter((b"{}", whole[1])))
 
-    assert [(each.damage, each.key) for each in findings(world)] == [
-        (Damage.EXTRA, world.gate.ledger.blocks(LINE)[0].objects[0].key)
+    assert [(each.damage, each.key) for each in findings(env)] == [
+        (Damage.EXTRA, env.dependencies.ledger.blocks(LINE)[0].objects[0].key)
     ]
 
 
 def test_thousands_of_objects_are_compared_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every one is compared, no more are held at once than a batch has, and progress is told after each batch."""
+    """Every one is compared, no more are held at once than a batch has, and progress is reported after each batch."""
     monkeypatch.setattr(audit, "BATCH", 2)
     counts: list[int] = []
-    world = rested(*(f"good:{number}".encode() for number in range(5)))
-    world.memory.objects.put(at(recorded(world, 4)), b"other")
+    env = finished(*(f"good:{number}".encode() for number in range(5)))
+    env.memory.objects.put(at(recorded(env, 4)), b"other")
 
-    assert [each.height for each in damages(world.gate, LINE, 4, counts.append)] == [4]
+    assert [each.height for each in damages(env.dependencies, LINE, 4, counts.append)] == [4]
     assert counts == [2, 4, 5]
 
 
 def test_the_objects_of_a_split_are_all_compared() -> None:
     """Good rows in their place, bad rows in quarantine."""
-    world = rested(b"split:1")
-    for each in world.gate.ledger.blocks(LINE)[0].objects:
-        world.memory.objects.delete(at(each, each.version))
+    env = finished(b"split:1")
+    for each in env.dependencies.ledger.blocks(LINE)[0].objects:
+        env.memory.objects.delete(at(each, each.version))
 
-    assert {(each.damage, each.key.partition("/")[0]) for each in findings(world)} == {
+    assert {(each.damage, each.key.partition("/")[0]) for each in findings(env)} == {
         (Damage.LOST, "accepted"),
         (Damage.LOST, "quarantine"),
     }

@@ -7,23 +7,21 @@ from functools import partial
 
 import pytest
 
-from contracts.errors import InputError
-from contracts.workflow import RESTING
-from functions.ports import (
-    Address,
-    NotFound,
-)
-from functions.usecases import observe as observing
-from functions.usecases.completion import completion
-from functions.usecases.gate import Terms
-from functions.usecases.intake import intake
-from functions.usecases.observe import content, observe
-from functions.usecases.steps import Alarm, Effect, run
-from functions.usecases.sweep import sweep
-from functions.workload import Source, State
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.states import RESTING
+from lakegate.functions.ports.errors import NotFound
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases import observe as observing
+from lakegate.functions.usecases.completion import completion
+from lakegate.functions.usecases.dependencies import Terms
+from lakegate.functions.usecases.intake import intake
+from lakegate.functions.usecases.observe import content, observe
+from lakegate.functions.usecases.steps import Alarm, Effect, run
+from lakegate.functions.usecases.sweep import sweep
+from lakegate.functions.workload import Source, State
+from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
 from tests.simulation.meaning import DIGESTS
-from tests.simulation.world import LAKE, LANDING, PREFIX, World
-from tests.unit.usecases.worlds import (
+from tests.unit.usecases.scenarios import (
     KEY,
     drive,
     landed,
@@ -33,111 +31,111 @@ from tests.unit.usecases.worlds import (
 
 def test_intake_reads_the_landing_bucket_only() -> None:
     """A hint of any other bucket is refused before anything is read."""
-    world = World()
+    env = Environment()
     with pytest.raises(InputError):
-        drive(world.gate, intake(world.gate, LAKE, KEY))
+        drive(env.dependencies, intake(env.dependencies, LAKE, KEY))
 
 
 def test_an_unversioned_landing_bucket_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """The version `null` can change under us: it is never claimed."""
-    world = World()
-    upload = world.upload(KEY, b"good:1")
-    page = world.gate.objects.versions(LANDING, KEY)
-    unsafe = replace(page, versions=(replace(upload.version, version="null"),))
-    monkeypatch.setattr(world.memory.objects, "versions", lambda *_: unsafe)
+    env = Environment()
+    upload = env.upload(KEY, b"good:1")
+    page = env.dependencies.objects.versions(LANDING, KEY)
+    unsafe = page._replace(versions=(upload.version._replace(version="null"),))
+    monkeypatch.setattr(env.memory.objects, "versions", lambda *_: unsafe)
     with pytest.raises(InputError):
-        drive(world.gate, intake(world.gate, LANDING, KEY))
+        drive(env.dependencies, intake(env.dependencies, LANDING, KEY))
 
-    assert world.memory.rows.rows == {}
+    assert env.memory.rows.rows == {}
 
 
 def test_unrouted_keys_may_be_ignored() -> None:
     """A stack that ignores what no contract covers claims nothing of it, and takes in what is covered."""
-    world = World()
-    gate = replace(world.gate, places=replace(world.gate.places, ignore_unrouted=True))
-    world.upload("elsewhere/x.csv", b"good:1")
-    upload = world.upload(KEY, b"good:2")
-    drive(gate, sweep(gate))
+    env = Environment()
+    dependencies = replace(env.dependencies, places=replace(env.dependencies.places, ignore_unrouted=True))
+    env.upload("elsewhere/x.csv", b"good:1")
+    upload = env.upload(KEY, b"good:2")
+    drive(dependencies, sweep(dependencies))
 
-    assert {upload.workload} == set(world.memory.rows.rows)
+    assert {upload.workload} == set(env.memory.rows.rows)
 
 
 def test_a_folder_marker_is_judged_like_any_other_object() -> None:
     """`orders/` with nothing in it is what consoles leave behind: it ends in a verdict, not in silence."""
-    world = World()
-    marker = world.upload(PREFIX, b"")
-    drive(world.gate, sweep(world.gate))
+    env = Environment()
+    marker = env.upload(PREFIX, b"")
+    drive(env.dependencies, sweep(env.dependencies))
 
-    assert world.memory.rows.rows[marker.workload].state in RESTING | {State.VALIDATING}
+    assert env.memory.rows.rows[marker.workload].state in RESTING | {State.VALIDATING}
 
 
 def test_a_key_with_many_versions_is_read_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every version of the key is claimed and none of its longer namesakes."""
-    world = World()
+    env = Environment()
     for number in range(5):
-        world.upload(KEY, f"good:{number}".encode())
-    world.upload(f"{KEY}.bak", b"good:9")
-    listing = world.memory.objects.versions
-    monkeypatch.setattr(world.memory.objects, "versions", partial(listing, limit=2))
-    drive(world.gate, intake(world.gate, LANDING, KEY))
+        env.upload(KEY, f"good:{number}".encode())
+    env.upload(f"{KEY}.bak", b"good:9")
+    listing = env.memory.objects.versions
+    monkeypatch.setattr(env.memory.objects, "versions", partial(listing, limit=2))
+    drive(env.dependencies, intake(env.dependencies, LANDING, KEY))
 
-    assert {KEY} == {row.source.key for row in world.memory.rows.rows.values()}
-    assert len(world.memory.rows.rows) == 5
+    assert {KEY} == {row.source.key for row in env.memory.rows.rows.values()}
+    assert len(env.memory.rows.rows) == 5
 
 
 def test_a_key_whose_versions_fill_a_page_ends_the_listing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A last page that is exactly full is followed by none."""
-    world = World()
-    world.upload(KEY, b"good:1")
-    monkeypatch.setattr(world.memory.objects, "versions", partial(world.memory.objects.versions, limit=1))
-    drive(world.gate, intake(world.gate, LANDING, KEY))
+    env = Environment()
+    env.upload(KEY, b"good:1")
+    monkeypatch.setattr(env.memory.objects, "versions", partial(env.memory.objects.versions, limit=1))
+    drive(env.dependencies, intake(env.dependencies, LANDING, KEY))
 
-    assert len(world.memory.rows.rows) == 1
+    assert len(env.memory.rows.rows) == 1
 
 
 def test_of_two_claims_one_wins() -> None:
     """Who comes second, later, leaves the workload to the first."""
-    world = World()
-    world.upload(KEY, b"good:1")
+    env = Environment()
+    env.upload(KEY, b"good:1")
 
     def meanwhile() -> None:
-        drive(world.gate, intake(world.gate, LANDING, KEY))
-        world.memory.clock.sleep(1)
+        drive(env.dependencies, intake(env.dependencies, LANDING, KEY))
+        env.memory.clock.sleep(1)
 
-    late = intake(world.gate, LANDING, KEY)
-    world.memory.clock.sleep(1)
-    refused_at(world, Effect.CLAIM, late, meanwhile)
+    late = intake(env.dependencies, LANDING, KEY)
+    env.memory.clock.sleep(1)
+    refused_at(env, Effect.CLAIM, late, meanwhile)
 
-    assert len(world.memory.rows.rows) == 1
-    assert [row.attempt for row in world.memory.rows.rows.values()] == [1]
+    assert len(env.memory.rows.rows) == 1
+    assert [row.attempt for row in env.memory.rows.rows.values()] == [1]
 
 
 @pytest.mark.parametrize(("plan", "code"), [(None, "plan-missing"), (b"{}", "plan-differs")])
 def test_a_plan_that_is_not_itself_raises_an_alarm(plan: bytes | None, code: str) -> None:
     """Neither a missing plan nor other bytes at its address judge anything."""
-    world = World()
+    env = Environment()
     where = Address(LAKE, f"plans/{DIGESTS['1.0.0']}.json")
-    world.memory.objects.delete(where)
+    env.memory.objects.delete(where)
     if plan is not None:
-        world.memory.objects.put(where, plan)
-    upload = world.upload(KEY, b"good:1")
+        env.memory.objects.put(where, plan)
+    upload = env.upload(KEY, b"good:1")
     with pytest.raises(Alarm) as raised:
-        drive(world.gate, intake(world.gate, LANDING, KEY))
+        drive(env.dependencies, intake(env.dependencies, LANDING, KEY))
 
     assert (code, upload.workload) == (raised.value.code, raised.value.workload)
-    assert State.PINNED is world.gate.workloads.get(upload.workload).state
+    assert State.PINNED is env.dependencies.workloads.get(upload.workload).state
 
 
 def test_a_version_deleted_between_two_looks_of_the_door_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Described, then deleted, then read: the door has found out that it vanished."""
-    world, row = landed()
+    env, row = landed()
 
     def gone(*_: object) -> bytes:
         raise NotFound
 
-    monkeypatch.setattr(world.memory.objects, "read", gone)
+    monkeypatch.setattr(env.memory.objects, "read", gone)
 
-    assert observe(world.gate, replace(row, state=State.PINNED)) == observing.VANISHED
+    assert observe(env.dependencies, row._replace(state=State.PINNED)) == observing.VANISHED
 
 
 def test_a_content_without_checksum_is_nobodys() -> None:
@@ -145,20 +143,22 @@ def test_a_content_without_checksum_is_nobodys() -> None:
     _, row = landed()
 
     assert content(row, Source(LAKE, "x", "v1")) == ""
-    assert content(replace(row, pin=None), row.source) == ""
+    assert content(row._replace(pin=None), row.source) == ""
 
 
 def test_duplicates_may_be_accepted() -> None:
     """A contract that accepts the same content again claims none."""
-    world = World()
-    gate = replace(world.gate, meaning=replace(world.gate.meaning, terms=lambda _: Terms(".csv", duplicates=True)))
+    env = Environment()
+    dependencies = replace(
+        env.dependencies, meaning=replace(env.dependencies.meaning, terms=lambda _: Terms(".csv", duplicates=True))
+    )
     for number in range(2):
-        world.upload(f"{PREFIX}{number}.csv", b"good:1")
-        drive(gate, intake(gate, LANDING, f"{PREFIX}{number}.csv"))
-        for _, job in world.new_jobs():
-            run(job, gate.clock)
-    for run_id in list(world.memory.jobs.runs):
-        drive(gate, completion(gate, run_id))
+        env.upload(f"{PREFIX}{number}.csv", b"good:1")
+        drive(dependencies, intake(dependencies, LANDING, f"{PREFIX}{number}.csv"))
+        for _, job in env.new_jobs():
+            run(job, dependencies.clock)
+    for run_id in list(env.memory.jobs.runs):
+        drive(dependencies, completion(dependencies, run_id))
 
-    assert [row.state for row in world.memory.rows.rows.values()] == [State.PUBLISHED] * 2
-    assert world.memory.rows.contents == {}
+    assert [row.state for row in env.memory.rows.rows.values()] == [State.PUBLISHED] * 2
+    assert env.memory.rows.contents == {}

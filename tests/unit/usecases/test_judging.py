@@ -8,18 +8,19 @@ from datetime import timedelta
 
 import pytest
 
-from contracts.errors import InputError
-from contracts.workflow import Outcome
-from functions.ports import Address, JobRun, JobState
-from functions.usecases import observe as observing
-from functions.usecases.advance import advance
-from functions.usecases.answer import Answer
-from functions.usecases.completion import completion
-from functions.usecases.observe import observe
-from functions.usecases.steps import Effect, run
-from functions.workload import State
-from tests.simulation.world import LAKE, World
-from tests.unit.usecases.worlds import (
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.states import Outcome
+from lakegate.functions.ports.jobs import JobRun, JobState
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases import observe as observing
+from lakegate.functions.usecases.advance import advance
+from lakegate.functions.usecases.answer import Answer
+from lakegate.functions.usecases.completion import completion
+from lakegate.functions.usecases.observe import observe
+from lakegate.functions.usecases.steps import Effect, run
+from lakegate.functions.workload import State
+from tests.simulation.environment import LAKE, Environment
+from tests.unit.usecases.scenarios import (
     answered,
     drive,
     landed,
@@ -29,40 +30,40 @@ from tests.unit.usecases.worlds import (
 
 def test_a_run_of_somebody_elses_is_no_business_of_ours() -> None:
     """Runs without a workload, and runs that are not there, are passed over."""
-    world = World()
-    drive(world.gate, completion(world.gate, world.stranger))
-    drive(world.gate, completion(world.gate, "no-such-run"))
+    env = Environment()
+    drive(env.dependencies, completion(env.dependencies, env.stranger))
+    drive(env.dependencies, completion(env.dependencies, "no-such-run"))
 
-    assert world.memory.rows.rows == {}
+    assert env.memory.rows.rows == {}
 
 
 def test_a_run_that_is_not_there_counts_as_lost() -> None:
-    """An application that was made anew knows no old runs: the attempt is lost, not the workload."""
-    world, row = landed()
-    world.memory.jobs.runs.clear()
+    """A new application has no old runs: the attempt is lost, not the workload."""
+    env, row = landed()
+    env.memory.jobs.runs.clear()
 
-    assert Outcome.LOST is observing.observe(world.gate, row).on  # type: ignore[union-attr]  # something is found
+    assert Outcome.LOST is observing.observe(env.dependencies, row).on  # type: ignore[union-attr]  # something is found
 
 
 @pytest.mark.parametrize("result", [b"not json", b"[]", b"{}", b'{"workload": 1}'])
 def test_a_result_that_is_none_is_the_jobs_failure(result: bytes) -> None:
     """A broken answer costs an attempt and decides nothing about the data."""
-    world, row = landed()
-    world.memory.objects.put(Address(LAKE, f"runs/{row.id}/attempt=1/result.json"), result)
+    env, row = landed()
+    env.memory.objects.put(Address(LAKE, f"runs/{row.id}/attempt=1/result.json"), result)
 
-    assert Outcome.LOST is observe(world.gate, row).on  # type: ignore[union-attr]  # something is found
+    assert Outcome.LOST is observe(env.dependencies, row).on  # type: ignore[union-attr]  # something is found
 
 
 def test_a_judge_that_cannot_judge_decides_nothing() -> None:
     """What the verdict refuses to read counts as no result."""
-    world, row = answered()
+    env, row = answered()
 
     def refuses(plan: bytes, result: bytes) -> object:
         raise InputError(f"{len(plan)} {len(result)}")
 
-    gate = replace(world.gate, meaning=replace(world.gate.meaning, judge=refuses))  # type: ignore[arg-type]  # it raises
+    dependencies = replace(env.dependencies, meaning=replace(env.dependencies.meaning, judge=refuses))  # type: ignore[arg-type]  # it raises
 
-    assert Outcome.LOST is observe(gate, row).on  # type: ignore[union-attr]  # something is found
+    assert Outcome.LOST is observe(dependencies, row).on  # type: ignore[union-attr]  # something is found
 
 
 def test_an_answer_reads_event_times_and_objects() -> None:
@@ -95,28 +96,28 @@ def test_waiting_for_its_turn_is_no_hanging(
     state: JobState, waited: int, outcome: Outcome | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A job's time runs from when it left the queue: in a burst nobody loses an attempt for standing in line."""
-    world, row = landed()
-    world.memory.clock.sleep(90 * 60)
-    told = JobRun(row.id, state, timedelta(minutes=waited))
-    monkeypatch.setattr(world.memory.jobs, "describe", lambda _: told)
+    env, row = landed()
+    env.memory.clock.sleep(90 * 60)
+    run_state = JobRun(row.id, state, timedelta(minutes=waited))
+    monkeypatch.setattr(env.memory.jobs, "describe", lambda _: run_state)
 
-    found = observe(world.gate, row)
+    found = observe(env.dependencies, row)
 
     assert outcome is (found and found.on)
 
 
 def test_a_result_that_comes_before_the_cancel_counts() -> None:
     """Hung by the clock, answered before it was cancelled: no attempt is lost, and the result decides."""
-    world, row = landed()
-    world.memory.clock.sleep(90 * 60)
+    env, row = landed()
+    env.memory.clock.sleep(90 * 60)
 
     def answer() -> None:
-        for _, job in world.new_jobs():
-            run(job, world.gate.clock)
+        for _, job in env.new_jobs():
+            run(job, env.dependencies.clock)
 
-    left = refused_at(world, Effect.CANCEL_JOB, advance(world.gate, row), answer)
-    drive(world.gate, advance(world.gate, row))
+    left = refused_at(env, Effect.CANCEL_JOB, advance(env.dependencies, row), answer)
+    drive(env.dependencies, advance(env.dependencies, row))
 
     assert left == row
-    assert world.gate.workloads.get(row.id).state is State.PUBLISHED
-    assert world.gate.workloads.get(row.id).attempt == 1
+    assert env.dependencies.workloads.get(row.id).state is State.PUBLISHED
+    assert env.dependencies.workloads.get(row.id).attempt == 1

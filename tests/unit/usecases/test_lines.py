@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from contracts.errors import InputError
-from functions.ports import Publication
-from functions.usecases.lines import line_named, lines_fitting
+from lakegate.contracts.errors import InputError
+from lakegate.functions.ports.registry import Publication
+from lakegate.functions.usecases.lines import line_named, lines_fitting
+from tests.simulation.environment import Environment
 from tests.simulation.meaning import DIGESTS
 from tests.simulation.stage import Fault, Stage, settle
-from tests.simulation.world import World
 
 PUBLISHED = (
     ("shop", "1.0.0", ("orders", "lines")),
@@ -19,8 +19,8 @@ PUBLISHED = (
 )
 
 
-def world() -> World:
-    one = World()
+def env() -> Environment:
+    one = Environment()
     for contract, version, datasets in PUBLISHED:
         plans = tuple((dataset, DIGESTS["1.0.0"]) for dataset in datasets)
         document = f"contracts/{version}"
@@ -42,35 +42,35 @@ def world() -> World:
 )
 def test_a_line_is_found_by_its_name_or_a_part_that_it_alone_has(name: str, expected: str) -> None:
     """With or without contract, with or without the number of the line; a contract of one line by its id."""
-    assert line_named(world().gate, name) == expected
+    assert line_named(env().dependencies, name) == expected
 
 
-def test_a_contract_of_one_line_stands_for_it() -> None:
+def test_a_contract_of_one_line_selects_it() -> None:
     """What is a dataset's name is that dataset's line first."""
-    one = World()
+    one = Environment()
     plans = (("day", DIGESTS["1.0.0"]),)
     one.memory.registry.publish(Publication("weather", "1.0.0", "active", "contracts/1.0.0", (), plans=plans))
 
-    assert line_named(one.gate, "weather") == "weather/day_v1"
+    assert line_named(one.dependencies, "weather") == "weather/day_v1"
 
 
 def test_a_line_that_is_on_no_list_any_more_is_found_by_its_whole_name() -> None:
     """A day without a route, long ago: its chain is there as long as anybody asks for it."""
-    one = World()
+    one = Environment()
     one.upload("elsewhere/x.csv", b"good:1")
     settle(Stage(one, lambda _: Fault.NONE))
     one.memory.clock.sleep(30 * 24 * 3600)
 
-    assert line_named(one.gate, "_unrouted/2026-01-05") == "_unrouted/2026-01-05"
-    assert lines_fitting(one.gate, "_unrouted/2026-01-05") == {"_unrouted/2026-01-05"}
+    assert line_named(one.dependencies, "_unrouted/2026-01-05") == "_unrouted/2026-01-05"
+    assert lines_fitting(one.dependencies, "_unrouted/2026-01-05") == {"_unrouted/2026-01-05"}
 
 
 def test_every_line_that_a_name_fits_is_found_where_several_may_be_meant() -> None:
     """A contract's lines, and those of a dataset of the same name."""
-    gate = world().gate
+    dependencies = env().dependencies
 
-    assert lines_fitting(gate, "orders") == {"shop/orders_v1", "shop/orders_v2", "orders/single_v1"}
-    assert lines_fitting(gate, "shop") == {"shop/orders_v1", "shop/lines_v1", "shop/orders_v2"}
+    assert lines_fitting(dependencies, "orders") == {"shop/orders_v1", "shop/orders_v2", "orders/single_v1"}
+    assert lines_fitting(dependencies, "shop") == {"shop/orders_v1", "shop/lines_v1", "shop/orders_v2"}
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_every_line_that_a_name_fits_is_found_where_several_may_be_meant() -> No
 def test_a_name_of_several_lines_or_none_is_not_guessed(name: str, expected: str) -> None:
     """Those it could mean are listed, or those there are."""
     with pytest.raises(InputError) as refused:
-        line_named(world().gate, name)
+        line_named(env().dependencies, name)
 
     assert str(refused.value).startswith(expected)
 
@@ -97,4 +97,4 @@ def test_a_name_of_several_lines_or_none_is_not_guessed(name: str, expected: str
 def test_a_name_that_is_close_to_a_line_is_answered_with_that_line() -> None:
     """A slip of the keyboard costs one look."""
     with pytest.raises(InputError, match="Did you mean `stock`\\?"):
-        line_named(world().gate, "stcok")
+        line_named(env().dependencies, "stcok")

@@ -7,43 +7,43 @@ from typing import Any
 
 import pytest
 
-from contracts.codec import canonical
-from contracts.model import Csv, Format, Storage
-from contracts.plan import Plan
-from contracts.schemas import load
-from functions.meaning import terms
-from functions.ports import Address
-from functions.usecases.advance import advance
-from functions.usecases.layout import manifest_key
-from functions.workload import State
+from lakegate.contracts.model.contract import Csv, Format, Storage
+from lakegate.contracts.plan.plan import Plan
+from lakegate.contracts.plan.serialization import canonical
+from lakegate.contracts.schemas import load
+from lakegate.functions.meaning import terms
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases.advance import advance
+from lakegate.functions.usecases.layout import manifest_key
+from lakegate.functions.workload import State
+from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
-from tests.simulation.world import LAKE, LINE, PREFIX, World
-from tests.unit.usecases.worlds import answered, drive
+from tests.unit.usecases.scenarios import answered, drive
 
 WHERE = Address(LAKE, manifest_key(LINE))
 
 
-def manifest_of(world: World) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(world.gate.objects.read(WHERE))
+def manifest_of(env: Environment) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(env.dependencies.objects.read(WHERE))
     return document
 
 
 def settled(*bodies: bytes) -> Stage:
-    """A world in which these uploads came to rest, one after the other."""
-    stage = Stage(World(), lambda _: Fault.NONE)
+    """An environment in which these uploads were finished, one after the other."""
+    stage = Stage(Environment(), lambda _: Fault.NONE)
     for number, body in enumerate(bodies):
-        stage.world.upload(f"{PREFIX}{number}.csv", body)
+        stage.env.upload(f"{PREFIX}{number}.csv", body)
         settle(stage)
     return stage
 
 
 def test_a_delivery_is_listed_with_version_verdict_rows_and_time() -> None:
-    """Everything a reader needs to choose deliveries stands in the manifest, as the ledger has it."""
-    world = settled(b"good:1").world
-    (block,) = world.gate.ledger.blocks(LINE)
+    """The manifest contains everything a reader needs to choose deliveries, as the ledger has it."""
+    env = settled(b"good:1").env
+    (block,) = env.dependencies.ledger.blocks(LINE)
     (stored,) = block.objects
 
-    assert manifest_of(world) == {
+    assert manifest_of(env) == {
         "format": "lakegate-manifest/2",
         "line": LINE,
         "height": 0,
@@ -67,8 +67,8 @@ def test_a_delivery_is_listed_with_version_verdict_rows_and_time() -> None:
 
 
 def test_rows_that_were_kept_apart_are_counted_and_not_listed() -> None:
-    """With rows apart, the objects of a delivery are its accepted share, and both counts are told."""
-    (delivery,) = manifest_of(settled(b"split:12").world)["deliveries"]
+    """With separated rows, the objects of a delivery are its accepted share, and both counts are listed."""
+    (delivery,) = manifest_of(settled(b"split:12").env)["deliveries"]
 
     assert [delivery[name] for name in ("verdict", "rows", "published_rows", "rejected_rows")] == [
         "accepted_with_warnings",
@@ -81,7 +81,7 @@ def test_rows_that_were_kept_apart_are_counted_and_not_listed() -> None:
 
 def test_a_rejected_delivery_only_raises_the_height() -> None:
     """Gaps between heights are deliveries that were rejected."""
-    manifest = manifest_of(settled(b"good:1", b"bad:2", b"good:3").world)
+    manifest = manifest_of(settled(b"good:1", b"bad:2", b"good:3").env)
 
     assert (manifest["height"], [each["height"] for each in manifest["deliveries"]]) == (2, [0, 2])
 
@@ -96,12 +96,12 @@ def older(manifest: dict[str, Any]) -> bytes:
 def test_an_older_manifest_is_replaced_with_the_next_delivery() -> None:
     """Older deliveries get their facts from the ledger; height and order stay."""
     stage = settled(b"good:1", b"split:12")
-    world = stage.world
-    before = manifest_of(world)
-    world.memory.objects.put(WHERE, older(before))
-    world.upload(f"{PREFIX}next.csv", b"good:3")
+    env = stage.env
+    before = manifest_of(env)
+    env.memory.objects.put(WHERE, older(before))
+    env.upload(f"{PREFIX}next.csv", b"good:3")
     settle(stage)
-    after = manifest_of(world)
+    after = manifest_of(env)
 
     assert (after["format"], after["height"]) == ("lakegate-manifest/2", 2)
     assert after["deliveries"][:2] == before["deliveries"]
@@ -110,13 +110,13 @@ def test_an_older_manifest_is_replaced_with_the_next_delivery() -> None:
 
 def test_a_manifest_that_is_ahead_is_left_alone() -> None:
     """Another worker has written more than this one knows: the height never goes back."""
-    world, row = answered()
+    env, row = answered()
     ahead = {"format": "lakegate-manifest/2", "line": LINE, "height": 7, "deliveries": []}
-    world.memory.objects.put(WHERE, json.dumps(ahead).encode())
-    drive(world.gate, advance(world.gate, row))
+    env.memory.objects.put(WHERE, json.dumps(ahead).encode())
+    drive(env.dependencies, advance(env.dependencies, row))
 
-    assert world.gate.workloads.get(row.id).state is State.PUBLISHED
-    assert manifest_of(world) == ahead
+    assert env.dependencies.workloads.get(row.id).state is State.PUBLISHED
+    assert manifest_of(env) == ahead
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_a_manifest_that_is_ahead_is_left_alone() -> None:
     ],
 )
 def test_the_dialect_is_the_plans(storage: Storage, csv: Csv, expected: dict[str, object]) -> None:
-    """What a reader must know of the file is said as the job read it; CSV's settings only of CSV."""
+    """Format settings are those with which the job read the file; CSV's settings only of CSV."""
     plan = Plan("orders", "1.0.0", "lines", (), (), csv=csv, storage=storage)
 
     assert terms(canonical(plan)).dialect == expected

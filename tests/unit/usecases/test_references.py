@@ -1,4 +1,4 @@
-"""What rules refer to is pinned once: the height of each line's ledger, and from it the objects that the job is told."""
+"""What rules refer to is pinned once: the height of each line's ledger, and from it the objects in the job's request."""
 
 from __future__ import annotations
 
@@ -6,61 +6,61 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from contracts.ledger import BlockKind
-from functions.adapters.rows import workload_item, workload_of
-from functions.usecases.completion import completion
-from functions.usecases.intake import intake
-from functions.usecases.submission import request_document
-from functions.workload import Referred
+from lakegate.contracts.lake.ledger import BlockKind
+from lakegate.functions.adapters.rows import workload_item, workload_of
+from lakegate.functions.usecases.completion import completion
+from lakegate.functions.usecases.intake import intake
+from lakegate.functions.usecases.submission import request_document
+from lakegate.functions.workload import Referred
+from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
 from tests.simulation.meaning import MEANING
 from tests.simulation.stage import Fault, Stage, settle
-from tests.simulation.world import LAKE, LANDING, PREFIX, World
-from tests.unit.usecases.worlds import KEY, drive
+from tests.unit.usecases.scenarios import KEY, drive
 
 if TYPE_CHECKING:
-    from functions.usecases.gate import Gate, Terms
-    from functions.workload import Workload
+    from lakegate.functions.usecases.dependencies import Dependencies, Terms
+    from lakegate.functions.workload import Workload
 
 UNKNOWN = "nobody/nothing_v1"
 
 
-def referring(world: World, *lines: str) -> Gate:
-    """The gate of a world whose plans refer to these lines."""
+def referring(env: Environment, *lines: str) -> Dependencies:
+    """The gate of an environment whose plans refer to these lines."""
 
     def terms(plan: bytes) -> Terms:
         return replace(MEANING.terms(plan), references=lines)
 
-    return replace(world.gate, meaning=replace(MEANING, terms=terms))
+    return replace(env.dependencies, meaning=replace(MEANING, terms=terms))
 
 
-def published(world: World, *bodies: bytes) -> str:
-    """Deliveries that have come to rest; the chain of their line."""
-    uploads = [world.upload(f"{PREFIX}{number}.csv", body) for number, body in enumerate(bodies)]
-    settle(Stage(world, lambda _: Fault.NONE))
-    pin = world.gate.workloads.get(uploads[0].workload).pin
+def published(env: Environment, *bodies: bytes) -> str:
+    """Finish deliveries; returns the chain of their line."""
+    uploads = [env.upload(f"{PREFIX}{number}.csv", body) for number, body in enumerate(bodies)]
+    settle(Stage(env, lambda _: Fault.NONE))
+    pin = env.dependencies.workloads.get(uploads[0].workload).pin
     assert pin is not None
     return pin.chain
 
 
-def told(world: World, row: Workload) -> list[dict[str, object]]:
+def references(env: Environment, row: Workload) -> list[dict[str, object]]:
     """The references of the request of a workload's current attempt."""
-    requests = world.memory.objects.current(LAKE, f"runs/{row.id}/attempt={row.attempt}/")
+    requests = env.memory.objects.current(LAKE, f"runs/{row.id}/attempt={row.attempt}/")
     found: list[dict[str, object]] = json.loads(requests[f"runs/{row.id}/attempt={row.attempt}/request.json"])[
         "references"
     ]
     return found
 
 
-def test_the_job_is_told_what_was_accepted_when_the_delivery_was_taken_in() -> None:
+def test_the_job_gets_the_data_accepted_before_intake() -> None:
     """Accepted objects up to the pinned height, each with the plan that accepted it; refused ones are no part of it."""
-    world = World()
-    chain = published(world, b"good:1", b"bad:2", b"good:3")
-    gate = referring(world, chain, UNKNOWN)
-    upload = world.upload(KEY, b"good:4")
-    drive(gate, intake(gate, LANDING, KEY))
-    row = gate.workloads.get(upload.workload)
-    accepted, nothing = told(world, row)
-    blocks = [each for each in gate.ledger.blocks(chain) if each.kind is BlockKind.PUBLISHED]
+    env = Environment()
+    chain = published(env, b"good:1", b"bad:2", b"good:3")
+    dependencies = referring(env, chain, UNKNOWN)
+    upload = env.upload(KEY, b"good:4")
+    drive(dependencies, intake(dependencies, LANDING, KEY))
+    row = dependencies.workloads.get(upload.workload)
+    accepted, nothing = references(env, row)
+    blocks = [each for each in dependencies.ledger.blocks(chain) if each.kind is BlockKind.PUBLISHED]
     expected = [
         {
             "uri": f"s3://{LAKE}/{each.key}",
@@ -78,29 +78,29 @@ def test_the_job_is_told_what_was_accepted_when_the_delivery_was_taken_in() -> N
 
 
 def test_what_is_accepted_later_changes_no_attempt() -> None:
-    """Another attempt is told the same, though the line referred to has grown meanwhile."""
-    world = World()
-    chain = published(world, b"good:1")
-    gate = referring(world, chain)
-    upload = world.upload(KEY, b"good:4")
-    drive(gate, intake(gate, LANDING, KEY))
-    row = gate.workloads.get(upload.workload)
-    for _, job in world.new_jobs():
-        drive(world.gate, job)
-    drive(world.gate, completion(world.gate, row.run))
-    again = json.loads(request_document(gate, row, 2))["references"]
+    """Another attempt gets the same references, though their line has grown meanwhile."""
+    env = Environment()
+    chain = published(env, b"good:1")
+    dependencies = referring(env, chain)
+    upload = env.upload(KEY, b"good:4")
+    drive(dependencies, intake(dependencies, LANDING, KEY))
+    row = dependencies.workloads.get(upload.workload)
+    for _, job in env.new_jobs():
+        drive(env.dependencies, job)
+    drive(env.dependencies, completion(env.dependencies, row.run))
+    again = json.loads(request_document(dependencies, row, 2))["references"]
 
-    assert gate.ledger.head(chain).height == 1
-    assert told(world, row) == again
+    assert dependencies.ledger.head(chain).height == 1
+    assert references(env, row) == again
 
 
 def test_a_row_keeps_its_references() -> None:
     """What was pinned comes back from the table as it was; a row of before there were any has none."""
-    world = World()
-    published(world, b"good:1")
-    (first,) = world.memory.rows.rows.values()
+    env = Environment()
+    published(env, b"good:1")
+    (first,) = env.memory.rows.rows.values()
     assert first.pin is not None
-    row = replace(first, pin=replace(first.pin, references=(Referred("a/b_v1", 7),)))
+    row = first._replace(pin=replace(first.pin, references=(Referred("a/b_v1", 7),)))
     item = workload_item(row)
     older = json.loads(item["row"]["S"])
     del older["pin"]["references"]

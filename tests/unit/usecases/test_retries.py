@@ -3,68 +3,67 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
-from contracts.workflow import State
-from functions.memory.jobs import Ending
-from functions.ports import Address
-from functions.usecases.advance import pause_of
-from functions.usecases.completion import completion
-from functions.usecases.intake import intake
-from functions.usecases.steps import Effect, run
-from functions.usecases.sweep import sweep
-from functions.workload import Cause, FailedAttempt
-from tests.simulation.world import LAKE, LANDING, PREFIX, World
-from tests.unit.usecases.worlds import KEY, drive, refused_at
+from lakegate.contracts.lake.states import State
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases.advance import pause_of
+from lakegate.functions.usecases.completion import completion
+from lakegate.functions.usecases.intake import intake
+from lakegate.functions.usecases.steps import Effect, run
+from lakegate.functions.usecases.sweep import sweep
+from lakegate.functions.workload import Cause, FailedAttempt
+from tests.fakes.jobs import Ending
+from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
+from tests.unit.usecases.scenarios import KEY, drive, refused_at
 
 if TYPE_CHECKING:
-    from functions.workload import Workload
+    from lakegate.functions.workload import Workload
 
 
-def submitted(*endings: Ending, body: bytes = b"good:1") -> tuple[World, Workload]:
-    """A world whose job runs end so; the first one has ended, and nobody was told."""
-    world = World(list(endings))
-    upload = world.upload(KEY, body)
-    drive(world.gate, intake(world.gate, LANDING, KEY))
-    played(world)
-    return world, world.gate.workloads.get(upload.workload)
+def submitted(*endings: Ending, body: bytes = b"good:1") -> tuple[Environment, Workload]:
+    """An environment with these ends of job runs; the first run has ended, and no event was sent."""
+    env = Environment(list(endings))
+    upload = env.upload(KEY, body)
+    drive(env.dependencies, intake(env.dependencies, LANDING, KEY))
+    played(env)
+    return env, env.dependencies.workloads.get(upload.workload)
 
 
-def played(world: World) -> None:
-    for _, job in world.new_jobs():
-        run(job, world.gate.clock)
+def played(env: Environment) -> None:
+    for _, job in env.new_jobs():
+        run(job, env.dependencies.clock)
 
 
-def told(world: World, row: Workload) -> Workload:
+def after_event(env: Environment, row: Workload) -> Workload:
     """The row after the event of its run arrived."""
-    drive(world.gate, completion(world.gate, row.run))
-    return world.gate.workloads.get(row.id)
+    drive(env.dependencies, completion(env.dependencies, row.run))
+    return env.dependencies.workloads.get(row.id)
 
 
 def test_a_failed_run_is_tried_again_within_seconds() -> None:
-    """The worker that hears of the failure starts the next attempt: no sweep is waited for."""
-    world, row = submitted(Ending.FAILED)
-    began = world.memory.clock.now()
-    after = told(world, row)
+    """The worker that receives the failure starts the next attempt, without waiting for a sweep."""
+    env, row = submitted(Ending.FAILED)
+    began = env.memory.clock.now()
+    after = after_event(env, row)
 
     assert (after.state, after.attempt) == (State.VALIDATING, 2)
     assert after.failed == (FailedAttempt(1, row.run, Cause.RUN_FAILED, began),)
-    assert world.memory.clock.now() - began == timedelta(seconds=5)
+    assert env.memory.clock.now() - began == timedelta(seconds=5)
 
 
-def test_while_the_next_attempt_waits_the_row_says_why_and_until_when() -> None:
+def test_while_the_next_attempt_waits_the_row_holds_cause_and_time() -> None:
     """What `status` shows of a retry: the number of the attempt, why the last one failed, when the next one starts."""
-    world, row = submitted(Ending.FAILED)
-    now = world.memory.clock.now()
-    steps = completion(world.gate, row.run)
+    env, row = submitted(Ending.FAILED)
+    now = env.memory.clock.now()
+    steps = completion(env.dependencies, row.run)
     call = next(steps)
     while call.effect is not Effect.WAIT:
         call = steps.send(call.do())
-    waiting = world.gate.workloads.get(row.id)
+    waiting = env.dependencies.workloads.get(row.id)
 
     assert (waiting.state, waiting.attempt, waiting.limit) == (State.SUBMITTING, 2, 3)
     assert [each.cause for each in waiting.failed] == [Cause.RUN_FAILED]
@@ -84,55 +83,55 @@ def test_while_the_next_attempt_waits_the_row_says_why_and_until_when() -> None:
 )
 def test_every_way_an_attempt_comes_to_nothing_has_its_cause(ending: Ending, body: bytes, cause: Cause) -> None:
     """The cause is found out with the failure and kept in the row."""
-    world, row = submitted(ending, body=body)
+    env, row = submitted(ending, body=body)
 
-    assert [cause] == [each.cause for each in told(world, row).failed]
+    assert [cause] == [each.cause for each in after_event(env, row).failed]
 
 
 def test_a_hung_run_and_a_run_that_emr_does_not_know_have_their_causes() -> None:
-    """What no event tells of is found by the sweep, with its cause."""
-    world, row = submitted(Ending.HUNG)
-    world.memory.clock.sleep(90 * 60)
-    drive(world.gate, sweep(world.gate))
-    del world.memory.jobs.runs[world.gate.workloads.get(row.id).run]
-    world.memory.clock.sleep(90 * 60)
-    drive(world.gate, sweep(world.gate))
+    """The sweep finds what no event reported, with its cause."""
+    env, row = submitted(Ending.HUNG)
+    env.memory.clock.sleep(90 * 60)
+    drive(env.dependencies, sweep(env.dependencies))
+    del env.memory.jobs.runs[env.dependencies.workloads.get(row.id).run]
+    env.memory.clock.sleep(90 * 60)
+    drive(env.dependencies, sweep(env.dependencies))
 
-    assert [each.cause for each in world.gate.workloads.get(row.id).failed] == [Cause.RUN_HUNG, Cause.NO_RESULT]
+    assert [each.cause for each in env.dependencies.workloads.get(row.id).failed] == [Cause.RUN_HUNG, Cause.NO_RESULT]
 
 
 def test_a_token_that_was_taken_is_a_cause() -> None:
     """An attempt that EMR refuses to start has no run, and is followed by the next one."""
-    world = World()
-    upload = world.upload(KEY, b"good:1")
-    world.collide(upload.workload, 1)
-    drive(world.gate, intake(world.gate, LANDING, KEY))
-    row = world.gate.workloads.get(upload.workload)
+    env = Environment()
+    upload = env.upload(KEY, b"good:1")
+    env.collide(upload.workload, 1)
+    drive(env.dependencies, intake(env.dependencies, LANDING, KEY))
+    row = env.dependencies.workloads.get(upload.workload)
 
     assert [(each.number, each.run, each.cause) for each in row.failed] == [(1, "", Cause.TOKEN_TAKEN)]
 
 
 def test_back_off_doubles_up_to_its_limit() -> None:
     """5, 10 and 20 seconds, then half a minute each."""
-    world, row = submitted(*[Ending.FAILED] * 9)
-    world.memory.rows.write(replace(row, limit=10))
+    env, row = submitted(*[Ending.FAILED] * 9)
+    env.memory.rows.write(row._replace(limit=10))
     pauses = []
     for _ in range(6):
-        row, began = world.gate.workloads.get(row.id), world.memory.clock.now()
-        told(world, row)
-        played(world)
-        pauses.append((world.memory.clock.now() - began).total_seconds())
+        row, began = env.dependencies.workloads.get(row.id), env.memory.clock.now()
+        after_event(env, row)
+        played(env)
+        pauses.append((env.memory.clock.now() - began).total_seconds())
 
     assert pauses == [5, 10, 20, 30, 30, 30]
 
 
-def test_giving_up_tells_the_cause_of_the_last_attempt() -> None:
-    """The message `failed` says why; the row keeps the cause of every attempt."""
-    world, row = submitted(*[Ending.FAILED] * 3)
+def test_giving_up_reports_the_cause_of_the_last_attempt() -> None:
+    """The message `failed` has the cause; the row keeps the cause of every attempt."""
+    env, row = submitted(*[Ending.FAILED] * 3)
     for _ in range(3):
-        row = told(world, world.gate.workloads.get(row.id))
-        played(world)
-    [message] = world.memory.rows.messages.values()
+        row = after_event(env, env.dependencies.workloads.get(row.id))
+        played(env)
+    [message] = env.memory.rows.messages.values()
 
     assert row.state is State.FAILED
     assert [(each.number, each.cause) for each in row.failed] == [(n, Cause.RUN_FAILED) for n in (1, 2, 3)]
@@ -141,49 +140,49 @@ def test_giving_up_tells_the_cause_of_the_last_attempt() -> None:
 
 def test_a_sweep_waits_once_for_all_that_it_prepares() -> None:
     """Twenty hung runs cost one sweep and one pause, not one each."""
-    world = World([Ending.HUNG] * 20)
+    env = Environment([Ending.HUNG] * 20)
     for number in range(20):
         key = f"{PREFIX}{number}.csv"
-        world.upload(key, f"good:{number}".encode())
-        drive(world.gate, intake(world.gate, LANDING, key))
-    played(world)
-    world.memory.clock.sleep(90 * 60)
-    began = world.memory.clock.now()
-    drive(world.gate, sweep(world.gate))
+        env.upload(key, f"good:{number}".encode())
+        drive(env.dependencies, intake(env.dependencies, LANDING, key))
+    played(env)
+    env.memory.clock.sleep(90 * 60)
+    began = env.memory.clock.now()
+    drive(env.dependencies, sweep(env.dependencies))
 
-    assert {(row.state, row.attempt) for row in world.memory.rows.rows.values()} == {(State.VALIDATING, 2)}
-    assert world.memory.clock.now() - began == timedelta(seconds=5)
+    assert {(row.state, row.attempt) for row in env.memory.rows.rows.values()} == {(State.VALIDATING, 2)}
+    assert env.memory.clock.now() - began == timedelta(seconds=5)
 
 
 def test_another_worker_may_start_the_attempt_meanwhile() -> None:
     """Whoever waits looks again when the pause is over: one attempt has one run."""
-    world, row = submitted(Ending.FAILED)
+    env, row = submitted(Ending.FAILED)
 
     def meanwhile() -> None:
-        world.memory.clock.sleep(60)
-        drive(world.gate, sweep(world.gate))
+        env.memory.clock.sleep(60)
+        drive(env.dependencies, sweep(env.dependencies))
 
-    refused_at(world, Effect.WAIT, completion(world.gate, row.run), meanwhile)
-    after = world.gate.workloads.get(row.id)
+    refused_at(env, Effect.WAIT, completion(env.dependencies, row.run), meanwhile)
+    after = env.dependencies.workloads.get(row.id)
 
     assert (after.state, after.attempt) == (State.VALIDATING, 2)
-    assert len(world.memory.jobs.runs) == 3  # one is somebody else's
+    assert len(env.memory.jobs.runs) == 3  # one is somebody else's
 
 
 def test_a_long_pause_of_an_older_release_is_left_to_the_sweep() -> None:
     """A row whose next attempt is minutes away keeps no worker waiting."""
-    world, row = submitted(Ending.FAILED)
-    later = world.memory.clock.now() + timedelta(minutes=5)
-    waiting = replace(row, state=State.SUBMITTING, attempt=2, not_before=later)
+    env, row = submitted(Ending.FAILED)
+    later = env.memory.clock.now() + timedelta(minutes=5)
+    waiting = row._replace(state=State.SUBMITTING, attempt=2, not_before=later)
 
-    assert pause_of(world.gate, waiting) == 0.0
-    assert pause_of(world.gate, replace(waiting, not_before=None)) == 0.0
-    assert pause_of(world.gate, replace(waiting, not_before=world.memory.clock.now() - timedelta(minutes=5))) == 0.0
+    assert pause_of(env.dependencies, waiting) == 0.0
+    assert pause_of(env.dependencies, waiting._replace(not_before=None)) == 0.0
+    assert pause_of(env.dependencies, waiting._replace(not_before=env.memory.clock.now() - timedelta(minutes=5))) == 0.0
 
 
 def test_a_result_that_is_none_is_a_wrong_result() -> None:
     """Bytes at the place of the result that nobody can read cost the attempt, and say so."""
-    world, row = submitted(Ending.EMPTY)
-    world.memory.objects.put(Address(LAKE, f"runs/{row.id}/attempt=1/result.json"), b"nonsense")
+    env, row = submitted(Ending.EMPTY)
+    env.memory.objects.put(Address(LAKE, f"runs/{row.id}/attempt=1/result.json"), b"nonsense")
 
-    assert [each.cause for each in told(world, row).failed] == [Cause.WRONG_RESULT]
+    assert [each.cause for each in after_event(env, row).failed] == [Cause.WRONG_RESULT]

@@ -11,7 +11,7 @@ from tests.simulation.schedules import broken
 
 @pytest.mark.parametrize("scenario", [*SCENARIOS, *MORE], ids=lambda s: s.name)
 def test_each_way_a_delivery_can_go_has_its_end(scenario: Scenario) -> None:
-    """Nothing befalls it: the end is the one the scenario names."""
+    """Without a fault: the end is the one the scenario names."""
     assert scenario.ends == play(scenario).end
 
 

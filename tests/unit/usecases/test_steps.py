@@ -1,4 +1,4 @@
-"""Driving a use case: what is refused for now is said again, what is refused for good reaches the use case."""
+"""Driving a use case: temporary refusals are retried, final ones reach the use case."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from functions.memory import VirtualClock
-from functions.ports import ConditionFailed, Throttled, TransactionConflict
-from functions.usecases.steps import RETRIES, Effect, perform, run
+from lakegate.functions.ports.errors import ConditionFailed, Throttled, TransactionConflict
+from lakegate.functions.usecases.steps import RETRIES, Effect, perform, run
+from tests.fakes import VirtualClock
 
 if TYPE_CHECKING:
-    from functions.ports import PortError
-    from functions.usecases.steps import Steps
+    from lakegate.functions.ports.errors import PortError
+    from lakegate.functions.usecases.steps import Steps
 
 
 class Flaky:
-    """Refuses as often as it is told to, then answers how often it was asked."""
+    """Refuses a given number of times, then returns how often it was called."""
 
     def __init__(self, *refusals: PortError) -> None:
         self.refusals = list(refusals)
@@ -57,7 +57,7 @@ def test_patience_ends() -> None:
     assert flaky.asked == RETRIES + 1
 
 
-def test_a_condition_is_not_said_again() -> None:
+def test_a_failed_condition_is_not_retried() -> None:
     """A condition that failed will fail again: the use case decides what it means."""
 
     def forgiving(flaky: Flaky) -> Steps[str]:

@@ -12,20 +12,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.answer import FAILED, REFUSED, SEVERAL_ROWS, TOO_SLOW
-from contracts.result import Measured
-from engine.ask import queries
-from engine.ask.queries import Tables
+from lakegate.contracts.judge.answers import FAILED, REFUSED, SEVERAL_ROWS, TOO_SLOW
+from lakegate.contracts.plan.result import Measured
+from lakegate.engine.ask import queries
+from lakegate.engine.ask.queries import Tables
 from tests.reference.asked import TYPES
 from tests.reference.asked import ask as ask_reference
 from tests.reference.sampling import sampled
 from tests.spark.test_queries import QUERIES, ROWS, plan_of, rows
 
 if TYPE_CHECKING:
-    from contracts.check import Check
-    from contracts.plan import Plan
-    from contracts.result import Measurement
-    from engine.ask.queries import Accepted
+    from lakegate.contracts.plan.check import Check
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.result import Measurement
+    from lakegate.engine.ask.queries import Accepted
 
 NOW = "2026-07-01T00:00:00Z"
 

@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 
-from contracts.answer import UNREAD, lacking, seconds_each
-from contracts.check import Metric
-from contracts.compile import compile_plan
-from contracts.errors import InputError
-from contracts.model import Contract, Csv, Dataset, Field, Origin, Rule
-from contracts.request import AcceptedPart, Reference
-from contracts.result import Measured, Measurement
-from contracts.types import LogicalType
-from engine.ask import queries
-from engine.ask.queries import Tables
+from lakegate.contracts.compile.dataset import compile_plan
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.judge.answers import UNREAD, lacking, seconds_each
+from lakegate.contracts.model.contract import Contract, Csv, Dataset, Field, Origin, Rule
+from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.check import Metric
+from lakegate.contracts.plan.request import AcceptedPart, Reference
+from lakegate.contracts.plan.result import Measured, Measurement
+from lakegate.engine.ask import queries
+from lakegate.engine.ask.queries import Tables
 from tests.reference.cases import Case, good_cases
 from tests.reference.evaluator import measure
 from tests.unit.engine.ask.test_queries import NOW, answers, ask, judged, nothing_accepted
 
 if TYPE_CHECKING:
-    from contracts.plan import Plan
-    from contracts.query import Column
-    from engine.ask.queries import Accepted
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.query import Column
+    from lakegate.engine.ask.queries import Accepted
 
 ASKED = (Metric.ANSWER, Metric.UNMATCHED_ROWS)
 CASES = [case for case in good_cases() if any(check.query for check in case.plan.checks)]

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from contracts.request import Part
-from engine.read.local import LocalStore
-from engine.read.open import open_source
+from lakegate.contracts.plan.request import Part
+from lakegate.engine.read.local import LocalStore
+from lakegate.engine.read.open import open_source
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pyarrow as pa
 
-    from contracts.plan import Plan
-    from engine.read.chunk import Chunk, Level, Share, Source
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.engine.read.chunk import Chunk, Level, Share, Source
 
 Row = dict[str, Any]
 DATABASE = duckdb.connect(config={"threads": 1})

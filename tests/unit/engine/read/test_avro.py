@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from contracts.kinds import UnreadableError
-from contracts.model import Format, Storage
-from engine.read import avro_columns
+from lakegate.contracts.door.file_signatures import UnreadableError
+from lakegate.contracts.model.contract import Format, Storage
+from lakegate.engine.read import avro_columns
 from tests.deliveries.avro import SYNC, container, long, text, write_avro
 from tests.deliveries.delivery import plan_of
 from tests.unit.engine.read.opened import Read, opened, read
@@ -173,7 +173,7 @@ def test_digits_that_no_decimal_has_are_refused(tmp_path: Path) -> None:
 
 def test_elements_without_bytes_are_a_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A few bytes may say that a list has a billion nulls."""
-    monkeypatch.setattr("engine.read.avro_nested.MOST_EMPTY", 1000)
+    monkeypatch.setattr("lakegate.engine.read.avro_nested.MOST_EMPTY", 1000)
     assert avro_columns.MOST_EMPTY == 1 << 20
     items = {"type": "array", "items": "null"}
 

@@ -11,26 +11,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import engine.read.csv as csv_source
-from contracts.compile import compile_plan
-from contracts.model import Contract, Csv, Dataset, Field, Origin
-from contracts.request import Part
-from contracts.types import LogicalType
-from engine.read import blocks
-from engine.read.csv import open_csv
-from engine.read.grammar import record_ends
-from engine.read.limits import LONGEST_RECORD
+import lakegate.engine.read.csv as csv_source
+from lakegate.contracts.compile.dataset import compile_plan
+from lakegate.contracts.model.contract import Contract, Csv, Dataset, Field, Origin
+from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.request import Part
+from lakegate.engine.read.csv import open_csv
+from lakegate.engine.read.grammar import record_ends
+from lakegate.engine.read.limits import LONGEST_RECORD
 
 if TYPE_CHECKING:
-    from contracts.plan import Plan
-    from contracts.result import Malformed
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.result import Malformed
 
 Record = tuple[int, list[str | None]]
 """The line of a record, from 0, and its texts."""
 
 
 class Memory:
-    """One object in memory (`engine.read.chunk.Store`)."""
+    """One object in memory (`lakegate.engine.read.chunk.Store`)."""
 
     def __init__(self, content: bytes) -> None:
         self.content = content
@@ -138,7 +137,7 @@ def test_where_a_stream_is_cut_changes_nothing(rows: list[tuple[tuple[str, bool]
     """Records over several lines come back whole from blocks of any size."""
     content = "".join(",".join(map(spelt, row)) + "\n" for row in rows).encode()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(blocks, "BLOCK", size)
+        patched.setattr(csv_source, "SHARE", size)
         cut = read(RECORD, content)
 
     assert read(RECORD, content) == cut

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from contracts.kinds import UnreadableError
-from contracts.model import Compression, Format, Storage
-from engine.read import json as reader
-from engine.read import lines
-from engine.read.json_flat import learned
+from lakegate.contracts.door.file_signatures import UnreadableError
+from lakegate.contracts.model.contract import Compression, Format, Storage
+from lakegate.engine.read import json as reader
+from lakegate.engine.read.json_flat import learned
 from tests.deliveries.delivery import plan_of
 from tests.deliveries.written import packed
 from tests.unit.engine.read.opened import opened, read, read_all
@@ -21,7 +20,7 @@ from tests.unit.engine.read.opened import opened, read, read_all
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from contracts.plan import Plan
+    from lakegate.contracts.plan.plan import Plan
 
 FIELDS = {"id": "integer", "name": "string", "ok": "boolean", "share": "number"}
 LINES = [
@@ -82,14 +81,19 @@ def test_elements_of_an_array_are_records(tmp_path: Path) -> None:
     assert found.sizes == {0: len(content)}
 
 
-def test_a_line_is_read_by_the_share_in_which_it_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("codec", Compression)
+@pytest.mark.parametrize("share", [1, 50, 51, 52, 1000])
+def test_a_line_is_read_by_the_share_in_which_it_begins(
+    codec: Compression, share: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Wherever an object is cut, however little is read at a time: the same records, each line once."""
-    content = b"\n".join(LINES)
-    for share in (1, 50, 51, 52, 1000):
-        for at_once in (1, 64, 4096):
-            monkeypatch.setattr(lines, "SHARE", share)
-            monkeypatch.setattr(lines, "AT_ONCE", at_once)
-            found = read(plan(), tmp_path, content)
+    monkeypatch.setattr(reader, "SHARE", share)
+    for piece in (1, 64, 4096):
+        for end in (b"", b"\n"):
+            monkeypatch.setattr("lakegate.engine.read.streams.PIECE", piece)
+            monkeypatch.setattr("lakegate.engine.read.blocks._FIRST_STEP", piece)
+            content = packed(b"\n".join(LINES) + end, codec)
+            found = read(plan(codec), tmp_path, content)
 
             assert (found.texts, found.values, found.rows) == (TEXTS, VALUES, ROWS)
             assert (found.lines, found.sizes) == ({0: 11}, {0: len(content)})
@@ -103,12 +107,12 @@ def test_objects_of_a_delivery_are_read_one_after_the_other(tmp_path: Path) -> N
     assert (found.rows, found.lines) == ([(0, 0), (1, 0)], {0: 1, 1: 1})
 
 
-@pytest.mark.parametrize("share", [1 << 16, lines.SHARE, 64 << 20])
+@pytest.mark.parametrize("share", [1 << 16, reader.SHARE])
 def test_a_line_that_is_no_record_of_anyone_ends_the_reading(
     share: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """More than 1 MiB is a malformed record, 16 MiB are an unreadable file."""
-    monkeypatch.setattr(lines, "SHARE", share)
+    """More than 1 MiB is a malformed record, 16 MiB are an unreadable file, unless it is packed."""
+    monkeypatch.setattr(reader, "SHARE", share)
     long = b'{"id": 1, "name": "%s"}\n'
     found = read(plan(), tmp_path, b'{"id": 1}\n' + long % (b"x" * (1 << 20)) + b'{"id": 2}\n')
 
@@ -117,6 +121,8 @@ def test_a_line_that_is_no_record_of_anyone_ends_the_reading(
     with pytest.raises(UnreadableError) as refused:
         read(plan(), tmp_path, b'{"id": 1}\n' + long % (b"x" * (16 << 20)) + b'{"id": 2}\n')
     assert refused.value.finding.code == "too-long"
+    beyond = packed(b'{"id": 1}\n' + long % (b"x" * (17 << 20)) + b'{"id": 2}\n', Compression.GZIP)
+    assert read(plan(Compression.GZIP), tmp_path, beyond).malformed == [("too_long", 1, 1)]
 
 
 BROKEN = {

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from engine.read.json_rows import MOST_EXTRA, MalformedError, Number, Reading, levels, parsed
-from engine.read.limits import LONGEST_RECORD
-from tests.unit.test_parts import plan_of
+from lakegate.engine.read.json_rows import MOST_EXTRA, MalformedError, Number, Reading, levels, parsed
+from lakegate.engine.read.limits import LONGEST_RECORD
+from tests.unit.test_nested_fields import plan_of
 
 MALFORMED = {
     "no JSON": (b"{", "json"),

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from contracts.errors import InputError
-from contracts.kinds import UnreadableError
-from contracts.model import Compression, Format, Storage
-from contracts.request import Part
-from engine.read.local import LocalStore
-from engine.read.open import open_source
+from lakegate.contracts.door.file_signatures import UnreadableError
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.model.contract import Compression, Format, Storage
+from lakegate.contracts.plan.request import Part
+from lakegate.engine.read.local import LocalStore
+from lakegate.engine.read.open import open_source
 from tests.deliveries.delivery import plan_of
 from tests.deliveries.refused import BAD, BOMBS, CODES, FIELDS, MALFORMED, MIXED, PACKED, PIECES, WRONG_CODEC
 from tests.deliveries.written import as_parquet, packed
@@ -23,7 +23,7 @@ from tests.unit.engine.read.opened import opened, read
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from contracts.plan import Plan
+    from lakegate.contracts.plan.plan import Plan
 
 
 def plan(storage: Storage) -> Plan:

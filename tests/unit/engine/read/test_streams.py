@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.model import Compression
-from engine.read import limits
-from engine.read.limits import BROKEN, LONGEST_RECORD
-from engine.read.streams import BrokenError, elements, folded, lines, unpacked
+from lakegate.contracts.model.contract import Compression
+from lakegate.engine.read import limits
+from lakegate.engine.read.limits import BROKEN
+from lakegate.engine.read.streams import BrokenError, elements, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -74,7 +74,7 @@ def test_a_damaged_file_is_never_read_as_a_shorter_one(codec: Compression, flaw:
 @pytest.mark.parametrize("codec", PACKED)
 def test_a_bomb_is_noticed_in_bounded_memory(codec: Compression, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond its bounds a file is not unpacked further, and no more than pieces of it are in memory."""
-    monkeypatch.setattr("engine.read.streams.GRACE", 4 << 20)
+    monkeypatch.setattr("lakegate.engine.read.streams.GRACE", 4 << 20)
     bomb = PACK[codec](bytes(64 << 20))
     tracemalloc.start()
     code = broken(bomb, codec)
@@ -87,7 +87,7 @@ def test_a_bomb_is_noticed_in_bounded_memory(codec: Compression, monkeypatch: py
 
 def test_a_file_beyond_every_bound_is_refused_whatever_its_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
     """There is an absolute bound too."""
-    monkeypatch.setattr("engine.read.streams.MOST_UNPACKED", len(TEXT) - 1)
+    monkeypatch.setattr("lakegate.engine.read.streams.MOST_UNPACKED", len(TEXT) - 1)
 
     assert broken(gzip.compress(TEXT, 0), Compression.GZIP) == "bomb"
     assert limits.MOST_UNPACKED == 64 << 30
@@ -95,36 +95,6 @@ def test_a_file_beyond_every_bound_is_refused_whatever_its_ratio(monkeypatch: py
 
 def pieces_of(content: bytes, size: int) -> Iterable[tuple[bytes, int]]:
     return ((content[at : at + size], 1) for at in range(0, len(content), size))
-
-
-@given(st.lists(st.binary(max_size=5).filter(lambda line: b"\n" not in line)), st.integers(1, 7), st.booleans())
-def test_lines_are_the_same_however_the_stream_is_cut(found: list[bytes], size: int, ends: bool) -> None:  # noqa: FBT001 - drawn
-    """Pieces of any size give the lines of the whole, and lose none of the bytes they took."""
-    content = b"\n".join(found) + (b"\n" if ends else b"")
-    expected = content.split(b"\n")
-    batches = list(lines(pieces_of(content, size)))
-
-    assert [line for batch, _ in batches for line in batch] == (expected if expected[-1] else expected[:-1])
-    assert sum(taken for _, taken in batches) == -(-len(content) // size)
-
-
-def test_of_a_line_that_is_too_long_only_the_beginning_is_kept() -> None:
-    """One byte more than a record may have tells that it is too long; the next line is whole again."""
-    content = b"x" * (3 * LONGEST_RECORD) + b"\nnext\n"
-    found = [line for batch, _ in lines(pieces_of(content, 1 << 20)) for line in batch]
-
-    assert [len(line) for line in found] == [LONGEST_RECORD + 1, len("next")]
-
-
-def test_a_quoted_value_goes_on_in_the_next_line() -> None:
-    """Lines are joined while a quote is open; what never closes is one record."""
-    found = [
-        record
-        for batch, _ in folded([([b'1,"a', b'b"', b"2,c"], 9), ([b'3,"open', b"end"], 1)], b'"')
-        for record in batch
-    ]
-
-    assert found == [b'1,"a\nb"', b"2,c", b'3,"open\nend']
 
 
 VALUES = st.recursive(

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from contracts.compile import compile_plan
-from contracts.formats import read as contract_of
-from contracts.model import Format, OnReject, Policy, Storage
-from contracts.result import Columns, Foreign
-from engine.read import arrow_tables, avro, avro_blocks
+from lakegate.contracts.compile.dataset import compile_plan
+from lakegate.contracts.lint.examine import read as contract_of
+from lakegate.contracts.model.contract import Format, OnReject, Policy, Storage
+from lakegate.contracts.plan.result import Columns, Foreign
+from lakegate.engine.read import arrow_tables, avro, avro_blocks
 from tests.deliveries.delivery import plan_of
 from tests.deliveries.written import as_parquet, written
 from tests.engine.test_formats import FIELDS, KINDS, NESTED, ROWS, TABLE, nested_plan
@@ -24,7 +24,7 @@ from tests.unit.engine.read.opened import opened, read, read_all
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from contracts.plan import Plan
+    from lakegate.contracts.plan.plan import Plan
 
 CODES_OF_NESTED = "codes: {type: array, items: {type: long, maximum: 9}}"
 FORMATS = [Format.PARQUET, Format.ORC, Format.AVRO]

@@ -1,4 +1,4 @@
-"""A cast alone and the grammar's pattern before it give the same values to texts of a type's plain alphabet (decision 116)."""
+"""A cast alone and the grammar's pattern before it give the same values to texts of a type's plain alphabet (decision 3)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from contracts.plan import PlanField
-from contracts.types import GRAMMARS, LogicalType
-from engine.type.values import LONGEST_PLAIN, PLAIN, typed_value
+from lakegate.contracts.model.types import GRAMMARS, LogicalType
+from lakegate.contracts.plan.plan import PlanField
+from lakegate.engine.type.values import LONGEST_PLAIN, PLAIN, typed_value
 
 LONGEST_OF_ALL = 5
 """Up to so many characters every text is tried, of one character for each kind of digit."""

@@ -1,0 +1,68 @@
+"""The native engine in the command's own process."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from importlib.abc import MetaPathFinder
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from lakegate.cli import terminal
+from lakegate.cli.engine import STEPS
+from lakegate.contracts.errors import InputError, SetUpError
+from lakegate.engine import judge
+from lakegate.spark_jobs.store import Addresses
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.request import Request
+    from lakegate.contracts.plan.result import Result
+    from lakegate.spark_jobs.store import Pin
+
+_INTERRUPTED = "Query interrupted"
+"""What DuckDB makes of Ctrl-C while a query runs."""
+
+
+def measure(request: Request, plan: Plan, folder: Path, samples: int, pins: Mapping[str, Pin]) -> Result:
+    """See `lakegate.cli.engine.measure`."""
+    size = sum(part.size for part in request.parts)
+    try:
+        with _without_pandas(), terminal.bytes_arriving(STEPS["start"], size) as read:
+            return judge.measure(
+                request, plan, Addresses(pins), folder, lambda step: read.during(STEPS[step]), samples, read
+            )
+    except RuntimeError as error:
+        if str(error) != _INTERRUPTED:
+            raise
+        raise KeyboardInterrupt from None
+    except OSError as error:
+        raise InputError(
+            f"the files cannot be read to their end ({error.strerror or error}): repeat the command"
+        ) from None
+    except (duckdb.Error, MemoryError) as error:
+        raise SetUpError(f"the engine could not finish ({type(error).__name__}): free memory and disk space") from None
+
+
+@contextmanager
+def _without_pandas() -> Iterator[None]:
+    """Let Arrow look for pandas in vain: where it is installed, its import would take longer than a small file does."""
+    absent = _Absent()
+    sys.meta_path.insert(0, absent)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(absent)
+
+
+class _Absent(MetaPathFinder):
+    """Finds nothing in the place of pandas."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        """See `MetaPathFinder`."""
+        if name == "pandas":
+            raise ModuleNotFoundError(name, name=name)

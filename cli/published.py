@@ -1,0 +1,118 @@
+"""`lakegate contracts` and `show`: what is published."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from lakegate.cli import terminal
+from lakegate.cli.aws import opened
+from lakegate.cli.escape import escaped
+from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.versions import major, precedence
+from lakegate.contracts.words import did_you_mean
+from lakegate.functions.ports.objects import Address
+
+if TYPE_CHECKING:
+    from lakegate.functions.ports.registry import Publication, RegistrySnapshot
+
+
+def contracts(stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
+    """List the published contract versions, with their datasets and the prefixes that deliver to them.
+
+    Example: lakegate contracts --json
+    """
+    with opened(stack, local=local) as there:
+        snapshot = there.dependencies().registry.snapshot()
+    versions = _in_order(snapshot)
+    if as_json:
+        terminal.print_json({"contracts": [as_document(snapshot, each) for each in versions]})
+    elif versions:
+        terminal.answers().print(_table(snapshot, versions))
+    else:
+        terminal.answers().print("No contract is published yet: lakegate publish FILE")
+
+
+def show(
+    contract: Annotated[str, typer.Argument(help="The contract's id, or the beginning of it.", show_default=False)],
+    version: Annotated[
+        str | None, typer.Argument(help="The version; by default the newest.", show_default=False)
+    ] = None,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print a published contract document as it was published.
+
+    Example: lakegate show brazil-se-weather 1.0.0
+    """
+    with opened(stack, local=local) as there:
+        dependencies = there.dependencies()
+        snapshot = dependencies.registry.snapshot()
+        found = chosen(snapshot, contract, version)
+        text = dependencies.objects.read(Address(dependencies.places.lake, found.document)).decode(
+            errors="backslashreplace"
+        )
+    if as_json:
+        terminal.print_json({**as_document(snapshot, found), "text": text})
+    else:
+        console = terminal.answers()
+        for line in text.splitlines():
+            console.print(escaped(line), markup=False, soft_wrap=True)
+
+
+def chosen(snapshot: RegistrySnapshot, contract: str, version: str | None = None) -> Publication:
+    """The version a person means: of a whole id or a beginning that only one has. InputError where there is none."""
+    ids = sorted({each.contract for each in snapshot.versions})
+    found = [contract] if contract in ids else [each for each in ids if contract and each.startswith(contract)]
+    if len(found) != 1:
+        many = (
+            f"{len(found)} contracts begin so"
+            if found
+            else f"no such contract is published.{did_you_mean(contract, ids)}"
+        )
+        raise InputError(f"{contract}: {many}")
+    of_it = [each for each in snapshot.versions if each.contract == found[0] and version in {None, each.version}]
+    if not of_it:
+        raise InputError(f"{found[0]} has no version {version}: `lakegate contracts` lists those that are published")
+    return max(of_it, key=lambda each: precedence(each.version))
+
+
+def as_document(snapshot: RegistrySnapshot, version: Publication) -> dict[str, object]:
+    """One version for machines."""
+    datasets = [
+        {"dataset": dataset, "plan": plan, "prefixes": _prefixes(snapshot, version, dataset)}
+        for dataset, plan in version.plans
+    ]
+    return {
+        "contract": version.contract,
+        "version": version.version,
+        "status": version.status,
+        "document": version.document,
+        "unmeasured_rules": version.unmeasured_rules,
+        "datasets": datasets,
+    }
+
+
+def _in_order(snapshot: RegistrySnapshot) -> list[Publication]:
+    return sorted(snapshot.versions, key=lambda each: (each.contract, precedence(each.version)))
+
+
+def _prefixes(snapshot: RegistrySnapshot, version: Publication, dataset: str) -> list[str]:
+    mine = (version.contract, version.version, dataset)
+    return sorted(each.prefix for each in snapshot.routes if (each.contract, each.version, each.dataset) == mine)
+
+
+def _table(snapshot: RegistrySnapshot, versions: list[Publication]) -> Table:
+    grid = Table(box=None, header_style="bold", pad_edge=False)
+    for name in ("contract", "version", "status", "line", "delivered from"):
+        grid.add_column(name, overflow="fold")
+    for each in versions:
+        for dataset, _plan in each.plans:
+            cells = (each.contract, each.version, each.status, f"{dataset}_v{major(each.version)}")
+            grid.add_row(*(Text(escaped(cell)) for cell in (*cells, ", ".join(_prefixes(snapshot, each, dataset)))))
+    return grid

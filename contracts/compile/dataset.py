@@ -1,0 +1,104 @@
+"""Compiles a dataset of a contract to its plan: every rule becomes at least one check, in the order of the document.
+
+A rule that cannot be measured becomes a check with the status `skip` and a reason. An ambiguous or invalid rule (a bound that is
+not a number, a pattern that cannot be translated) is a problem of the document; all problems are raised at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.compile.rules.build import NEVER_MEASURED, skipped
+from lakegate.contracts.compile.rules.custom import columns_of
+from lakegate.contracts.compile.rules.nested_fields import of_parts, planned
+from lakegate.contracts.compile.rules.table import compile_rule
+from lakegate.contracts.errors import ContractError, Problem
+from lakegate.contracts.model.contract import Format
+from lakegate.contracts.plan.plan import Plan
+from lakegate.contracts.words import did_you_mean, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lakegate.contracts.model.contract import Contract, Dataset, Field, Rule
+    from lakegate.contracts.plan.check import Check
+    from lakegate.contracts.plan.plan import PlanField
+
+BY_ARGUMENTS = ("nullValues", "missingValues", "invalidValues", "duplicateValues", "sql", "serviceLevel", "foreignKey")
+MOST_HINTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """The checks of some rules, and the problems of the rules."""
+
+    fields: tuple[PlanField, ...]
+    checks: tuple[Check, ...]
+    refused: tuple[Problem, ...]
+    """Errors: the document cannot be used."""
+    unmeasured: tuple[Problem, ...]
+    """Reasons of skipped rules."""
+
+
+def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
+    """The plan of one dataset; ContractError with all errors of its rules."""
+    compiled = compile_rules(contract, dataset)
+    if compiled.refused:
+        raise ContractError(compiled.refused)
+    return Plan(
+        contract=contract.id,
+        contract_version=contract.version,
+        dataset=dataset.name,
+        fields=compiled.fields,
+        checks=tuple(_named_once(compiled.checks)),
+        policy=dataset.policy,
+        csv=dataset.csv,
+        storage=dataset.storage,
+    )
+
+
+def compile_rules(contract: Contract, dataset: Dataset) -> Compiled:
+    """Compile all rules of a dataset and collect the problems."""
+    checks: list[Check] = []
+    problems: list[Problem] = []
+    whole = contract.dataset(dataset.name) or dataset
+    planned_fields = planned(dataset.fields, with_inner=dataset.storage.format is not Format.CSV)
+    by_name = {field.name: field for field in planned_fields}
+    for rule in dataset.rules:
+        try:
+            fields = _fields(dataset, rule)
+            checks += of_parts(rule, fields, compile_rule(contract, whole, rule, fields), by_name)
+        except ContractError as error:
+            problems += error.problems
+            checks.append(skipped(rule, (), error.problems[0].message.rstrip(".")))
+    refused = tuple(each for each in problems if each.code not in NEVER_MEASURED)
+    unmeasured = tuple(each for each in problems if each.code in NEVER_MEASURED)
+    return Compiled(planned_fields, tuple(checks), refused, unmeasured)
+
+
+def _fields(dataset: Dataset, rule: Rule) -> tuple[Field, ...]:
+    """The fields of a rule, and those in its arguments."""
+    named = (*rule.fields, *(columns_of(rule) if rule.kind == "custom" else ()))
+    found = {name: dataset.field(name) for name in named}
+    unknown = [name for name, field in found.items() if field is None]
+    if unknown:
+        is_own = set(unknown) & set(rule.fields) and not names_by_arguments(rule)
+        hints = "".join(did_you_mean(name, [each.name for each in dataset.fields]) for name in unknown[:MOST_HINTS])
+        message = f"{shown(dataset.name)} does not declare {', '.join(map(shown, unknown))}.{hints}"
+        code = "unknown-column" if is_own else "undeclared-column"
+        raise ContractError((Problem(code, rule.origin.path, rule.origin.line, message),))
+    return tuple(field for field in found.values() if field is not None)
+
+
+def names_by_arguments(rule: Rule) -> bool:
+    """Whether a rule has its fields in arguments, as metrics and service levels do."""
+    return rule.kind in BY_ARGUMENTS
+
+
+def _named_once(checks: Iterable[Check]) -> Iterable[Check]:
+    """Checks with unique ids: rules of a document may share an id, results may not."""
+    seen: dict[str, int] = {}
+    for check in checks:
+        seen[check.id] = seen.get(check.id, 0) + 1
+        yield check if seen[check.id] == 1 else replace(check, id=f"{check.id}~{seen[check.id]}")

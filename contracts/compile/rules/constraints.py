@@ -1,0 +1,135 @@
+"""Constraints that a field declares, in every format."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.compile.rules.build import (
+    argument,
+    brief,
+    in_range,
+    items,
+    listed,
+    number,
+    one_of,
+    refuse,
+    rows,
+    skipped,
+    unique_rows,
+    value_of,
+    whole,
+    within,
+)
+from lakegate.contracts.compile.rules.javadates import compile_java_format
+from lakegate.contracts.compile.rules.patterns import translate
+from lakegate.contracts.compile.rules.textforms import TEXT_FORMS
+from lakegate.contracts.model.types import GRAMMARS, LogicalType
+from lakegate.contracts.plan.predicate import Length, Matches, MultipleOf, Present, Typed
+
+if TYPE_CHECKING:
+    from lakegate.contracts.model.contract import Field, Rule
+    from lakegate.contracts.plan.check import Check
+
+
+def typed(rule: Rule, field: Field) -> Check:
+    """Every value matches the grammar of the declared type."""
+    return rows(rule, field, Typed(field.name), GRAMMARS[field.type].words)
+
+
+def with_parts(rule: Rule, field: Field) -> Check:
+    """Every value has the declared nested fields; constraints of their number are skipped."""
+    option = rule.arguments.get("option")
+    if option is not None:
+        return skipped(rule, (field,), f"the option {brief(str(option))} of values with parts is not measured")
+    return rows(rule, field, Typed(field.name), f"values of the type {brief(field.declared or 'declared')}")
+
+
+def required(rule: Rule, field: Field) -> Check:
+    """Every row has a value."""
+    return rows(rule, field, Present(field.name), "present")
+
+
+def unique(rule: Rule, field: Field) -> Check:
+    """No value occurs in two rows."""
+    return unique_rows(rule, (field,))
+
+
+def primary_key(rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
+    """Every part of the key is present, and no two rows share the whole key."""
+    if not fields:
+        refuse(rule, "no-column", "the rule primaryKey must name a column")
+    return (*(_present_part(rule, field) for field in fields), unique_rows(rule, fields))
+
+
+def _present_part(rule: Rule, field: Field) -> Check:
+    return replace(required(rule, field), id=f"{rule.id}:required/{field.name}")
+
+
+def enum(rule: Rule, field: Field) -> Check:
+    """Every value is one of a closed list."""
+    values = items(rule, argument(rule, "values"))
+    predicate = one_of(rule, field, values)
+    return rows(rule, field, predicate, listed(predicate.values))
+
+
+def pattern(rule: Rule, field: Field) -> Check:
+    """A regular expression of ECMA-262 is found in every text."""
+    written = str(argument(rule, "pattern"))
+    return rows(rule, field, Matches(field.name, translate(rule, written)), f"matching {brief(written)}")
+
+
+def min_length(rule: Rule, field: Field) -> Check:
+    """Every text has at least `value` characters (code points)."""
+    low = whole(rule, argument(rule, "value"))
+    return rows(rule, field, Length(field.name, low=low), f"at least {low} characters")
+
+
+def max_length(rule: Rule, field: Field) -> Check:
+    """No text has more than `value` characters (code points)."""
+    high = whole(rule, argument(rule, "value"))
+    return rows(rule, field, Length(field.name, high=high), f"at most {high} characters")
+
+
+def minimum(rule: Rule, field: Field) -> Check:
+    """No value is below a bound."""
+    is_open = rule.arguments.get("exclusive") is True
+    return in_range(rule, field, within(rule, field, low=argument(rule, "value"), low_open=is_open))
+
+
+def maximum(rule: Rule, field: Field) -> Check:
+    """No value is above a bound."""
+    is_open = rule.arguments.get("exclusive") is True
+    return in_range(rule, field, within(rule, field, high=argument(rule, "value"), high_open=is_open))
+
+
+def multiple_of(rule: Rule, field: Field) -> Check:
+    """Every number is a whole multiple of another."""
+    factor = number(rule, argument(rule, "value"))
+    if factor <= 0 or not field.type.numeric:
+        refuse(rule, "no-multiple", f"{field.name} must be a number, and its multipleOf above 0")
+    written = value_of(rule, field, factor)
+    return rows(rule, field, MultipleOf(field.name, written), f"a multiple of {written}")
+
+
+def date_format(rule: Rule, field: Field) -> Check:
+    """Every text is a date in the declared format; other constraints of such dates are skipped."""
+    if rule.arguments.get("option") != "format":
+        return skipped(rule, (field,), "bounds of dates in a format of their own are not measured by this version")
+    if field.type is not LogicalType.STRING:
+        return skipped(rule, (field,), f"a {field.type.value} is read as ISO 8601, in no other format")
+    written = str(argument(rule, "value"))
+    try:
+        pattern = compile_java_format(written)
+    except ValueError as error:
+        return skipped(rule, (field,), str(error))
+    return rows(rule, field, Matches(field.name, pattern), f"written as {brief(written)}")
+
+
+def text_form(rule: Rule, field: Field) -> Check:
+    """Every text matches a named format; a format that does not constrain the text is skipped."""
+    name = str(argument(rule, "value"))
+    form = TEXT_FORMS.get(name.strip().lower())
+    if form is None:
+        return skipped(rule, (field,), f"the format {brief(name)} cannot be measured on text")
+    return rows(rule, field, Matches(field.name, form.pattern), form.words)

@@ -1,0 +1,248 @@
+r"""Translates patterns of ECMA-262 (with the `u` flag) to the dialect of plans.
+
+The dialect is the common subset of java.util.regex and Python, except for `\z`: `$` is the very end, `.` and `\s` are ECMA's,
+`\d`, `\w` and `\b` are ASCII, groups do not capture. Patterns without an exact translation (look-behind, back references,
+properties, possessive quantifiers, surrogates) or over 1,024 characters are refused, never approximated.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.compile.regex.characters import ANY, LAST, member, others, spelled
+from lakegate.contracts.compile.regex.engine import parts_of
+from lakegate.contracts.compile.regex.tree import EDGE, INNER
+from lakegate.contracts.compile.rules.build import refuse
+
+if TYPE_CHECKING:
+    from lakegate.contracts.model.contract import Rule
+
+LONGEST = 1024
+MOST_REPEATS = 1000
+MOST_NESTED = 50
+_SPACES = (
+    *((9, 13), (32, 32), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A)),
+    *((0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000), (0xFEFF, 0xFEFF)),
+)
+_WORD = "A-Za-z0-9_"
+_CONTROLS = {"t": 9, "n": 10, "v": 11, "f": 12, "r": 13, "0": 0}
+_QUANTIFIER = re.compile(r"[*+?]|\{([0-9]{1,9})(,([0-9]{0,9}))?\}")
+_MEANT = re.compile(r" *([0-9]{1,9}) *(,?) *([0-9]{0,9})")
+"""The text after the brace of a malformed quantifier, which would match literally: `{4`, `{1, 5}`."""
+_HEX = re.compile(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\}")
+_GROUP = re.compile(r"\?(?:[:=!]|<[A-Za-z_$][A-Za-z0-9_$]*>)|(?!\?)")
+
+
+def translate(rule: Rule, pattern: str) -> str:
+    """The pattern for plans; ContractError `pattern` if it cannot be translated or its matching time has no bound."""
+    if len(pattern) > LONGEST:
+        refuse(rule, "pattern", f"a pattern has at most {LONGEST:,} characters")
+    try:
+        translated = rewritten(pattern)
+    except ValueError as error:
+        refuse(rule, "pattern", f"the pattern cannot be used: {error}")
+    return _bounded(rule, translated)
+
+
+def like(rule: Rule, pattern: str) -> str:
+    """A pattern of SQL's LIKE: `%` is any run of characters, `_` is one, and the whole text must match."""
+    if len(pattern) > LONGEST:
+        refuse(rule, "pattern", f"a pattern has at most {LONGEST:,} characters")
+    any_one = f"[{spelled(ANY)}]"
+    parts = {"%": f"{any_one}*", "_": any_one}
+    return _bounded(rule, rf"\A{''.join(parts.get(char) or plain(ord(char)) for char in pattern)}\z")
+
+
+def _bounded(rule: Rule, translated: str) -> str:
+    """A pattern of plans that an engine can search for in bounded time."""
+    try:
+        parts_of(translated)
+    except ValueError as error:
+        refuse(rule, "pattern", f"the pattern cannot be used: {error}")
+    return translated
+
+
+def rewritten(pattern: str) -> str:
+    """The pattern in the dialect of plans; ValueError names the part that cannot be translated."""
+    return _Reader(pattern).read()
+
+
+_CLASSES = {
+    "d": "0-9",
+    "w": _WORD,
+    "s": spelled(_SPACES),
+    "D": spelled(others(((48, 57),))),
+    "W": spelled(others(((48, 57), (65, 90), (95, 95), (97, 122)))),
+    "S": spelled(others(_SPACES)),
+}
+_ANY_BUT_LINE_ENDS = f"[^{spelled(((10, 10), (13, 13), (0x2028, 0x2029)))}]"
+
+_PLAIN_PARTS = {"|": ("|", False), "^": ("^", False), "$": (r"\z", False), ".": (_ANY_BUT_LINE_ENDS, True)}
+
+
+class _Reader:
+    """One pass over a pattern; ValueError names what cannot be translated."""
+
+    def __init__(self, pattern: str) -> None:
+        self.text = pattern
+        self.at = 0
+        self.open: list[int] = []
+        """The start positions of open groups, from 1."""
+
+    def read(self) -> str:
+        """The whole pattern, translated."""
+        parts = []
+        repeatable = False
+        while self.at < len(self.text):
+            quantifier = _QUANTIFIER.match(self.text, self.at)
+            if quantifier:
+                if not repeatable:
+                    raise ValueError("a quantifier has nothing to repeat")
+                parts.append(self._quantifier(quantifier))
+                repeatable = False
+            else:
+                part, repeatable = self._part()
+                parts.append(part)
+        if self.open:
+            raise ValueError(f"the group that opens at character {self.open[-1]} is not closed: add `)`")
+        return "".join(parts)
+
+    def _take(self, count: int = 1) -> str:
+        taken = self.text[self.at : self.at + count]
+        self.at += count
+        return taken
+
+    def _quantifier(self, found: re.Match[str]) -> str:
+        low, high = (int(each) if each else None for each in (found[1], found[3]))
+        if max(low or 0, high or 0) > MOST_REPEATS or (low is not None and high is not None and low > high):
+            raise ValueError(f"a quantifier counts up to {MOST_REPEATS:,}, the smaller number first")
+        self.at = found.end()
+        lazy = self._take() if self.text.startswith("?", self.at) else ""
+        return found[0] + lazy
+
+    def _part(self) -> tuple[str, bool]:
+        """The next part, and whether a quantifier may follow it."""
+        char = self._take()
+        if char in _PLAIN_PARTS:
+            return _PLAIN_PARTS[char]
+        match char:
+            case "\\":
+                return self._escape()
+            case "[":
+                return self._class(), True
+            case "(":
+                return self._group(), False
+            case ")":
+                return self._close(), True
+            case "{" if meant := _MEANT.match(self.text, self.at):
+                counted = "".join(meant.groups())
+                raise ValueError(
+                    f"the `{{` at character {self.at} begins no quantifier: write `{{{counted}}}` or `\\{{`"
+                )
+            case _:
+                return plain(_code(char)), True
+
+    def _close(self) -> str:
+        if not self.open:
+            raise ValueError(f"`)` at character {self.at} closes no group: remove it, or write `\\)`")
+        self.open.pop()
+        return ")"
+
+    def _group(self) -> str:
+        found, start = _GROUP.match(self.text, self.at), self.at
+        if not found:
+            raise ValueError("look-behind and inline flags are not supported")
+        self.at = found.end()
+        self.open.append(start)
+        if len(self.open) > MOST_NESTED:
+            raise ValueError(f"groups are nested at most {MOST_NESTED} deep")
+        return f"({found[0]}" if found[0] in {"?=", "?!"} else "(?:"
+
+    def _escape(self) -> tuple[str, bool]:
+        name = self.text[self.at : self.at + 1]
+        if name in _CLASSES and name:
+            self.at += 1
+            return f"[{_CLASSES[name]}]", True
+        if name in {"b", "B"}:
+            self.at += 1
+            return (EDGE if name == "b" else INNER), False
+        return plain(self._escaped_code()), True
+
+    def _escaped_code(self) -> int:
+        """The code point of the escape after a backslash."""
+        found = _HEX.match(self.text, self.at)
+        if found:
+            self.at = found.end()
+            return self._paired(int(found[1] or found[2] or found[3], 16))
+        name = self._take()
+        if name in _CONTROLS and not (name == "0" and self.text[self.at : self.at + 1].isdigit()):
+            return _CONTROLS[name]
+        if name == "c" and self.text[self.at : self.at + 1].isascii() and self.text[self.at : self.at + 1].isalpha():
+            return ord(self._take()) % 32
+        if not name or name.isalnum():
+            raise ValueError(f"the escape \\{name} is not supported")
+        return _code(name)
+
+    def _paired(self, code: int) -> int:
+        """The code point of one escape, or of two that are a surrogate pair."""
+        low = re.compile(r"\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})").match(self.text, self.at)
+        if 0xD800 <= code <= 0xDBFF and low:  # noqa: PLR2004 - the range of high surrogates
+            self.at = low.end()
+            return 0x10000 + ((code - 0xD800) << 10) + int(low[1], 16) - 0xDC00
+        if code > LAST:
+            raise ValueError("a code point lies beyond Unicode")
+        return _code(chr(code))
+
+    def _class(self) -> str:
+        start, negated = self.at, self.text.startswith("^", self.at)
+        self.at += negated
+        members = []
+        while not self.text.startswith("]", self.at):
+            if self.at >= len(self.text):
+                raise ValueError(f"the character class that opens at character {start} is not closed: add `]`")
+            members.append(self._range())
+        self.at += 1
+        if not members:
+            return f"[{spelled(ANY)}]" if negated else "(?:(?!))"
+        return f"[{'^' if negated else ''}{''.join(members)}]"
+
+    def _range(self) -> str:
+        low = self._class_item()
+        is_range = self.text.startswith("-", self.at) and not self.text.startswith("-]", self.at)
+        if not is_range:
+            return low if isinstance(low, str) else member(low)
+        self.at += 1
+        high = self._class_item() if self.at < len(self.text) else 0
+        if isinstance(low, str) or isinstance(high, str) or low > high:
+            raise ValueError("a range in a character class goes from a smaller to a greater character")
+        return spelled(((low, high),))
+
+    def _class_item(self) -> int | str:
+        """One code point, or the content of the class of an escape."""
+        char = self._take()
+        if char != "\\":
+            return _code(char)
+        name = self.text[self.at : self.at + 1]
+        if name and name in _CLASSES:
+            self.at += 1
+            return _CLASSES[name]
+        if name == "b":
+            self.at += 1
+            return 8
+        return self._escaped_code()
+
+
+def _code(char: str) -> int:
+    """The code point of a character; ValueError for a surrogate, which no text can contain."""
+    if "\ud800" <= char <= "\udfff":
+        raise ValueError("half of a surrogate pair is no character")
+    return ord(char)
+
+
+def plain(code: int) -> str:
+    """One character outside of a class, given by its code point."""
+    char = chr(code)
+    if char.isalnum() or code > 0xFF:  # noqa: PLR2004 - two digits reach as far as Latin-1
+        return char
+    return char if char in " -_/:,;@#=<>!\"'%&~`" else f"\\x{code:02X}"

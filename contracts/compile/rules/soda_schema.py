@@ -1,0 +1,56 @@
+"""Soda's schema check: the columns that a file must or must not have, and their types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.compile.rules.build import brief, items, refuse, rows
+from lakegate.contracts.compile.rules.expected_columns import of_header
+from lakegate.contracts.compile.rules.soda_checks import UnmeasuredError
+from lakegate.contracts.compile.rules.typenames import TYPE_NAMES
+from lakegate.contracts.model.contract import Severity
+from lakegate.contracts.plan.check import Check, Header
+from lakegate.contracts.plan.predicate import Typed
+
+if TYPE_CHECKING:
+    from lakegate.contracts.compile.rules.sodacl import Asked
+    from lakegate.contracts.model.contract import Field, Rule
+
+
+def schema(rule: Rule, known: Mapping[str, Field], asked: Asked) -> Iterator[tuple[str, Check]]:
+    """The checks of a schema, each with the suffix of its id."""
+    if not asked.zones:
+        raise UnmeasuredError("a schema without `warn` or `fail` wants nothing")
+    for zone, conditions in asked.zones.items():
+        if not isinstance(conditions, Mapping):
+            refuse(rule, "soda-check", "a schema check needs conditions, e.g. `when required column missing: [a]`")
+        worst = Severity.WARN if zone == "warn" else rule.severity
+        for name, value in conditions.items():
+            yield from (
+                (f":{zone}:{name}", replace(each, worst=worst)) for each in _wants(rule, known, str(name), value)
+            )
+
+
+def _wants(rule: Rule, known: Mapping[str, Field], name: str, value: object) -> Iterator[Check]:
+    match name:
+        case "when required column missing":
+            names = tuple(map(str, items(rule, value)))
+            yield of_header(rule, Header(required=names), f"the columns {brief(', '.join(names))}")
+        case "when forbidden column present":
+            names = tuple(str(each).replace("%", "*") for each in items(rule, value))
+            yield of_header(rule, Header(forbidden=names), f"no column {brief(', '.join(names))}")
+        case "when wrong column type" if isinstance(value, Mapping):
+            yield from (_of_type(rule, known, str(column), str(declared)) for column, declared in value.items())
+        case _:
+            raise UnmeasuredError(f"a schema is not judged by `{brief(name)}`: the order of columns is, without a rule")
+
+
+def _of_type(rule: Rule, known: Mapping[str, Field], column: str, declared: str) -> Check:
+    field = known.get(column)
+    if field is None:
+        refuse(rule, "undeclared-column", f"the schema names a column that is not declared: {column}")
+    if TYPE_NAMES.get(declared.lower().partition("(")[0]) is not field.type:
+        raise UnmeasuredError(f"the contract declares {column} as {field.type.value}")
+    return rows(rule, field, Typed(field.name), f"of type {brief(declared)}")

@@ -1,0 +1,86 @@
+"""The table of rules: each kind with its compiler. To add a kind, add one function and one row here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.compile.rules import constraints, dcm, odcs
+from lakegate.contracts.compile.rules.build import InContract, each, once, refuse, skipped
+from lakegate.contracts.compile.rules.custom import custom, unmeasured
+from lakegate.contracts.compile.rules.references import foreign_key
+from lakegate.contracts.compile.rules.service_levels import service_level
+from lakegate.contracts.compile.rules.sql import sql
+from lakegate.contracts.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lakegate.contracts.compile.rules.build import Compile
+    from lakegate.contracts.model.contract import Contract, Dataset, Field, Rule
+    from lakegate.contracts.model.types import LogicalType
+    from lakegate.contracts.plan.check import Check
+
+RULES: dict[str, Compile | InContract] = {
+    "type": each(constraints.typed),
+    "required": each(constraints.required),
+    "unique": each(constraints.unique),
+    "primaryKey": constraints.primary_key,
+    "enum": each(constraints.enum),
+    "pattern": each(constraints.pattern),
+    "minLength": each(constraints.min_length),
+    "maxLength": each(constraints.max_length),
+    "minimum": each(constraints.minimum),
+    "maximum": each(constraints.maximum),
+    "multipleOf": each(constraints.multiple_of),
+    "format": each(constraints.text_form),
+    "rowCount": once(odcs.row_count),
+    "nullValues": odcs.of_every_column(odcs.null_values),
+    "missingValues": odcs.of_every_column(odcs.missing_values),
+    "invalidValues": InContract(odcs.invalid_values),
+    "duplicateValues": once(odcs.duplicate_values),
+    "size": once(dcm.size),
+    "mean": each(dcm.mean),
+    "stdev": each(dcm.deviation),
+    "complete": each(dcm.complete),
+    "distinct": each(dcm.distinct),
+    "min": each(dcm.minimum),
+    "max": each(dcm.maximum),
+    "allowedValues": each(dcm.allowed_values),
+    "custom": custom,
+    "sql": InContract(sql),
+    "text": unmeasured("a rule in words has nothing to measure"),
+    "foreignKey": InContract(foreign_key),
+    "serviceLevel": service_level,
+    "nested": each(constraints.with_parts),
+    "dateFormat": each(constraints.date_format),
+}
+
+
+SUITS: dict[str, tuple[Callable[[LogicalType], bool], str]] = {
+    **dict.fromkeys(("mean", "stdev", "min", "max", "multipleOf"), (lambda each: each.numeric, "numbers")),
+    **dict.fromkeys(("minimum", "maximum"), (lambda each: each.ordered, "numbers, dates and times")),
+}
+"""The field types that a kind of rule supports, and their name in messages."""
+
+
+def compile_rule(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
+    """The checks of a rule over its fields, at least one; a rule of an unknown kind is skipped."""
+    _judge_types(rule, fields)
+    compile_one = RULES.get(rule.kind)
+    if compile_one is None:
+        return (skipped(rule, fields, f"rules of the kind {rule.kind} are not measured by this version"),)
+    if isinstance(compile_one, InContract):
+        return compile_one.compile(contract, dataset, rule, fields)
+    return compile_one(rule, fields)
+
+
+def _judge_types(rule: Rule, fields: tuple[Field, ...]) -> None:
+    """Refuse a rule whose fields have an unsupported type."""
+    suits, words = SUITS.get(rule.kind, (None, ""))
+    for field in fields:
+        if suits is not None and not suits(field.type):
+            refuse(
+                rule,
+                "rule-does-not-suit",
+                f"{shown(field.name)} is a {field.type.value}, and {rule.kind} is for {words}",
+            )

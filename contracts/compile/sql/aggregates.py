@@ -1,0 +1,244 @@
+"""Forms of aggregates and of windows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from lakegate.contracts.compile.sql.dialects import FILES
+from lakegate.contracts.compile.sql.functions import whole
+from lakegate.contracts.compile.sql.refusal import UntranslatedError
+from lakegate.contracts.compile.sql.translator import Form, Translator, form, only, word_of
+from lakegate.contracts.compile.sql.typed_sql import Kind, TypedSql, combine, double, expect_kind, number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lakegate.contracts.compile.sql.scope import Scope
+
+ORDERED = (*((Kind.INTEGER, Kind.SUM, Kind.DECIMAL, Kind.DOUBLE)), Kind.TEXT, Kind.DATE, Kind.TIMESTAMP, Kind.DURATION)
+MAX_ROW_OFFSET = 1_000
+
+
+def aggregate(text: str, kind: Kind, inner: TypedSql | None = None) -> TypedSql:
+    """An aggregate function; the columns that it reads need not be grouped by."""
+    if inner is not None and (inner.aggregates or inner.has_subquery or inner.outer):
+        raise UntranslatedError("an aggregate in it holds another, or a query")
+    combined = combine(text, kind, *([inner] if inner else []))
+    return replace(combined, bare=frozenset(), aggregates=True)
+
+
+def _inner(t: Translator, node: exp.Expr, scope: Scope) -> tuple[str, TypedSql]:
+    """The argument of an aggregate function, and `DISTINCT ` or nothing."""
+    if isinstance(node, exp.Distinct):
+        only(node, frozenset({"expressions"}))
+        if len(node.expressions) != 1:
+            raise UntranslatedError("it counts distinct values of several columns at once")
+        return "DISTINCT ", t.translate(node.expressions[0], scope)
+    return "", t.translate(node, scope)
+
+
+def _count(t: Translator, node: exp.Count, scope: Scope) -> TypedSql:
+    if isinstance(node.this, exp.Star):
+        only(node.this, frozenset())
+        return aggregate("count(1)", Kind.INTEGER)
+    word, inner = _inner(t, node.this, scope)
+    return aggregate(f"count({word}{inner.text})", Kind.INTEGER, inner)
+
+
+def _count_if(t: Translator, node: exp.CountIf, scope: Scope) -> TypedSql:
+    inner = expect_kind(t.translate(node.this, scope), Kind.BOOLEAN)
+    return aggregate(f"count_if({inner.text})", Kind.INTEGER, inner)
+
+
+def _sum(t: Translator, node: exp.Sum, scope: Scope) -> TypedSql:
+    """Sums of integers do not overflow at 64 bits."""
+    word, inner = _inner(t, node.this, scope)
+    if inner.kind is Kind.DURATION:
+        return aggregate(f"sum({word}{inner.text})", Kind.DURATION, inner)
+    if number(inner).kind in {Kind.INTEGER, Kind.SUM, Kind.NULL}:
+        return aggregate(f"sum({word}CAST({inner.text} AS DECIMAL(38,0)))", Kind.SUM, inner)
+    return aggregate(f"sum({word}{inner.text})", inner.kind, inner)
+
+
+def _mean(t: Translator, node: exp.Avg, scope: Scope) -> TypedSql:
+    word, inner = _inner(t, node.this, scope)
+    if inner.kind is Kind.DURATION:
+        return aggregate(f"CAST(avg({word}{inner.text}) AS BIGINT)", Kind.DURATION, inner)
+    return aggregate(f"avg({word}{double(inner).text})", Kind.DOUBLE, inner)
+
+
+def _extreme(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
+    def translate(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
+        word, inner = _inner(t, node.this, scope)
+        return aggregate(f"{name}({word}{expect_kind(inner, *ORDERED).text})", inner.kind, inner)
+
+    return translate
+
+
+def _of_floats(template: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
+    def translate(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
+        inner = double(t.translate(node.this, scope))
+        return aggregate(template.format(inner.text), Kind.DOUBLE, inner)
+
+    return translate
+
+
+def _quantile(t: Translator, node: exp.PercentileCont, scope: Scope) -> TypedSql:
+    if node.args.get("expression") is None:
+        raise UntranslatedError("its percentile has no order")
+    return _percentile(t, node, node.this, node.args["expression"], scope)
+
+
+def _quantile_of_dialect(t: Translator, node: exp.Quantile, scope: Scope) -> TypedSql:
+    """`quantile` of DuckDB returns one of the values; `percentile` of Spark interpolates."""
+    kind = exp.PercentileDisc if t.dialect == FILES else exp.PercentileCont
+    return _percentile(t, kind(), node.this, node.args["quantile"], scope)
+
+
+def _within(t: Translator, node: exp.WithinGroup, scope: Scope) -> TypedSql:
+    inner, order = node.this, node.expression
+    if not isinstance(inner, exp.PercentileCont | exp.PercentileDisc) or inner.args.get("expression"):
+        raise UntranslatedError(f"{word_of(inner)} within a group is not translated by this version")
+    only(inner, frozenset({"this"}))
+    if len(order.expressions) != 1 or order.expressions[0].args.get("desc"):
+        raise UntranslatedError("its percentile is taken of several columns, or from above")
+    return _percentile(t, inner, order.expressions[0].this, inner.this, scope)
+
+
+def _percentile(t: Translator, node: exp.Expr, of: exp.Expr, share: exp.Expr, scope: Scope) -> TypedSql:
+    at = t.translate(share, scope)
+    if (
+        not isinstance(share, exp.Literal)
+        or at.kind not in {Kind.DECIMAL, Kind.INTEGER}
+        or Decimal(str(share.this)) > 1
+    ):
+        raise UntranslatedError("its percentile is no constant from 0 to 1")
+    inner = t.translate(of, scope)
+    number_at = f"{float(Decimal(str(share.this)))!r}D"
+    if isinstance(node, exp.PercentileCont):
+        return aggregate(f"percentile({double(inner).text}, {number_at})", Kind.DOUBLE, inner)
+    value = double(inner)
+    return aggregate(f"percentile_disc({number_at}) WITHIN GROUP (ORDER BY {value.text})", Kind.DOUBLE, inner)
+
+
+def _filtered(t: Translator, node: exp.Filter, scope: Scope) -> TypedSql:
+    inner = t.translate(node.this, scope)
+    condition = expect_kind(t.translate(node.expression.this, scope), Kind.BOOLEAN)
+    if not inner.aggregates or condition.has_subquery or condition.outer:
+        raise UntranslatedError("its FILTER stands at no aggregate, or asks a query")
+    text = f"{inner.text} FILTER (WHERE {condition.text})"
+    if not inner.text.startswith(PLAIN):
+        raise UntranslatedError("its FILTER stands at an aggregate that is computed in several steps")
+    return replace(aggregate(text, inner.kind, condition), growth=inner.growth)
+
+
+PLAIN = ("count(", "count_if(", "sum(", "avg(", "min(", "max(", "percentile(", "stddev_", "var_")
+
+
+# --- windows
+
+
+def _window(t: Translator, node: exp.Window, scope: Scope) -> TypedSql:
+    if isinstance(node.this, exp.Filter):
+        raise UntranslatedError("a window over a FILTER is not translated by this version")
+    order = node.args.get("order")
+    inner = _numbered(t, node.this, scope)
+    keys = t.translate_all(node.args.get("partition_by") or [], scope)
+    sorted_by = [_ordered(t, each, scope) for each in (order.expressions if order else [])]
+    held = (*keys, *(sql for sql, _ in sorted_by), *([inner.sql] if inner.sql else []))
+    if any(each.windows or each.has_subquery for each in held):
+        raise UntranslatedError("a window in it holds another, or a query")
+    if inner.needs_order and not sorted_by:
+        raise UntranslatedError("a window in it depends on an order that it does not specify")
+    parts = [
+        *(["PARTITION BY " + ", ".join(each.text for each in keys)] if keys else []),
+        *(["ORDER BY " + ", ".join(words for _, words in sorted_by)] if sorted_by else []),
+        *([_frame(node.args["spec"])] if node.args.get("spec") else []),
+    ]
+    sql = combine(f"({inner.text} OVER ({' '.join(parts)}))", inner.kind, *held)
+    return replace(sql, windows=True)
+
+
+class _Windowed:
+    """A function with an OVER clause, before that clause is added."""
+
+    def __init__(self, text: str, kind: Kind, sql: TypedSql | None, *, needs_order: bool) -> None:
+        self.text, self.kind, self.sql, self.needs_order = text, kind, sql, needs_order
+
+
+def _numbered(t: Translator, node: exp.Expr, scope: Scope) -> _Windowed:
+    ranking = RANKING.get(type(node))
+    if ranking:
+        only(node, frozenset())
+        return _Windowed(f"{ranking}()", Kind.INTEGER, None, needs_order=True)
+    if isinstance(node, exp.Lag | exp.Lead):
+        only(node, frozenset({"this", "offset"}))
+        inner = t.translate(node.this, scope)
+        offset = whole(node.args["offset"]) if node.args.get("offset") else 1
+        if offset > MAX_ROW_OFFSET:
+            raise UntranslatedError(f"it looks farther than {MAX_ROW_OFFSET} rows away")
+        return _Windowed(f"{node.key}({inner.text}, {offset})", inner.kind, inner, needs_order=True)
+    if not isinstance(node, OVER_WINDOWS):
+        raise UntranslatedError(f"{word_of(node)} over a window is not translated by this version")
+    sql = t.translate(node, scope)
+    value = node.this if not isinstance(node.this, exp.Star) else None
+    if isinstance(value, exp.Distinct):
+        raise UntranslatedError("distinct values over a window are not translated by this version")
+    return _Windowed(sql.text, sql.kind, t.translate(value, scope) if value is not None else None, needs_order=False)
+
+
+RANKING: dict[type, str] = {exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank"}
+OVER_WINDOWS = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
+
+
+def _ordered(t: Translator, node: exp.Expr, scope: Scope) -> tuple[TypedSql, str]:
+    """A sort key and its ORDER BY term. The position of nulls is always explicit."""
+    only(node, frozenset({"this", "desc", "nulls_first"}))
+    sql = expect_kind(t.translate(node.this, scope), *ORDERED, Kind.BOOLEAN)
+    nulls = "FIRST" if node.args.get("nulls_first") else "LAST"
+    return sql, f"{sql.text} {'DESC' if node.args.get('desc') else 'ASC'} NULLS {nulls}"
+
+
+def _frame(spec: exp.WindowSpec) -> str:
+    only(spec, frozenset({"kind", "start", "start_side", "end", "end_side"}))
+    if str(spec.args.get("kind")).upper() != "ROWS":
+        raise UntranslatedError("a window in it has a frame of values, not of rows")
+    return f"ROWS BETWEEN {_side(spec, 'start')} AND {_side(spec, 'end') if spec.args.get('end') else 'CURRENT ROW'}"
+
+
+def _side(spec: exp.WindowSpec, end: str) -> str:
+    sql = spec.args[end]
+    side = "FOLLOWING" if str(spec.args.get(f"{end}_side")).upper() == "FOLLOWING" else "PRECEDING"
+    if sql == "CURRENT ROW":
+        return "CURRENT ROW"
+    if sql == "UNBOUNDED":
+        return f"UNBOUNDED {side}"
+    count = whole(sql)
+    if count > MAX_ROW_OFFSET:
+        raise UntranslatedError(f"it looks farther than {MAX_ROW_OFFSET} rows away")
+    return f"{count} {side}"
+
+
+FORMS: dict[type, Form] = {
+    exp.Count: form(_count, "this"),
+    exp.CountIf: form(_count_if, "this"),
+    exp.Sum: form(_sum, "this"),
+    exp.Avg: form(_mean, "this"),
+    exp.Min: form(_extreme("min"), "this"),
+    exp.Max: form(_extreme("max"), "this"),
+    exp.Stddev: form(_of_floats("stddev_samp({})"), "this"),
+    exp.StddevSamp: form(_of_floats("stddev_samp({})"), "this"),
+    exp.StddevPop: form(_of_floats("stddev_pop({})"), "this"),
+    exp.Variance: form(_of_floats("var_samp({})"), "this"),
+    exp.VariancePop: form(_of_floats("var_pop({})"), "this"),
+    exp.Median: form(_of_floats("percentile({}, 0.5D)"), "this"),
+    **dict.fromkeys((exp.PercentileCont, exp.PercentileDisc), form(_quantile, "this", "expression")),
+    exp.Quantile: form(_quantile_of_dialect, "this", "quantile"),
+    exp.WithinGroup: form(_within, "this", "expression"),
+    exp.Filter: form(_filtered, "this", "expression"),
+    exp.Window: form(_window, "this", "partition_by", "order", "spec", "over"),
+}

@@ -1,0 +1,134 @@
+"""Forms of scalar functions of numbers and texts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from lakegate.contracts.compile.sql.refusal import UntranslatedError
+from lakegate.contracts.compile.sql.translator import Form, Translator, form, plain
+from lakegate.contracts.compile.sql.typed_sql import Kind, TypedSql, combine, double, expect_kind, number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lakegate.contracts.compile.sql.scope import Scope
+
+MAX_DIGITS = 18
+# --- numbers
+
+
+def _round(t: Translator, node: exp.Round, scope: Scope) -> TypedSql:
+    inner, digits = number(t.translate(node.this, scope)), node.args.get("decimals")
+    places = 0 if digits is None else whole(digits)
+    if places > MAX_DIGITS:
+        raise UntranslatedError("it rounds to more digits than can be compared")
+    return combine(_widened(f"round({inner.text}, {places})", inner.kind), inner.kind, inner)
+
+
+def _edge(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
+    def translate(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
+        inner = number(t.translate(node.this, scope))
+        if inner.kind is Kind.INTEGER:
+            return inner
+        return combine(f"CAST({name}({inner.text}) AS DOUBLE)", Kind.DOUBLE, inner)
+
+    return translate
+
+
+def _widened(text: str, kind: Kind) -> str:
+    """A decimal in the common precision and scale; other kinds unchanged."""
+    return f"CAST({text} AS DECIMAL(38,18))" if kind is Kind.DECIMAL else text
+
+
+def whole(node: exp.Expr | None) -> int:
+    """The value of a constant non-negative integer; UntranslatedError for anything else."""
+    if (
+        isinstance(node, exp.Literal)
+        and not node.is_string
+        and str(node.this).isdigit()
+        and len(str(node.this)) <= MAX_DIGITS
+    ):
+        return int(node.this)
+    raise UntranslatedError("it needs a constant whole number")
+
+
+# --- texts
+
+
+def text(t: Translator, node: exp.Expr, scope: Scope) -> TypedSql:
+    """Translate an expression that must be a text."""
+    return _text(t.translate(node, scope))
+
+
+def _text(sql: TypedSql) -> TypedSql:
+    return expect_kind(sql, Kind.TEXT)
+
+
+def _length(t: Translator, node: exp.Length, scope: Scope) -> TypedSql:
+    if t.dialect == "tsql":
+        raise UntranslatedError("LEN does not count spaces at the end in tsql")
+    inner = text(t, node.this, scope)
+    return combine(f"CAST(length({inner.text}) AS BIGINT)", Kind.INTEGER, inner)
+
+
+def _substring(t: Translator, node: exp.Substring, scope: Scope) -> TypedSql:
+    inner, start = text(t, node.this, scope), whole(node.args.get("start"))
+    if start == 0:
+        raise UntranslatedError("the characters of a text are counted from 1")
+    length = node.args.get("length")
+    until = f", {whole(length)}" if length is not None else ""
+    return combine(f"substring({inner.text}, {start}{until})", Kind.TEXT, inner)
+
+
+def _end(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
+    def translate(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
+        inner = text(t, node.this, scope)
+        return combine(f"{name}({inner.text}, {whole(node.expression)})", Kind.TEXT, inner)
+
+    return translate
+
+
+def _joined(t: Translator, node: exp.DPipe, scope: Scope) -> TypedSql:
+    parts = [text(t, each, scope) for each in (node.this, node.expression)]
+    return combine(
+        f"concat({parts[0].text}, {parts[1].text})", Kind.TEXT, *parts, growth=sum(each.growth for each in parts)
+    )
+
+
+def _concat(t: Translator, node: exp.Concat, scope: Scope) -> TypedSql:
+    """A null operand is an empty text in some dialects; in the others the result is null."""
+    parts = [text(t, each, scope) for each in node.expressions]
+    texts = [f"coalesce({each.text}, '')" if node.args.get("coalesce") else each.text for each in parts]
+    return combine(f"concat({', '.join(texts)})", Kind.TEXT, *parts, growth=sum(each.growth for each in parts))
+
+
+def _replaced(t: Translator, node: exp.Replace, scope: Scope) -> TypedSql:
+    inner, old, new = (text(t, each, scope) for each in (node.this, node.expression, node.args["replacement"]))
+    if not old.constant or new.constant is None or len(new.constant) > len(old.constant):
+        raise UntranslatedError("it replaces by what may be longer than what it replaces")
+    return combine(f"replace({inner.text}, {old.text}, {new.text})", Kind.TEXT, inner)
+
+
+FORMS: dict[type, Form] = {
+    exp.Abs: plain("abs({})", None, this=number),
+    exp.Round: form(_round, "this", "decimals"),
+    exp.Floor: form(_edge("floor"), "this"),
+    exp.Ceil: form(_edge("ceil"), "this"),
+    exp.Sqrt: plain("sqrt({})", Kind.DOUBLE, this=double),
+    exp.Pow: plain("power({}, {})", Kind.DOUBLE, this=double, expression=double),
+    exp.Lower: plain("lower({})", Kind.TEXT, this=_text),
+    exp.Upper: plain("upper({})", Kind.TEXT, this=_text),
+    exp.Trim: plain("trim({})", Kind.TEXT, this=_text),
+    exp.Length: form(_length, "this"),
+    exp.Substring: form(_substring, "this", "start", "length"),
+    exp.Left: form(_end("left"), "this", "expression"),
+    exp.Right: form(_end("right"), "this", "expression"),
+    exp.DPipe: form(_joined, "this", "expression"),
+    exp.Concat: form(_concat, "expressions"),
+    exp.Replace: form(_replaced, "this", "expression", "replacement"),
+    exp.StartsWith: plain("startswith({}, {})", Kind.BOOLEAN, this=_text, expression=_text),
+    exp.EndsWith: plain("endswith({}, {})", Kind.BOOLEAN, this=_text, expression=_text),
+    exp.Contains: plain("contains({}, {})", Kind.BOOLEAN, this=_text, expression=_text),
+}

@@ -1,0 +1,248 @@
+"""Forms of dates, timestamps, durations and their parts. The current time is always the judging time."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from lakegate.contracts.compile.sql.dialects import (
+    COUNTS_BOUNDARIES,
+    DAYS_BETWEEN_DATES,
+    MOMENTS_APART,
+    SECONDS_HAVE_FRACTIONS,
+    SUNDAY_IS_ZERO,
+)
+from lakegate.contracts.compile.sql.refusal import UntranslatedError
+from lakegate.contracts.compile.sql.translator import Form, Translator, form
+from lakegate.contracts.compile.sql.typed_sql import Kind, TypedSql, combine, expect_kind, micros, moment
+from lakegate.contracts.model.literals import literal
+from lakegate.contracts.model.types import LogicalType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lakegate.contracts.compile.sql.scope import Scope
+
+SECOND = 1_000_000
+MICROS = {
+    "microsecond": 1,
+    "millisecond": 1_000,
+    "second": SECOND,
+    "minute": 60 * SECOND,
+    "hour": 3_600 * SECOND,
+    "day": 86_400 * SECOND,
+    "week": 7 * 86_400 * SECOND,
+}
+MONTHS = {"month": 1, "quarter": 3, "year": 12}
+LONGEST_DURATION = 10_000 * 366 * MICROS["day"]
+TRUNCATED = ("second", "minute", "hour", "day", "week", "month", "quarter", "year")
+PARTS: dict[str, str] = {
+    **{
+        name: f"CAST({name}({{}}) AS BIGINT)"
+        for name in ("year", "quarter", "month", "day", "hour", "minute", "second")
+    },
+    "week": "CAST(weekofyear({}) AS BIGINT)",
+    "doy": "CAST(dayofyear({}) AS BIGINT)",
+    "isodow": "CAST((weekday({}) + 1) AS BIGINT)",
+    "dow": "CAST((dayofweek({}) - 1) AS BIGINT)",
+}
+"""The parts of a timestamp that are integers, as SQL templates."""
+NOW = TypedSql("CAST(:now AS TIMESTAMP)", Kind.TIMESTAMP)
+TODAY = TypedSql("CAST(CAST(:now AS TIMESTAMP) AS DATE)", Kind.DATE)
+
+
+def typed_constant(sql: TypedSql, logical: LogicalType = LogicalType.TIMESTAMP) -> TypedSql:
+    """A constant text parsed as a date or timestamp."""
+    written = literal(logical, (sql.constant or "").strip())
+    if written is None:
+        raise UntranslatedError("a text in it is read as a point in time and writes none")
+    if logical is LogicalType.DATE:
+        return TypedSql(f"DATE '{written}'", Kind.DATE)
+    found = datetime.fromisoformat(written)
+    in_utc = (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    return TypedSql(f"TIMESTAMP '{in_utc.replace(tzinfo=None).isoformat(' ', 'microseconds')}'", Kind.TIMESTAMP)
+
+
+def plus(dialect: str, left: TypedSql, right: TypedSql) -> TypedSql | None:
+    """The sum of a date or timestamp and a duration; None if neither operand is one."""
+    if right.kind.temporal and not left.kind.temporal:
+        left, right = right, left
+    if left.kind is Kind.DURATION and right.kind is Kind.DURATION:
+        return combine(f"({left.text} + {right.text})", Kind.DURATION, left, right)
+    return _moved(dialect, left, right, "+") if left.kind.temporal else None
+
+
+def minus(dialect: str, left: TypedSql, right: TypedSql) -> TypedSql | None:
+    """The difference of dates, timestamps and durations; None if the left operand is none of them."""
+    if left.kind is Kind.DURATION and right.kind is Kind.DURATION:
+        return combine(f"({left.text} - {right.text})", Kind.DURATION, left, right)
+    if not left.kind.temporal:
+        return None
+    if right.constant is not None:
+        right = typed_constant(right)
+    if not right.kind.temporal:
+        return _moved(dialect, left, right, "-")
+    if left.kind is right.kind is Kind.DATE:
+        if dialect not in DAYS_BETWEEN_DATES:
+            raise UntranslatedError(f"a date less a date is no number in {dialect}")
+        return combine(f"CAST(datediff({left.text}, {right.text}) AS BIGINT)", Kind.INTEGER, left, right)
+    if dialect not in MOMENTS_APART:
+        raise UntranslatedError(f"a moment less a moment is no stretch of time in {dialect}")
+    return combine(f"({micros(left)} - {micros(right)})", Kind.DURATION, left, right)
+
+
+def _moved(dialect: str, point: TypedSql, by: TypedSql, sign: str) -> TypedSql:
+    if by.kind is Kind.DURATION:
+        return combine(f"timestamp_micros(({micros(point)} {sign} {by.text}))", Kind.TIMESTAMP, point, by)
+    if by.kind is Kind.MONTHS:
+        return combine(f"({moment(point).text} {sign} {by.text})", Kind.TIMESTAMP, point, by)
+    if point.kind is Kind.DATE and by.kind is Kind.INTEGER and dialect in DAYS_BETWEEN_DATES:
+        moved = "date_add" if sign == "+" else "date_sub"
+        return combine(f"{moved}({point.text}, CAST({by.text} AS INT))", Kind.DATE, point, by)
+    raise UntranslatedError(f"it moves a point in time by {by.kind.value}")
+
+
+def duration(count: int, unit: str) -> TypedSql:
+    """A duration of `count` units."""
+    name = unit.lower().removesuffix("s")
+    if name in MONTHS and abs(count) <= LONGEST_DURATION // MICROS["week"]:
+        return TypedSql(f"make_ym_interval(0, {count * MONTHS[name]})", Kind.MONTHS)
+    if name not in MICROS or abs(count) * MICROS[name] > LONGEST_DURATION:
+        raise UntranslatedError("it names a stretch of time that is not known")
+    return TypedSql(f"{count * MICROS[name]}L" if count >= 0 else f"(- {-count * MICROS[name]}L)", Kind.DURATION)
+
+
+def _interval(_t: Translator, node: exp.Interval, _scope: Scope) -> TypedSql:
+    if node.args.get("unit") is None or node.this is None:
+        raise UntranslatedError("its interval is not one number of one unit")
+    return duration(_count(node.this), node.args["unit"].name)
+
+
+def _count(node: exp.Expr) -> int:
+    sign, node = (-1, node.this) if isinstance(node, exp.Neg) else (1, node)
+    if not isinstance(node, exp.Literal) or not re.fullmatch(r"[-+]?[0-9]{1,9}", str(node.this)):
+        raise UntranslatedError("its interval is no constant")
+    return sign * int(node.this)
+
+
+def _shifted(sign: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
+    def translate(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
+        unit = node.args["unit"].name if node.args.get("unit") else "day"
+        by = duration(_count(node.args["expression"]), unit)
+        return _moved(t.dialect, _point(t.translate(node.this, scope)), by, sign)
+
+    return translate
+
+
+def _point(sql: TypedSql) -> TypedSql:
+    return expect_kind(typed_constant(sql) if sql.constant is not None else sql, Kind.TIMESTAMP, Kind.DATE)
+
+
+def _extract(t: Translator, node: exp.Extract, scope: Scope) -> TypedSql:
+    return part(t, node.this.name.lower(), t.translate(node.expression, scope))
+
+
+def part(t: Translator, name: str, of: TypedSql) -> TypedSql:
+    """A part of a date, timestamp or duration, such as its year."""
+    if name == "epoch":
+        micro = of.text if of.kind is Kind.DURATION else micros(_point(of))
+        return combine(f"({micro} / {SECOND}D)", Kind.DOUBLE, of)
+    of = _point(of)
+    if name == "second" and t.dialect in SECONDS_HAVE_FRACTIONS:
+        return combine(f"CAST(extract(SECOND FROM {of.text}) AS DOUBLE)", Kind.DOUBLE, of)
+    if name not in PARTS or (name == "dow" and t.dialect not in SUNDAY_IS_ZERO):
+        raise UntranslatedError(f"{name.upper()[:20]} of a point in time is not translated by this version")
+    return combine(PARTS[name].format(of.text), Kind.INTEGER, of)
+
+
+def _part(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
+    return lambda t, node, scope: part(t, name, t.translate(node.this, scope))
+
+
+def _truncated(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
+    unit = node.args["unit"].name.lower()
+    if unit not in TRUNCATED:
+        raise UntranslatedError("it cuts a moment at a unit that is not known")
+    of = moment(_point(t.translate(node.this, scope)))
+    return combine(f"date_trunc('{unit}', {of.text})", Kind.TIMESTAMP, of)
+
+
+def _apart(t: Translator, node: exp.DateDiff, scope: Scope) -> TypedSql:
+    """The number of boundaries of a unit between two dates or timestamps."""
+    unit = node.args["unit"].name.lower() if node.args.get("unit") else "day"
+    later, earlier = _point(t.translate(node.this, scope)), _point(t.translate(node.expression, scope))
+    if unit == "day" and (t.dialect in COUNTS_BOUNDARIES or not node.args.get("unit")):
+        days = f"datediff(CAST({later.text} AS DATE), CAST({earlier.text} AS DATE))"
+        return combine(f"CAST({days} AS BIGINT)", Kind.INTEGER, later, earlier)
+    if t.dialect not in COUNTS_BOUNDARIES or unit == "week":
+        raise UntranslatedError(f"a difference in {unit.upper()[:20]} is not translated from {t.dialect}")
+    if unit in MONTHS:
+        months = [f"((year({each.text}) * 12) + (month({each.text}) - 1))" for each in (later, earlier)]
+        counted = [f"({each} div {MONTHS[unit]})" for each in months]
+    elif unit in MICROS:
+        counted = [_floored(micros(each), MICROS[unit]) for each in (later, earlier)]
+    else:
+        raise UntranslatedError("it counts a unit that is not known")
+    return combine(f"CAST(({counted[0]} - {counted[1]}) AS BIGINT)", Kind.INTEGER, later, earlier)
+
+
+def _floored(micro: str, unit: int) -> str:
+    return f"(({micro} - pmod({micro}, {unit}L)) div {unit}L)"
+
+
+def _elapsed(t: Translator, node: exp.TimestampDiff, scope: Scope) -> TypedSql:
+    """The number of complete units between two dates or timestamps."""
+    unit = node.args["unit"].name.lower() if node.args.get("unit") else "day"
+    later, earlier = _point(t.translate(node.this, scope)), _point(t.translate(node.expression, scope))
+    if unit not in MICROS:
+        raise UntranslatedError("it counts a unit that is not known")
+    return combine(f"(({micros(later)} - {micros(earlier)}) div {MICROS[unit]}L)", Kind.INTEGER, later, earlier)
+
+
+def _wrapped(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
+    return _point(t.translate(node.this, scope))
+
+
+def as_date(sql: TypedSql) -> TypedSql:
+    """A date or timestamp as its date in UTC."""
+    return replace(sql, text=f"CAST({sql.text} AS DATE)", kind=Kind.DATE) if sql.kind is Kind.TIMESTAMP else sql
+
+
+def _by_name(t: Translator, node: exp.Anonymous, scope: Scope) -> TypedSql:
+    """Functions for which the parser has no class."""
+    name, given = node.name.lower(), node.expressions
+    if name in {"now", "getdate"} and not given:
+        return NOW
+    if name == "date_part" and len(given) == 2 and isinstance(given[0], exp.Literal):  # noqa: PLR2004 - a part, and of what
+        return part(t, given[0].name.lower(), t.translate(given[1], scope))
+    raise UntranslatedError(f"{name.upper()} is not translated by this version")
+
+
+SHIFTING = ("this", "expression", "unit")
+FORMS: dict[type, Form] = {
+    exp.Anonymous: form(_by_name, "this", "expressions"),
+    exp.CurrentTimestamp: form(lambda _t, _n, _s: NOW, "this", "sysdate"),
+    exp.CurrentDate: form(lambda _t, _n, _s: TODAY),
+    exp.Interval: form(_interval, "this", "unit"),
+    exp.Extract: form(_extract, "this", "expression"),
+    **dict.fromkeys(
+        (exp.TimestampTrunc, exp.DateTrunc), form(_truncated, "this", "unit", "unabbreviate", "input_type_preserved")
+    ),
+    exp.DateDiff: form(_apart, *SHIFTING),
+    exp.TimestampDiff: form(_elapsed, *SHIFTING),
+    **dict.fromkeys((exp.DateAdd, exp.TimestampAdd, exp.DatetimeAdd), form(_shifted("+"), *SHIFTING)),
+    **dict.fromkeys((exp.DateSub, exp.TimestampSub, exp.DatetimeSub), form(_shifted("-"), *SHIFTING)),
+    **dict.fromkeys((exp.TimeStrToTime, exp.TsOrDsToTimestamp), form(_wrapped, "this")),
+    exp.TsOrDsToDate: form(lambda t, node, scope: as_date(_wrapped(t, node, scope)), "this"),
+    exp.TimeToUnix: form(_part("epoch"), "this"),
+    **{
+        each: form(_part(each.key), "this")
+        for each in (exp.Year, exp.Quarter, exp.Month, exp.Day, exp.Hour, exp.Minute, exp.Second)
+    },
+    exp.DayOfMonth: form(_part("day"), "this"),
+    exp.DayOfYear: form(_part("doy"), "this"),
+}

@@ -1,0 +1,194 @@
+"""Forms of constants, columns and operators."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from lakegate.contracts.compile.sql.dialects import TEXTS_IGNORE_CASE
+from lakegate.contracts.compile.sql.moments import typed_constant
+from lakegate.contracts.compile.sql.parse import one_word
+from lakegate.contracts.compile.sql.refusal import UntranslatedError, place_of
+from lakegate.contracts.compile.sql.translator import Form, Translator, form, plain
+from lakegate.contracts.compile.sql.typed_sql import Kind, TypedSql, combine, double, expect_kind, to_common_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lakegate.contracts.compile.sql.scope import Scope
+
+WHOLE = re.compile(r"[0-9]{1,18}")
+DECIMAL = re.compile(r"[0-9]{0,19}\.[0-9]{0,18}")
+FLOAT = re.compile(r"[0-9]{1,19}(?:\.[0-9]{0,18})?[eE][-+]?[0-9]{1,2}")
+WILD = 2
+"""The most `%` in a pattern that also has `_`: matching time grows with their number."""
+
+
+def _literal(t: Translator, node: exp.Literal, _scope: Scope) -> TypedSql:
+    text = str(node.this)
+    if node.is_string:
+        return TypedSql(t.names.text(text), Kind.TEXT, constant=text)
+    if WHOLE.fullmatch(text):
+        return TypedSql(f"{int(text)}L", Kind.INTEGER)
+    if DECIMAL.fullmatch(text) and text != ".":
+        return TypedSql(f"{text.strip('.') if text.endswith('.') else text}BD", Kind.DECIMAL)
+    if FLOAT.fullmatch(text):
+        return TypedSql(f"{float(text)!r}D", Kind.DOUBLE)
+    raise UntranslatedError("it writes a number with more digits than can be compared")
+
+
+def _column(_t: Translator, node: exp.Column, scope: Scope) -> TypedSql:
+    if node.args.get("db"):
+        raise UntranslatedError("it names a column by three words")
+    table = node.args.get("table")
+    return scope.column(one_word(node.this), one_word(table) if table else None, place_of(node))
+
+
+def _paren(t: Translator, node: exp.Paren, scope: Scope) -> TypedSql:
+    return t.translate(node.this, scope)
+
+
+def _truth(sql: TypedSql) -> TypedSql:
+    return expect_kind(sql, Kind.BOOLEAN)
+
+
+def comparable(t: Translator, *parts: TypedSql) -> list[TypedSql]:
+    """Operands converted to one kind. A constant text compared with a date or timestamp is parsed as one."""
+    temporal = next((each.kind for each in parts if each.kind.temporal), None)
+    if temporal:
+        parts = tuple(typed_constant(each) if each.constant is not None else each for each in parts)
+    if {Kind.DECIMAL, Kind.SUM} <= {each.kind for each in parts}:
+        parts = tuple(double(each) if each.kind.numeric else each for each in parts)
+    kinds = {each.kind for each in parts} - {Kind.NULL}
+    if kinds == {Kind.TEXT} and t.dialect in TEXTS_IGNORE_CASE:
+        raise UntranslatedError(f"texts that differ in case are equal in {t.dialect}, and never here")
+    if kinds and all(each.numeric for each in kinds):
+        return list(parts)
+    return to_common_kind(*parts)[1]
+
+
+def _compared(sign: str) -> Callable[[Translator, exp.Binary, Scope], TypedSql]:
+    def translate(t: Translator, node: exp.Binary, scope: Scope) -> TypedSql:
+        left, right = comparable(t, t.translate(node.this, scope), t.translate(node.expression, scope))
+        return combine(f"({left.text} {sign} {right.text})", Kind.BOOLEAN, left, right)
+
+    return translate
+
+
+def _distinct_from(t: Translator, node: exp.NullSafeNEQ, scope: Scope) -> TypedSql:
+    same = _compared("<=>")(t, node, scope)
+    return replace(same, text=f"(NOT {same.text})")
+
+
+def _between(t: Translator, node: exp.Between, scope: Scope) -> TypedSql:
+    value, low, high = comparable(t, *(t.translate(node.args[key], scope) for key in ("this", "low", "high")))
+    return combine(f"({value.text} BETWEEN {low.text} AND {high.text})", Kind.BOOLEAN, value, low, high)
+
+
+def _in(t: Translator, node: exp.In, scope: Scope) -> TypedSql:
+    value = t.translate(node.this, scope)
+    subquery = node.args.get("query")
+    if subquery is None:
+        value, *items = comparable(t, value, *t.translate_all(node.expressions, scope))
+        return combine(f"({value.text} IN ({', '.join(each.text for each in items)}))", Kind.BOOLEAN, value, *items)
+    found = t.translate_query(subquery, scope)
+    if found.outer or [kind for _, kind in found.columns] != [value.kind]:
+        raise UntranslatedError("its IN asks for other values than those it compares")
+    return replace(combine(f"({value.text} IN ({found.text}))", Kind.BOOLEAN, value), has_subquery=True)
+
+
+def _exists(t: Translator, node: exp.Exists, scope: Scope) -> TypedSql:
+    found = t.translate_query(node.this, scope)
+    return TypedSql(f"(EXISTS ({found.text}))", Kind.BOOLEAN, has_subquery=True)
+
+
+def _scalar(t: Translator, node: exp.Subquery, scope: Scope) -> TypedSql:
+    found = t.translate_query(node, scope)
+    if found.outer or not found.one_row or len(found.columns) != 1:
+        raise UntranslatedError("a query inside it does not give one value by itself")
+    return TypedSql(f"({found.text})", found.columns[0][1], growth=found.growth)
+
+
+def _is(t: Translator, node: exp.Is, scope: Scope) -> TypedSql:
+    value = t.translate(node.this, scope)
+    match node.expression:
+        case exp.Null():
+            return combine(f"({value.text} IS NULL)", Kind.BOOLEAN, value)
+        case exp.Boolean() as truth:
+            return combine(f"({expect_kind(value, Kind.BOOLEAN).text} <=> {bool(truth.this)})", Kind.BOOLEAN, value)
+        case _:
+            raise UntranslatedError("its IS compares with something other than null, true or false")
+
+
+def _like(t: Translator, node: exp.Like, scope: Scope) -> TypedSql:
+    return _turned(
+        node, _matched(expect_kind(t.translate(node.this, scope), Kind.TEXT), t, t.translate(node.expression, scope))
+    )
+
+
+def _ilike(t: Translator, node: exp.ILike, scope: Scope) -> TypedSql:
+    value, pattern = expect_kind(t.translate(node.this, scope), Kind.TEXT), t.translate(node.expression, scope)
+    lowered = combine(f"lower({value.text})", Kind.TEXT, value)
+    return _turned(node, _matched(lowered, t, replace(pattern, constant=pattern.constant and pattern.constant.lower())))
+
+
+def _turned(node: exp.Expr, sql: TypedSql) -> TypedSql:
+    return replace(sql, text=f"(NOT {sql.text})") if node.args.get("negate") else sql
+
+
+def _matched(value: TypedSql, t: Translator, pattern: TypedSql) -> TypedSql:
+    """LIKE as `=`, `startswith`, `contains` and `endswith` where the pattern allows it: these need no regular expression."""
+    written = pattern.constant
+    if written is None or "\\" in written or t.dialect in TEXTS_IGNORE_CASE:
+        raise UntranslatedError("its LIKE is not a plain pattern")
+    if "_" not in written:
+        first, *middle, last = written.split("%") if "%" in written else ("", written)
+        if "%" not in written:
+            return combine(f"({value.text} = {t.names.text(written)})", Kind.BOOLEAN, value)
+        middle = [each for each in middle if each]
+        if not middle or (len(middle) == 1 and not first and not last):
+            return _ends(value, t, first, middle, last)
+    if written.count("%") > WILD:
+        raise UntranslatedError("its LIKE has more wild parts than are matched in a bearable time")
+    return combine(f"({value.text} LIKE {t.names.text(written)})", Kind.BOOLEAN, value)
+
+
+def _ends(value: TypedSql, t: Translator, first: str, middle: list[str], last: str) -> TypedSql:
+    parts = [f"({value.text} IS NOT NULL)"] if not (first or middle or last) else []
+    parts += [f"startswith({value.text}, {t.names.text(first)})"] if first else []
+    parts += [f"contains({value.text}, {t.names.text(each)})" for each in middle]
+    parts += [f"endswith({value.text}, {t.names.text(last)})"] if last else []
+    if first and last:
+        parts.append(f"(length({value.text}) >= {len(first) + len(last)})")
+    return combine(f"({' AND '.join(parts)})", Kind.BOOLEAN, value)
+
+
+BINARY = ("this", "expression")
+FORMS: dict[type, Form] = {
+    exp.Literal: form(_literal, "this", "is_string"),
+    exp.Boolean: form(lambda _t, node, _s: TypedSql(str(bool(node.this)), Kind.BOOLEAN), "this"),
+    exp.Null: form(lambda _t, _n, _s: TypedSql("NULL", Kind.NULL)),
+    exp.Column: form(_column, "this", "table", "db", "catalog"),
+    exp.Paren: form(_paren, "this"),
+    exp.And: plain("({} AND {})", Kind.BOOLEAN, this=_truth, expression=_truth),
+    exp.Or: plain("({} OR {})", Kind.BOOLEAN, this=_truth, expression=_truth),
+    exp.Not: plain("(NOT {})", Kind.BOOLEAN, this=_truth),
+    exp.EQ: form(_compared("="), *BINARY),
+    exp.NEQ: form(_compared("<>"), *BINARY),
+    exp.LT: form(_compared("<"), *BINARY),
+    exp.LTE: form(_compared("<="), *BINARY),
+    exp.GT: form(_compared(">"), *BINARY),
+    exp.GTE: form(_compared(">="), *BINARY),
+    exp.NullSafeEQ: form(_compared("<=>"), *BINARY),
+    exp.NullSafeNEQ: form(_distinct_from, *BINARY),
+    exp.Between: form(_between, "this", "low", "high"),
+    exp.In: form(_in, "this", "expressions", "query"),
+    exp.Exists: form(_exists, "this"),
+    exp.Subquery: form(_scalar, "this"),
+    exp.Is: form(_is, *BINARY),
+    exp.Like: form(_like, *BINARY, "negate"),
+    exp.ILike: form(_ilike, *BINARY, "negate"),
+}

@@ -1,0 +1,146 @@
+"""Typed SQL expressions: the text in Spark SQL, the kind of the values, and the properties needed to combine expressions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from lakegate.contracts.compile.sql.refusal import RefusedError, UntranslatedError
+from lakegate.contracts.model.types import LogicalType
+
+MAX_GROWTH = 64
+"""The longest text that an expression may build from a text of the data, as a multiple of its length."""
+MAX_TEXT_LENGTH = 32_768
+
+
+class Kind(Enum):
+    """Kinds of values that need different SQL. The values of the members are used in messages."""
+
+    INTEGER = "a whole number"
+    SUM = "a sum of whole numbers"
+    DECIMAL = "an exact number"
+    DOUBLE = "a number"
+    TEXT = "a text"
+    BOOLEAN = "true or false"
+    DATE = "a date"
+    TIMESTAMP = "a moment"
+    DURATION = "a stretch of time"
+    """Microseconds, as a whole number."""
+    MONTHS = "a number of months"
+    NULL = "null"
+
+    @property
+    def numeric(self) -> bool:
+        """Whether values are numbers."""
+        return self in NUMBERS
+
+    @property
+    def temporal(self) -> bool:
+        """Whether values are dates or timestamps."""
+        return self in {Kind.DATE, Kind.TIMESTAMP}
+
+
+NUMBERS = (Kind.INTEGER, Kind.SUM, Kind.DECIMAL, Kind.DOUBLE)
+KINDS = {
+    LogicalType.STRING: Kind.TEXT,
+    LogicalType.INTEGER: Kind.INTEGER,
+    LogicalType.NUMBER: Kind.DOUBLE,
+    LogicalType.DECIMAL: Kind.DECIMAL,
+    LogicalType.BOOLEAN: Kind.BOOLEAN,
+    LogicalType.DATE: Kind.DATE,
+    LogicalType.TIMESTAMP: Kind.TIMESTAMP,
+    LogicalType.BINARY: Kind.TEXT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TypedSql:
+    """A Spark SQL expression with its kind. It needs no further parentheses wherever it is inserted."""
+
+    text: str
+    kind: Kind
+    bare: frozenset[str] = frozenset()
+    """Columns of its own SELECT that it reads outside of aggregate functions."""
+    growth: int = 1
+    aggregates: bool = False
+    windows: bool = False
+    has_subquery: bool = False
+    """Whether it contains a subquery."""
+    outer: bool = False
+    """Whether it reads a column of the enclosing query."""
+    constant: str | None = None
+    """The value of a constant text, else None."""
+
+
+def combine(text: str, kind: Kind, *parts: TypedSql, growth: int | None = None) -> TypedSql:
+    """An expression that combines `parts`; RefusedError if its text or its values may grow beyond the limits."""
+    size = max((each.growth for each in parts), default=1) if growth is None else growth
+    if size > MAX_GROWTH or len(text) > MAX_TEXT_LENGTH:
+        raise RefusedError("query-too-large", "The query builds values that grow: keep them as long as they are.")
+    return TypedSql(
+        text,
+        kind,
+        frozenset().union(*(each.bare for each in parts)),
+        size,
+        any(each.aggregates for each in parts),
+        any(each.windows for each in parts),
+        any(each.has_subquery for each in parts),
+        any(each.outer for each in parts),
+    )
+
+
+def expect_kind(sql: TypedSql, *kinds: Kind) -> TypedSql:
+    """The expression, if it is of one of these kinds (null is of every kind); else UntranslatedError."""
+    if sql.kind in kinds or sql.kind is Kind.NULL:
+        return sql
+    raise UntranslatedError(f"it uses {sql.kind.value} where {kinds[0].value} is needed")
+
+
+def number(sql: TypedSql) -> TypedSql:
+    """The expression, if it is a number; else UntranslatedError."""
+    return expect_kind(sql, *NUMBERS)
+
+
+def double(sql: TypedSql) -> TypedSql:
+    """A number converted to a float."""
+    if sql.kind is Kind.DOUBLE:
+        return sql
+    return replace(number(sql), text=f"CAST({sql.text} AS DOUBLE)", kind=Kind.DOUBLE)
+
+
+def exact(sql: TypedSql) -> TypedSql:
+    """A number converted to a decimal; null if it has more than 20 digits before the point."""
+    if sql.kind is Kind.DECIMAL:
+        return sql
+    return replace(number(sql), text=f"try_cast({sql.text} AS DECIMAL(38,18))", kind=Kind.DECIMAL)
+
+
+def moment(sql: TypedSql) -> TypedSql:
+    """A date or timestamp as a timestamp; a date becomes its midnight."""
+    if sql.kind is Kind.DATE:
+        return replace(sql, text=f"CAST({sql.text} AS TIMESTAMP)", kind=Kind.TIMESTAMP)
+    return expect_kind(sql, Kind.TIMESTAMP)
+
+
+def micros(sql: TypedSql) -> str:
+    """A date or timestamp as microseconds since 1970."""
+    return f"unix_micros({moment(sql).text})"
+
+
+def to_common_kind(*parts: TypedSql) -> tuple[Kind, list[TypedSql]]:
+    """The common kind of the expressions, and the expressions converted to it; null fits any kind."""
+    kinds = {each.kind for each in parts} - {Kind.NULL}
+    if len(kinds) <= 1:
+        return next(iter(kinds), Kind.NULL), list(parts)
+    for common, family, turn in _FAMILIES:
+        if kinds <= family:
+            return common, [each if each.kind is Kind.NULL else turn(each) for each in parts]
+    words = " with ".join(sorted(each.value for each in kinds))
+    raise UntranslatedError(f"it mixes {words}")
+
+
+_FAMILIES = (
+    (Kind.DECIMAL, {Kind.INTEGER, Kind.DECIMAL}, exact),
+    (Kind.DOUBLE, set(NUMBERS), double),
+    (Kind.TIMESTAMP, {Kind.DATE, Kind.TIMESTAMP}, moment),
+)

@@ -1,0 +1,1 @@
+"""Contract documents (ODCS, DCS, DCM): parsed, compared with their schema, and read into the model."""

@@ -1,0 +1,185 @@
+"""Reads the `lakegate` extension of a document: the policy for deliveries, the file format and the CSV dialect.
+
+Each key is one row of a table. An unknown key or an unsupported value is an error: no setting is ignored silently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from lakegate.contracts.model.contract import (
+    Additional,
+    Compression,
+    Csv,
+    Duplicates,
+    Format,
+    Mode,
+    OnReject,
+    Policy,
+    Severity,
+    Storage,
+)
+from lakegate.contracts.words import did_you_mean, listed, shown
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+    from enum import Enum
+
+    from lakegate.contracts.documents.nodes import Place
+    from lakegate.contracts.documents.notes import Notes
+    from lakegate.contracts.model.contract import Rule
+
+EXTENSION = "lakegate"
+"""The key of the extension in documents."""
+ENCODINGS = {
+    "utf-8": "utf-8",
+    "us-ascii": "us-ascii",
+    "iso-8859-1": "iso-8859-1",
+    "latin-1": "iso-8859-1",
+    "windows-1252": "windows-1252",
+}
+
+
+class _InvalidValueError(Exception):
+    """The key does not accept the value; the message names the values it accepts."""
+
+
+Parser = Callable[["Place"], Any]
+
+
+def _one_of(enum: type[Enum], *hidden: Enum) -> Parser:
+    def parse(place: Place) -> Enum:
+        known = [str(each.value) for each in enum if each not in hidden]
+        if place.text not in known:
+            raise _InvalidValueError(f"one of {listed(known)}")
+        return enum(place.text)
+
+    return parse
+
+
+def _flag(place: Place) -> bool:
+    if place.flag is None:
+        raise _InvalidValueError("`true` or `false`")
+    return place.flag
+
+
+def _share(place: Place) -> Decimal:
+    if place.number is None or not 0 <= place.number <= 1:
+        raise _InvalidValueError("a number from 0 to 1")
+    return place.number
+
+
+def _count(place: Place) -> int:
+    if place.number is None or place.number < 1 or place.number % 1:
+        raise _InvalidValueError("a whole number from 1")
+    return int(place.number)
+
+
+def _character(place: Place) -> str:
+    if place.text is None or len(place.text) != 1 or place.text in "\r\n\0":
+        raise _InvalidValueError("one character, in quotes")
+    return place.text
+
+
+def _encoding(place: Place) -> str:
+    known = ENCODINGS.get((place.text or "").lower().replace("_", "-"))
+    if known is None:
+        raise _InvalidValueError(f"one of {listed(ENCODINGS)}")
+    return known
+
+
+def _texts(place: Place) -> tuple[str, ...]:
+    items = tuple(each.text for each in place.items if each.text is not None)
+    if not items or len(items) < len(place.items):
+        raise _InvalidValueError("a list of texts, each in quotes")
+    return items
+
+
+def _only(value: str) -> Parser:
+    """Accepts only one value."""
+
+    def parse(place: Place) -> None:
+        if place.text != value:
+            raise _InvalidValueError(f"{shown(value)} (this version supports no other)")
+
+    return parse
+
+
+POLICY: dict[str, tuple[str, Parser]] = {
+    "mode": ("mode", _one_of(Mode)),
+    "onReject": ("on_reject", _one_of(OnReject)),
+    "maxRejectedShare": ("max_rejected_share", _share),
+    "additionalFields": ("additional_fields", _one_of(Additional)),
+    "allowEmpty": ("allow_empty", _flag),
+    "duplicates": ("duplicates", _one_of(Duplicates)),
+    "samples": ("samples", _flag),
+    "maxBytes": ("max_bytes", _count),
+}
+STORAGE: dict[str, tuple[str, Parser]] = {
+    "format": ("format", _one_of(Format, Format.UNKNOWN)),
+    "compression": ("compression", _one_of(Compression)),
+}
+OTHER: dict[str, tuple[str, Parser]] = {
+    "critical": ("critical", _flag),
+    "publishAs": ("", _only("original")),
+    "delivery": ("", _only("object")),
+    "workflow": ("", _only("push")),
+    "mergeStrategy": ("", _only("append")),
+}
+CSV: dict[str, tuple[str, Parser]] = {
+    "delimiter": ("delimiter", _character),
+    "quote": ("quote", _character),
+    "escape": ("", _only('"')),
+    "header": ("header", _flag),
+    "encoding": ("encoding", _encoding),
+    "nullValues": ("null_values", _texts),
+    "multiLine": ("multi_line", _flag),
+}
+
+
+class Extension:
+    """The extension of a dataset: later places override earlier ones (the dataset's override the contract's).
+
+    `served` is the file format of the document's servers; the extension overrides it.
+    """
+
+    def __init__(self, places: list[Place], notes: Notes, served: Format | None = None) -> None:
+        settings: dict[str, Any] = {}
+        csv: dict[str, Any] = {}
+        for place in places:
+            settings |= _read(place, POLICY | STORAGE | OTHER, notes, nested_key="csv")
+            csv |= _read(place["csv"], CSV, notes)
+        storage = {name: settings.pop(name) for name in tuple(STORAGE) if name in settings}
+        self.critical = bool(settings.pop("critical", True))
+        """Whether a broken rule may reject a delivery."""
+        self.declared = frozenset(settings)
+        """The fields of `Policy` that the document sets."""
+        self.policy = Policy(**settings)
+        self.csv = Csv(**csv)
+        is_csv = served is None or (served is Format.UNKNOWN and bool(csv))
+        self.storage = Storage(**({"format": Format.CSV if is_csv else served} | storage))
+
+    def graded(self, rules: Iterable[Rule]) -> tuple[Rule, ...]:
+        """The rules of the dataset; all are warnings if the dataset is not critical."""
+        return tuple(rules if self.critical else (replace(rule, severity=Severity.WARN) for rule in rules))
+
+
+def _read(place: Place, table: dict[str, tuple[str, Parser]], notes: Notes, nested_key: str = "") -> dict[str, Any]:
+    settings: dict[str, Any] = {}
+    if place.node is not None and place.node.content is not None and not isinstance(place.node.content, Mapping):
+        notes.error("extension-value", place, "Write a mapping of keys here.")
+    for key, value in place.entries.items():
+        if key in table:
+            name, parse = table[key]
+            try:
+                settings[name] = parse(value)
+            except _InvalidValueError as wrong:
+                notes.error("extension-value", value, f"`{key}` takes {wrong}.")
+        elif key != nested_key:
+            known = [*table, nested_key] if nested_key else list(table)
+            hint = did_you_mean(key, known) or f" Known are {listed(known)}."
+            notes.error("extension-key", value, f"The key {shown(key)} is unknown in the extension.{hint}")
+    settings.pop("", None)
+    return settings

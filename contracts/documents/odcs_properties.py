@@ -1,0 +1,214 @@
+"""Reads a property of ODCS: its field and its rules."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.compile.rules.javadates import compile_java_format
+from lakegate.contracts.compile.rules.nested_fields import NESTED_KIND
+from lakegate.contracts.documents.odcs_options import DATE_FORMATS, UNMEASURED_DATE, option_rules
+from lakegate.contracts.documents.physical_types import EXACT, PHYSICAL, type_word
+from lakegate.contracts.documents.quality import Owner, quality_rules
+from lakegate.contracts.documents.values import examples, rule_id, texts
+from lakegate.contracts.model.contract import Field, Origin, Rule
+from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.words import did_you_mean, shown
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterator
+
+    from lakegate.contracts.documents.nodes import Place
+    from lakegate.contracts.documents.notes import Notes
+
+TYPES = {each.value: each for each in LogicalType if each not in {LogicalType.DECIMAL, LogicalType.BINARY}}
+NESTED = ("object", "array", "map", "vector")
+BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+TEXTS = (LogicalType.STRING, LogicalType.BINARY)
+FORMATTED = (LogicalType.DATE, LogicalType.TIME, LogicalType.TIMESTAMP)
+COLUMN = "column"
+PERSONAL = "pii"
+LAST = 1 << 30
+UTC = ("UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT")
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A property after reading."""
+
+    field: Field
+    rules: tuple[Rule, ...]
+    key_position: int | None
+    """Its position in the primary key; None if it is not part of the key."""
+    key_origin: Origin
+
+
+def is_column(place: Place, notes: Notes) -> bool:
+    """Whether a property is delivered; measures and dimensions (ODCS 3.2) are computed by consumers."""
+    role = place["semanticType"].text or COLUMN
+    if role != COLUMN:
+        notes.warning(
+            "not-a-column", place["semanticType"], f"A {role} is computed, not delivered: it is not measured."
+        )
+    return role == COLUMN
+
+
+def read_property(place: Place, ordinals: Counter[str], notes: Notes) -> Property:
+    """A property of an object with all its rules, including those of nested properties."""
+    name, position = place["name"].text or "", place["primaryKeyPosition"].number
+    return Property(
+        field=_field(place, name),
+        rules=tuple(_rules(place, name, _logical(place), ordinals, notes)),
+        key_position=(int(position) if position and position > 0 else LAST) if place["primaryKey"].flag else None,
+        key_origin=place["primaryKey"].origin,
+    )
+
+
+def _field(place: Place, path: str) -> Field:
+    return Field(
+        name=path,
+        type=_logical(place) or LogicalType.STRING,
+        origin=place.origin,
+        description=place["description"].text,
+        classification=place["classification"].text,
+        personal=_personal(place),
+        declared=place["logicalType"].text or place["physicalType"].text,
+        parts=tuple(_field(each, inner) for inner, each in _inner(place, path)),
+        examples=examples(place["examples"]),
+        physical=place["physicalName"].text,
+    )
+
+
+def _personal(place: Place) -> bool | None:
+    """Whether a custom property or tag `pii` marks personal data; None without either. ODCS has no key for it."""
+    flags = [each["value"].flag for each in place["customProperties"].items if each["property"].text == PERSONAL]
+    tagged = PERSONAL in {each.casefold() for each in texts(place["tags"])}
+    return flags[0] if flags else tagged or None
+
+
+def _logical(place: Place) -> LogicalType | None:
+    """The logical type of the values; None if there is none that a text can be checked against."""
+    declared, physical = place["logicalType"].text, type_word(place["physicalType"].text)
+    logical, form = TYPES.get(declared or ""), place["logicalTypeOptions"]["format"]
+    if logical in FORMATTED and form.present:
+        return DATE_FORMATS.get(form.text or "")
+    if logical is LogicalType.NUMBER and physical in EXACT:
+        return LogicalType.DECIMAL
+    if logical is LogicalType.STRING and (PHYSICAL.get(physical) is LogicalType.BINARY or form.text == "binary"):
+        return LogicalType.BINARY
+    return PHYSICAL.get(physical) if declared is None else logical
+
+
+def _rules(
+    place: Place, path: str, logical: LogicalType | None, ordinals: Counter[str], notes: Notes
+) -> Iterator[Rule]:
+    declared, options = place["logicalType"], place["logicalTypeOptions"]
+
+    def rule(kind: str, at: Place, arguments: dict[str, object]) -> Rule:
+        return Rule(rule_id(ordinals, path, kind), kind, at.origin, (path,), arguments)
+
+    if logical is not None:
+        yield rule("type", declared if declared.present else place["physicalType"], {})
+    for kind in ("required", "unique"):
+        if place[kind].flag:
+            yield rule(kind, place[kind], {})
+    for at, (kind, arguments) in option_rules(options, _options_type(place, logical)):
+        yield rule(kind, at, arguments)
+    if place["enum"].items:
+        values = tuple(each["value"].written for each in place["enum"].items if each["value"].present)
+        yield rule("enum", place["enum"], {"values": values})
+    for each in place["relationships"].items:
+        yield rule("foreignKey", each, {"to": each["to"].text or ""})
+    yield from quality_rules(Owner(place, path, path), ordinals, notes)
+    yield from _nested(place, path, ordinals, notes)
+    _warn(place, logical, notes)
+
+
+def _options_type(place: Place, logical: LogicalType | None) -> LogicalType | str:
+    """The type that options apply to, or the kind of rules that are not measured."""
+    if not _readable(place, logical):
+        return UNMEASURED_DATE
+    return NESTED_KIND if place["logicalType"].text in NESTED else logical or LogicalType.STRING
+
+
+def _readable(place: Place, logical: LogicalType | None) -> bool:
+    return logical is not None or TYPES.get(place["logicalType"].text or "") not in FORMATTED
+
+
+def _nested(place: Place, path: str, ordinals: Counter[str], notes: Notes) -> Iterator[Rule]:
+    """The rules of nested values and of each nested property."""
+    if place["logicalType"].text in NESTED:
+        yield Rule(rule_id(ordinals, path, NESTED_KIND), NESTED_KIND, place["logicalType"].origin, (path,))
+    for inner, each in _inner(place, path):
+        yield from _rules(each, inner, _logical(each), ordinals, notes)
+
+
+def _inner(place: Place, path: str) -> Iterator[tuple[str, Place]]:
+    """The nested properties: of a record, of an array's items, of a map's keys and values."""
+    for each in place["properties"].items:
+        yield f"{path}.{each['name'].text or ''}", each
+    for suffix, each in (("[]", place["items"]), (".key", place["map"]["key"]), (".value", place["map"]["value"])):
+        if each.entries:
+            yield f"{path}{suffix}", each
+
+
+def _warn(place: Place, logical: LogicalType | None, notes: Notes) -> None:
+    zone = place["logicalTypeOptions"]["defaultTimezone"]
+    if not _readable(place, logical):
+        _warn_of_format(place, notes)
+    elif logical is None and not place["logicalType"].present:
+        notes.warning("no-type", place, "The property has no known type: add `logicalType`.")
+    declared, physical = TYPES.get(place["logicalType"].text or ""), PHYSICAL.get(type_word(place["physicalType"].text))
+    if declared and physical and physical not in TEXTS and _family(declared) != _family(physical):
+        message = f"A {declared.value} does not fit into the physical type {shown(place['physicalType'].text)}."
+        notes.warning("physical-type", place["physicalType"], message)
+    if zone.text is not None and zone.text not in UTC:
+        notes.warning("timezone", zone, "Timestamps without an offset are read as UTC: write offsets in the data.")
+
+
+def _warn_of_format(place: Place, notes: Notes) -> None:
+    """Dates in another format are texts: only the format is checked, if it is supported."""
+    options = place["logicalTypeOptions"]
+    date_format = options["format"]
+    try:
+        compile_java_format(date_format.text or "")
+    except ValueError:
+        message = (
+            f"Dates written as {shown(date_format.written)} are not measured: write them as ISO 8601 (`yyyy-MM-dd`)."
+        )
+        notes.warning("date-format", date_format, message)
+    for bound in (options[name] for name in BOUNDS if options[name].present):
+        message = (
+            f"Dates written as {shown(date_format.written)} are not compared: write them as ISO 8601 (`yyyy-MM-dd`)."
+        )
+        notes.warning("date-format", bound, message)
+
+
+def _family(logical: LogicalType) -> str:
+    """The family of a type: numbers, points in time, or the type itself."""
+    if logical.numeric:
+        return "number"
+    return "moment" if logical in {LogicalType.DATE, LogicalType.TIMESTAMP} else logical.value
+
+
+def read_relationship(place: Place, ordinals: Counter[str], properties: Place, notes: Notes) -> Rule:
+    """A relationship of an object; its `from` contains names or ids of properties of the object."""
+    sources = place["from"].items or [place["from"]]
+    targets = place["to"].items or [place["to"]]
+    found = [_resolved(each, properties, notes) for each in sources if each.text]
+    fields = tuple(name for name in found if name is not None) if None not in found else ()
+    arguments = {"to": ",".join(each.text or "" for each in targets)}
+    return Rule(rule_id(ordinals, ",".join(fields), "foreignKey"), "foreignKey", place.origin, fields, arguments)
+
+
+def _resolved(place: Place, properties: Place, notes: Notes) -> str | None:
+    last = re.split(r"[./]", place.text or "")[-1]
+    for each in properties.items:
+        if last in {each["name"].text, each["id"].text}:
+            return each["name"].text
+    known = [name for each in properties.items if (name := each["name"].text)]
+    message = f"{shown(place.text)} names no property of this object.{did_you_mean(last, known)}"
+    notes.warning("dangling-relationship", place, message)
+    return None

@@ -1,0 +1,116 @@
+"""Generates a contract from the ports of a data product that has none (ADR-0029).
+
+::
+
+    metadata: {name: customer-360, version: 1.2.0, owner: sales-data, domain: sales, description: …}
+    output_ports:
+      - name: customers
+        description: One row per customer.
+        columns:
+          - {name: id, type: bigint, required: true, primary_key: true, description: …, classification: internal, pii: false}
+
+becomes an ODCS 3.1 document with status `draft`: it is a proposal until its owner activates it. `outputPorts` and `primaryKey`
+are accepted too, and `schema` or `fields` for `columns`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import yaml
+
+from lakegate.contracts.documents.dcs_fields import TYPES
+from lakegate.contracts.documents.document import parse
+from lakegate.contracts.documents.physical_types import PHYSICAL
+from lakegate.contracts.errors import ContractError, Problem
+from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.words import did_you_mean, shown
+
+if TYPE_CHECKING:
+    from lakegate.contracts.documents.nodes import Place
+
+PORTS = ("output_ports", "outputPorts")
+COLUMNS = ("columns", "schema", "fields")
+KEYS = ("primary_key", "primaryKey")
+FIRST_VERSION = "0.1.0"
+LOGICAL = {**PHYSICAL, **TYPES}
+_WRITTEN = {LogicalType.DECIMAL: LogicalType.NUMBER, LogicalType.BINARY: LogicalType.STRING}
+"""Types for which ODCS has no logical type; the physical type distinguishes them."""
+
+
+def generated(text: bytes) -> bytes:
+    """The contract of a product's document, as YAML; ContractError with all problems of the ports."""
+    top, problems = parse(text).top, list[Problem]()
+    metadata, ports = top["metadata"], _first(top, PORTS)
+    name = metadata["name"].text or top["name"].text
+    if not name:
+        problems.append(_problem("missing-key", metadata, "The product has no name: add `metadata.name`."))
+    if not ports.items:
+        problems.append(_problem("no-dataset", ports, "The product declares no port: add `output_ports`."))
+    objects = [_object(port, problems) for port in ports.items]
+    if problems:
+        raise ContractError(tuple(problems))
+    contract: dict[str, object] = {
+        "apiVersion": "v3.1.0",
+        "kind": "DataContract",
+        "id": name,
+        "name": name,
+        "version": metadata["version"].written or FIRST_VERSION,
+        "status": "draft",
+        "domain": metadata["domain"].text,
+        "description": {"purpose": metadata["description"].text} if metadata["description"].text else None,
+        "team": {"name": metadata["owner"].text} if metadata["owner"].text else None,
+        "schema": objects,
+    }
+    return yaml.safe_dump(_present(contract), sort_keys=False, allow_unicode=True, width=120).encode()
+
+
+def _object(port: Place, problems: list[Problem]) -> dict[str, object]:
+    if not port["name"].text:
+        problems.append(_problem("missing-key", port, "The port has no name: add `name`."))
+    columns = _first(port, COLUMNS)
+    if not columns.items:
+        problems.append(_problem("no-field", port, "The port names no columns: add `columns`."))
+    return _present(
+        {
+            "name": port["name"].text,
+            "description": port["description"].text,
+            "properties": [_property(column, problems) for column in columns.items],
+        }
+    )
+
+
+def _property(column: Place, problems: list[Problem]) -> dict[str, object]:
+    declared = column["type"].text or ""
+    logical = LOGICAL.get(declared.partition("(")[0].strip().lower())
+    if not column["name"].text:
+        problems.append(_problem("missing-key", column, "The column has no name: add `name`."))
+    if logical is None:
+        hint = did_you_mean(declared, LOGICAL)
+        problems.append(_problem("unknown-type", column["type"], f"{shown(declared)} is not a known type.{hint}"))
+    written = _WRITTEN.get(logical, logical) if logical else None
+    return _present(
+        {
+            "name": column["name"].text,
+            "logicalType": written.value if written else None,
+            "physicalType": declared if declared.lower() != (written.value if written else "") else None,
+            "description": column["description"].text,
+            "required": column["required"].flag or None,
+            "unique": column["unique"].flag or None,
+            "primaryKey": _first(column, KEYS).flag or None,
+            "classification": column["classification"].text,
+            "customProperties": [{"property": "pii", "value": True}] if column["pii"].flag else None,
+        }
+    )
+
+
+def _first(place: Place, keys: tuple[str, ...]) -> Place:
+    return next((place[key] for key in keys if place[key].present), place[keys[0]])
+
+
+def _present(document: dict[str, object]) -> dict[str, object]:
+    return {key: value for key, value in document.items() if value is not None}
+
+
+def _problem(code: str, place: Place, message: str) -> Problem:
+    return Problem(code, place.path, place.mark.line, message)

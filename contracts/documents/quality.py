@@ -1,0 +1,198 @@
+"""Reads quality rules of ODCS and DCS: library metrics, SQL, custom engines and text, of a dataset or a field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.compile.rules.odcs import BETWEEN, OPERATORS
+from lakegate.contracts.documents.document import parse
+from lakegate.contracts.documents.values import exact, rule_id, texts
+from lakegate.contracts.errors import ContractError
+from lakegate.contracts.model.contract import Comparison, Rule, Severity
+from lakegate.contracts.words import did_you_mean, listed, shown
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterator, Mapping
+
+    from lakegate.contracts.documents.nodes import Place
+    from lakegate.contracts.documents.notes import Notes
+
+SPELLINGS = {
+    **{name: name for name in OPERATORS},
+    "mustBeGreaterThanOrEqualTo": "mustBeGreaterOrEqualTo",
+    "mustBeLessThanOrEqualTo": "mustBeLessOrEqualTo",
+}
+"""The operators by spelling; DCS before 1.2.1 spells two of them differently."""
+UNITS = {"rows": False, "row": False, "percent": True, "%": True}
+"""Units; the value is whether the unit is a share of the rows."""
+WARNING = ("info", "warning", "low", "minor")
+FAILING = ("error", "critical", "high", "major", "medium", "blocker", "fatal", "severe")
+OLDER = {
+    **dict.fromkeys(("duplicateCount", "duplicatePercent", "uniqueCheck"), "duplicateValues"),
+    **dict.fromkeys(("nullCheck", "nullCount", "nullPercent"), "nullValues"),
+    "countCheck": "rowCount",
+    "validValues": "invalidValues",
+}
+"""Metric names of ODCS 3.0 and DCS 1.1, with the current metric."""
+NONE_ALLOWED = ("uniqueCheck", "nullCheck", "validValues")
+"""The metrics of `OLDER` that allow no bad row if they have no operator."""
+LISTS = ("validValues", "missingValues")
+UNMEASURED = ("sql", "custom", "text")
+"""Kinds without a metric of the library."""
+NO_ROW = Comparison("mustBe", (Decimal(0),))
+CHECKS_FOR = "checks for "
+"""The prefix of a key with a list of checks."""
+NOT_ARGUMENTS = ("type", "expectation_type", "expectation", "meta", "notes", "name")
+"""Keys of an implementation that are not arguments of its check."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The dataset or field whose quality rules are read."""
+
+    place: Place
+    subject: str
+    """The prefix of generated rule ids."""
+    field: str | None = None
+    """The path of the field; None for rules of the dataset."""
+    graded: bool = True
+    """Whether the format has `severity`."""
+
+
+def quality_rules(owner: Owner, ordinals: Counter[str], notes: Notes) -> Iterator[Rule]:
+    """The quality rules of a dataset or field, in order; each operator of a rule (DCS allows several) becomes its own rule."""
+    for place in owner.place["quality"].items:
+        kind = _kind(place)
+        for ordinal, (arguments, comparison) in enumerate(_asked(kind, place, notes), start=1):
+            own = place["id"].text
+            yield Rule(
+                id=(own if ordinal == 1 else f"{own}:{ordinal}") if own else rule_id(ordinals, owner.subject, kind),
+                kind=kind,
+                origin=place.origin,
+                fields=_fields(kind, place, owner.field),
+                arguments=arguments,
+                comparison=comparison,
+                severity=_severity(place["severity"], notes) if owner.graded else Severity.FAIL,
+                name=place["name"].text or place["description"].text,
+                dimension=place["dimension"].text,
+            )
+
+
+def operators(place: Place) -> list[str]:
+    """The operators of a rule, in its spelling."""
+    return [key for key in SPELLINGS if place[key].present]
+
+
+def implementations(place: Place) -> list[Place]:
+    """The checks of an implementation: one, or a list; a text is parsed as YAML."""
+    if place.text is not None:
+        try:
+            place = parse(place.text.encode()).top
+        except ContractError:
+            return []
+    checks = next((each for name, each in place.entries.items() if name.startswith(CHECKS_FOR)), place)
+    return checks.items or [checks]
+
+
+def implementation_of(engine: str, place: Place) -> dict[str, object]:
+    """The engine, name and arguments of a check. A check of Soda is a text, or a key with its arguments."""
+    if place.text is not None:
+        return {"engine": engine, "call": place.text, "args": {}}
+    call = place["type"].text or place["expectation_type"].text or place["expectation"].text or ""
+    entries = list(place.entries.items())
+    if not call and len(entries) == 1:
+        name, arguments = entries[0]
+        return {"engine": engine, "call": name, "args": {key: exact(each) for key, each in arguments.entries.items()}}
+    return {"engine": engine, "call": call, "args": _foreign_arguments(place)}
+
+
+def _foreign_arguments(place: Place) -> Mapping[str, object]:
+    """The arguments are below `kwargs` in Great Expectations, beside the check's name in Soda."""
+    if place["kwargs"].present:
+        return {key: exact(each) for key, each in place["kwargs"].entries.items()}
+    return {key: exact(each) for key, each in place.entries.items() if key not in NOT_ARGUMENTS}
+
+
+def _kind(place: Place) -> str:
+    """The `type` of SQL, custom and text rules, else the name of the metric, else `text`."""
+    rule_type = place["type"].text
+    if rule_type in UNMEASURED:
+        return rule_type
+    metric = _metric(place)
+    return OLDER.get(metric, metric) if metric else "text"
+
+
+def _metric(place: Place) -> str | None:
+    return place["metric"].text or place["rule"].text
+
+
+def _fields(kind: str, place: Place, field: str | None) -> tuple[str, ...]:
+    named = texts(place["arguments"]["properties"])
+    if kind == "rowCount":
+        return ()
+    return named or (() if field is None else (field,))
+
+
+def _asked(kind: str, place: Place, notes: Notes) -> Iterator[tuple[dict[str, object], Comparison | None]]:
+    """The arguments of a rule, with the comparison of each of its operators."""
+    if kind == "custom":
+        engine, parts = place["engine"].text or "", implementations(place["implementation"])
+        unread: dict[str, object] = {"engine": engine, "call": "", "args": {}}
+        yield from ((each, None) for each in [implementation_of(engine, part) for part in parts] or [unread])
+    elif kind == "sql":
+        comparisons = {SPELLINGS[key]: exact(place[key]) for key in operators(place)}
+        dialect = {"dialect": place["dialect"].text} if place["dialect"].text else {}
+        percent = {"percent": True} if UNITS.get((place["unit"].text or "").lower()) else {}
+        yield {"query": place["query"].text or "", **comparisons, **dialect, **percent}, None
+    else:
+        arguments = _arguments(place)
+        spelled = operators(place) if kind != "text" else []
+        yield from ((arguments, _comparison(place, key, notes)) for key in spelled)
+        if not spelled:
+            yield arguments, NO_ROW if _metric(place) in NONE_ALLOWED else None
+
+
+def _arguments(place: Place) -> dict[str, object]:
+    """The arguments except `properties`; ODCS 3.0 has lists of values beside the rule's name."""
+    arguments = {key: exact(each) for key, each in place["arguments"].entries.items() if key != "properties"}
+    lists = {key: place["arguments"][key] if key in arguments else place[key] for key in LISTS}
+    return arguments | {key: _values(each) for key, each in lists.items() if each.present}
+
+
+def _values(place: Place) -> tuple[str | None, ...]:
+    """The texts of the items; null is None."""
+    return tuple(None if each.scalar is None else each.written for each in place.items)
+
+
+def _comparison(place: Place, spelled: str, notes: Notes) -> Comparison | None:
+    operator, operand = SPELLINGS[spelled], place[spelled]
+    values = operand.items if operator in BETWEEN else [operand]
+    operands = tuple(each.number for each in values if each.number is not None)
+    if len(operands) < len(values):
+        if not notes.blames(operand):
+            percent = operand.written.strip().endswith("%")
+            form = f"`{operand.written.strip(' %')}`, and `unit: percent` beside it" if percent else "one"
+            notes.error("operand", operand, f"`{spelled}` compares a number: write {form}.")
+        return None
+    return Comparison(operator, operands, _is_percent(place["unit"], notes))
+
+
+def _is_percent(place: Place, notes: Notes) -> bool:
+    unit = place.text
+    if unit is None:
+        return False
+    if unit.lower() not in UNITS:
+        message = f"{shown(unit)} is no unit of rows: write {listed(('rows', 'percent'))}.{did_you_mean(unit, UNITS)}"
+        notes.error("unknown-unit", place, message)
+    return UNITS.get(unit.lower(), False)
+
+
+def _severity(place: Place, notes: Notes) -> Severity:
+    declared = (place.text or FAILING[0]).lower()
+    if declared not in WARNING + FAILING:
+        hint = did_you_mean(declared, WARNING + FAILING)
+        notes.warning("unknown-severity", place, f"{shown(declared)} is no usual severity and counts as error.{hint}")
+    return Severity.WARN if declared in WARNING else Severity.FAIL

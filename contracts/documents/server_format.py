@@ -1,0 +1,35 @@
+"""The file format in the servers of a document: the default, which the `lakegate` extension overrides.
+
+A server describes the data that consumers read. Accepted data is published unchanged, so that a format on which all servers agree
+is that of the deliveries too. A format is never replaced by another one (decision 5).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.model.contract import Format
+
+if TYPE_CHECKING:
+    from lakegate.contracts.documents.nodes import Place
+
+_JSON = {"new_line": Format.JSONL, "newline": Format.JSONL, "array": Format.JSON}
+"""The JSON format by the `delimiter` of a server; without one the first character of a file decides."""
+_FORMATS = {
+    **{each.value: each for each in Format if each is not Format.UNKNOWN},
+    **dict.fromkeys(("ndjson", "json-lines", "jsonlines", "json_lines"), Format.JSONL),
+}
+
+
+def served(servers: Place) -> Format | None:
+    """The format that all servers declare; UNKNOWN if two differ or one is not supported; None if none declares one."""
+    places = (*servers.items, *servers.entries.values())
+    named = {_format(each) for each in places if each["format"].present}
+    return named.pop() if len(named) == 1 else Format.UNKNOWN if named else None
+
+
+def _format(server: Place) -> Format:
+    word = (server["format"].text or "").strip().lower()
+    if word == Format.JSON.value:
+        return _JSON.get((server["delimiter"].text or "").strip().lower(), Format.ANY_JSON)
+    return _FORMATS.get(word, Format.UNKNOWN)

@@ -1,0 +1,1 @@
+"""What can be decided from the first bytes of an object, before any job runs."""

@@ -1,0 +1,78 @@
+"""Checks the first bytes of a delivery: its file signature and its header.
+
+Everything here is decided from at most `HEAD` bytes of each object: at the door, before any job, and again by the engine, before
+it reads a record.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.door.file_signatures import BOM, UnreadableError, refuse_other_kinds, refuse_other_text
+from lakegate.contracts.door.unpack import beginning
+from lakegate.contracts.judge.faults import readable_in
+from lakegate.contracts.judge.no_header import cells, why_no_header
+from lakegate.contracts.plan.result import Columns
+
+if TYPE_CHECKING:
+    from lakegate.contracts.model.contract import Csv, Storage
+
+HEAD = 1 << 18
+"""The number of bytes read of each object; a header must end within them."""
+
+
+def text_of(first: bytes, storage: Storage, csv: Csv) -> bytes | None:
+    """The beginning of a file's text, unpacked; None where there is none to see: another format, or too few bytes.
+
+    UnreadableError where the first bytes are those of another kind of file than the contract promises.
+    """
+    refuse_other_kinds(first, storage)
+    text = beginning(first, storage.compression, HEAD) if storage.format.is_text else None
+    if text is not None:
+        refuse_other_text(text, storage, csv)
+    return text
+
+
+def first_line(head: bytes, csv: Csv) -> str:
+    """The header line of a text as it begins, without its line end; UnreadableError where it is no line of the encoding."""
+    line, end, _ = head.removeprefix(BOM).partition(b"\n")
+    if not end and len(head) >= HEAD:
+        raise UnreadableError("too-long", f"the first line does not end within {HEAD:,} bytes: is this a CSV file?")
+    line = line.removesuffix(b"\r")
+    if csv.header and b"\r" in line:
+        raise UnreadableError("line-ends", "the lines end in CR alone: save the file with LF or CRLF line ends")
+    try:
+        return line.decode(csv.encoding)
+    except UnicodeDecodeError:
+        other = readable_in(line, csv.encoding)
+        declare = f"csv.encoding: {other}, in which it can be read" if other else "csv.encoding"
+        words = f"the header is not valid {csv.encoding}: save the file as {csv.encoding}, or declare {declare}"
+        raise UnreadableError("encoding", words) from None
+
+
+def columns_of(line: str, csv: Csv, declared: tuple[str, ...], head: bytes = b"") -> Columns:
+    """The header's columns against the declared ones; UnreadableError where it is no header of this dataset.
+
+    `head`: the beginning of the file, which may explain what the line is instead.
+    """
+    found = cells(line, csv.delimiter, csv.quote)
+    if found == (line,) and csv.quote in line:
+        raise UnreadableError("header", "the header has quotes that do not close: write each name plainly")
+    known = [name for name in found if name in declared]
+    if not known:
+        raise UnreadableError("header", why_no_header(line, csv, declared, head))
+    if len(set(found)) != len(found):
+        raise UnreadableError("header", _named_twice(found))
+    return Columns(
+        found=found,
+        absent=tuple(name for name in declared if name not in found),
+        extra=tuple(name for name in found if name not in declared),
+        reordered=known != [name for name in declared if name in found],
+    )
+
+
+def _named_twice(found: tuple[str, ...]) -> str:
+    if (empty := sum(not name.strip() for name in found)) > 1:
+        return f"the header has {empty} columns without a name: remove the empty columns (spreadsheets export them)"
+    twice = next(name for name in found if found.count(name) > 1)
+    return f"the header names the column {twice!r} twice: every column needs a name of its own"

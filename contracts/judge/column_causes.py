@@ -1,0 +1,115 @@
+"""Causes found in the columns of a file: misspelled names, missing columns, an exported index, other types."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from difflib import get_close_matches
+from itertools import islice
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from lakegate.contracts.judge.outcomes import Outcome
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.result import Columns, Result
+
+    Found = tuple[str, str, tuple[str, ...], tuple[str, ...]]
+    """Code, message, fields, ids of the outcomes it explains."""
+
+MOST_NAMED = 5
+MOST_COMPARED = 200
+LONGEST_COMPARED = 100
+INDEX = re.compile(r"|Unnamed: [0-9]+(?:_level_[0-9]+)?|__index_level_[0-9]+__|index|level_[0-9]+|X|\.\.\.1")
+"""Names that pandas and R give to a column of row numbers."""
+_INVISIBLE = re.compile(r"[\s\u00a0\u200b\u200c\u200d\ufeff]+")
+
+
+def plain(name: str) -> str:
+    """A name without spaces, case, accents, separators and quotes."""
+    letters = unicodedata.normalize("NFKD", name[:LONGEST_COMPARED]).casefold()
+    return "".join(each for each in letters if each.isalnum())
+
+
+def renamed(found: Iterable[str], lacking: Iterable[str]) -> dict[str, str]:
+    """The missing declared names that the file has in another spelling, by declared name."""
+    left = {each: plain(each) for each in islice(found, MOST_COMPARED)}
+    pairs = dict[str, str]()
+    for closeness in (1.0, 0.7):
+        for name in islice(lacking, MOST_COMPARED):
+            near = (
+                []
+                if name in pairs
+                else get_close_matches(plain(name), filter(None, left.values()), n=1, cutoff=closeness)
+            )
+            if near:
+                pairs[name] = next(each for each in left if left[each] == near[0])
+                del left[pairs[name]]
+    return pairs
+
+
+def differ_in(pairs: dict[str, str]) -> str:
+    """The differences between the names of a file and the declared ones."""
+    if all(_INVISIBLE.sub("", there) == _INVISIBLE.sub("", name) for name, there in pairs.items()):
+        return "blanks in the names"
+    return (
+        "another case"
+        if all(there.casefold() == name.casefold() for name, there in pairs.items())
+        else "another spelling"
+    )
+
+
+def named(names: Iterable[str]) -> str:
+    """A list of names, for messages."""
+    every = list(names)
+    more = f" and {len(every) - MOST_NAMED} more" if len(every) > MOST_NAMED else ""
+    return ", ".join(every[:MOST_NAMED]) + more
+
+
+def shown_pairs(pairs: dict[str, str]) -> str:
+    """Pairs of the file's names and the declared ones, for messages."""
+    return named(f"{there!r} should be {name}" for name, there in pairs.items())
+
+
+def column_causes(plan: Plan, result: Result, bad: dict[str, Outcome]) -> Iterator[Found]:
+    """The causes, each with the outcomes that it explains."""
+    columns = result.columns
+    if columns is None:
+        return
+    declared = {field.name for field in plan.columns}
+    absent = [name for name in columns.absent if name in declared]
+    pairs = renamed(columns.extra, absent)
+    if pairs:
+        extra = ("file/additional-columns",) if set(columns.extra) <= set(pairs.values()) else ()
+        words = f"the header has {differ_in(pairs)}: {shown_pairs(pairs)}"
+        yield "column-names", words, (), (*_reading(plan, columns, pairs, bad), *extra)
+    lacking = [name for name in absent if name not in pairs]
+    if lacking:
+        words = f"the file has no column {named(lacking)}: deliver {'it' if len(lacking) == 1 else 'them'}"
+        yield "missing-columns", words, (), _reading(plan, columns, lacking, bad)
+    index = [each for each in columns.extra if INDEX.fullmatch(each)]
+    if index and columns.found[:1] == (index[0],):
+        words = "the first column only numbers the rows: write the file without it (pandas: index=False; R: row.names = FALSE)"
+        yield "index-column", words, (), ("file/additional-columns",) if len(columns.extra) == 1 else ()
+    yield from _foreign(plan, columns)
+
+
+def _reading(plan: Plan, columns: Columns, names: Iterable[str], bad: dict[str, Outcome]) -> tuple[str, ...]:
+    """The bad outcomes of checks that are bad because one of the columns, or its nested field, is missing."""
+    own = {field.name for field in plan.fields for name in names if field.place[0] == f".{name}"}
+    absent = set(columns.absent)
+    lacking = {check.id for check in plan.checks if check.reads & absent and check.reads & absent <= own}
+    return tuple(each for each in bad if each in lacking)
+
+
+def _foreign(plan: Plan, columns: Columns) -> Iterator[Found]:
+    """Columns that are stored with other types than declared."""
+    stored = {each.field: each.physical for each in columns.foreign}
+    checks = [check for check in plan.checks if check.kind == "type" and set(check.fields) & set(stored)]
+    if not checks:
+        return
+    fields = [name for check in checks for name in check.fields]
+    wanted = {field.name: field.type.value for field in plan.fields}
+    message = named(f"{name} is stored as {stored[name]}, not as {wanted[name]}" for name in fields)
+    yield "column-types", f"{message}: convert before the file is written", (), tuple(check.id for check in checks)

@@ -1,0 +1,118 @@
+"""Explains why the first line is not the header of the dataset, and how to fix the file."""
+
+from __future__ import annotations
+
+import csv as stdlib_csv
+import re
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.judge.column_causes import differ_in, named, renamed, shown_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lakegate.contracts.model.contract import Csv
+
+    Explain = Callable[["_Text"], str | None]
+
+SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
+MOST_LINES = 50
+"""The number of lines that are searched for a header."""
+_VALUE = re.compile(r"[-+]?[0-9][0-9.,:/TZ -]*|(?i:true|false)")
+"""Texts that are never column names: numbers, dates, times of day."""
+
+
+class _Text:
+    """The beginning of a file."""
+
+    def __init__(self, line: str, csv: Csv, declared: tuple[str, ...], head: bytes) -> None:
+        self.line, self.csv, self.declared = line, csv, declared
+        self.below = head.decode(csv.encoding, "replace").splitlines()[1:MOST_LINES]
+
+    @property
+    def delimiter(self) -> str:
+        """The description of the contract's delimiter."""
+        return SEPARATORS.get(self.csv.delimiter, repr(self.csv.delimiter))
+
+    def cells(self, line: str, mark: str | None = None) -> tuple[str, ...]:
+        return cells(line, mark or self.csv.delimiter, self.csv.quote)
+
+
+def cells(line: str, delimiter: str, quote: str) -> tuple[str, ...]:
+    """The values of a line; the whole line if a quote is not closed."""
+    try:
+        return tuple(next(stdlib_csv.reader([line], delimiter=delimiter, quotechar=quote, strict=True)))
+    except stdlib_csv.Error:
+        return (line,)
+
+
+def why_no_header(line: str, csv: Csv, declared: tuple[str, ...], head: bytes = b"") -> str:
+    """The first matching explanation; `head` is the beginning of the file."""
+    text = _Text(line, csv, declared, head)
+    return next(filter(None, (explain(text) for explain in _EXPLANATIONS)), None) or _other_file(text)
+
+
+def _separator_line(text: _Text) -> str | None:
+    if re.fullmatch(r'"?sep=.?"?', text.line, re.IGNORECASE):
+        return "the first line is a note to Excel (`sep=`): remove it, so that the file begins with its header line"
+    return None
+
+
+def _other_delimiter(text: _Text) -> str | None:
+    for mark, words in SEPARATORS.items():
+        names = text.cells(text.line, mark)
+        if mark != text.csv.delimiter and len(names) > 1 and renamed(names, text.declared):
+            promise = f"although the contract says {text.delimiter}: write the file so, or declare csv.delimiter"
+            return f"the columns are separated by {words}, {promise}"
+    return None
+
+
+def _other_names(text: _Text) -> str | None:
+    pairs = renamed(text.cells(text.line), text.declared)
+    return f"the header has {differ_in(pairs)}: {shown_pairs(pairs)}" if pairs else None
+
+
+def _header_below(text: _Text) -> str | None:
+    for number, line in enumerate(text.below, start=2):
+        if len(renamed(text.cells(line), text.declared)) * 2 > len(text.declared):
+            return (
+                f"the header stands in line {number}: remove what is above it, for the file needs a header line first"
+            )
+    return None
+
+
+def _one_column(text: _Text) -> str | None:
+    """The line uses another delimiter, and its names are not those of the dataset either."""
+    for mark, words in SEPARATORS.items():
+        if (
+            len(text.declared) > 1
+            and len(text.cells(text.line)) == 1
+            and text.line.count(mark) >= len(text.declared) - 1
+        ):
+            return (
+                f"the values are separated by {words}, although the contract says {text.delimiter}, and the first line "
+                f"names none of the declared columns ({named(text.declared)}): the file needs a header line"
+            )
+    return None
+
+
+def _data(text: _Text) -> str | None:
+    if any(_VALUE.fullmatch(each.strip()) for each in text.cells(text.line)):
+        words = "the first line holds values, and names none of the declared columns: the file needs a header line"
+        return f"{words} ({named(text.declared)}), or the contract csv.header: false"
+    return None
+
+
+def _other_file(text: _Text) -> str:
+    words = f"the first line names none of the declared columns ({named(text.declared)})"
+    return f"{words}: the file needs a header line with them, or is it of another dataset, or checked against a wrong contract?"
+
+
+_EXPLANATIONS: tuple[Explain, ...] = (
+    _separator_line,
+    _other_delimiter,
+    _other_names,
+    _header_below,
+    _one_column,
+    _data,
+)

@@ -1,0 +1,47 @@
+"""Computes the number of a check from its measurement, and compares it with the thresholds."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.plan.check import EPSILON, Metric, Unit
+
+if TYPE_CHECKING:
+    from lakegate.contracts.plan.check import Check, Tier
+    from lakegate.contracts.plan.result import Measured
+
+COUNTED = {Metric.ROW_COUNT, Metric.COLUMN_COUNT}
+"""Metrics whose number is the total."""
+
+OCCURRING = {Metric.DISTINCT_COUNT, Metric.MOST_COMMON}
+"""Metrics whose number is the total without `failing`."""
+
+
+def tier_holds(check: Check, tier: Tier, found: Measured) -> bool:
+    """Whether a measurement is good for a tier; False if there was no value to measure."""
+    number = number_of(check, found)
+    return number is not None and tier.interval.holds(number, EPSILON if check.metric.floating else Fraction(0))
+
+
+def number_of(check: Check, found: Measured) -> Fraction | None:
+    """The number that is compared with the interval; None if there was no value to measure."""
+    metric = check.metric
+    if metric is Metric.ANSWER:
+        return None if found.exact is None else Fraction(found.exact)
+    if metric.floating or metric.is_duration:
+        return Fraction(found.number) if found.number is not None and math.isfinite(found.number) else None
+    if metric in COUNTED:
+        return Fraction(found.of)
+    failing = Fraction(found.failing or 0)
+    if metric in OCCURRING:
+        return found.of - failing
+    share = failing / found.of if found.of else Fraction(0)
+    return {
+        Unit.ROWS: failing,
+        Unit.VALUE: failing,
+        Unit.PERCENT: share * 100,
+        Unit.SHARE: 1 - share,
+        Unit.PART: 1 - share if found.of else Fraction(0),
+    }[check.unit]

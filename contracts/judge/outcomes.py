@@ -1,0 +1,139 @@
+"""The outcome of one check: its status and message, computed from the measurement.
+
+The job reports numbers only. The one status in a result is Deequ's own, which must agree with the computed one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.judge.columns import of_header
+from lakegate.contracts.judge.numbers import tier_holds
+from lakegate.contracts.judge.wording import briefly, in_numbers, measured
+from lakegate.contracts.model.contract import Severity
+from lakegate.contracts.plan.result import Measurement, Sample
+
+if TYPE_CHECKING:
+    from lakegate.contracts.judge.wording import Numbers
+    from lakegate.contracts.plan.check import Check, Tier
+    from lakegate.contracts.plan.result import Measured, Result
+
+
+class Status(Enum):
+    """The status of a check."""
+
+    PASS = "pass"  # noqa: S105 - a status, not a password
+    WARN = "warn"
+    FAIL = "fail"
+    ERROR = "error"
+    """The check could not be measured, so that there is no verdict."""
+    SKIP = "skip"
+    """Nothing to measure; never blocks a delivery, always reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One row of the report."""
+
+    id: str
+    rule: str
+    kind: str
+    """Kind of the rule, e.g. `type`; `file` for properties of the file."""
+    fields: tuple[str, ...]
+    status: Status
+    wanted: str
+    measured: str
+    failing_rows: int | None
+    message: str
+    """One sentence: the measurement and the requirement, or the reason why nothing was measured."""
+    samples: tuple[Sample, ...] = ()
+    good: tuple[str, ...] = ()
+    """The most common shapes of passing values."""
+    numbers: Numbers | None = None
+    """The measurement for machines; None if there is none."""
+
+
+OF_TYPES = ("type", "nested")
+"""Kinds of rules that constrain the type of a field, if it is present."""
+_WORST = {Severity.FAIL: Status.FAIL, Severity.WARN: Status.WARN}
+
+
+def check_outcome(check: Check, result: Result, answer: Measurement | None) -> Outcome:
+    """The outcome of a check, given the delivery's result and the check's measurement."""
+    if check.metric.of_header and check.skip is None and result.columns:
+        answer = Measurement(check.id, of_header(check, result.columns))
+    status, message = _status_of(check, result, answer)
+    accept = answer.accept if answer else None
+    return Outcome(
+        id=check.id,
+        rule=check.rule,
+        kind=check.kind,
+        fields=check.fields,
+        status=status,
+        wanted=check.wanted,
+        measured=briefly(check, accept) if accept and status is not Status.ERROR else "",
+        failing_rows=accept.failing if accept and check.metric.of_rows else None,
+        message=message,
+        samples=answer.samples if answer else (),
+        good=answer.good if answer else (),
+        numbers=in_numbers(check, accept) if accept and status is not Status.ERROR else None,
+    )
+
+
+def _status_of(check: Check, result: Result, answer: Measurement | None) -> tuple[Status, str]:
+    absent = sorted(check.reads & set(result.columns.absent)) if result.columns else []
+    if check.skip is not None:
+        return Status.SKIP, check.skip
+    if result.unreadable is not None:
+        return Status.SKIP, "not measured: the delivery could not be read"
+    if absent:
+        return _absent_status(check), _absent_message(absent[0], result)
+    if answer is not None and answer.skip is not None:
+        return Status.SKIP, answer.skip
+    if answer is None or answer.accept is None:
+        return Status.ERROR, (answer.error if answer else None) or "the job gave no answer to this check"
+    status, message = _tiers_status(check, answer.accept, answer.tolerate)
+    return status, message + _foreign(check, result)
+
+
+def _foreign(check: Check, result: Result) -> str:
+    """The type in the file that differs from the declared one."""
+    if check.kind not in OF_TYPES or result.columns is None:
+        return ""
+    found = [each.physical for each in result.columns.foreign if each.field in check.fields]
+    return f"; the file has it as {found[0]}" if found else ""
+
+
+def _absent_status(check: Check) -> Status:
+    """The status of a check whose column is missing: type rules only warn, other rules require the column."""
+    return Status.WARN if check.kind in OF_TYPES else _WORST[check.worst]
+
+
+def _absent_message(name: str, result: Result) -> str:
+    near = get_close_matches(name, result.columns.extra if result.columns else (), n=1, cutoff=0.6)
+    return f"the file has no column {name}" + (f"; it has {near[0]}: did you mean that?" if near else "")
+
+
+def _tiers_status(check: Check, accept: Measured, tolerate: Measured | None) -> tuple[Status, str]:
+    tiers = [(check.accept, accept, Status.PASS)]
+    if check.tolerate is not None:
+        if tolerate is None:
+            return Status.ERROR, "the job gave no answer to the tolerance of this check"
+        tiers.append((check.tolerate, tolerate, Status.WARN))
+    if any(_disagrees(check, tier, found) for tier, found, _ in tiers):
+        return Status.ERROR, "Deequ's own status of this check differs from ours: the measurement cannot be trusted"
+    holding = (status for tier, found, status in tiers if tier_holds(check, tier, found))
+    status = next(holding, _WORST[check.worst])
+    return status, _message(check, accept)
+
+
+def _disagrees(check: Check, tier: Tier, found: Measured) -> bool:
+    return found.engine_passed is not None and found.engine_passed is not tier_holds(check, tier, found)
+
+
+def _message(check: Check, accept: Measured) -> str:
+    subject = ", ".join(check.fields) or "the dataset"
+    return f"{subject}: wanted {check.wanted}; measured {measured(check, accept)}"

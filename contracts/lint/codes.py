@@ -1,0 +1,149 @@
+"""All lint codes, in one table. docs/codes.md is generated from it.
+
+A code is public: tools filter by it, so its meaning never changes. The codes of `lakegate.contracts.lint.table` are
+described at their functions; all others are listed here, by the module that reports them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lakegate.contracts.compile.rules.build import NEVER_MEASURED
+from lakegate.contracts.lint.finding import Level
+from lakegate.contracts.lint.table import LINTS
+
+ERROR, WARNING = Level.ERROR, Level.WARNING
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One code: the part of Lakegate that reports it, its level, and the rule for documents."""
+
+    family: str
+    level: Level
+    words: str
+
+
+FAMILIES = {
+    "syntax": "Syntax: the document can be read",
+    "schema": "Schema: the document has the structure of its version",
+    "reading": "Reading: every part can be interpreted",
+    "meaning": "Meaning: the document is consistent",
+    "measuring": "Measuring: every rule can be measured",
+}
+SYNTAX = {
+    "document-too-large": "A document has at most 1 MiB.",
+    "not-utf-8": "A document is written in UTF-8.",
+    "unseen-character": "A document contains no invisible character.",
+    "syntax": "A document is YAML or JSON.",
+    "empty-document": "A document is not empty.",
+    "too-many-nodes": "A document has at most 50,000 values, aliases counted as often as they are used.",
+    "too-deep": "A document has at most 32 levels.",
+    "number-too-large": "A number has at most 100 characters and an exponent of at most 400.",
+    "unknown-alias": "An alias names an anchor that is complete above it.",
+    "several-documents": "A file contains one contract.",
+    "tag": "A document has no tags (`!…`).",
+    "duplicate-key": "A mapping names each key once.",
+    "key-not-plain": "A key is one text of at most 256 characters.",
+    "merge-of-no-mapping": "`<<` merges mappings.",
+}
+SCHEMA = {
+    "missing-key": "Every key that the format requires is present.",
+    "unknown-key": "Every key is one of the format, where the format refuses others.",
+    "key-does-not-fit": "A key is compatible with the keys beside it.",
+    "wrong-type": "A value has the type that the format requires.",
+    "not-allowed": "A value is one of those that the format lists.",
+    "wrong-form": "A text, or a key, has the form that the format requires.",
+    "out-of-range": "A number is in the range of the format.",
+    "wrong-length": "A text, a list or a mapping has a length that the format allows.",
+    "repeated-item": "No two items of a list are equal, where the format requires it.",
+    "no-form": "One of the keys that the format offers is there.",
+    "several-forms": "Of keys that exclude each other one is there.",
+    "does-not-fit": "A value meets every other rule of the format.",
+}
+READING = {
+    "unknown-format": (ERROR, "A document declares its format by that format's own key."),
+    "unknown-version": (ERROR, "A document is of a version that is known."),
+    "unresolved-variable": (ERROR, "Every variable has a value or a default."),
+    "variable-kept": (WARNING, "Every variable of a server, a team or a price has a value or a default."),
+    "unknown-type": (ERROR, "A data type is one of the format."),
+    "no-type": (WARNING, "Every field has a type that is known."),
+    "physical-type": (WARNING, "The logical and the physical type of a field have the same values."),
+    "date-format": (
+        WARNING,
+        "Dates and times are written as ISO 8601, or in a format that can be measured, without bounds.",
+    ),
+    "timezone": (WARNING, "Timestamps without an offset are in UTC."),
+    "not-a-column": (WARNING, "A property is delivered: measures and dimensions are computed by consumers."),
+    "unknown-unit": (ERROR, "A unit of a rule is rows or percent."),
+    "operand": (ERROR, "An operator compares a number."),
+    "unknown-severity": (WARNING, "A severity is one that is usual; others count as error."),
+    "dangling-reference": (ERROR, "A `$ref` names a definition of the document."),
+    "external-reference": (ERROR, "A `$ref` stays in the document: nothing else is read."),
+    "circular-reference": (ERROR, "A definition does not refer to itself."),
+    "too-many-fields": (ERROR, "References lead to at most 5,000 fields and 32 levels."),
+    "unused-definition": (WARNING, "Every definition is referred to."),
+    "two-primary-keys": (ERROR, "A model and its fields name one primary key."),
+    "unknown-model": (WARNING, "Checks at the root name models of the contract."),
+    "unread-checks": (WARNING, "Checks that are written in a text can be read."),
+    "unknown-key-kept": (WARNING, "Every key is one of the format, where the format keeps others."),
+    "older-key": (WARNING, "No key is out of date."),
+    "appendix-b": (WARNING, "A DCM contract meets the thesis's Appendix B too."),
+    "deprecation-key": (ERROR, "A deprecation has the five keys of ADR-0029."),
+    "deprecation-value": (ERROR, "The keys of a deprecation are texts."),
+    "extension-key": (ERROR, "The `lakegate` extension has keys that are known."),
+    "extension-value": (ERROR, "The keys of the `lakegate` extension have values that can be fulfilled."),
+}
+MEASURING = {
+    "undeclared-column": "The arguments of a rule name fields that its dataset declares.",
+    "no-column": "A rule about values names a field.",
+    "no-argument": "A rule has the arguments that it cannot do without.",
+    "no-condition": "`invalidValues` has arguments that define valid values, or is at a property with an `enum`.",
+    "operator": "A metric of the library has an operator.",
+    "not-a-number": "A bound or a parameter is a number.",
+    "not-a-count": "A length is a whole number from 0.",
+    "not-a-list": "A closed list has at least one value.",
+    "rule-does-not-suit": "A rule suits the type of every field it names.",
+    "not-numeric": "A mean, like every aggregate, is taken over numbers.",
+    "not-comparable": "Fields that are compared are of one type, or both are numbers.",
+    "not-a-moment": "A service level is measured on a field of dates or timestamps.",
+    "not-allowed-argument": "An argument of a foreign check is one that its engine has.",
+    "soda-check": "A check of Soda is written in SodaCL, or in the keys of Soda's contracts.",
+    "bound-out-of-reach": "The bounds of an integer leave room within 64 bits.",
+    "bound-on-unordered": "Bounds belong to a type that has an order.",
+    "value-not-of-type": "A value that a rule names is of its field's type.",
+    "pattern": "A pattern can be translated for the engine, as far as ECMA-262 and Java agree.",
+    "share": "`mostly` is a share from 0 to 1.",
+    "query-not-a-select": "A rule only reads: its SQL is one SELECT.",
+    "query-unbalanced": "Brackets, quotes and comments of a query are closed.",
+    "query-syntax": "A query can be read in its dialect.",
+    "query-window-in-aggregate": "No aggregate is taken over a window function: every engine refuses that.",
+    "query-unknown-table": "A query reads the datasets of its own contract, and nothing else.",
+    "query-unknown-column": "A query reads fields that its datasets have.",
+    "query-unknown-function": "A query calls functions that are known.",
+    "query-not-repeatable": "A query answers the same each time: it samples no rows.",
+    "query-forbidden": "A query reaches no farther than the data: no session, no lock, no hint, no unseen character.",
+    "query-too-large": "A query is bearable: in its length, in its depth, and in what it builds.",
+    "query-cross-join": "Two tables of a query are joined on columns that are equal.",
+    "query-not-a-number": "A query answers with one number.",
+    "unit": "Failing rows are counted in percent; a number of rows, and the answer of a query, is not.",
+    "not-measured": "A rule is measured: this one is named in every report, and skipped.",
+}
+
+
+def _first_sentence(words: str | None) -> str:
+    return " ".join((words or "").split("\n\n")[0].split())
+
+
+def _level(code: str) -> Level:
+    """A rule that can never be measured is a warning; one without a meaning is an error."""
+    return WARNING if code in NEVER_MEASURED else ERROR
+
+
+CODES: dict[str, Code] = {
+    **{code: Code("syntax", ERROR, words) for code, words in SYNTAX.items()},
+    **{code: Code("schema", ERROR, words) for code, words in SCHEMA.items()},
+    **{code: Code("reading", *entry) for code, entry in READING.items()},
+    **{code: Code("meaning", each.level, _first_sentence(each.find.__doc__)) for code, each in LINTS.items()},
+    **{code: Code("measuring", _level(code), words) for code, words in MEASURING.items()},
+}

@@ -1,0 +1,74 @@
+"""File formats: contradictory settings of the extension, and ambiguous servers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.documents.server_format import served
+from lakegate.contracts.lint.walk import extensions_of
+from lakegate.contracts.model.contract import Compression, Format, OnReject
+from lakegate.contracts.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.contracts.documents.document import Document
+    from lakegate.contracts.lint.finding import Finding
+    from lakegate.contracts.model.contract import Contract, Dataset
+
+
+def csv_beside_format(contract: Contract, document: Document) -> Iterator[Finding]:
+    """CSV settings are used only for CSV files."""
+    none_is_csv = all(dataset.storage.format is not Format.CSV for dataset in contract.datasets)
+    for place in extensions_of(document):
+        is_other = place["format"].text not in {None, Format.CSV.value}
+        if place["csv"].entries and (is_other or none_is_csv):
+            yield place["csv"].path, "No file of this contract is CSV: remove `csv`, or say `format: csv`."
+
+
+def compressed_inside(contract: Contract, document: Document) -> Iterator[Finding]:
+    """Files with internal compression (Parquet, ORC, Avro) are not compressed again."""
+    if any(not each.storage.format.is_text and _is_packed(each) for each in contract.datasets):
+        for place in extensions_of(document):
+            if place["compression"].text not in {None, Compression.NONE.value}:
+                message = "Parquet, ORC and Avro have internal compression: remove `compression`."
+                yield place["compression"].path, message
+
+
+def rows_not_parted(contract: Contract, document: Document) -> Iterator[Finding]:
+    """Rows are refused one by one only in files whose rows can be written anew."""
+    if any(dataset.policy.on_reject is OnReject.ROWS and _is_one_piece(dataset) for dataset in contract.datasets):
+        for place in extensions_of(document):
+            if place["onReject"].text == OnReject.ROWS.value:
+                words = "Rows of a JSON array, or of a file packed with zstd, cannot be parted"
+                yield place["onReject"].path, f"{words}: deliver `jsonl`, pack with `gzip`, or refuse whole files."
+
+
+def format_left_open(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """Where servers name formats, they agree on one that is read, or the extension names it."""
+    servers = document.top["servers"]
+    named = [each for each in (*servers.items, *servers.entries.values()) if each["format"].present]
+    extensions = [place for place in extensions_of(document) if place["format"].present or place["csv"].entries]
+    if served(servers) is not Format.UNKNOWN or extensions:
+        return
+    formats = list(dict.fromkeys(shown(each["format"].text) for each in named))
+    problem = "is not read" if len(formats) == 1 else "differ or are not read"
+    words = f"{' and '.join(formats)} {problem} here, so that every delivery is refused"
+    yield f"{named[0].path}.format", f"{words}: say `format` in the `lakegate` extension."
+
+
+def parts_in_csv(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """CSV has no nested fields: their rules are skipped."""
+    for dataset in contract.datasets:
+        for rule in dataset.rules if dataset.storage.format is Format.CSV else ():
+            if rule.kind == "nested" and "option" not in rule.arguments:
+                words = f"CSV has no parts of values, so that those of {shown(rule.fields[0])} are only named"
+                yield rule.origin.path, f"{words}: say which `format` is delivered in the `lakegate` extension."
+
+
+def _is_packed(dataset: Dataset) -> bool:
+    return dataset.storage.compression is not Compression.NONE
+
+
+def _is_one_piece(dataset: Dataset) -> bool:
+    return dataset.storage.format in {Format.JSON, Format.ANY_JSON} or dataset.storage.compression is Compression.ZSTD

@@ -1,0 +1,55 @@
+"""Iterators over a contract and its document, shared by several lints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.compile.rules.nested_fields import with_parts
+from lakegate.contracts.documents.extension import EXTENSION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.contracts.documents.document import Document
+    from lakegate.contracts.documents.nodes import Place
+    from lakegate.contracts.model.contract import Contract, Dataset, Field, Rule
+
+
+def fields_of(contract: Contract) -> Iterator[Field]:
+    """All fields of all datasets, including nested fields."""
+    for dataset in contract.datasets:
+        yield from with_parts(dataset.fields)
+
+
+def rules_of(contract: Contract) -> Iterator[Rule]:
+    """All rules of all datasets."""
+    return (rule for dataset in contract.datasets for rule in dataset.rules)
+
+
+def pairs(dataset: Dataset) -> Iterator[tuple[Rule, Field]]:
+    """Every rule with each of its fields."""
+    fields = {field.name: field for field in with_parts(dataset.fields)}
+    return ((rule, fields[name]) for rule in dataset.rules for name in rule.fields if name in fields)
+
+
+def properties_of(document: Document) -> Iterator[list[Place]]:
+    """The groups of sibling properties of each ODCS object, including nested ones."""
+    return (place.items for place in document.named("properties") if place.steps[:1] == ("schema",) and place.items)
+
+
+def extensions_of(document: Document) -> Iterator[Place]:
+    """The places of the `lakegate` extension, in each format."""
+    top = document.top
+    if top["specific"].present:
+        yield top["specific"][EXTENSION]
+    for owner in (top, *top["models"].entries.values()):
+        yield owner["config"][EXTENSION]
+    for owner in (top, *top["schema"].items):
+        for each in owner["customProperties"].items:
+            if each["property"].text == EXTENSION:
+                yield each["value"]
+
+
+def is_odcs(contract: Contract) -> bool:
+    """Whether a document is of ODCS."""
+    return contract.format.startswith("ODCS")

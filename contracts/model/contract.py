@@ -1,0 +1,295 @@
+"""The model of a contract, common to all document formats.
+
+A `Contract` describes datasets; a `Rule` is any requirement of their data: a field constraint, a quality rule or a service level.
+Readers (`contracts/documents`) build the model and `contracts/compile` compiles it to a plan; no other module knows the formats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import Enum
+from types import MappingProxyType
+
+from lakegate.contracts.model.types import LogicalType
+
+NOTHING: Mapping[str, object] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The source of an element in its document."""
+
+    path: str
+    """e.g. `$.quality[3]`"""
+    line: int | None = None
+    """From 1; None if the document has no lines."""
+
+
+class Severity(Enum):
+    """The worst status of a check of the rule."""
+
+    FAIL = "fail"
+    WARN = "warn"
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """The deviations from its parameter at which a DCM rule warns and fails (DCM table A.3)."""
+
+    warn: Decimal | None = None
+    fail: Decimal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """An operator of a quality rule with its operand (ODCS 3.1 §quality), e.g. `mustBeLessThan` 5 percent."""
+
+    operator: str
+    operands: tuple[Decimal, ...]
+    percent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A requirement of a contract, of a kind that `lakegate.contracts.compile.rules` describes."""
+
+    id: str
+    kind: str
+    origin: Origin
+    fields: tuple[str, ...] = ()
+    """Paths of the rule's fields; empty for a rule of the whole dataset."""
+    arguments: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+    comparison: Comparison | None = None
+    tolerance: Tolerance = Tolerance()
+    severity: Severity = Severity.FAIL
+    name: str | None = None
+    dimension: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """An example value of a field; None is null."""
+
+    written: str | None
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One column of a dataset, or a nested field."""
+
+    name: str
+    """Its path: `address`, and of nested fields `address.street`, `lines[].sku`, `prices.key`, `prices.value`."""
+    type: LogicalType
+    origin: Origin
+    description: str | None = None
+    classification: str | None = None
+    """Free text of the document, e.g. `public`, `confidential`; samples show raw values of `public` fields only."""
+    personal: bool | None = None
+    """Whether the document marks it as personal data (`pii`); None if it does not contain the mark."""
+    declared: str | None = None
+    """The type as the document writes it, e.g. `record`, `varchar`."""
+    parts: tuple[Field, ...] = ()
+    """The fields of a record, the items of an array, the keys and values of a map."""
+    examples: tuple[Example, ...] = ()
+    physical: str | None = None
+    """The physical name of the column, if the document declares one: queries may use it."""
+
+
+class Format(Enum):
+    """The file format of a dataset. It is never derived from a file's name."""
+
+    CSV = "csv"
+    JSONL = "jsonl"
+    """One JSON object per line."""
+    JSON = "json"
+    """One JSON array of objects."""
+    ANY_JSON = "any-json"
+    """JSON lines or a JSON array: the first character of a file decides."""
+    PARQUET = "parquet"
+    ORC = "orc"
+    AVRO = "avro"
+    UNKNOWN = "unknown"
+    """The servers of the document have different or unsupported formats: files of the dataset are refused."""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the file is text; binary formats contain a schema and are compressed internally."""
+        return self is Format.CSV or self.is_json
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the file is JSON lines or a JSON array."""
+        return self in {Format.JSONL, Format.JSON, Format.ANY_JSON}
+
+
+class Compression(Enum):
+    """The compression of a whole text file."""
+
+    NONE = "none"
+    GZIP = "gzip"
+    BZIP2 = "bzip2"
+    ZSTD = "zstd"
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """Format and compression of a file, as the contract declares them, never as the file's name suggests."""
+
+    format: Format = Format.CSV
+    compression: Compression = Compression.NONE
+
+    @property
+    def suffix(self) -> str:
+        """The suffix of generated keys: `.csv`, `.jsonl.gz`, `.parquet`; empty if the format is unknown."""
+        form = {Format.ANY_JSON: ".json", Format.UNKNOWN: ""}.get(self.format, f".{self.format.value}")
+        return form + _ENDINGS[self.compression]
+
+
+_ENDINGS = {Compression.NONE: "", Compression.GZIP: ".gz", Compression.BZIP2: ".bz2", Compression.ZSTD: ".zst"}
+
+
+@dataclass(frozen=True, slots=True)
+class Csv:
+    """The CSV dialect of a dataset."""
+
+    delimiter: str = ","
+    quote: str = '"'
+    header: bool = True
+    encoding: str = "utf-8"
+    null_values: tuple[str, ...] = ()
+    """Texts that mean null, in addition to the empty unquoted value."""
+    multi_line: bool = False
+    """Whether a quoted value may contain line breaks."""
+
+
+class Additional(Enum):
+    """The treatment of a file with columns that its contract does not declare."""
+
+    ALLOW = "allow"
+    WARN = "warn"
+    FORBID = "forbid"
+
+
+class Mode(Enum):
+    """Whether a bad delivery is rejected or only reported."""
+
+    ENFORCE = "enforce"
+    OBSERVE = "observe"
+
+
+class OnReject(Enum):
+    """The unit of rejection: the whole file, or the rows that break a rule."""
+
+    FILE = "file"
+    ROWS = "rows"
+
+
+class Duplicates(Enum):
+    """The treatment of a delivery whose content was accepted before."""
+
+    REFUSE = "refuse"
+    ACCEPT = "accept"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The policy for deliveries of a dataset: the `lakegate` extension of a document."""
+
+    mode: Mode = Mode.ENFORCE
+    on_reject: OnReject = OnReject.FILE
+    max_rejected_share: Decimal = Decimal(1)
+    additional_fields: Additional = Additional.ALLOW
+    allow_empty: bool = False
+    duplicates: Duplicates = Duplicates.REFUSE
+    samples: bool = True
+    max_bytes: int | None = None
+    """A larger object is refused at the door, in every mode."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """One table of a contract."""
+
+    name: str
+    fields: tuple[Field, ...]
+    rules: tuple[Rule, ...]
+    origin: Origin
+    policy: Policy = field(default_factory=Policy)
+    csv: Csv = field(default_factory=Csv)
+    storage: Storage = field(default_factory=Storage)
+    physical: str | None = None
+    """The physical name of the table, if the document declares one: queries may use it."""
+
+    def field(self, path: str) -> Field | None:
+        """The field at a path, which may be nested, or None."""
+        return _found(self.fields, path)
+
+
+def _found(fields: tuple[Field, ...], path: str) -> Field | None:
+    for each in fields:
+        if each.name == path:
+            return each
+        if path.startswith(each.name) and (part := _found(each.parts, path)):
+            return part
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server of a contract, as the document describes it."""
+
+    name: str
+    type: str
+    settings: Mapping[str, object]
+    """All other keys, e.g. `location`, `format`."""
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Deprecation:
+    """The deprecation of a contract (ADR-0029): the five keys of the root block `deprecation`, as written."""
+
+    origin: Origin
+    announced: str | None = None
+    sunset_date: str | None = None
+    replacement: str | None = None
+    migration_guide: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """The contents of a document except its datasets."""
+
+    description: str | None = None
+    owner: str | None = None
+    purpose: str | None = None
+    usage: str | None = None
+    limitations: str | None = None
+    tags: tuple[str, ...] = ()
+    servers: tuple[Server, ...] = ()
+    deprecation: Deprecation | None = None
+    sections: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+    """All other keys of the document's root, as written: team, roles, support, prices, terms, links, …"""
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """One version of a document that describes datasets."""
+
+    id: str
+    version: str
+    """Semantic version, e.g. `1.0.0`."""
+    format: str
+    """Format and version of the document, e.g. `ODCS v3.1.0`, `DCS 1.2.1`, `DCM 0.1.3`."""
+    datasets: tuple[Dataset, ...]
+    name: str | None = None
+    status: str | None = None
+    about: About = field(default_factory=About)
+
+    def dataset(self, name: str) -> Dataset | None:
+        """The dataset of that name, or None."""
+        return next((each for each in self.datasets if each.name == name), None)

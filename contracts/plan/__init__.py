@@ -1,0 +1,1 @@
+"""The documents between control plane and job, with one owner each: plan.json, request.json, result.json."""

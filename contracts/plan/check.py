@@ -1,0 +1,240 @@
+"""A check: a rule applied to one field (or to the dataset), compiled into a metric that an engine can measure.
+
+The engine reports a number; `Tier.interval` contains the good numbers. Comparisons are exact (`Fraction`, `Decimal`); only
+floating-point aggregates are compared with a relative epsilon.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+
+from lakegate.contracts.model.contract import Severity
+from lakegate.contracts.plan.predicate import Predicate, fields_of
+from lakegate.contracts.plan.query import Query
+from lakegate.contracts.plan.serialization import DOCUMENT_NAME
+
+EPSILON = Fraction(1, 10**9)
+
+
+class Metric(Enum):
+    """What an engine measures for a check."""
+
+    ROW_COUNT = "row_count"
+    FAILING_ROWS = "failing_rows"
+    """Rows for which the tier's predicate does not hold."""
+    DUPLICATE_ROWS = "duplicate_rows"
+    """Rows that share their key with another row; rows with a null in the key are ignored."""
+    DUPLICATE_KEYS = "duplicate_keys"
+    """Complete keys that occur more than once, each counted once."""
+    DISTINCT_COUNT = "distinct_count"
+    """Distinct complete keys."""
+    DISTINCT_SHARE = "distinct_share"
+    """The share of distinct values among the non-null values."""
+    MOST_COMMON = "most_common"
+    """The number of most common values that meet the tier's predicate; more than one if several are equally common."""
+    MEAN = "mean"
+    SUM = "sum"
+    DEVIATION = "deviation"
+    """Sample standard deviation (n - 1), as in Great Expectations and DCM."""
+    ANSWER = "answer"
+    """The number that the check's query returns."""
+    UNMATCHED_ROWS = "unmatched_rows"
+    """Rows whose key does not exist in the data it refers to; rows with a null in the key are ignored."""
+    QUANTILE = "quantile"
+    """The value below which a share of the values lies, interpolated between two values (0.5 is the median)."""
+    MEAN_LENGTH = "mean_length"
+    """The average length of texts, in code points."""
+    YOUNGEST = "youngest"
+    """Seconds from the latest timestamp to the judging time; negative if it is in the future."""
+    OLDEST = "oldest"
+    """Seconds from the earliest timestamp to the judging time."""
+    DELAY = "delay"
+    """The longest duration from the first field's timestamp to the second's, in seconds."""
+    COLUMN_COUNT = "column_count"
+    """Columns of the file."""
+    COLUMNS = "columns"
+    """Columns that violate the check's requirement of the header."""
+
+    @property
+    def floating(self) -> bool:
+        """Whether the number is a floating-point aggregate."""
+        return self in {Metric.MEAN, Metric.SUM, Metric.DEVIATION, Metric.QUANTILE, Metric.MEAN_LENGTH}
+
+    @property
+    def is_duration(self) -> bool:
+        """Whether the number counts seconds."""
+        return self in {Metric.YOUNGEST, Metric.OLDEST, Metric.DELAY}
+
+    @property
+    def is_query(self) -> bool:
+        """Whether it is measured by a separate query instead of the shared scan."""
+        return self in {Metric.ANSWER, Metric.UNMATCHED_ROWS}
+
+    @property
+    def is_key_based(self) -> bool:
+        """Whether keys are compared with each other."""
+        return self in _KEYED
+
+    @property
+    def of_rows(self) -> bool:
+        """Whether the metric is a number of bad rows."""
+        return self in {Metric.FAILING_ROWS, Metric.DUPLICATE_ROWS, Metric.DISTINCT_SHARE, Metric.UNMATCHED_ROWS}
+
+    @property
+    def of_header(self) -> bool:
+        """Whether the header alone gives the metric."""
+        return self in {Metric.COLUMN_COUNT, Metric.COLUMNS}
+
+
+_KEYED = {
+    Metric.DUPLICATE_ROWS,
+    Metric.DUPLICATE_KEYS,
+    Metric.DISTINCT_COUNT,
+    Metric.DISTINCT_SHARE,
+    Metric.MOST_COMMON,
+}
+
+
+class Unit(Enum):
+    """The conversion of the measured number before it is compared with the interval."""
+
+    VALUE = "value"
+    ROWS = "rows"
+    PERCENT = "percent"
+    """The percentage of failing rows among the rows judged."""
+    SHARE = "share"
+    """The share, 0 to 1, of the rows judged that do *not* fail; 1 if there are no rows."""
+    PART = "part"
+    """The same, but 0 if there are no rows, as in Great Expectations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The good numbers: between two bounds, inclusive unless open; with `outside`, the complement."""
+
+    low: Decimal | None = None
+    high: Decimal | None = None
+    low_open: bool = False
+    high_open: bool = False
+    outside: bool = False
+
+    def holds(self, number: Fraction, epsilon: Fraction = Fraction(0)) -> bool:
+        """Whether a number is good; a number within the relative `epsilon` of a bound is equal to it."""
+        return self._between(number, epsilon) is not self.outside
+
+    def _between(self, number: Fraction, epsilon: Fraction) -> bool:
+        above = self.low is None or _beyond(number, Fraction(self.low), epsilon, is_open=self.low_open)
+        return above and (self.high is None or _beyond(-number, -Fraction(self.high), epsilon, is_open=self.high_open))
+
+    def __str__(self) -> str:
+        """The description: `at least 0.9`, `at least 1 and at most 5`, `less than 3`, `not 7`."""
+        if self.low is not None and self.low == self.high:
+            return f"{'not ' if self.outside else 'exactly '}{self.low:f}"
+        words = [
+            f"{'more than' if self.low_open else 'at least'} {self.low:f}" if self.low is not None else "",
+            f"{'less than' if self.high_open else 'at most'} {self.high:f}" if self.high is not None else "",
+        ]
+        return ("outside " if self.outside else "") + (" and ".join(filter(None, words)) or "anything")
+
+
+def _beyond(number: Fraction, bound: Fraction, epsilon: Fraction, *, is_open: bool) -> bool:
+    slack = abs(bound) * epsilon
+    return number > bound + slack if is_open else number >= bound - slack
+
+
+NONE = Interval(high=Decimal(0))
+"""No row may fail."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """One of the two thresholds of a check: the predicate of good rows (if rows are counted) and the good numbers."""
+
+    interval: Interval
+    predicate: Predicate | None = None
+
+
+class Place(Enum):
+    """The value of a quantile between two sorted values."""
+
+    BETWEEN = "between"
+    """Linear interpolation (the usual median)."""
+    NEAREST = "nearest"
+    """The nearest value; of two equally near the one with the even index, from 0 (Great Expectations)."""
+    REACHED = "reached"
+    """The smallest value whose cumulative share is at least the quantile (SQL's PERCENTILE_DISC)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantile:
+    """A quantile: 0 is the minimum, 0.5 the median, 1 the maximum."""
+
+    share: Decimal
+    place: Place = Place.BETWEEN
+
+    def of(self, count: int) -> Fraction:
+        """The share of `count` sorted values at which the quantile is taken; of an existing value unless interpolated."""
+        share, last = Fraction(self.share), count - 1
+        if self.place is Place.BETWEEN or last < 1:
+            return share
+        number = round(share * last) if self.place is Place.NEAREST else max(math.ceil(share * count) - 1, 0)
+        return Fraction(number, last)
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The requirement of a check about the columns of a file; forbidden names may contain `*` for any characters."""
+
+    required: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
+    closed: bool = False
+    """Whether other columns than the required ones are forbidden."""
+    ordered: bool = False
+    """Whether the required columns must be at their listed positions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A rule applied to one field: `accept` holds → pass; else `tolerate` holds → warn; else `worst`."""
+
+    id: str
+    """`<rule>/<field path>`, or `<rule>` for the whole dataset."""
+    rule: str
+    kind: str
+    fields: tuple[str, ...]
+    metric: Metric
+    unit: Unit
+    accept: Tier
+    tolerate: Tier | None = None
+    worst: Severity = Severity.FAIL
+    wanted: str = ""
+    """The description of the requirement, for tables and reasons."""
+    skip: str | None = None
+    """The reason if nothing can be measured; the check is then skipped."""
+    of_elements: bool = False
+    """Whether elements of a list or a map are counted, instead of rows."""
+    query: Query | None = None
+    """The query, if the metric is measured by one."""
+    row_filter: Predicate | None = field(default=None, metadata={DOCUMENT_NAME: "given"})
+    """The rows that are measured: those for which this predicate is true (not null); None for all rows. Other rows pass."""
+    nulls_alike: bool = False
+    """Whether nulls in keys are equal, instead of the row being ignored."""
+    quantile: Quantile | None = None
+    header: Header | None = None
+    """The requirement of the file's columns."""
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """All fields it needs: its own, and those its conditions read."""
+        tiers = (tier.predicate for tier in (self.accept, self.tolerate) if tier)
+        read = (fields_of(predicate) for predicate in (self.row_filter, *tiers) if predicate is not None)
+        return frozenset(self.fields).union(*read)
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether an engine must read rows to measure it."""
+        return self.skip is None and not self.metric.of_header

@@ -1,0 +1,97 @@
+"""The plan: all checks of one dataset and how to read it, content-addressed (`plan.json`).
+
+The job reads only the plan, never the contract's YAML. Fields have generated aliases (`c0`, `c1`, …), so that no text of a
+contract becomes an identifier in an engine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+
+from lakegate.contracts.model.contract import Csv, Policy, Storage
+from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.check import Check
+from lakegate.contracts.plan.document import Document
+from lakegate.contracts.plan.serialization import digest
+
+VERSION = "lakegate/plan/1"
+OF_MAPS = ("{key}", "{value}")
+ENTRIES = "{}"
+_ELEMENTS = ("[]", ENTRIES)
+
+
+class Shape(Enum):
+    """The shape of values: scalar or nested."""
+
+    VALUE = "value"
+    RECORD = "record"
+    LIST = "list"
+    MAP = "map"
+    ANY = "any"
+    """A nested value without declared fields: its content is not checked."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanField:
+    """One declared column or nested field: its path and its type."""
+
+    name: str
+    alias: str
+    type: LogicalType
+    classification: str | None = None
+    shape: Shape = Shape.VALUE
+    path: tuple[str, ...] = ()
+    """Steps to a nested field: `.name` of a record, `[]` of a list, `{key}` and `{value}` of a map; empty for a column."""
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """The steps to the field from its row; for a column only its name."""
+        return self.path or (f".{self.name}",)
+
+    @property
+    def level(self) -> tuple[str, ...]:
+        """The steps to the list or map whose elements the field belongs to; empty if it belongs to the row."""
+        steps = tuple(ENTRIES if step in OF_MAPS else step for step in self.place)
+        last = max((at for at, step in enumerate(steps) if step in _ELEMENTS), default=-1)
+        return steps[: last + 1]
+
+    @property
+    def public(self) -> bool:
+        """Whether raw values may be shown in reports (P15: an allow-list)."""
+        return self.classification is not None and self.classification.strip().lower() == "public"
+
+
+@dataclass(frozen=True)
+class Plan(Document):
+    """All checks of one dataset of one contract version."""
+
+    schema = "plan"
+    contract: str
+    contract_version: str
+    dataset: str
+    fields: tuple[PlanField, ...]
+    checks: tuple[Check, ...]
+    policy: Policy = field(default_factory=Policy)
+    csv: Csv = field(default_factory=Csv)
+    storage: Storage = field(default_factory=Storage)
+    version: str = VERSION
+
+    @property
+    def digest(self) -> str:
+        """The plan's address: SHA-256 of its canonical JSON."""
+        return digest(self)
+
+    @property
+    def columns(self) -> tuple[PlanField, ...]:
+        """The declared columns, without nested fields."""
+        return tuple(each for each in self.fields if not each.path)
+
+    def field(self, name: str) -> PlanField:
+        """The declared field of that name; KeyError if there is none."""
+        return self._by_name[name]
+
+    @cached_property
+    def _by_name(self) -> dict[str, PlanField]:
+        return {each.name: each for each in self.fields}

@@ -1,0 +1,69 @@
+"""The population of a check: the records (or elements) that it is measured over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.plan.check import Metric
+from lakegate.contracts.plan.predicate import Not, Predicate, Present, together
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.contracts.plan.check import Check, Tier
+
+OVER_ROWS = {Metric.FAILING_ROWS, Metric.ROW_COUNT}
+"""Metrics of all rows, not only of rows with a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """Records in which all of these fields have a value of their type, and for which the condition is true (not null)."""
+
+    fields: tuple[str, ...] = ()
+    condition: Predicate | None = None
+
+    @property
+    def excluded(self) -> Predicate | None:
+        """The predicate that fails exactly for records whose condition is true; None without a condition."""
+        return None if self.condition is None else Not(self.condition)
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys of some fields in the records of a population."""
+
+    fields: tuple[str, ...]
+    population: Population
+    predicate: Predicate | None = None
+    """The predicate of the keys that are counted, if not all are (`Metric.MOST_COMMON`)."""
+
+
+def population_of(check: Check) -> Population | None:
+    """The population of a check; None for all records."""
+    if check.metric is Metric.MEAN_LENGTH:
+        return Population(condition=together(check.row_filter, *map(Present, check.fields)))
+    fields = () if check.metric in OVER_ROWS or check.nulls_alike else check.fields
+    return Population(fields, check.row_filter) if fields or check.row_filter is not None else None
+
+
+def keys_of(check: Check, tier: Tier | None = None) -> Keys | None:
+    """The keys that a check (or one of its tiers) compares; None if it compares none."""
+    population = population_of(check)
+    predicate = tier.predicate if tier else None
+    return Keys(check.fields, population, predicate) if check.metric.is_key_based and population is not None else None
+
+
+def tiers_of(check: Check) -> tuple[Tier, ...]:
+    """The one or two tiers of a check."""
+    return (check.accept, check.tolerate) if check.tolerate else (check.accept,)
+
+
+def predicates_of(checks: tuple[Check, ...]) -> Iterator[Predicate]:
+    """All predicates that are evaluated to measure these checks."""
+    for check in checks:
+        yield from (tier.predicate for tier in tiers_of(check) if tier.predicate)
+        population = population_of(check)
+        if population is not None and population.excluded is not None:
+            yield population.excluded

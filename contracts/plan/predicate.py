@@ -1,0 +1,144 @@
+"""Row conditions as frozen values, independent of the language of any engine.
+
+**Null policy**: every predicate except `Present` holds for a null. Those that compare values (`OneOf`, `Within`, `MultipleOf`)
+hold for a text that is not of its field's type, which the type check reports; `Length` and `Matches` use the text as written.
+`Not` and `All` use three-valued logic: a predicate on a null is unknown, and unknown holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """The field has a value (an empty quoted text is a value)."""
+
+    kind: ClassVar = "present"
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """The text matches the grammar of the field's declared type."""
+
+    kind: ClassVar = "typed"
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """The value is in a list, compared as text, number, date or timestamp by the field's type."""
+
+    kind: ClassVar = "one_of"
+    field: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """The value is between two bounds (decimal or ISO text), inclusive unless open; None is no bound."""
+
+    kind: ClassVar = "within"
+    field: str
+    low: str | None = None
+    high: str | None = None
+    low_open: bool = False
+    high_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """The text has between `low` and `high` code points, inclusive."""
+
+    kind: ClassVar = "length"
+    field: str
+    low: int | None = None
+    high: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """A regular expression in the dialect of plans is found in the text (anchors require the whole text)."""
+
+    kind: ClassVar = "matches"
+    field: str
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class MultipleOf:
+    """The number is a whole multiple of another."""
+
+    kind: ClassVar = "multiple_of"
+    field: str
+    factor: str
+
+
+class Relation(Enum):
+    """A comparison of two values."""
+
+    EQUAL = "equal"
+    GREATER = "greater"
+    AT_LEAST = "at_least"
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """Compares the value of one field with that of another field of the same row."""
+
+    kind: ClassVar = "compare"
+    field: str
+    relation: Relation
+    other: str
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The inner predicate does not hold (a null still passes)."""
+
+    kind: ClassVar = "not"
+    inner: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """Every inner predicate holds."""
+
+    kind: ClassVar = "all"
+    inner: tuple[Predicate, ...]
+
+
+Predicate = Present | Typed | OneOf | Within | Length | Matches | MultipleOf | Compare | Not | All
+
+
+def fields_of(predicate: Predicate) -> frozenset[str]:
+    """The fields a predicate reads."""
+    match predicate:
+        case Not(inner):
+            return fields_of(inner)
+        case All(inner):
+            return frozenset().union(*map(fields_of, inner))
+        case Compare(field, _, other):
+            return frozenset({field, other})
+        case _:
+            return frozenset({predicate.field})
+
+
+def where(given: Predicate | None, predicate: Predicate) -> Predicate:
+    """The predicate restricted to rows for which `given` is true (not null); it holds for all others."""
+    return predicate if given is None else Not(All((given, Not(predicate))))
+
+
+def together(*parts: Predicate | None) -> Predicate | None:
+    """The conjunction of the parts that are not None; None if there are none."""
+    present = tuple(part for part in parts if part is not None)
+    return None if not present else present[0] if len(present) == 1 else All(present)
+
+
+def any_present(fields: Iterable[str]) -> Predicate:
+    """At least one of the fields has a value."""
+    return Not(All(tuple(Not(Present(name)) for name in fields)))

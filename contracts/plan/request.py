@@ -1,0 +1,60 @@
+"""`request.json`: the input of one attempt of the job, beside the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lakegate.contracts.plan.document import Document
+
+VERSION = "lakegate/request/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One staged object: its address (`file:` or `s3:`) and its size in bytes, which the job must find again."""
+
+    uri: str
+    size: int
+    name: str = ""
+    """Its display name; never used as a path."""
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedPart:
+    """One accepted object of a line that rules refer to, and the plan by which it was accepted and is read."""
+
+    uri: str
+    size: int
+    plan_uri: str
+    plan_digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What was accepted of a line up to a height of its ledger."""
+
+    line: str
+    height: int
+    """-1 where nothing has come to rest there yet."""
+    parts: tuple[AcceptedPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Request(Document):
+    """One attempt: which plan, which bytes, where the answer goes."""
+
+    schema = "request"
+    workload: str
+    attempt: int
+    plan_uri: str
+    plan_digest: str
+    source_version: str
+    """Identity of the judged object version, repeated in the result."""
+    parts: tuple[Part, ...]
+    judged_at: str
+    """The judging time, ISO 8601 in UTC: the only clock a rule may see."""
+    output_uri: str
+    """Prefix of the attempt; the result is written to `<output_uri>/result.json`."""
+    references: tuple[Reference, ...] = ()
+    """The accepted data that rules refer to, as it was when the delivery was pinned."""
+    version: str = VERSION

@@ -1,0 +1,54 @@
+"""How a port fails: one tree of errors.
+
+::
+
+    LakegateError
+    └── PortError               AWS refused or did not answer
+        ├── NotFound            the object version, row or job run is not there
+        ├── ConditionFailed     a condition of ours did not hold; nothing was written
+        ├── IdempotencyMismatch a token was used before with another content
+        ├── Unfinished          a copy in several parts ran out of time; calling again goes on with it
+        ├── Throttled           refused for now, nothing was done        ┐ calling again
+        ├── TransactionConflict another transaction was on these rows    ┘ is right
+        └── Unanswered          the effect may or may not have happened
+"""
+
+from __future__ import annotations
+
+from lakegate.contracts.errors import LakegateError
+
+
+class PortError(LakegateError):
+    """AWS refused or did not answer."""
+
+
+class NotFound(PortError):  # noqa: N818 - the name is what AWS answered
+    """The object version, row or job run is not there."""
+
+
+class ConditionFailed(PortError):  # noqa: N818 - likewise
+    """A condition did not hold and nothing was written; `reasons` has one entry for each item of the transaction."""
+
+    def __init__(self, *reasons: str) -> None:
+        super().__init__(", ".join(reasons))
+        self.reasons = reasons
+
+
+class IdempotencyMismatch(PortError):  # noqa: N818 - likewise
+    """A token was used before with another content; nothing was written."""
+
+
+class Unfinished(PortError):  # noqa: N818 - likewise
+    """A copy in several parts ran out of time; what is copied stays, and another call continues."""
+
+
+class Throttled(PortError):  # noqa: N818 - likewise
+    """Refused for now; nothing was done."""
+
+
+class TransactionConflict(PortError):  # noqa: N818 - likewise
+    """Another request was on the same rows or key; nothing was written."""
+
+
+class Unanswered(PortError):  # noqa: N818 - likewise
+    """No answer came: the effect may or may not have happened."""

@@ -1,0 +1,46 @@
+"""The chains of blocks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.contracts.lake.ledger import Block
+    from lakegate.functions.ports.workloads import Expected
+    from lakegate.functions.workload import Message, Workload
+
+
+class Head(NamedTuple):
+    """The top of a chain: height -1 and GENESIS before the first block."""
+
+    height: int
+    digest: str
+
+
+class Ledger(Protocol):
+    """The chains of blocks."""
+
+    def head(self, chain: str) -> Head:
+        """The top of the chain; strongly consistent."""
+        ...
+
+    def blocks(self, chain: str, above: int = -1) -> tuple[Block, ...]:
+        """The blocks above a height, in order; strongly consistent."""
+        ...
+
+    def texts(self, chain: str) -> Iterator[bytes]:
+        """Every block as it is stored, lowest first, read page by page: what `lakegate.contracts.lake.ledger.verify_stored`
+        is given.
+        """
+        ...
+
+    def commit(self, block: Block, workload: Workload, expected: Expected, message: Message) -> None:
+        """**The commit**: terminal row, block, new head and outbox row in one transaction.
+
+        Conditions: the row is at `expected` and carries the same result digest; the head is `block.previous` at
+        `block.height - 1`; the block is absent. ConditionFailed.reasons: one entry each for row and head, `""` where it
+        held, else `state` or `head`. Raises TransactionConflict, IdempotencyMismatch. The token is of the content.
+        """
+        ...

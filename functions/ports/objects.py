@@ -1,0 +1,82 @@
+"""The objects of the two buckets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+class Address(NamedTuple):
+    """Where an object is; without `version`, the current one."""
+
+    bucket: str
+    key: str
+    version: str | None = None
+
+
+class ObjectVersion(NamedTuple):
+    """One version of one object as the store describes it. Delete markers are never described."""
+
+    bucket: str
+    key: str
+    version: str
+    """`null` where the bucket was not versioned when the object was written."""
+    etag: str
+    size: int
+    """Bytes."""
+    checksum: str
+    """`<algorithm>:<value>` of the full object; empty where the writer gave none."""
+    modified: datetime
+    current: bool = True
+    """The version a read without version id would see."""
+
+
+class Page(NamedTuple):
+    """Some versions of a listing and where it continues; `after` is None on the last page."""
+
+    versions: tuple[ObjectVersion, ...]
+    after: str | None
+
+
+class ObjectReader(Protocol):
+    """S3, read. Strongly consistent."""
+
+    def head(self, address: Address) -> ObjectVersion:
+        """Describe one version. Raises NotFound (also for a delete marker)."""
+        ...
+
+    def read(self, address: Address, start: int = 0, length: int | None = None) -> bytes:
+        """Up to `length` bytes from `start`. Raises NotFound."""
+        ...
+
+    def versions(self, bucket: str, prefix: str, after: str | None = None, limit: int = 1000) -> Page:
+        """List versions by key, newest first within a key, going on behind `after`, the opaque end of a page."""
+        ...
+
+
+class ObjectWriter(Protocol):
+    """S3, written."""
+
+    def put(self, to: Address, body: bytes, *, absent: bool = False, etag: str | None = None) -> ObjectVersion:
+        """Write an object. `absent`: If-None-Match `*`; `etag`: If-Match.
+
+        Raises ConditionFailed (412), TransactionConflict (409), Throttled.
+        """
+        ...
+
+    def copy(self, source: Address, etag: str, to: Address, *, absent: bool = False) -> ObjectVersion:
+        """Copy one version whose ETag is `etag`; `absent`: If-None-Match `*` on the destination.
+
+        Raises NotFound (no such source version), ConditionFailed (another ETag, or the destination exists), Unfinished.
+        """
+        ...
+
+    def delete(self, address: Address) -> None:
+        """Delete: with a version that version for ever, without one by a delete marker. Absent is done."""
+        ...
+
+
+class ObjectStore(ObjectReader, ObjectWriter, Protocol):
+    """The two buckets."""

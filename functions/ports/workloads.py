@@ -1,0 +1,44 @@
+"""The rows of workloads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from lakegate.contracts.lake.states import State
+    from lakegate.functions.workload import Message, Workload
+
+
+class Expected(NamedTuple):
+    """The fence of every write on a workload: what its row must still say."""
+
+    state: State
+    attempt: int
+
+
+class Workloads(Protocol):
+    """The rows of workloads. `get` is strongly consistent."""
+
+    def create(self, workload: Workload) -> None:
+        """Put if absent. Raises ConditionFailed when the id is taken."""
+        ...
+
+    def get(self, workload: str) -> Workload:
+        """The row. Raises NotFound."""
+        ...
+
+    def save(
+        self, workload: Workload, expected: Expected, *, message: Message | None = None, content: str | None = None
+    ) -> None:
+        """Replace the row if it is still at `expected`, together with an outbox row and a claim on a content.
+
+        `content` is put if absent or already this workload's. All or nothing. ConditionFailed.reasons has one entry
+        each for row, message and content, in this order: `""` where it held, else `state` or `content`.
+        """
+        ...
+
+    def lease(self, workload: Workload, until: datetime) -> None:
+        """Set `due_at` to `until` if it is still that of `workload`. Raises ConditionFailed."""
+        ...

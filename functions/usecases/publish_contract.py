@@ -1,0 +1,185 @@
+"""A contract version becomes valid: document and plans first, then version and routes in one transaction.
+
+The current version of a line is the published one with the highest number. Every route of the line carries it.
+Publishing and routing both end with another read (`settle`): in whatever order the writes of two people arrive, the
+last one leaves every route with the current version:
+
+1. read the registry: which routes the version takes over, if it is the current one of its line;
+2. write what the transaction will name: content-addressed, so a retry writes the same bytes;
+3. write version and routes in one transaction;
+4. read the registry again: a route that a colleague added meanwhile, or a newer current version, is written now.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.versions import major, precedence
+from lakegate.functions.ports.errors import ConditionFailed
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.ports.registry import Publication
+from lakegate.functions.usecases.steps import Effect, perform
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from lakegate.contracts.lake.routes import Route
+    from lakegate.functions.ports.registry import RegistrySnapshot
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.usecases.steps import Steps
+
+MOST_ROUTES = 99
+"""A transaction holds 100 items: the version, and each of its line's routes."""
+RETIRED = "retired"
+"""The status of a version that accepts no delivery any more."""
+LONGEST_NAME = 128
+"""Bytes: contract, dataset and line together stay far below what a key may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledContract:
+    """A contract version as its compiler leaves it."""
+
+    contract: str
+    version: str
+    status: str
+    document: bytes
+    plans: Mapping[str, bytes]
+    """By dataset."""
+    written_status: str = "active"
+    """The status as the document has it."""
+    unmeasured_rules: int = 0
+    """How many rules can never be measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What publishing an edition would change, as the registry is now."""
+
+    is_new: bool
+    """Whether this version is not published yet."""
+    closed: tuple[str, ...]
+    """Prefixes below which deliveries are accepted now and would all be refused."""
+
+
+def planned(dependencies: Dependencies, compiled: CompiledContract) -> Change:
+    """Read only. Raises InputError where a route delivers to a dataset that the edition no longer has."""
+    snapshot = dependencies.registry.snapshot()
+    publication = _leading_its_routes(snapshot, _publication(compiled))
+    open_now = {(each.bucket, each.prefix) for each in snapshot.routes if each.status != RETIRED}
+    closing = (each for each in publication.routes if each.status == RETIRED)
+    known = {(each.contract, each.version) for each in snapshot.versions}
+    return Change(
+        is_new=(compiled.contract, compiled.version) not in known,
+        closed=tuple(sorted(each.prefix for each in closing if (each.bucket, each.prefix) in open_now)),
+    )
+
+
+def publish(dependencies: Dependencies, compiled: CompiledContract) -> Steps[Publication]:
+    """Make an edition valid, and move the routes of its line to the current version. Idempotent.
+
+    Raises InputError when the version is published with another content, when a name cannot be a folder, and when a
+    route delivers to a dataset that the edition no longer has.
+    """
+    for name in (compiled.contract, *compiled.plans):
+        _usable(name)
+    publication = _leading_its_routes(dependencies.registry.snapshot(), _publication(compiled))
+    body = Address(dependencies.places.lake, publication.document)
+    yield from _once(Effect.WRITE_DOCUMENT, partial(dependencies.objects.put, body, compiled.document, absent=True))
+    yield from publish_contract(dependencies, publication, compiled.plans.values())
+    yield from settle(dependencies, compiled.contract)
+    return publication
+
+
+def publish_contract(dependencies: Dependencies, publication: Publication, plans: Iterable[bytes]) -> Steps[None]:
+    """A route never names a plan that is not there: content-addressed plans are written before the transaction.
+
+    Raises InputError when the version is published with another content, or a prefix is another contract's.
+    """
+    for plan in plans:
+        where = Address(dependencies.places.lake, f"plans/{hashlib.sha256(plan).hexdigest()}.json")
+        yield from _once(Effect.WRITE_PLAN, partial(dependencies.objects.put, where, plan, absent=True))
+    yield from write(dependencies, publication)
+
+
+def write(dependencies: Dependencies, publication: Publication) -> Steps[None]:
+    """The transaction. A refusal becomes an InputError with its reason."""
+    if len(publication.routes) > MOST_ROUTES:
+        raise InputError(f"a line has at most {MOST_ROUTES} routes")
+    try:
+        yield from perform(Effect.PUBLISH, partial(dependencies.registry.publish, publication))
+    except ConditionFailed as refused:
+        if "version" in refused.reasons:
+            raise InputError(
+                "this version is published with another content: give the changed one a new number"
+            ) from None
+        raise InputError("the prefix belongs to another contract or dataset") from None
+
+
+def settle(dependencies: Dependencies, contract: str) -> Steps[None]:
+    """Write the current version into every route of a contract; most often there is nothing to do."""
+    snapshot = dependencies.registry.snapshot()
+    for version in snapshot.versions:
+        if version.contract == contract and version == leading(snapshot, contract, major(version.version)):
+            moved = _leading_its_routes(snapshot, version)
+            if set(moved.routes) - set(snapshot.routes):
+                yield from write(dependencies, moved)
+
+
+def leading(snapshot: RegistrySnapshot, contract: str, line: int) -> Publication | None:
+    """The current version of a line: of those published the one with the highest number."""
+    of_the_line = (each for each in snapshot.versions if (each.contract, major(each.version)) == (contract, line))
+    return max(of_the_line, key=lambda each: precedence(each.version), default=None)
+
+
+def routed(route: Route, publication: Publication) -> Route:
+    """The route as a publication wants it. Raises InputError where the dataset is not the publication's."""
+    plan = dict(publication.plans).get(route.dataset)
+    if plan is None:
+        raise InputError(
+            f"version {publication.version} has no dataset {route.dataset}, to which {route.prefix} delivers"
+        )
+    return replace(route, version=publication.version, status=publication.status, plan=plan)
+
+
+def _leading_its_routes(snapshot: RegistrySnapshot, publication: Publication) -> Publication:
+    """The publication with all routes of its line; with none where another version is current."""
+    line = (publication.contract, major(publication.version))
+    first = leading(snapshot, *line)
+    if first is not None and precedence(first.version) > precedence(publication.version):
+        return publication
+    routes = (routed(each, publication) for each in snapshot.routes if (each.contract, each.major) == line)
+    return replace(publication, routes=tuple(routes))
+
+
+def _publication(compiled: CompiledContract) -> Publication:
+    return Publication(
+        contract=compiled.contract,
+        version=compiled.version,
+        status=compiled.status,
+        document=f"contracts/{hashlib.sha256(compiled.document).hexdigest()}",
+        routes=(),
+        plans=tuple(sorted((dataset, hashlib.sha256(plan).hexdigest()) for dataset, plan in compiled.plans.items())),
+        unmeasured_rules=compiled.unmeasured_rules,
+    )
+
+
+def _once(effect: Effect, put: Callable[[], object]) -> Steps[None]:
+    """Write what is addressed by its content; being there before, with the same bytes, is being written."""
+    try:
+        yield from perform(effect, put)
+    except ConditionFailed:
+        return
+
+
+def _usable(name: str) -> None:
+    """Names of contracts and datasets become folders of the lake, and the leading underscore is reserved."""
+    bad = "/" in name or not name.isprintable() or name.startswith(("_", ".")) or name != name.strip()
+    if not name or bad or len(name.encode()) > LONGEST_NAME:
+        raise InputError(
+            f"the name {name!r} cannot be a folder of the lake: at most {LONGEST_NAME} bytes, no slash, no leading dot or _"
+        )

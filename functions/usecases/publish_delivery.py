@@ -1,0 +1,190 @@
+"""Steps 9 and 10: a decided workload is copied and committed.
+
+1. Copy every object to its destination. Keys carry the workload, so a repeated copy writes the same bytes.
+2. **The commit**, one transaction: terminal row, block on top of the chain, outbox row.
+
+Between 1 and 2 a reader of `accepted/` may already see bytes: they were DECIDED accepted, which nothing takes back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import partial
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.lake.ledger import Block, BlockKind, LedgerObject
+from lakegate.contracts.lake.states import Outcome, State
+from lakegate.functions.ports.errors import ConditionFailed, NotFound, TransactionConflict
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.ports.workloads import Expected
+from lakegate.functions.usecases import layout
+from lakegate.functions.usecases.answer import Answer, Written
+from lakegate.functions.usecases.moves import OutcomeChanged, is_same_write, message
+from lakegate.functions.usecases.observe import address
+from lakegate.functions.usecases.steps import Alarm, ConcurrentUpdate, Effect, perform
+from lakegate.functions.workload import TERMINAL, Source
+
+if TYPE_CHECKING:
+    from lakegate.functions.ports.ledger import Head
+    from lakegate.functions.ports.objects import ObjectVersion
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.usecases.observe import Observation
+    from lakegate.functions.usecases.steps import Steps
+    from lakegate.functions.workload import Workload
+
+COMMIT_TRIES = 5
+"""Others may extend a busy chain first; after so many tries `sweep` continues."""
+SHARES = {"accepted": "accepted", "rejected": "quarantine"}
+
+
+def publish(dependencies: Dependencies, workload: Workload, to: State, _found: Observation) -> Steps[Workload]:
+    """Copy, then commit."""
+    answer = _answer(dependencies, workload)
+    objects = []
+    for sources, key in _copies(dependencies, workload, to, answer):
+        copied = yield from _rest(dependencies, workload, sources, Address(dependencies.places.lake, key))
+        objects.append(LedgerObject(copied.key, copied.version, copied.size, copied.checksum))
+    return (yield from _commit(dependencies, workload, to, answer, tuple(sorted(objects, key=lambda each: each.key))))
+
+
+def _answer(dependencies: Dependencies, workload: Workload) -> Answer | None:
+    """The result that was decided on, the very bytes; None where the door refused."""
+    decision = workload.decision
+    assert decision is not None
+    if not decision.result:
+        return None
+    prefix = layout.attempt_prefix(workload.id, workload.attempt)
+    body = dependencies.objects.read(Address(dependencies.places.lake, f"{prefix}/result.json"))
+    if hashlib.sha256(body).hexdigest() != decision.result:
+        raise Alarm("result-differs", workload.id)
+    return Answer.read(body)
+
+
+def _copies(
+    dependencies: Dependencies, workload: Workload, to: State, answer: Answer | None
+) -> tuple[tuple[tuple[Source, ...], str], ...]:
+    """What to copy: for each object the sources of its bytes, and its destination."""
+    pin = workload.pin
+    assert pin is not None
+    if to is State.PUBLISHED and answer is not None and answer.rejected_rows and dependencies.terms(workload).by_rows:
+        if not answer.objects:
+            raise Alarm("rows-missing", workload.id)
+        return tuple(
+            (
+                (_written(dependencies, workload, each),),
+                layout.destination_key(SHARES[each.share], pin, workload.id, _name(each)),
+            )
+            for each in answer.objects
+        )
+    share = "accepted" if to is State.PUBLISHED else "quarantine"
+    name = f"part-00000{dependencies.terms(workload).suffix}"
+    return ((_sources(workload), layout.destination_key(share, pin, workload.id, name)),)
+
+
+def _sources(workload: Workload) -> tuple[Source, ...]:
+    """The bytes that were judged, then the other copy of them: versions never change, so either will do."""
+    assert workload.decision is not None
+    if workload.staged is None:
+        return (workload.source,)
+    if workload.decision.staged:
+        return (workload.staged, workload.source)
+    return (workload.source, workload.staged)
+
+
+def _name(written: Written) -> str:
+    return written.uri.rpartition("/")[2]
+
+
+def _written(dependencies: Dependencies, workload: Workload, written: Written) -> Source:
+    """One object of a split, still as the result lists it."""
+    lake = f"s3://{dependencies.places.lake}/"
+    if not written.uri.startswith(
+        f"{lake}{layout.attempt_prefix(workload.id, workload.attempt)}/rows/{written.share}/"
+    ):
+        raise Alarm("rows-elsewhere", workload.id)
+    found = dependencies.objects.head(Address(dependencies.places.lake, written.uri.removeprefix(lake)))
+    if (found.size, found.etag) != (written.size, written.etag):
+        raise Alarm("rows-differ", workload.id)
+    return Source(found.bucket, found.key, found.version, found.etag, found.size, found.checksum)
+
+
+def _rest(
+    dependencies: Dependencies, workload: Workload, sources: tuple[Source, ...], to: Address
+) -> Steps[ObjectVersion]:
+    """One object in its destination, whoever copied it there."""
+    for source in sources:
+        try:
+            copy = partial(dependencies.objects.copy, address(source), source.etag, to, absent=True)
+            return _verified(workload, source, (yield from perform(Effect.COPY, copy)))
+        except ConditionFailed:
+            return _verified(workload, source, _there(dependencies, workload, to))
+        except NotFound:
+            continue
+    if dependencies.workloads.get(workload.id).state in TERMINAL:
+        raise ConcurrentUpdate(workload.id)
+    return _verified(workload, sources[0], _there(dependencies, workload, to))
+
+
+def _verified(workload: Workload, source: Source, copied: ObjectVersion) -> ObjectVersion:
+    if copied.size != source.size or (source.checksum and copied.checksum != source.checksum):
+        raise Alarm("copy-differs", workload.id)
+    return copied
+
+
+def _there(dependencies: Dependencies, workload: Workload, to: Address) -> ObjectVersion:
+    """The object at the destination; if there is none, the bytes are lost.
+
+    Refused at the door and deleted by its producer before it was ever staged: GONE. Anything else was ours: alarm.
+    """
+    try:
+        return dependencies.objects.head(to)
+    except NotFound:
+        if workload.staged is not None:
+            raise Alarm("source-lost", workload.id) from None
+        raise OutcomeChanged(Outcome.VANISHED) from None
+
+
+def _commit(
+    dependencies: Dependencies, workload: Workload, to: State, answer: Answer | None, objects: tuple[LedgerObject, ...]
+) -> Steps[Workload]:
+    assert workload.pin is not None
+    expected = Expected(workload.state, workload.attempt)
+    for _ in range(COMMIT_TRIES):
+        now = dependencies.clock.now()
+        after = workload._replace(state=to, due_at=now + dependencies.timing.lease)
+        block = _block(dependencies, after, dependencies.ledger.head(workload.pin.chain), answer, objects)
+        news = message(dependencies, after, block.height)
+        try:
+            yield from perform(Effect.COMMIT, partial(dependencies.ledger.commit, block, after, expected, news))
+        except ConditionFailed as refused:
+            current = dependencies.workloads.get(workload.id)
+            if is_same_write(current, after):
+                return current
+            if "head" not in refused.reasons or "state" in refused.reasons:
+                raise ConcurrentUpdate(workload.id) from None
+        else:
+            return after
+    raise TransactionConflict
+
+
+def _block(
+    dependencies: Dependencies, workload: Workload, head: Head, answer: Answer | None, objects: tuple[LedgerObject, ...]
+) -> Block:
+    pin, decision = workload.pin, workload.decision
+    assert pin is not None
+    assert decision is not None
+    return Block(
+        kind=BlockKind.PUBLISHED if workload.state is State.PUBLISHED else BlockKind.QUARANTINED,
+        height=head.height + 1,
+        previous=head.digest,
+        system_time=dependencies.clock.now().isoformat(timespec="microseconds").replace("+00:00", "Z"),
+        chain=pin.chain,
+        workload=workload.id,
+        contract_version=pin.version,
+        plan=pin.plan,
+        verdict=decision.verdict,
+        objects=objects,
+        rows=answer.rows if answer else None,
+        rejected_rows=answer.rejected_rows if answer else None,
+        event_time=answer.event_time if answer else None,
+    )

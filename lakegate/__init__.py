@@ -1,0 +1,31 @@
+"""Data contracts: lint documents and check data against them, in this process, without Java and without AWS.
+
+::
+
+    lakegate.lint(contract)         errors and warnings of a contract document
+    lakegate.check(contract, data)  the verdict on data, with every check
+
+The import of this package loads nothing else: names are imported with their first use. docs/python.md shows examples.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lakegate.api import CheckResult, LintResult, check, lint
+    from lakegate.contracts.errors import LakegateError
+    from lakegate.contracts.judge.verdict import Verdict
+
+__all__ = ["CheckResult", "LakegateError", "LintResult", "Verdict", "check", "lint"]
+
+_MODULES = {"LakegateError": "lakegate.contracts.errors", "Verdict": "lakegate.contracts.judge.verdict"}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """A public name, imported with its first use."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_MODULES.get(name, "lakegate.api")), name)

@@ -1,0 +1,121 @@
+"""A case by both engines, and where their answers differ: results, verdicts, and the records that are written apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from math import isclose
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.errors import LakegateError
+from lakegate.contracts.judge.verdict import judge
+from lakegate.engine.attempt import Attempt
+from lakegate.engine.judge import Process
+from lakegate.engine.measure.tables import database
+from lakegate.engine.read.local import LocalStore
+from tests.agreement.apart import found_apart, written_apart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.request import Request
+    from lakegate.contracts.plan.result import Measured, Result, Shares
+    from lakegate.engine.explain.rejected import Rejected
+    from lakegate.engine.read.chunk import Source
+    from tests.agreement.apart import Records
+    from tests.agreement.cases import Case
+
+    Engine = Callable[[Request, Plan], Result]
+
+NEAR = 1e-12
+"""How far apart, of their size, the same aggregate of floating point may be when it is added up in another order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an engine answers to a case."""
+
+    result: Result | None
+    """But for the names of the engines, their own findings, and what it cost; None where it refuses the request."""
+    verdict: str
+    statuses: tuple[tuple[str, str, str], ...] = ()
+    """Of each outcome its id, status and message."""
+    accepted: Records | None = None
+    rejected: Records | None = None
+    """The records of each share, where the delivery is split."""
+
+
+@dataclass(frozen=True, slots=True)
+class Splitting(Process):
+    """The native engine, which remembers what it would write apart."""
+
+    kept: list[tuple[Source, Rejected]] = field(default_factory=list)
+
+    def split(self, source: Source, rejected: Rejected) -> Shares | None:
+        """See `Backend`."""
+        self.kept.append((source, rejected))
+        return None
+
+
+def native(case: Case, folder: Path) -> Answer:
+    """The answer of the native engine, in this process."""
+    store, request = LocalStore(), case.request(folder)
+    with database(folder) as connection:
+        process = Splitting(connection, request, case.plan, store, lambda _: None)
+        try:
+            answer = _answer(case.plan, Attempt(request, case.plan, store, process).result())
+        except LakegateError as error:
+            return Answer(None, str(error))
+    for source, rejected in process.kept:
+        good, bad = found_apart(case.plan, source, rejected)
+        answer = replace(answer, accepted=good, rejected=bad)
+    return answer
+
+
+def by(engine: Engine, case: Case, folder: Path) -> Answer:
+    """The answer of an engine that writes what it splits: `lakegate.spark_jobs.validate.validate`."""
+    try:
+        found = engine(case.request(folder), case.plan)
+    except LakegateError as error:
+        return Answer(None, str(error))
+    answer = _answer(case.plan, found)
+    if found.shares is None:
+        return answer
+    good, bad = written_apart(case.plan, found.shares)
+    return replace(answer, accepted=good, rejected=bad)
+
+
+def differences(case: Case, engine: Engine, folder: Path) -> list[str]:
+    """Where the answers to a case differ, one line each; none where both agree."""
+    for name in ("native", "spark"):
+        (folder / name).mkdir(parents=True)
+    return list(_different("", native(case, folder / "native"), by(engine, case, folder / "spark")))
+
+
+def _answer(plan: Plan, result: Result) -> Answer:
+    judgement = judge(plan, result)
+    statuses = tuple((each.id, each.status.value, each.message) for each in judgement.outcomes)
+
+    def own(it: Measured | None) -> Measured | None:
+        return it and replace(it, engine_passed=None)
+
+    measured = tuple(
+        replace(each, accept=own(each.accept), tolerate=own(each.tolerate)) for each in result.measurements
+    )
+    same = replace(result, engines={}, timings={}, vcpu_seconds=None, measurements=measured, shares=None)
+    return Answer(same, judgement.verdict.value, statuses)
+
+
+def _different(path: str, ours: object, theirs: object) -> Iterator[str]:
+    if is_dataclass(ours) and type(ours) is type(theirs):
+        for each in fields(ours):
+            yield from _different(f"{path}.{each.name}", getattr(ours, each.name), getattr(theirs, each.name))
+    elif isinstance(ours, tuple) and isinstance(theirs, tuple) and len(ours) == len(theirs):
+        for at, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+            yield from _different(f"{path}[{at}]", one, other)
+    elif isinstance(ours, float) and isinstance(theirs, float):
+        if not isclose(ours, theirs, rel_tol=NEAR):
+            yield f"{path}: native {ours!r}, spark {theirs!r}"
+    elif ours != theirs:
+        yield f"{path}: native {ours!r}, spark {theirs!r}"

@@ -1,0 +1,112 @@
+"""Each destination and end of a delivery, reached through the deployed stack."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.lake.states import State
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases.intake import intake
+from lakegate.functions.usecases.replay import replay
+from lakegate.functions.usecases.steps import Effect, run
+from tests.e2e.deployed import until
+from tests.e2e.killing import die_after
+
+if TYPE_CHECKING:
+    from tests.e2e.deployed import Deployed
+
+
+def test_an_accepted_delivery_is_copied_byte_for_byte(stack: Deployed) -> None:
+    """PUBLISHED: the very bytes in accepted/, in the manifest and the ledger; nothing left in landing and staging."""
+    landed = stack.upload(stack.fresh())
+    row = stack.finished(landed)
+    (key,) = stack.destinations(row)
+    manifest = json.loads(stack.body("accepted/e2e-shop/sales_v1/_manifest.json"))
+
+    assert (row.state, row.decision and row.decision.verdict) == (State.PUBLISHED, "accepted")
+    assert key.startswith("accepted/e2e-shop/sales_v1/ingest_date=")
+    assert landed.body == stack.body(key)
+    assert [key] == [o["key"] for each in manifest["deliveries"] if each["workload"] == row.id for o in each["objects"]]
+    assert (stack.blocks(row), stack.in_landing(landed), stack.objects(f"staging/{row.id}")) == (1, False, [])
+
+
+def test_a_rejected_delivery_is_quarantined_with_its_reasons(stack: Deployed) -> None:
+    """QUARANTINED: the bytes are in quarantine/, no reader sees them, and the reasons name rule and field."""
+    landed = stack.upload(stack.fresh() + b"9,x\n")
+    row = stack.finished(landed)
+    (key,) = stack.destinations(row)
+
+    assert (row.state, row.decision and row.decision.verdict) == (State.QUARANTINED, "rejected")
+    assert key.startswith("quarantine/e2e-shop/sales_v1/")
+    assert landed.body == stack.body(key)
+    assert row.decision is not None
+    assert "name" in row.decision.reasons[0]
+    assert (stack.blocks(row), stack.in_landing(landed)) == (1, False)
+
+
+def test_what_no_route_covers_is_quarantined_apart(stack: Deployed) -> None:
+    """Unrouted: quarantine/_unrouted/, one reason, a chain per day."""
+    landed = stack.upload(b"whatever", "nobody/knows/this.bin")
+    row = stack.finished(landed)
+
+    assert row.decision is not None
+    assert row.decision.reasons == ("unrouted",)
+    assert [f"quarantine/_unrouted/ingest_date={row.pin and row.pin.ingest_date}/workload={row.id}/part-00000"] == (
+        stack.destinations(row)
+    )
+
+
+def test_after_its_last_attempt_a_delivery_stays_untouched_until_replayed(stack: Deployed) -> None:
+    """FAILED: three jobs fail, the data stays in landing, never in quarantine; replay judges it again."""
+    landed = stack.upload_unseen(stack.fresh())
+    stack.order(landed.workload, times=3, end="fail-before")
+    run(intake(stack.dependencies, stack.dependencies.places.landing, landed.key), stack.dependencies.clock)
+    for attempt, minutes in ((1, 10), (2, 30)):
+        until("the failed run is noticed", lambda n=attempt: (row := stack.row(landed)) and row.attempt > n)
+        stack.sweep_later(minutes)
+    row = stack.finished(landed)
+
+    assert (row.state, row.attempt, len(stack.runs(landed))) == (State.FAILED, 3, 3)
+    assert (stack.in_landing(landed), stack.destinations(row)) == (True, [])
+
+    run(replay(stack.dependencies, landed.workload), stack.dependencies.clock)
+    stack.reached(landed, State.PUBLISHED)
+    again = stack.finished(landed)
+
+    assert (again.state, again.attempt) == (State.PUBLISHED, 4)
+
+
+def test_a_version_deleted_before_it_is_staged_is_gone(stack: Deployed) -> None:
+    """GONE: its producer took it back; nothing of it is in the lake."""
+    landed = stack.upload_unseen(stack.fresh())
+    die_after(Effect.CLAIM, intake(stack.dependencies, stack.dependencies.places.landing, landed.key))
+    stack.dependencies.objects.delete(Address(stack.dependencies.places.landing, landed.key, landed.version))
+    stack.sweep_later(10)
+    row = stack.finished(landed)
+
+    assert (row.state, stack.destinations(row)) == (State.GONE, [])
+
+
+def test_a_quarantined_delivery_is_judged_again_from_its_quarantined_copy(stack: Deployed) -> None:
+    """Replay of a QUARANTINED workload is a new workload, under the contract that is valid then."""
+    landed = stack.upload(stack.fresh() + b"9,x\n")
+    first = stack.finished(landed)
+    identity = run(replay(stack.dependencies, first.id), stack.dependencies.clock)
+    second = stack.finished(identity)
+
+    assert (first.id, State.QUARANTINED) == (second.replay_of, second.state)
+    assert stack.blocks(second) == 1
+
+
+def test_rows_are_rejected_alone_where_the_contract_allows_it(stack: Deployed) -> None:
+    """onReject: rows: the good rows are in accepted/, the bad ones in quarantine/ with their reasons, in one block."""
+    landed = stack.upload(b"id,name\n1,anna\n2,x\n3,bert\n", "rows/mixed.csv")
+    row = stack.finished(landed)
+    accepted, rejected = (stack.body(key) for key in sorted(stack.destinations(row)))
+
+    assert (row.state, row.decision and row.decision.verdict) == (State.PUBLISHED, "accepted_with_warnings")
+    assert accepted == b"id,name\n1,anna\n3,bert\n"
+    assert rejected.splitlines()[0] == b"_reasons,id,name"
+    assert rejected.splitlines()[1].endswith(b",2,x")
+    assert stack.blocks(row) == 1

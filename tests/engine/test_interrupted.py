@@ -1,0 +1,75 @@
+"""Ctrl-C of a native `lakegate check` in a process of its own."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakegate.infra.local.places import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+CONTRACT = """\
+apiVersion: v3.1.0
+kind: DataContract
+id: long
+version: 1.0.0
+status: active
+name: Long
+customProperties: [{property: lakegate, value: {format: csv, compression: CODEC}}]
+schema:
+  - name: rows
+    logicalType: object
+    properties:
+      - {name: id, logicalType: integer, required: true, unique: true}
+      - {name: name, logicalType: string, required: true}
+"""
+PIECE = b"".join(b"%d,text of row number %d\n" % (at, at * 7919) for at in range(500_000))
+
+
+@pytest.fixture(autouse=True)
+def _interruptible() -> Iterator[None]:
+    """Child processes inherit that Ctrl-C is ignored, as it is in the background of a shell; they do not inherit a handler."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+@pytest.mark.parametrize("seconds", [0.0, 1.0, 2.0])
+def test_an_interrupted_native_check_leaves_nothing_behind(codec: str, seconds: float, tmp_path: Path) -> None:
+    """While a large file is read, Ctrl-C ends the command with one line and exit code 130; no file of it stays."""
+    data, contract, folder = tmp_path / "long.csv", tmp_path / "long.yaml", tmp_path / "temporary"
+    contract.write_text(CONTRACT.replace("CODEC", codec))
+    folder.mkdir()
+    pieces = [b"id,name\n", PIECE]
+    first, piece = [gzip.compress(each, 1) for each in pieces] if codec == "gzip" else pieces
+    data.write_bytes(first + piece * 15)
+    command = [sys.executable, "-m", "lakegate.cli.main", "check", "--contract", str(contract), str(data)]
+    with subprocess.Popen(  # noqa: S603 - our own command
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env=os.environ | {"TMPDIR": str(folder)},
+    ) as running:
+        until = time.monotonic() + 60
+        while not list(folder.iterdir()) and time.monotonic() < until:
+            time.sleep(0.02)
+        time.sleep(seconds)
+        running.send_signal(signal.SIGINT)
+        written = running.communicate(timeout=60)
+
+    assert written == ("", "lakegate: interrupted\n")
+    assert running.returncode in {130, -signal.SIGINT}  # a shell reports both as 130
+    assert list(folder.iterdir()) == []

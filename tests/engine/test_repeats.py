@@ -1,0 +1,87 @@
+"""Patterns are searched for once in each distinct value where the values of a column repeat: that changes no result."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+from lakegate.contracts.model.contract import Compression, Csv
+from lakegate.engine.measure import repeats
+from tests.deliveries.delivery import plan_of, rule
+from tests.deliveries.written import STORAGES, written
+from tests.engine.test_sameness import document
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lakegate.contracts.model.contract import Storage
+    from tests.deliveries.delivery import Judged
+
+ROWS = repeats.LOOKED_AT + 1000
+NAMES = ("Ana", "João", "x", "", "NULL", "a b", "Ann", None)
+DAYS = (dt.date(2020, 2, 29), dt.date(1, 1, 1), dt.date(9999, 12, 31), None)
+SHARES = (0.0, -0.0, 0.5, -1.25, 1e-7, None)
+FIELDS = {"number": "integer", "name": "string", "other": "string", "day": "date", "share": "number"}
+PATTERNS = {
+    "name": ("^[A-Z]", "n+$", "^(?!A)", r"a(?!.{0,2}b)"),
+    "other": ("^[A-Z]",),
+    "day": ("-02-", "^2"),
+    "share": ("^0", "E"),
+    "number": ("7$",),
+}
+RULES = [rule("pattern", name, pattern=each) for name, own in PATTERNS.items() for each in own]
+PLAIN = [each for each in STORAGES if each.compression is Compression.NONE]
+
+
+def columns(seed: int) -> dict[str, list[Any]]:
+    """Values of every field: names, days and shares repeat, numbers do not, and `other` repeats in the first rows alone."""
+    chance = random.Random(seed)
+    found: dict[str, list[Any]] = {"number": list(range(ROWS))}
+    found["name"] = chance.choices(NAMES, k=ROWS)
+    found["other"] = ["Ana"] * repeats.LOOKED_AT + [f"{chance.choice('Aé')}{at}" for at in range(1000)]
+    found["day"], found["share"] = chance.choices(DAYS, k=ROWS), chance.choices(SHARES, k=ROWS)
+    return found
+
+
+@pytest.mark.parametrize("storage", PLAIN, ids=lambda storage: storage.suffix)
+def test_a_search_in_distinct_values_changes_nothing(
+    storage: Storage, judge_files: Callable[..., Judged], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In every format: the whole document is that of a search in every value; fields of few distinct values are searched so."""
+    plan = replace(plan_of(FIELDS, *RULES, csv=Csv(null_values=("NULL",))), storage=storage)
+    content = written(pa.table(columns(7)), storage)
+    found: list[set[str]] = []
+    search = repeats.with_searches
+
+    def watched(*arguments: object) -> object:
+        table, searched = search(*arguments)  # type: ignore[arg-type]  # handed over as they came
+        found.append({each.name for each in plan.fields if each.alias in searched})
+        return table, searched
+
+    monkeypatch.setattr("lakegate.engine.measure.shares.with_searches", watched)
+    distinct = judge_files(plan, content)
+    monkeypatch.setattr(repeats, "LOOKED_AT", 2 * ROWS)
+    every = judge_files(plan, content)
+
+    assert document(distinct.result) == document(every.result)
+    texts = {"share"} if storage.format.is_text else set[str]()
+    assert (found[0], found[-1]) == ({"name", "other", "day"} | texts, set())
+
+
+def test_as_many_rows_fail_as_python_finds(judge_files: Callable[..., Judged]) -> None:
+    """Each pattern fails as often as Python's own search finds nothing in a text that is no null of the CSV."""
+    values = columns(8) | {"day": [each and f"{each.year:04}-{each:%m-%d}" for each in columns(8)["day"]]}
+    plan = plan_of(FIELDS, *RULES, csv=Csv(null_values=("NULL",)))
+    judged = judge_files(plan, written(pa.table(values), PLAIN[0]))
+
+    failing = {each.check: each.accept and each.accept.failing for each in judged.result.measurements}
+    found = [failing[each.id] for each in plan.checks if each.id.startswith("pattern") and each.fields != ("share",)]
+    asked = [(name, each) for name, own in PATTERNS.items() if name != "share" for each in own]
+    texts = {name: [str(each) for each in own if each not in {None, "", "NULL"}] for name, own in values.items()}
+    assert found == [sum(re.search(each, text) is None for text in texts[name]) for name, each in asked]

@@ -1,0 +1,58 @@
+"""The ports in memory, as strict as AWS: every condition that S3 and DynamoDB enforce is enforced here.
+
+The emulators of AWS accept conditional copies that AWS refuses; a protocol tested on them alone would pass with its
+conditions missing. Single-threaded on purpose: whoever interleaves, does so between calls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tests.fakes.fault_injector import FaultInjector, MemoryNotifier, VirtualClock
+from tests.fakes.jobs import MemoryJobs
+from tests.fakes.ledger import MemoryLedger
+from tests.fakes.objects import MemoryObjects
+from tests.fakes.registry import MemoryRegistry
+from tests.fakes.rows import MemoryRows
+
+__all__ = [
+    "FaultInjector",
+    "Memory",
+    "MemoryJobs",
+    "MemoryLedger",
+    "MemoryNotifier",
+    "MemoryObjects",
+    "MemoryRegistry",
+    "MemoryRows",
+    "VirtualClock",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """All in-memory doubles of one stack."""
+
+    clock: VirtualClock
+    faults: FaultInjector
+    objects: MemoryObjects
+    rows: MemoryRows
+    ledger: MemoryLedger
+    registry: MemoryRegistry
+    jobs: MemoryJobs
+    notifier: MemoryNotifier
+
+    @staticmethod
+    def of(*buckets: str, lag: float = 0.0) -> Memory:
+        """An empty stack with these versioned buckets; `lag`: seconds an index stays behind its rows."""
+        clock, faults = VirtualClock(), FaultInjector()
+        rows = MemoryRows(clock, faults, lag)
+        return Memory(
+            clock,
+            faults,
+            MemoryObjects(clock, faults, buckets),
+            rows,
+            MemoryLedger(rows),
+            MemoryRegistry(faults),
+            MemoryJobs(faults),
+            MemoryNotifier(faults),
+        )

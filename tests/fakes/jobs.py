@@ -1,0 +1,101 @@
+"""EMR Serverless in memory: tokens, names, and every end that a job run can have."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.errors import InputError
+from lakegate.functions.ports.errors import IdempotencyMismatch, NotFound
+from lakegate.functions.ports.jobs import JobRun, JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tests.fakes.fault_injector import FaultInjector
+
+TOKEN = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+class Ending(StrEnum):
+    """What becomes of a job run: whether it writes a result, how it ends, and whether an event reports it."""
+
+    ANSWERED = "writes its result and succeeds"
+    SILENT = "writes its result and succeeds, and no event comes"
+    EMPTY = "succeeds without a result"
+    FAILED = "fails without a result"
+    LATE_FAILURE = "writes its result, then fails"
+    CONFUSED = "answers for another delivery and succeeds"
+    CANCELLED = "is cancelled from outside"
+    TIMED_OUT = "runs into its own time limit"
+    HUNG = "never ends"
+
+
+WRITES = frozenset({Ending.ANSWERED, Ending.SILENT, Ending.LATE_FAILURE, Ending.CONFUSED})
+SENDS_EVENT = frozenset(Ending) - {Ending.SILENT, Ending.HUNG}
+ENDS_IN: dict[Ending, JobState] = {
+    Ending.ANSWERED: JobState.SUCCESS,
+    Ending.SILENT: JobState.SUCCESS,
+    Ending.EMPTY: JobState.SUCCESS,
+    Ending.CONFUSED: JobState.SUCCESS,
+    Ending.FAILED: JobState.FAILED,
+    Ending.LATE_FAILURE: JobState.FAILED,
+    Ending.CANCELLED: JobState.CANCELLED,
+    Ending.TIMED_OUT: JobState.CANCELLED,
+    Ending.HUNG: JobState.RUNNING,
+}
+
+
+@dataclass(slots=True)
+class Run:
+    """One job run."""
+
+    id: str
+    request: Mapping[str, object]
+    state: JobState = JobState.RUNNING
+
+
+class MemoryJobs:
+    """Job runs by id and by token. They end when the test ends them."""
+
+    def __init__(self, faults: FaultInjector) -> None:
+        self._weather = faults
+        self.runs: dict[str, Run] = {}
+        self.tokens: dict[str, str] = {}
+
+    def start(self, request: Mapping[str, object]) -> str:
+        """A new run, or the one that this token started before."""
+        self._weather.pass_or_refuse()
+        token = str(request["clientToken"])
+        if not TOKEN.fullmatch(token) or not TOKEN.fullmatch(str(request["name"])):
+            raise InputError("token and name have 1 to 64 characters of A-Z a-z 0-9 . _ -")
+        if token in self.tokens:
+            run = self.runs[self.tokens[token]]
+            if run.request != request:
+                raise IdempotencyMismatch
+            return run.id
+        run = Run(f"run-{len(self.runs) + 1}", request)
+        self.runs[run.id] = run
+        self.tokens[token] = run.id
+        return run.id
+
+    def describe(self, run: str) -> JobRun:
+        """Name and state."""
+        try:
+            found = self.runs[run]
+        except KeyError:
+            raise NotFound from None
+        return JobRun(str(found.request["name"]), found.state)
+
+    def cancel(self, run: str) -> None:
+        """End a run that has not ended."""
+        self._weather.pass_or_refuse()
+        self.end(run, Ending.CANCELLED)
+
+    def end(self, run: str, ending: Ending) -> None:
+        """What has ended stays as it is."""
+        found = self.runs.get(run)
+        if found is not None and found.state is JobState.RUNNING:
+            found.state = ENDS_IN[ending]

@@ -1,0 +1,155 @@
+"""S3 in memory: versions, delete markers, ETags, checksums, and the conditions of put and copy."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from lakegate.contracts.errors import InputError
+from lakegate.functions.ports.errors import ConditionFailed, NotFound
+from lakegate.functions.ports.objects import ObjectVersion, Page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.functions.ports.objects import Address
+    from tests.fakes.fault_injector import FaultInjector, VirtualClock
+
+MAX_KEY_BYTES = 1024
+
+
+@lru_cache(1_000)
+def _digest(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()
+
+
+class Stored(NamedTuple):
+    """One version; without description, a delete marker."""
+
+    ordinal: int
+    version: str
+    described: ObjectVersion | None
+    body: bytes = b""
+
+
+class MemoryObjects:
+    """Buckets of versions, the newest last."""
+
+    def __init__(self, clock: VirtualClock, faults: FaultInjector, buckets: tuple[str, ...]) -> None:
+        self._clock = clock
+        self._weather = faults
+        self.buckets: dict[str, dict[str, list[Stored]]] = {bucket: {} for bucket in buckets}
+        self._written = 0
+        self.touched: list[tuple[str, str]] = []
+        """Bucket and key of every write and delete: for tests that check only what changed."""
+        self._past: dict[str, ObjectVersion] = {}
+
+    def head(self, address: Address) -> ObjectVersion:
+        """The description of a version."""
+        return self._find(address)[0]
+
+    def read(self, address: Address, start: int = 0, length: int | None = None) -> bytes:
+        """A range of a version's bytes."""
+        body = self._find(address)[1]
+        return body[start:] if length is None else body[start : start + length]
+
+    def versions(self, bucket: str, prefix: str, after: str | None = None, limit: int = 1000) -> Page:
+        """Keys in the order of their bytes, the newest version first; a page continues after what was listed."""
+        # Code points sort as their UTF-8 bytes do.
+        keys = sorted([key for key in self.buckets[bucket] if key.startswith(prefix)])
+        if not keys:
+            return Page((), None)
+        page: list[ObjectVersion] = []
+        last = "", 0
+        for key, stored, described in self._behind(bucket, keys, after):
+            if len(page) == limit:
+                return Page(tuple(page), f"{last[1]}/{last[0]}")
+            page.append(described)
+            last = key, stored.ordinal
+        return Page(tuple(page), None)
+
+    def put(self, to: Address, body: bytes, *, absent: bool = False, etag: str | None = None) -> ObjectVersion:
+        """A new version, if its conditions hold."""
+        self._weather.pass_or_refuse()
+        self._judge(to, absent=absent, etag=etag)
+        digest = _digest(body)
+        return self._write(to, body, f'"{digest[:32]}"', f"sha256:{digest}")
+
+    def copy(self, source: Address, etag: str, to: Address, *, absent: bool = False) -> ObjectVersion:
+        """A new version with the bytes of another, if its conditions hold."""
+        self._weather.pass_or_refuse()
+        described, body = self._find(source)
+        if described.etag != etag:
+            raise ConditionFailed("etag")
+        self._judge(to, absent=absent)
+        return self._write(to, body, described.etag, described.checksum)
+
+    def delete(self, address: Address) -> None:
+        """A version for ever, or the key behind a marker."""
+        self._weather.pass_or_refuse()
+        self.touched.append((address.bucket, address.key))
+        keys = self.buckets[address.bucket]
+        if address.version is None:
+            if address.key in keys:
+                keys[address.key].append(self._marker())
+            return
+        left = [stored for stored in keys.get(address.key, ()) if stored.version != address.version]
+        if left:
+            keys[address.key] = left
+        else:
+            keys.pop(address.key, None)
+
+    def current(self, bucket: str, prefix: str = "") -> dict[str, bytes]:
+        """What a reader without version ids sees: for tests."""
+        found = {key: stored[-1] for key, stored in self.buckets[bucket].items() if key.startswith(prefix)}
+        return {key: stored.body for key, stored in found.items() if stored.described}
+
+    def _find(self, address: Address) -> tuple[ObjectVersion, bytes]:
+        stored = self.buckets[address.bucket].get(address.key, ())
+        for each in reversed(stored):
+            if address.version is None or each.version == address.version:
+                if each.described is None:
+                    break
+                return each.described, each.body
+        raise NotFound
+
+    def _judge(self, to: Address, *, absent: bool, etag: str | None = None) -> None:
+        if not 0 < len(to.key.encode()) <= MAX_KEY_BYTES:
+            raise InputError("an object key has 1 to 1,024 bytes")
+        stored = self.buckets[to.bucket].get(to.key)
+        current = stored[-1].described if stored else None
+        if absent and current is not None:
+            raise ConditionFailed("absent")
+        if etag is not None and (current is None or current.etag != etag):
+            raise ConditionFailed("etag")
+
+    def _write(self, to: Address, body: bytes, etag: str, checksum: str) -> ObjectVersion:
+        self._written += 1
+        self.touched.append((to.bucket, to.key))
+        version = f"v{self._written}"
+        described = ObjectVersion(to.bucket, to.key, version, etag, len(body), checksum, self._clock.now())
+        self.buckets[to.bucket].setdefault(to.key, []).append(Stored(self._written, version, described, body))
+        return described
+
+    def _marker(self) -> Stored:
+        self._written += 1
+        return Stored(self._written, f"v{self._written}", None)
+
+    def _behind(self, bucket: str, keys: list[str], after: str | None) -> Iterator[tuple[str, Stored, ObjectVersion]]:
+        ordinal, _, behind = (after or "").partition("/")
+        for key in keys:
+            if key < behind:
+                continue
+            versions = self.buckets[bucket][key]
+            for stored in reversed(versions):
+                seen = key == behind and after is not None and stored.ordinal >= int(ordinal)
+                if stored.described is not None and not seen:
+                    newest = stored is versions[-1]
+                    yield key, stored, stored.described if newest else self._noncurrent(stored.described)
+
+    def _noncurrent(self, described: ObjectVersion) -> ObjectVersion:
+        """The same version below a newer one, made once."""
+        if described.version not in self._past:
+            self._past[described.version] = described._replace(current=False)
+        return self._past[described.version]

@@ -1,0 +1,58 @@
+"""The registry's table in memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.errors import InputError
+from lakegate.functions.ports.errors import ConditionFailed
+from lakegate.functions.ports.registry import RegistrySnapshot
+
+if TYPE_CHECKING:
+    from lakegate.contracts.lake.routes import Route
+    from lakegate.functions.ports.registry import Publication
+    from tests.fakes.fault_injector import FaultInjector
+
+MAX_BATCH = 100
+MAX_TRANSACTION = 100
+
+
+class MemoryRegistry:
+    """Versions of contracts, and the route of each prefix."""
+
+    def __init__(self, faults: FaultInjector) -> None:
+        self._weather = faults
+        self._routes: dict[tuple[str, str], Route] = {}
+        self.versions: dict[tuple[str, str], Publication] = {}
+
+    def routes(self, bucket: str, prefixes: tuple[str, ...]) -> tuple[Route, ...]:
+        """One consistent batch."""
+        if len(prefixes) > MAX_BATCH:
+            raise InputError("a batch reads at most 100 prefixes")
+        return tuple(self._routes[bucket, each] for each in prefixes if (bucket, each) in self._routes)
+
+    def publish(self, publication: Publication) -> None:
+        """Version and routes, all or nothing; only the status of a published version may change."""
+        self._weather.pass_or_refuse()
+        if 1 + len(publication.routes) + len(publication.retired) > MAX_TRANSACTION:
+            raise InputError("a contract version has at most 99 routes")
+        before = self.versions.get((publication.contract, publication.version))
+        reasons = ["" if before is None or before.document == publication.document else "version"]
+        reasons += ["" if self._is_free(route) else "prefix" for route in publication.routes]
+        if any(reasons):
+            raise ConditionFailed(*reasons)
+        self.versions[publication.contract, publication.version] = publication
+        for route in publication.routes:
+            self._routes[route.bucket, route.prefix] = route
+        for bucket, prefix in [at for at in self._routes if at[1] in publication.retired]:
+            del self._routes[bucket, prefix]
+
+    def snapshot(self) -> RegistrySnapshot:
+        """All of both."""
+        versions = (replace(each, routes=(), retired=()) for each in self.versions.values())
+        return RegistrySnapshot(tuple(versions), tuple(self._routes.values()))
+
+    def _is_free(self, route: Route) -> bool:
+        there = self._routes.get((route.bucket, route.prefix))
+        return there is None or (there.contract, there.dataset) == (route.contract, route.dataset)

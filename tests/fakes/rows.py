@@ -1,0 +1,133 @@
+"""The table of workloads in memory: rows, claims on contents, the outbox, cursors, and two indexes that lag."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from lakegate.functions.ports.errors import ConditionFailed, NotFound
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from lakegate.functions.ports.workloads import Expected
+    from lakegate.functions.workload import Message, Workload
+    from tests.fakes.fault_injector import FaultInjector, VirtualClock
+
+
+class MemoryRows:
+    """Workloads, Agenda and Outbox. Reads by key are consistent; an index is `lag` seconds behind."""
+
+    def __init__(self, clock: VirtualClock, faults: FaultInjector, lag: float = 0.0) -> None:
+        self.clock = clock
+        self.faults = faults
+        self._lag = timedelta(seconds=lag)
+        self.rows: dict[str, Workload] = {}
+        self.changed: list[str] = []
+        """The workload of every write of a row: for tests that check only what changed."""
+        self.contents: dict[str, str] = {}
+        self.messages: dict[str, Message] = {}
+        self._cursors: dict[str, str | None] = {}
+        self._due: dict[str, datetime] = {}
+        self._late_due: list[tuple[datetime, str, datetime | None]] = []
+        self._outbox: dict[str, Message] = {}
+        self._late_outbox: list[tuple[datetime, str, Message | None]] = []
+
+    def create(self, workload: Workload) -> None:
+        """Put if absent."""
+        self.faults.pass_or_refuse()
+        if workload.id in self.rows:
+            raise ConditionFailed("state")
+        self.write(workload)
+
+    def get(self, workload: str) -> Workload:
+        """The row."""
+        try:
+            return self.rows[workload]
+        except KeyError:
+            raise NotFound from None
+
+    def save(
+        self, workload: Workload, expected: Expected, *, message: Message | None = None, content: str | None = None
+    ) -> None:
+        """Row, message and claim, all or nothing."""
+        self.faults.pass_or_refuse()
+        owner = self.contents.get(content) if content else None
+        changed = "" if self.matches(workload.id, expected) else "state"
+        claimed = "" if owner in {None, workload.id} else "content"
+        if changed or claimed:
+            raise ConditionFailed(changed, "", claimed)
+        self.write(workload)
+        if content:
+            self.contents[content] = workload.id
+        if message:
+            self.post(message)
+
+    def lease(self, workload: Workload, until: datetime) -> None:
+        """Move `due_at` if it is where the caller saw it."""
+        self.faults.pass_or_refuse()
+        row = self.get(workload.id)
+        if row.due_at is None or row.due_at != workload.due_at:
+            raise ConditionFailed("due_at")
+        self.write(row._replace(due_at=until))
+
+    def due(self, now: datetime, limit: int) -> tuple[str, ...]:
+        """Ids by the index."""
+        self._catch_up()
+        ripe = sorted([(due, identity) for identity, due in self._due.items() if due <= now])
+        return tuple([identity for _, identity in ripe[:limit]])
+
+    def owner(self, content: str) -> str | None:
+        """Who claimed a content."""
+        return self.contents.get(content)
+
+    def cursor(self, name: str) -> str | None:
+        """Where a listing stopped."""
+        return self._cursors.get(name)
+
+    def keep(self, name: str, cursor: str | None) -> None:
+        """Remember it."""
+        self.faults.pass_or_refuse()
+        self._cursors[name] = cursor
+
+    def pending(self, limit: int) -> tuple[Message, ...]:
+        """Messages by the index."""
+        self._catch_up()
+        return tuple(sorted(self._outbox.values(), key=lambda message: (message.at, message.id))[:limit])
+
+    def sent(self, message: Message) -> None:
+        """Mark."""
+        self.faults.pass_or_refuse()
+        self.messages.pop(message.id, None)
+        self._late_outbox.append((self.clock.now() + self._lag, message.id, None))
+
+    def matches(self, identity: str, expected: Expected) -> bool:
+        """Whether state and attempt of a row are what a writer expects."""
+        row = self.rows.get(identity)
+        return row is not None and row.state is expected.state and row.attempt == expected.attempt
+
+    def write(self, workload: Workload) -> None:
+        """Replace a row; its place in the index follows later."""
+        self.rows[workload.id] = workload
+        self.changed.append(workload.id)
+        self._late_due.append((self.clock.now() + self._lag, workload.id, workload.due_at))
+
+    def post(self, message: Message) -> None:
+        """Put a message into the outbox; the index follows later."""
+        self.messages[message.id] = message
+        self._late_outbox.append((self.clock.now() + self._lag, message.id, message))
+
+    def _catch_up(self) -> None:
+        now = self.clock.now()
+        while self._late_due and self._late_due[0][0] <= now:
+            _, identity, due = self._late_due.pop(0)
+            if due is None:
+                self._due.pop(identity, None)
+            else:
+                self._due[identity] = due
+        while self._late_outbox and self._late_outbox[0][0] <= now:
+            _, identity, message = self._late_outbox.pop(0)
+            if message is None:
+                self._outbox.pop(identity, None)
+            else:
+                self._outbox[identity] = message

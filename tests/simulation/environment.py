@@ -1,0 +1,206 @@
+"""The environment of the use cases: a producer, jobs, events, an operator, and the expected verdict of every upload."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.lake.routes import Route
+from lakegate.functions.ports.errors import NotFound
+from lakegate.functions.ports.jobs import JobState
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.ports.registry import Publication
+from lakegate.functions.usecases.dependencies import Dependencies, Job, Places, Timing
+from lakegate.functions.usecases.steps import Call, Effect
+from tests.fakes import Memory
+from tests.fakes.jobs import SENDS_EVENT, WRITES, Ending
+from tests.simulation.meaning import DIGESTS, MEANING, PLANS, kind, read_json
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from datetime import datetime
+
+    from lakegate.functions.ports.objects import ObjectVersion
+    from tests.fakes.jobs import Run
+    from tests.fakes.objects import Stored
+
+LANDING, LAKE = "landing", "lake"
+PREFIX = "shop/orders/"
+LINE = "orders/lines_v1"
+TIMING = Timing()
+
+
+@dataclass(slots=True)
+class Upload:
+    """One version that landed, and what its producer did to it later."""
+
+    version: ObjectVersion
+    body: bytes
+    workload: str
+    """Its id, by the formula of docs/ledger.md and not by the code under test."""
+    deleted: bool = False
+
+    @property
+    def routed(self) -> bool:
+        """Whether a route covers its key."""
+        return self.version.key.startswith(PREFIX)
+
+
+@dataclass(slots=True)
+class Environment:
+    """In-memory doubles, gate, and pending events."""
+
+    endings: list[Ending] = field(default_factory=list)
+    """How the next job runs end; after the last one all answer."""
+    memory: Memory = field(default_factory=lambda: Memory.of(LANDING, LAKE, lag=30.0))
+    uploads: list[Upload] = field(default_factory=list)
+    inbox: list[tuple[str, str]] = field(default_factory=list)
+    """Events: (`landed`, key) or (`job`, run id)."""
+    by_version: dict[str, Upload] = field(default_factory=dict)
+    dead: set[tuple[str, int]] = field(default_factory=set)
+    """Attempts that came to nothing, by any cause: workload and number."""
+    answered: set[tuple[str, int]] = field(default_factory=set)
+    """Attempts whose run gave a usable verdict before anybody cancelled it."""
+    began: dict[str, datetime] = field(default_factory=dict)
+    """When each job run was first seen."""
+    offered: set[tuple[str, str, str]] = field(default_factory=lambda: {("", "", "")})
+    """Version, status and plan of all that was ever published; the empty ones are pinned where no route covers the key."""
+    releases: int = 0
+    effects: int = 0
+    runs_seen: int = 1
+    stranger: str = ""
+    """A job run of somebody else's in the same application."""
+    dependencies: Dependencies = field(init=False)
+
+    def __post_init__(self) -> None:
+        m = self.memory
+        places = Places(LANDING, LAKE, Job("app", "role", "s3://code/validate.py"))
+        self.dependencies = Dependencies(
+            m.objects,
+            m.registry,
+            m.rows,
+            m.rows,
+            m.rows,
+            m.ledger,
+            m.jobs,
+            m.notifier,
+            m.clock,
+            MEANING,
+            places,
+            TIMING,
+        )
+        for version, body in PLANS.items():
+            m.objects.put(Address(LAKE, f"plans/{DIGESTS[version]}.json"), body)
+        self.publish("1.0.0", "active")
+        self.stranger = m.jobs.start({"clientToken": "somebody-else", "name": "somebody-else", "jobDriver": {}})
+
+    def publish(self, version: str, status: str) -> None:
+        self.offered.add((version, status, DIGESTS[version]))
+        route = Route(LANDING, PREFIX, "orders", "lines", 1, version, status, DIGESTS[version])
+        self.memory.registry.publish(Publication("orders", version, status, f"contracts/{version}", (route,)))
+
+    def upload(self, key: str, body: bytes) -> Upload:
+        version = self.memory.objects.put(Address(LANDING, key), body)
+        identity = hashlib.sha256(f"{LANDING}\0{key}\0{version.version}".encode()).hexdigest()
+        upload = self.by_version[version.version] = Upload(version, body, identity)
+        self.uploads.append(upload)
+        self.inbox.append(("landed", key))
+        return upload
+
+    def delete(self, upload: Upload) -> None:
+        upload.deleted = True
+        self.memory.objects.delete(Address(LANDING, upload.version.key, upload.version.version))
+
+    def collide(self, workload: str, attempt: int) -> None:
+        """Somebody has used the token of an attempt for another request: the attempt is lost, the next one is not."""
+        token = hashlib.sha256(f"{workload}:{attempt}".encode()).hexdigest()
+        if token not in self.memory.jobs.tokens:
+            self.memory.jobs.tokens[token] = self.stranger
+            self.dead.add((workload, attempt))
+
+    def deploy(self) -> None:
+        """A new release: from now on functions start with another job in their settings; those under way keep theirs."""
+        self.releases += 1
+        places = self.dependencies.places
+        job = replace(places.job, entry_point=f"s3://code/{self.releases}/validate.py")
+        self.dependencies = replace(self.dependencies, places=replace(places, job=job))
+
+    def deaths(self, workload: str | None = None, above: int = 0) -> int:
+        """Attempts that came to nothing, of one workload above a number or of all."""
+        return sum(1 for each, number in self.dead if workload in {None, each} and number > above)
+
+    def attempt_of(self, run: Run) -> tuple[str, int]:
+        """Workload and number of the attempt that a run was started for, by the request it has to read."""
+        uri: str = run.request["jobDriver"]["sparkSubmit"]["entryPointArguments"][1]  # type: ignore[index]
+        return str(run.request["name"]), int(uri.rpartition("/attempt=")[2].partition("/")[0])
+
+    @property
+    def lake(self) -> dict[str, list[Stored]]:
+        """What lies in the lake bucket."""
+        return self.memory.objects.buckets[LAKE]
+
+    @property
+    def landing(self) -> dict[str, list[Stored]]:
+        """What lies in the landing bucket."""
+        return self.memory.objects.buckets[LANDING]
+
+    def new_jobs(self) -> list[tuple[tuple[str, int], Generator[Call, object, None]]]:
+        """The job runs started since the last look, each as one more who moves, with its workload and attempt."""
+        runs = list(self.memory.jobs.runs.values())[self.runs_seen :]
+        self.runs_seen += len(runs)
+        endings = [self.endings.pop(0) if self.endings else Ending.ANSWERED for _ in runs]
+        self.began.update(dict.fromkeys((run.id for run in runs), self.memory.clock.now()))
+        return [(self.attempt_of(run), self.job(run.id, end)) for run, end in zip(runs, endings, strict=True)]
+
+    def job(self, run: str, ending: Ending) -> Generator[Call, object, None]:
+        """A correct data plane: it reads its request and writes its result last of all."""
+        request = self.memory.jobs.runs[run].request
+        attempt = self.attempt_of(self.memory.jobs.runs[run])
+        uri = request["jobDriver"]["sparkSubmit"]["entryPointArguments"][1]  # type: ignore[index]
+        answered = False
+        try:
+            asked = read_json(self.memory.objects.read(Address(LAKE, uri.removeprefix(f"s3://{LAKE}/"))))
+            if ending in WRITES:
+                answered = yield from self._write_result(asked, confused=ending is Ending.CONFUSED)
+        except NotFound:
+            ending = Ending.FAILED
+        finally:
+            ended = self.memory.jobs.runs[run].state is not JobState.RUNNING
+            (self.answered if answered and not ended else self.dead).add(attempt)
+        self.memory.jobs.end(run, ending)
+        if ending in SENDS_EVENT:
+            self.inbox.append(("job", run))
+
+    def _write_result(self, asked: dict[str, object], *, confused: bool) -> Generator[Call, object, bool]:
+        part = asked["parts"][0]["uri"].removeprefix(f"s3://{LAKE}/")  # type: ignore[index]
+        body = self.memory.objects.read(Address(LAKE, part))
+        prefix = str(asked["output_uri"]).removeprefix(f"s3://{LAKE}/")
+        content = kind(body)
+        shares = self._split(prefix, body) if content == "split" else None
+        result = {
+            "workload": asked["workload"],
+            "attempt": asked["attempt"],
+            "plan_digest": asked["plan_digest"],
+            "source_version": asked["source_version"],
+            "rows": len(body),
+            "rejected_rows": 1 if content in {"split", "bad"} else 0,
+            "measured": None if content == "error" else body.decode(),
+            "shares": shares,
+        }
+        if confused:
+            result |= {"source_version": "another", "measured": "good:another", "shares": None}
+        to = Address(LAKE, f"{prefix}/result.json")
+        put = partial(self.memory.objects.put, to, json.dumps(result, sort_keys=True).encode(), absent=True)
+        yield Call(Effect.WRITE_RESULT, put)
+        return content != "error" and not confused
+
+    def _split(self, prefix: str, body: bytes) -> dict[str, list[dict[str, object]]]:
+        shares = {}
+        for share, rows in (("accepted", body[:-1]), ("rejected", body[-1:])):
+            key = f"{prefix}/rows/{share}/{share}-00000.csv"
+            written = self.memory.objects.put(Address(LAKE, key), rows)
+            shares[share] = [{"uri": f"s3://{LAKE}/{key}", "size": written.size, "etag": written.etag}]
+        return shares

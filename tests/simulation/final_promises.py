@@ -1,0 +1,114 @@
+"""The promises that hold once all is finished: deliveries at their destination; complete ledger, manifest and messages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.lake.states import State
+from tests.simulation.environment import LAKE
+from tests.simulation.meaning import read_json
+from tests.simulation.promises import ATTEMPTS, ENDED, Violation
+
+if TYPE_CHECKING:
+    from lakegate.functions.workload import Workload
+    from tests.simulation.promises import Promises
+
+
+def kept_in_the_end(promises: Promises) -> None:
+    """Raise Violation unless every delivery ended as promised."""
+    promises.hold()
+    for upload in promises.env.uploads:
+        if not upload.deleted and promises.row_of(upload) is None:
+            raise Violation("P1", "a version was never claimed")
+    for row in promises.rows.values():
+        _check_row(promises, row)
+    _staging_is_empty(promises)
+    _ledger_and_lake_agree(promises)
+    _content_is_accepted_once(promises)
+    _messages_are_sent(promises)
+
+
+def _check_row(promises: Promises, row: Workload) -> None:
+    if row.state not in {*ENDED, State.FAILED, State.GONE} or row.due_at is not None:
+        raise Violation("P4", f"a workload stays {row.state}")
+    source = promises.env.memory.objects.buckets[row.source.bucket].get(row.source.key, ())
+    there = any(each.version == row.source.version for each in source)
+    deleted = promises.upload_of(row).deleted
+    if row.state in ENDED:
+        _check_finished(promises, row, there=there)
+    elif row.state is State.GONE:
+        if row.staged is not None or not deleted:
+            raise Violation("P1", "a version counts as gone that was staged or never deleted")
+    elif (dead := promises.env.deaths(row.id, promises.rounds.get(row.id, 0))) < ATTEMPTS:
+        raise Violation("P4", f"given up after {dead} dead attempts")
+    elif not there and not deleted:
+        raise Violation("P1", "a failed delivery is not in landing")
+
+
+def _check_finished(promises: Promises, row: Workload, *, there: bool) -> None:
+    if there:
+        raise Violation("P4", "a judged version was left behind")
+    body = promises.upload_of(row).body
+    if row.id not in promises.replays and not promises.contains(row, body):
+        raise Violation("P1", "the stored bytes are not those that landed")
+    if len({key.partition("/")[0] for key in promises.places(row.id)}) > 1 and not body.startswith(b"split"):
+        raise Violation("P8", "one delivery is in accepted and in quarantine")
+
+
+def _staging_is_empty(promises: Promises) -> None:
+    for key in promises.env.memory.objects.current(LAKE, "staging/"):
+        row = promises.rows.get(key.split("/")[1])
+        if row is None or row.state is not State.FAILED:
+            raise Violation("P4", "a staging copy was left behind")
+
+
+def _ledger_and_lake_agree(promises: Promises) -> None:
+    if promises.published != {row.id for row in promises.rows.values() if row.state in ENDED}:
+        raise Violation("P3", "the ledger does not list every finished delivery")
+    for name, digests in promises.digests.items():
+        head = promises.env.memory.ledger.head(name)
+        if (head.height, head.digest) != (len(digests) - 1, digests[-1]):
+            raise Violation("P3", "the head is not the top of its chain")
+        _manifest_is_whole(promises, name)
+
+
+def _manifest_is_whole(promises: Promises, name: str) -> None:
+    chain = promises.env.memory.ledger.chains[name]
+    published = [block for block in chain if block.kind == "published"]
+    stored = promises.env.lake.get(f"accepted/{name}/_manifest.json")
+    if not stored and not published:
+        return
+    listed = read_json(stored[-1].body)["deliveries"] if stored else []
+    entries = [(each["workload"], [(o["key"], o["version"], o["size"]) for o in each["objects"]]) for each in listed]
+    objects = [
+        (each.workload, [(o.key, o.version, o.size) for o in each.objects if o.key.startswith("accepted/")])
+        for each in published
+    ]
+    if entries != objects:
+        raise Violation("P2", "the manifest differs from the ledger")
+
+
+def _content_is_accepted_once(promises: Promises) -> None:
+    rows = [row for row in promises.rows.values() if row.state is State.PUBLISHED]
+    accepted = {(row.pin.chain if row.pin else "", promises.upload_of(row).body) for row in rows}
+    if len(accepted) != len(rows):
+        raise Violation("P3", "the same content was accepted twice")
+
+
+def _messages_are_sent(promises: Promises) -> None:
+    if promises.env.memory.rows.messages:
+        raise Violation("P5", "a message stays in the outbox")
+    messages = {(message.workload, message.kind): message for message in promises.env.memory.notifier.sent}
+    for row in promises.rows.values():
+        message = messages.get((row.id, row.state.lower()))
+        if message is None:
+            raise Violation("P5", f"no message was sent of a workload that is {row.state}")
+        body = read_json(message.body)
+        verdict = row.decision.verdict if row.decision else None
+        if (body["workload"], body["state"], body["attempt"], body["verdict"]) != (
+            row.id,
+            row.state,
+            row.attempt,
+            verdict,
+        ):
+            raise Violation("P5", f"a wrong message was sent of a workload that is {row.state}")

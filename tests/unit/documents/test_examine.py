@@ -1,0 +1,140 @@
+"""Any document gives a contract or problems with positions."""
+
+from __future__ import annotations
+
+import json
+import os
+from copy import deepcopy
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lakegate.contracts.documents.document import parse
+from lakegate.contracts.documents.nodes import Node
+from lakegate.contracts.errors import ContractError
+from lakegate.contracts.lint.examine import examine, read
+
+EXAMPLES = Path(__file__).parents[3] / "contracts/examples"
+FULL = 100_000 if os.environ.get("LAKEGATE_FULL") else 20
+SMALL = """
+apiVersion: v3.1.0
+kind: DataContract
+id: x
+version: 1.0.0
+status: active
+schema:
+  - name: d
+    properties:
+      - {name: n, logicalType: number, logicalTypeOptions: {minimum: 0, maximum: 9, multipleOf: 3, format: f32}, primaryKey: true}
+      - {name: s, logicalType: string, logicalTypeOptions: {pattern: a, minLength: 1, format: email}, required: true}
+      - {name: t, logicalType: date, logicalTypeOptions: {minimum: 2024-01-01, format: yyyy-MM-dd}, relationships: [{to: d.e}]}
+      - {name: e, logicalType: date}
+      - {name: m, logicalType: number}
+      - {name: o, logicalType: object, properties: [{name: i, logicalType: array, items: {logicalType: date}}]}
+      - name: q
+        logicalType: string
+        quality:
+          - {metric: invalidValues, arguments: {validValues: [a], pattern: b}, mustBeLessThan: 5, unit: percent, severity: info}
+          - {type: custom, engine: gx, implementation: {type: expect_column_values_to_be_in_set, kwargs: {value_set: [a]}}}
+    quality:
+      - {metric: rowCount, mustBeBetween: [1, 5]}
+      - {type: sql, query: SELECT 1, mustBe: 1}
+    relationships: [{from: d.n, to: d.m}]
+    customProperties: [{property: lakegate, value: {mode: observe, csv: {delimiter: ;}}}]
+slaProperties: [{property: latency, value: 4, unit: d, element: d.n}]
+"""
+DOCUMENTS = {
+    "weather": (EXAMPLES / "weather.dcm.yaml").read_bytes(),
+    "orders": (EXAMPLES / "orders.odcs.yaml").read_bytes(),
+    "small": SMALL.encode(),
+    "newer": SMALL.replace("v3.1.0", "v3.2.0").encode(),
+    "older": SMALL.replace("v3.1.0", "v3.0.2").encode(),
+}
+ODD = (
+    st.none()
+    | st.booleans()
+    | st.integers(-9, 10**9)
+    | st.text(max_size=8)
+    | st.sampled_from(
+        [
+            "",
+            [],
+            {},
+            [[]],
+            [None],
+            [{}],
+            {"": ""},
+            "${A}",
+            "^(",
+            "2024-13-01",
+            "1e5",
+            10**60,
+            "NaN",
+            "n",
+            "custom",
+            "percent",
+            -1,
+        ]
+    )
+)
+"""Values that stand where the format has others."""
+
+
+def json_of(node: Any) -> Any:
+    return node if not isinstance(node, Decimal) else float(node)
+
+
+def places(value: Any) -> list[tuple[Any, Any]]:
+    """Every container of a value with every key or index of it."""
+    if isinstance(value, dict):
+        return [(value, key) for key in value] + [each for inner in value.values() for each in places(inner)]
+    if isinstance(value, list):
+        return [(value, index) for index in range(len(value))] + [each for inner in value for each in places(inner)]
+    return []
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+@settings(max_examples=FULL, deadline=None)
+@given(data=st.data())
+def test_no_document_ends_in_a_traceback(name: str, data: st.DataObject) -> None:
+    """Any damaged contract gives problems with positions, and `read` raises no other error."""
+    plain: Any = parse(DOCUMENTS[name]).plain()
+    for _ in range(data.draw(st.integers(1, 3))):
+        holder, key = data.draw(st.sampled_from(places(plain) or [({"a": 0}, "a")]))
+        if data.draw(st.booleans()):
+            holder[key] = deepcopy(data.draw(ODD))
+        else:
+            del holder[key]
+    text = json.dumps(plain, default=json_of).encode()
+    examined = examine(text)
+
+    assert all(problem.line and problem.path.startswith("$") for problem in (*examined.errors, *examined.warnings))
+    if examined.errors:
+        with pytest.raises(ContractError):
+            read(text)
+    else:
+        assert examined.contract == read(text)
+
+
+def test_json_and_yaml_give_the_same_contract() -> None:
+    """A document may be written either way; only lines differ."""
+    plain: Any = parse(DOCUMENTS["small"]).plain()
+    again = read(json.dumps(plain, default=json_of).encode())
+    first = read(DOCUMENTS["small"])
+
+    assert [rule.id for rule in first.datasets[0].rules] == [rule.id for rule in again.datasets[0].rules]
+    assert [rule.arguments for rule in first.datasets[0].rules] == [rule.arguments for rule in again.datasets[0].rules]
+
+
+def test_a_node_is_not_compared_by_value() -> None:
+    """Nodes are places in a document: two that look alike are two."""
+    root = parse(b"[1, 1]").root
+    items = root.content
+
+    assert isinstance(items, tuple)
+    assert all(isinstance(each, Node) for each in items)
+    assert items[0] != items[1]

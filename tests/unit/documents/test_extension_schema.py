@@ -1,0 +1,120 @@
+"""The JSON Schema of the extension, for editors, agrees with the reader."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema.validators import Draft7Validator
+
+from lakegate.contracts.documents.document import parse
+from lakegate.contracts.documents.extension import CSV, OTHER, POLICY, STORAGE, Extension
+from lakegate.contracts.documents.notes import Notes
+from lakegate.contracts.lint.examine import examine
+from lakegate.contracts.schemas import load
+from tests.unit.documents.extension_page import PAGE, mended
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SCHEMA: dict[str, Any] = load("lakegate-extension")
+JUDGE = Draft7Validator({**SCHEMA["definitions"]["extension"], "definitions": SCHEMA["definitions"]})
+FULL = 20_000 if os.environ.get("LAKEGATE_FULL") else 300
+WORDS = [
+    "enforce",
+    "observe",
+    "file",
+    "rows",
+    "allow",
+    "warn",
+    "forbid",
+    "refuse",
+    "accept",
+    "original",
+    "object",
+    "push",
+    "parquet",
+    "jsonl",
+    "gzip",
+]
+VALUES = (
+    st.sampled_from([*WORDS, "append", '"', ",", ";;", "", "\n", "é", "utf-8", "LATIN_1", "utf-7", "ISO-8859-1"])
+    | st.booleans()
+    | st.none()
+    | st.integers(-1, 2)
+    | st.sampled_from([0.5, 1.0, 1.5])
+    | st.lists(st.sampled_from(["", "NA", 1, None]), max_size=2)
+)
+CSVS = st.dictionaries(st.sampled_from([*CSV, "seperator"]), VALUES, max_size=3) | VALUES
+EXTENSIONS = st.dictionaries(st.sampled_from([*POLICY, *STORAGE, *OTHER, "modes"]), VALUES, max_size=3)
+
+
+def refused(extension: Any) -> bool:
+    notes = Notes()
+    Extension([parse(json.dumps({"x": extension}).encode()).top["x"]], notes)
+    return bool(notes.errors)
+
+
+def test_the_schema_is_a_schema() -> None:
+    """Editors can use it: it keeps to draft 7, which they all know."""
+    Draft7Validator.check_schema(SCHEMA)
+
+
+def test_the_schema_names_every_key_that_the_reader_reads() -> None:
+    """No key is missing, none is there for nobody."""
+    assert {*POLICY, *STORAGE, *OTHER, "csv"} == set(SCHEMA["definitions"]["extension"]["properties"])
+    assert set(CSV) == set(SCHEMA["definitions"]["csv"]["properties"])
+
+
+@settings(max_examples=FULL, deadline=None)
+@given(EXTENSIONS, CSVS, st.booleans())
+def test_reader_and_schema_agree(extension: dict[str, Any], csv: Any, has_csv: bool) -> None:  # noqa: FBT001 -- drawn
+    """What one refuses the other refuses."""
+    whole = extension | ({"csv": csv} if has_csv else {})
+
+    assert refused(whole) is not JUDGE.is_valid(whole)
+
+
+@pytest.mark.parametrize("whole", [[], "observe", 5, True, None, {}])
+def test_an_extension_is_a_mapping(whole: Any) -> None:
+    """Anything else is refused by both, nothing at all by none."""
+    assert refused(whole) is not JUDGE.is_valid(whole)
+
+
+DOCUMENTS: dict[str, Callable[[str], str]] = {
+    "ODCS contract": lambda value: (
+        f"customProperties: [{{property: a, value: 1}}, {{property: lakegate, value: {value}}}]"
+    ),
+    "ODCS dataset": lambda value: f"schema: [{{name: d, customProperties: [{{property: lakegate, value: {value}}}]}}]",
+    "DCS contract": lambda value: f"config: {{lakegate: {value}}}",
+    "DCS dataset": lambda value: f"models: {{m: {{config: {{lakegate: {value}, other: 1}}}}}}",
+    "DCM contract": lambda value: f"specific: {{lakegate: {value}}}",
+}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_document_is_judged_where_the_extension_stands(name: str) -> None:
+    """In every format, for the contract and for its datasets."""
+    judge = Draft7Validator(SCHEMA)
+    good, bad = (parse(DOCUMENTS[name](value).encode()).plain() for value in ("{mode: observe}", "{mode: watch}"))
+
+    assert (judge.is_valid(good), judge.is_valid(bad)) == (True, False)
+
+
+def test_our_own_examples_meet_the_schema() -> None:
+    """What the reader reads in them, an editor takes."""
+    text = b"dataContractSpecification: 1.2.1\nid: x\ninfo: {title: t, version: 1.0.0}\nconfig: {lakegate: {mode: observe}}\n"
+
+    assert examine(text).valid
+    assert Draft7Validator(SCHEMA).is_valid(parse(text).plain())
+
+
+def test_the_page_agrees_with_the_schema() -> None:
+    """docs/contracts.md lists every key (`python -m tests.unit.documents.extension_page` writes it)."""
+    page = PAGE.read_text()
+
+    assert mended(page) == page

@@ -1,0 +1,31 @@
+"""Records as they came, for the shares that they are written to."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.model.contract import Compression, Csv, Format, Storage
+from lakegate.engine.split.originals import originals
+from tests.deliveries.delivery import plan_of
+from tests.unit.engine.read.opened import opened
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_an_object_without_a_byte_has_no_records(tmp_path: Path) -> None:
+    """A packed object of nothing beside others, of a file without a header, gives nothing, and the others their lines."""
+    plan = plan_of({"a": "string"}, csv=Csv(header=False, multi_line=True))
+    plan = replace(plan, storage=Storage(Format.CSV, Compression.GZIP))
+    source = opened(plan, tmp_path, gzip.compress(b""), gzip.compress(b'x\n"y\nz"\n'))
+
+    found = [
+        (share.part, line)
+        for share in source.shares
+        for table in originals(source, share)
+        for line in table.column("line").to_pylist()
+    ]
+
+    assert found == [(1, b"x"), (1, b'"y\nz"')]

@@ -1,0 +1,81 @@
+"""The good and bad examples of every code: parts of documents, merged into a base document."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import yaml
+
+CASES: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text())
+BASES = {
+    "dcm": Template("""\
+specVersion: 0.1.3
+id: x-p-1.0.0
+name: $name
+kind: DataContract
+version: $version
+description: d
+tags: []
+producer: {name: p, group: g}
+access: {eventType: push, protocol: FTP, location: /, accessConfiguration: {}}
+dataSharingAgreements: {}
+dataset: {name: d, schema: [{name: n, dataType: number}, {name: t, dataType: text}, {name: d, dataType: date}, $columns]}
+quality: [$rules]
+$top
+"""),
+    "odcs": Template("""\
+apiVersion: $apiVersion
+kind: $kind
+id: x
+version: $version
+status$status
+schema: $schema
+$top
+"""),
+    "dcs": Template("""\
+dataContractSpecification: $spec
+id: x
+info: {title: t, version: $version, $info}
+models:
+  m:
+    fields: {n: {type: long}, t: {type: text}, d: {type: date}, $fields}
+    $model
+$top
+"""),
+}
+OBJECT = Template("""
+  - name: d
+    properties: [{name: n, logicalType: number}, {name: t, logicalType: string}, {name: d, logicalType: date}, $properties]
+    quality: [$quality]
+    $objectKeys
+""")
+WORDS = {
+    **dict.fromkeys(("columns", "rules", "top", "properties", "quality", "objectKeys", "fields", "model", "info"), ""),
+    "status": ": active",
+    "name": "x",
+    "kind": "DataContract",
+    "version": "1.0.0",
+    "apiVersion": "v3.1.0",
+    "spec": "1.2.1",
+}
+
+
+def document(base: str, parts: dict[str, Any]) -> bytes:
+    """The complete document: the base with replaced parts; or a text, repeated as often as the example requires."""
+    if "latin" in parts:
+        return str(parts["latin"]).encode("latin-1")
+    if "text" in parts:
+        return (str(parts["text"]) * int(parts.get("times", 1))).encode()
+    words = WORDS | (_chain(parts["chain"]) if "chain" in parts else parts)
+    return BASES[base].substitute({"schema": OBJECT.substitute(words)} | words).encode()
+
+
+def _chain(length: int) -> dict[str, str]:
+    """A field whose definition holds one field, whose definition holds one field, …"""
+    links = [f"d{at}: {{type: record, fields: {{f: {{$ref: '#/definitions/d{at + 1}'}}}}}}" for at in range(length)]
+    return {
+        "fields": "x: {$ref: '#/definitions/d0'}",
+        "top": f"definitions: {{{', '.join(links)}, d{length}: {{type: text}}}}",
+    }

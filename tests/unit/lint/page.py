@@ -1,0 +1,81 @@
+"""Generates the tables of docs/codes.md from the codes and their examples: `python -m tests.unit.lint.page`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lakegate.contracts.lint.codes import CODES, FAMILIES
+from lakegate.contracts.lint.examine import examine
+from tests.unit.lint.examples import CASES, document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PAGE = Path(__file__).parents[3] / "docs/codes.md"
+LONGEST_PART = 260
+HEAD = ("code", "rule", "bad example", "message", "corrected example")
+
+
+def tables() -> str:
+    """One table for each family of codes."""
+    return "\n\n".join(f"## {words}\n\n{_table(family)}" for family, words in FAMILIES.items())
+
+
+def mended(page: str) -> str:
+    """The page with up-to-date tables."""
+    before, _, rest = page.partition(BEGIN)
+    return f"{before}{BEGIN}\n\n{tables()}\n\n{END}{rest.partition(END)[2]}"
+
+
+def _table(family: str) -> str:
+    rows = [HEAD, ("---",) * len(HEAD), *(_row(code) for code, each in CODES.items() if each.family == family)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _row(code: str) -> tuple[str, ...]:
+    case = next(case for case in CASES if case["code"] == code)
+    level = CODES[code].level.value
+    return (
+        f"`{code}`<br>{level}",
+        CODES[code].words.replace("|", "¦"),
+        _parts(case["base"], case["bad"]),
+        _cell(_message(case)),
+        _parts(case["base"], case["good"]),
+    )
+
+
+def _message(case: dict[str, Any]) -> str:
+    examined = examine(document(case["base"], case["bad"]))
+    problems = (*examined.errors, *examined.warnings)
+    return next(each.message for each in problems if (each.code, each.path) == (case["code"], case["path"]))
+
+
+def _parts(base: str, parts: dict[str, Any]) -> str:
+    """The parts of an example as code; repeated or generated parts as a description."""
+    if "times" in parts:
+        return f"{parts['times']:,} times `{str(parts['text']).strip()}`"
+    if "chain" in parts:
+        return f"{parts['chain']} definitions, each a record with a field of the next"
+    shown = ", ".join(_code(value) for value in _written(parts)) or "without it"
+    return f"{base.upper()}: {shown}" if parts and "text" not in parts and "latin" not in parts else shown
+
+
+def _written(parts: dict[str, Any]) -> Iterator[str]:
+    for key, value in parts.items():
+        named = key in {"version", "name", "kind", "apiVersion", "spec", "schema"}
+        yield f"{key}: {value}" if named else f"{key}{value}" if key == "status" else str(value)
+
+
+def _code(text: str) -> str:
+    return "`" + _cell(text[:LONGEST_PART].replace("`", "'").replace("\n", "⏎").replace("\0", "NUL")).strip() + "`"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "¦")
+
+
+BEGIN, END = "<!-- codes -->", "<!-- end -->"
+
+if __name__ == "__main__":
+    PAGE.write_text(mended(PAGE.read_text()))

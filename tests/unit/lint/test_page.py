@@ -1,0 +1,20 @@
+"""docs/codes.md agrees with the linter."""
+
+from __future__ import annotations
+
+from lakegate.contracts.lint.codes import CODES
+from tests.unit.lint.page import PAGE, mended
+
+
+def test_the_page_is_up_to_date() -> None:
+    """The page lists every code with description, examples and message (`python -m tests.unit.lint.page` writes it)."""
+    page = PAGE.read_text()
+
+    assert mended(page) == page
+
+
+def test_every_code_is_on_the_page() -> None:
+    """Every code has a row."""
+    page = PAGE.read_text()
+
+    assert [code for code in CODES if f"| `{code}`<br>" not in page] == []

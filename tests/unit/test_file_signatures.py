@@ -1,0 +1,154 @@
+"""What the first bytes of a file tell, against what its contract promises."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+from dataclasses import replace
+
+import pytest
+
+from lakegate.contracts.door.file_signatures import BOM, UnreadableError, promised, settled
+from lakegate.contracts.door.header import HEAD, text_of
+from lakegate.contracts.model.contract import Compression, Csv, Format, Storage
+from lakegate.contracts.plan.result import Unreadable
+
+TEXT = b'{"id": 1}\n'
+MAGIC = {
+    "gzip": gzip.compress(TEXT),
+    "bzip2": bz2.compress(TEXT),
+    "zstd": b"\x28\xb5\x2f\xfdrest",
+    "xz": b"\xfd7zXZ\x00",
+    "zip": b"PK\x03\x04",
+    "parquet": b"PAR1",
+    "encrypted-parquet": b"PARE",
+    "avro": b"Obj\x01",
+    "orc": b"ORC",
+    "pdf": b"%PDF-1.7",
+    "office": b"\xd0\xcf\x11\xe0",
+}
+STORAGES = [
+    *(
+        Storage(form, codec)
+        for form in (Format.CSV, Format.JSONL, Format.JSON, Format.ANY_JSON)
+        for codec in Compression
+    ),
+    *(Storage(form) for form in (Format.PARQUET, Format.ORC, Format.AVRO)),
+]
+
+
+def refused(first: bytes, storage: Storage, csv: Csv | None = None) -> tuple[str, str]:
+    with pytest.raises(UnreadableError) as caught:
+        text_of(first, storage, csv or Csv())
+    return caught.value.finding.code, caught.value.finding.message
+
+
+@pytest.mark.parametrize("storage", STORAGES, ids=lambda storage: storage.suffix)
+@pytest.mark.parametrize("kind", MAGIC)
+def test_another_kind_of_file_is_refused_by_what_it_is(kind: str, storage: Storage) -> None:
+    """Each format and codec refuses the magic of each other one, naming both; its own passes."""
+    own = storage.compression.value if storage.format.is_text else storage.format.value
+    if kind == own:
+        text_of(MAGIC[kind], storage if kind not in {"gzip", "bzip2"} else replace(storage, format=Format.JSONL), Csv())
+        return
+
+    code, message = refused(MAGIC[kind], storage)
+
+    assert kind == code
+    assert promised(storage) in message
+
+
+@pytest.mark.parametrize("storage", [each for each in STORAGES if not each.format.is_text], ids=lambda it: it.suffix)
+def test_text_where_a_format_was_promised_is_refused(storage: Storage) -> None:
+    """Text has no magic: it is refused because the promised one is missing."""
+    code, message = refused(b"id,name\n1,Ana\n", storage)
+
+    assert code == "other-format"
+    assert f"does not begin as {promised(storage)} does" in message
+
+
+@pytest.mark.parametrize("codec", [Compression.GZIP, Compression.BZIP2, Compression.ZSTD])
+def test_plain_text_where_a_codec_was_promised_is_refused(codec: Compression) -> None:
+    """A file that nobody packed is told so."""
+    assert refused(b"id,name\n", Storage(compression=codec))[0] == "not-packed"
+
+
+@pytest.mark.parametrize("packed", [b"\x1f\x8bnothing that unpacks", b"BZh9nothing that unpacks"])
+def test_packed_bytes_that_are_damaged_are_refused(packed: bytes) -> None:
+    """A magic alone makes no archive."""
+    codec = Compression.GZIP if packed.startswith(b"\x1f") else Compression.BZIP2
+
+    code, message = refused(packed, Storage(compression=codec))
+
+    assert code == "damaged"
+    assert f"cannot be unpacked with {codec.value}" in message
+
+
+@pytest.mark.parametrize(
+    ("first", "form", "code"),
+    [
+        (b'[{"id": 1}]', Format.JSONL, "json-array"),
+        (b'\n {"id": 1}', Format.JSON, "json-lines"),
+        (b"id,name\n", Format.JSONL, "not-json"),
+        (b"id,name\n", Format.JSON, "not-json"),
+        (b"<rows/>", Format.JSON, "not-json"),
+        (BOM + b'{"id": 1}', Format.JSONL, "bom"),
+        ('{"id": 1}'.encode("utf-16"), Format.JSONL, "encoding"),
+        ('{"id": 1}'.encode("utf-16-le"), Format.JSONL, "encoding"),
+        ('[{"id": 1}]'.encode("utf-16-be"), Format.JSON, "encoding"),
+        (b"id,name\n", Format.ANY_JSON, "not-json"),
+        (b'{"id": 1}', Format.UNKNOWN, "format-unknown"),
+        (b"", Format.UNKNOWN, "format-unknown"),
+    ],
+)
+def test_json_tells_by_its_first_character_what_it_is(first: bytes, form: Format, code: str) -> None:
+    """Lines and an array are told apart; JSON is UTF-8 without a byte order mark."""
+    assert code == refused(first, Storage(form))[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        (b'\n\t [{"id": 1}]', Format.JSON),
+        (b'\r\n {"id": 1}', Format.JSONL),
+        (b" \n", Format.JSONL),
+        (b"", Format.JSONL),
+    ],
+)
+def test_json_of_either_form_is_the_one_it_begins_as(text: bytes, form: Format) -> None:
+    """Where lines and one array are allowed, the first character that is no space decides; without one there are no rows."""
+    either = Storage(Format.ANY_JSON, Compression.GZIP)
+
+    assert settled(either, text) == Storage(form, Compression.GZIP)
+    assert settled(Storage(form), b"[{") == Storage(form)
+
+
+def test_an_unreadable_object_is_known_by_its_number() -> None:
+    """Of several objects, the one that is meant is told with the same words."""
+    found = UnreadableError("zip", "it is a zip").of_part(2).finding
+
+    assert found == Unreadable("zip", "it is a zip", part=2)
+
+
+@pytest.mark.parametrize("text", [b' \n{"id": 1}', b"\n\n"])
+def test_what_begins_as_promised_passes(text: bytes) -> None:
+    """Space before the first value is nothing, and so is a file of nothing else."""
+    assert text == text_of(text, Storage(Format.JSONL), Csv())
+
+
+@pytest.mark.parametrize("codec", [Compression.GZIP, Compression.BZIP2])
+def test_no_more_than_a_beginning_is_unpacked(codec: Compression) -> None:
+    """A bomb at the door costs no more memory than a header may have."""
+    pack = gzip.compress if codec is Compression.GZIP else bz2.compress
+
+    text = text_of(pack(b"x" * (HEAD * 40)), Storage(compression=codec), Csv())
+
+    assert len(text or b"") == HEAD
+
+
+@pytest.mark.parametrize("storage", [Storage(compression=Compression.ZSTD), Storage(Format.PARQUET)])
+def test_what_cannot_be_seen_is_left_to_the_job(storage: Storage) -> None:
+    """Zstd is not in Python's library of 3.11, and a format with a schema of its own has no header of text."""
+    magic = MAGIC["parquet" if storage.format is Format.PARQUET else "zstd"]
+
+    assert text_of(magic, storage, Csv()) is None

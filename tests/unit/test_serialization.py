@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.model.contract import Additional, Csv, Duplicates, Mode, OnReject, Severity
+from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.check import Metric, Unit
+from lakegate.contracts.plan.plan import Plan, PlanField
+from lakegate.contracts.plan.predicate import Predicate, Present
+from lakegate.contracts.plan.request import Part, Request
+from lakegate.contracts.plan.result import Result
+from lakegate.contracts.plan.serialization import canonical, decode, digest, encode
+from lakegate.contracts.schemas import load, validate
+from tests.reference import strategies
+from tests.reference.sampling import sampled
+
+SHA = "0" * 64
+PLAN = Plan("orders", "1.0.0", "orders", (PlanField("id", "c0", LogicalType.INTEGER),), ())
+REQUEST = Request(
+    "w1", 1, "file:///plan.json", SHA, "v1", (Part("s3://lake/part", 3),), "2026-01-02T03:04:05Z", "s3://lake/out"
+)
+RESULT = Result("w1", 1, SHA, "v1", rows=3)
+
+
+def through_json(document: object) -> object:
+    return json.loads(json.dumps(document))
+
+
+@sampled(40, 2000)
+@given(strategies.plans)
+def test_a_plan_survives_its_document(plan: Plan) -> None:
+    """A plan written and read again is the same plan with the same digest."""
+    read = Plan.from_json(through_json(plan.to_json()))
+
+    assert (plan, plan.digest) == (read, read.digest)
+
+
+@sampled(40, 2000)
+@given(strategies.requests)
+def test_a_request_survives_its_document(request: Request) -> None:
+    """A request written and read again is the same request."""
+    assert request == Request.from_json(through_json(request.to_json()))
+
+
+@sampled(40, 2000)
+@given(strategies.results)
+def test_a_result_survives_its_document(result: Result) -> None:
+    """A result written and read again is the same result with the same digest, so that a decision can name it."""
+    read = Result.from_json(through_json(result.to_json()))
+
+    assert (result, digest(result)) == (read, digest(read))
+
+
+def test_one_value_has_one_canonical_text() -> None:
+    """Canonical text has sorted keys, no spaces and plain UTF-8, whatever order a document was written in."""
+    assert '{"a":"é","b":[1,null]}'.encode() == canonical({"b": [1, None], "a": "é"})
+
+
+def test_a_document_without_defaults_means_the_defaults() -> None:
+    """Reading fills in what an older writer did not know, as long as the schema lets it pass."""
+    assert Csv() == decode(Csv, {})
+
+
+@pytest.mark.parametrize(
+    ("schema", "path", "enum"),
+    [
+        ("plan", "check/metric", Metric),
+        ("plan", "check/unit", Unit),
+        ("plan", "check/worst", Severity),
+        ("plan", "planField/type", LogicalType),
+        ("plan", "policy/mode", Mode),
+        ("plan", "policy/on_reject", OnReject),
+        ("plan", "policy/additional_fields", Additional),
+        ("plan", "policy/duplicates", Duplicates),
+    ],
+)
+def test_schemas_know_every_word_of_the_code(schema: str, path: str, enum: Any) -> None:
+    """An enumeration of a schema lists exactly the members of the code's."""
+    definitions: Any = load(schema)["$defs"]
+    name, key = path.split("/")
+
+    assert [member.value for member in enum] == definitions[name]["properties"][key]["enum"]
+
+
+def test_the_schema_of_a_plan_knows_every_predicate() -> None:
+    """Each kind of predicate stands in the schema's union, and no other."""
+    definitions: Any = load("plan")["$defs"]
+    kinds = {member.kind for member in Predicate.__args__}  # type: ignore[attr-defined] - a union at run time
+
+    assert kinds == {each["$ref"].removeprefix("#/$defs/") for each in definitions["predicate"]["anyOf"]}
+
+
+def changed(document: dict[str, Any], path: str, value: object) -> dict[str, Any]:
+    copy: Any = through_json(document)
+    place = copy
+    *steps, last = [int(step) if step.isdigit() else step for step in path.split("/")]
+    for step in steps:
+        place = place[step]
+    place[last] = value
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "value"),
+    [
+        ("plan", "version", "lakegate/plan/2"),
+        ("plan", "surprise", 1),
+        ("plan", "fields/0/alias", "c1; drop"),
+        ("plan", "fields/0/alias", "c1\n"),
+        ("plan", "fields/0/alias", "c100000"),
+        ("plan", "fields/0/type", "money"),
+        ("plan", "policy/max_rejected_share", "1.1"),
+        ("plan", "policy/max_rejected_share", 0.5),
+        ("plan", "csv/delimiter", ""),
+        ("plan", "contract", ""),
+        ("request", "plan_uri", "http://example.org/plan.json"),
+        ("request", "plan_uri", "/etc/passwd"),
+        ("request", "output_uri", "s3://lake/a b"),
+        ("request", "plan_digest", "0" * 63),
+        ("request", "plan_digest", "0" * 64 + "\n"),
+        ("request", "parts", []),
+        ("request", "parts/0/size", -1),
+        ("request", "attempt", 0),
+        ("request", "judged_at", "2026-01-02T03:04:05+01:00"),
+        ("request", "workload", "../w"),
+        ("result", "rows", -1),
+        ("result", "rows", 1.5),
+        ("result", "malformed", [{"reason": "ugly", "rows": 1, "first_row": 1}]),
+        ("result", "timings", {"read": -1}),
+        ("result", "vcpu_seconds", -1),
+        ("result", "unreadable", {"code": "Not A Code", "message": ""}),
+    ],
+)
+def test_a_document_out_of_bounds_is_refused(name: str, path: str, value: object) -> None:
+    """What no writer of ours would write is refused with the place of the offence."""
+    documents = {"plan": PLAN.to_json(), "request": REQUEST.to_json(), "result": RESULT.to_json()}
+
+    with pytest.raises(InputError, match=rf"{name}\.json does not fit its schema at"):
+        validate(name, changed(documents[name], path, value))
+
+
+def test_a_document_that_fits_is_read() -> None:
+    """The documents that the refusals above start from are good ones."""
+    assert Plan.from_json(PLAN.to_json()) == PLAN
+    assert Request.from_json(REQUEST.to_json()) == REQUEST
+    assert Result.from_json(RESULT.to_json()) == RESULT
+
+
+def test_a_plan_finds_its_fields_by_name() -> None:
+    """A declared field is found by its name, an undeclared one is a defect of ours."""
+    assert PLAN.field("id").alias == "c0"
+    with pytest.raises(KeyError):
+        PLAN.field("nobody")
+
+
+@pytest.mark.parametrize(
+    ("classification", "expected"),
+    [("public", True), (" Public ", True), ("publicly", False), ("", False), (None, False)],
+)
+def test_only_public_fields_show_their_values(classification: str | None, *, expected: bool) -> None:
+    """Nothing but the classification `public` opens a field's values to reports."""
+    assert expected is PlanField("a", "c0", LogicalType.STRING, classification).public
+
+
+def test_predicates_are_written_with_their_kind() -> None:
+    """A predicate's document carries the word that tells it from the others."""
+    assert encode(Present("a")) == {"kind": "present", "field": "a"}
