@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import IntEnum
@@ -17,6 +15,7 @@ from lakegate.cli import documents, failures, terminal
 from lakegate.cli.contracts import load, plan_of
 from lakegate.cli.deliveries import DataFile, files_of
 from lakegate.cli.engine import Engine, measure
+from lakegate.cli.interrupts import interruptible_folder
 from lakegate.cli.referring import accepted, linked, referred, referred_lines
 from lakegate.cli.report import Report, show
 from lakegate.contracts.errors import LakegateError
@@ -85,11 +84,11 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     try:
         files = files_of(data)
         inputs = documents.Inputs(contract, files, reference or [])
-        report, advice = judge_delivery(
-            Delivery(
-                contract, dataset, files, reference or [], reference_contract or [], failing, show_values, measured_by
-            )
+        delivery = Delivery(
+            contract, dataset, files, reference or [], reference_contract or [], failing, show_values, measured_by
         )
+        with interruptible_folder() as folder:
+            report, advice = judge_delivery(delivery, folder)
     except LakegateError as error:
         if as_json:
             terminal.print_json(documents.refused(inputs, error))
@@ -102,29 +101,25 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     raise typer.Exit(codes.get(report.judgement.verdict, Exit.ACCEPTED))
 
 
-def judge_delivery(delivery: Delivery) -> tuple[Report, tuple[str, ...]]:
-    """The judged delivery, and what its producer may do next."""
+def judge_delivery(delivery: Delivery, folder: Path) -> tuple[Report, tuple[str, ...]]:
+    """The judged delivery, and what its producer may do next; temporary files are written to the folder."""
     if delivery.failures is not None:
         paths = [Path(each.name) for each in delivery.files if each.pin is None]
         failures.usable(delivery.failures, [delivery.contract, *delivery.reference_contracts, *paths])
     document = load(delivery.contract)
     plan = plan_of(document, delivery.dataset)
     references = accepted(document, plan, delivery.references, delivery.reference_contracts)
-    report = _report(delivery, plan, references)
+    report = _report(delivery, plan, references, folder)
     written = () if delivery.failures is None else (failures.write(delivery.failures, report),)
     return report, (*_advice(delivery, report, references), *written)
 
 
-def _report(delivery: Delivery, plan: Plan, references: References) -> Report:
+def _report(delivery: Delivery, plan: Plan, references: References, folder: Path) -> Report:
     shown = _unmasked(plan) if delivery.show_values else plan
     samples = documents.SAMPLES if delivery.failures is None else failures.MOST
     pins = {each.name: each.pin for each in delivery.files if each.pin is not None}
-    folder = Path(tempfile.mkdtemp(prefix="lakegate-"))
-    try:
-        request = replace(_request(shown, delivery.files, folder), references=referred(references, folder))
-        result = measure(delivery.engine, request, shown, folder, samples, pins)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    request = replace(_request(shown, delivery.files, folder), references=referred(references, folder))
+    result = measure(delivery.engine, request, shown, folder, samples, pins)
     return Report(plan, judge(plan, result), result, tuple(each.name for each in delivery.files))
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
@@ -23,6 +20,7 @@ from lakegate.spark_jobs.store import Addresses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from rich.status import Status
 
@@ -36,7 +34,7 @@ def measure(request: Request, plan: Plan, folder: Path, samples: int, pins: Mapp
     """See `lakegate.cli.engine.measure`."""
     use_local_spark(folder, sum(part.size for part in request.parts))
     try:
-        with terminal.errors().status("starting Spark") as status, _interruptible(status, folder):
+        with terminal.errors().status("starting Spark") as status, _temporary_files_in(folder):
             from lakegate.spark_jobs.validate import validate  # noqa: PLC0415 - Spark's imports, under the spinner
 
             with ThreadPoolExecutor(1) as beside:
@@ -47,42 +45,14 @@ def measure(request: Request, plan: Plan, folder: Path, samples: int, pins: Mapp
         raise SetUpError(f"Spark could not finish ({type(error).__name__}); its log is {kept}") from None
 
 
-def _show(status: Status, step: str) -> None:
-    status.update(STEPS[step])
-
-
 @contextmanager
-def _interruptible(status: Status, folder: Path) -> Iterator[None]:
-    """Ctrl-C ends this process and its JVM at once, and removes what they wrote.
-
-    Spark runs on another thread: on the main one it installs a handler of its own, which talks to the JVM in the middle of
-    another call, and fails or hangs.
-    """
-
-    def end(*_: object) -> None:
-        status.stop()
-        terminal.say_interrupted()
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # other threads print tracebacks when their JVM is gone
-        for child in _descendants():
-            with suppress(ProcessLookupError, ChildProcessError):  # no child of ours, or another thread waited for it
-                os.kill(child, signal.SIGKILL)
-                os.waitpid(child, 0)
-        shutil.rmtree(folder, ignore_errors=True)
-        os._exit(terminal.INTERRUPTED)
-
-    before = signal.signal(signal.SIGINT, end)
+def _temporary_files_in(folder: Path) -> Iterator[None]:
     tempfile.tempdir = str(folder)
     try:
         yield
     finally:
         tempfile.tempdir = None
-        signal.signal(signal.SIGINT, before)
 
 
-def _descendants(process: int | str = "self") -> list[int]:
-    """Processes that one started, and theirs; where the system lists none, a JVM ends by itself when its standard input does."""
-    with suppress(OSError):
-        lists = Path(f"/proc/{process}/task").glob("*/children")
-        own = [int(child) for each in lists for child in each.read_text().split()]
-        return [each for child in own for each in (child, *_descendants(child))]
-    return []
+def _show(status: Status, step: str) -> None:
+    status.update(STEPS[step])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.errors import ContractError
 
+STANDARD_ERROR = 2
 INTERRUPTED = 130
 """The exit code after Ctrl-C."""
 WIDE = 1_500
@@ -49,9 +51,9 @@ def wide() -> Console:
 
 
 def say_interrupted() -> None:
-    """What Ctrl-C ends with."""
-    sys.stderr.write("lakegate: interrupted\n")
-    sys.stderr.flush()
+    """The one line of a command that Ctrl-C ended; a progress bar disappears, and the cursor is shown again."""
+    clear = "\r\x1b[2K\x1b[?25h" if sys.stderr.isatty() else ""
+    os.write(STANDARD_ERROR, f"{clear}lakegate: interrupted\n".encode())
 
 
 def say_refused(error: ContractError) -> None:

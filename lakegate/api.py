@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from html import escape
 from os import PathLike, fspath
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from lakegate.cli import documents
@@ -105,18 +106,18 @@ def check(  # noqa: PLR0913 - the options of `lakegate check`
     several = [data] if isinstance(data, str | PathLike) else list(data)
     files = files_of([str(each) for each in several])
     inputs = documents.Inputs(Path(contract), files, list(references))
-    report, _ = judge_delivery(
-        Delivery(
-            contract=Path(contract),
-            dataset=dataset,
-            files=files,
-            references=list(references),
-            reference_contracts=[Path(each) for each in reference_contracts],
-            failures=None,
-            show_values=show_values,
-            engine=Engine.NATIVE,
-        )
+    delivery = Delivery(
+        contract=Path(contract),
+        dataset=dataset,
+        files=files,
+        references=list(references),
+        reference_contracts=[Path(each) for each in reference_contracts],
+        failures=None,
+        show_values=show_values,
+        engine=Engine.NATIVE,
     )
+    with TemporaryDirectory(prefix="lakegate-") as folder:
+        report, _ = judge_delivery(delivery, Path(folder))
     judgement = report.judgement
     return CheckResult(
         judgement.verdict, judgement.outcomes, judgement.reasons, judgement.rows, documents.judged(inputs, report)

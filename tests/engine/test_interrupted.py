@@ -45,7 +45,7 @@ def _interruptible() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip"])
-@pytest.mark.parametrize("seconds", [0.0, 1.0, 2.0])
+@pytest.mark.parametrize("seconds", [0.0, 0.1, 0.2, 0.4, 0.8])
 def test_an_interrupted_native_check_leaves_nothing_behind(codec: str, seconds: float, tmp_path: Path) -> None:
     """While a large file is read, Ctrl-C ends the command with one line and exit code 130; no file of it stays."""
     data, contract, folder = tmp_path / "long.csv", tmp_path / "long.yaml", tmp_path / "temporary"
@@ -70,6 +70,5 @@ def test_an_interrupted_native_check_leaves_nothing_behind(codec: str, seconds: 
         running.send_signal(signal.SIGINT)
         written = running.communicate(timeout=60)
 
-    assert written == ("", "lakegate: interrupted\n")
-    assert running.returncode in {130, -signal.SIGINT}  # a shell reports both as 130
+    assert (running.returncode, *written) == (130, "", "lakegate: interrupted\n")
     assert list(folder.iterdir()) == []

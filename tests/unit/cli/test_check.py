@@ -602,7 +602,7 @@ def test_help_lists_the_exit_codes() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_an_interrupted_command_prints_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Ctrl-C ends the command with one line on standard error and exit code 130."""
 
@@ -614,7 +614,7 @@ def test_an_interrupted_command_prints_one_line(
     with pytest.raises(SystemExit) as ended:
         main()
 
-    assert (ended.value.code, *capsys.readouterr()) == (130, "", "lakegate: interrupted\n")
+    assert (ended.value.code, *capfd.readouterr()) == (130, "", "lakegate: interrupted\n")
 
 
 def test_the_producers_page_names_every_key_and_option() -> None:
