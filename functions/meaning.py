@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.judge.counts import Counts
     from lakegate.contracts.judge.outcomes import Outcome
-    from lakegate.contracts.model.contract import Storage
+    from lakegate.contracts.model.storage import Storage
     from lakegate.contracts.plan.result import Columns
 
 MAX_REASONS: Final = 50
@@ -52,7 +52,7 @@ def terms(plan: bytes) -> Terms:
 
 def _dialect(plan: Mapping[str, Any]) -> dict[str, object]:
     """Format, compression and, of CSV, how it is written: what a reader of the published file must know."""
-    from lakegate.contracts.model.contract import Format  # noqa: PLC0415 - intake starts in half the time without schemas
+    from lakegate.contracts.model.storage import Format  # noqa: PLC0415 - intake starts in half the time without schemas
 
     storage = _storage(plan)
     csv = plan["csv"] if storage.format is Format.CSV else None
@@ -105,7 +105,7 @@ def judge(plan: bytes, result: bytes) -> Judged:
 def _columns(plan: Mapping[str, Any], size: int, first: bytes) -> Columns | None:
     """The header's columns; None where there is no header, or not all of it was read."""
     from lakegate.contracts.door.header import columns_of, first_line, text_of  # noqa: PLC0415 - likewise
-    from lakegate.contracts.model.contract import Csv, Format  # noqa: PLC0415 - likewise
+    from lakegate.contracts.model.storage import Csv, Format  # noqa: PLC0415 - likewise
     from lakegate.contracts.plan.serialization import decode  # noqa: PLC0415 - with the door's other late imports
 
     csv, storage = decode(Csv, plan["csv"]), _storage(plan)
@@ -119,7 +119,7 @@ def _columns(plan: Mapping[str, Any], size: int, first: bytes) -> Columns | None
 
 def _storage(plan: Mapping[str, Any]) -> Storage:
     """What the object is, whatever its producer called it; a plan that does not say it reads plain CSV."""
-    from lakegate.contracts.model.contract import Compression, Format, Storage  # noqa: PLC0415 - with the other late imports
+    from lakegate.contracts.model.storage import Compression, Format, Storage  # noqa: PLC0415 - with the other late imports
 
     storage = plan.get("storage", {})
     return Storage(Format(storage.get("format", "csv")), Compression(storage.get("compression", "none")))

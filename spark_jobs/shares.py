@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
-from lakegate.contracts.model.contract import Compression, Format
+from lakegate.contracts.model.storage import Compression, Format
 from lakegate.contracts.plan.result import Shares, Written
 from lakegate.spark_jobs.store import store_for
 from lakegate.spark_jobs.table_types import named_type

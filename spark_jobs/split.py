@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.file_outcomes import RECORDS
-from lakegate.contracts.model.contract import Format
+from lakegate.contracts.model.storage import Format
 from lakegate.engine.read.chunk import ROW
 from lakegate.engine.read.csv import CsvSource
 from lakegate.engine.read.tables import TableSource

@@ -14,7 +14,7 @@ from lakegate.contracts.compile.rules.custom import columns_of
 from lakegate.contracts.compile.rules.nested_fields import of_parts, planned
 from lakegate.contracts.compile.rules.table import compile_rule
 from lakegate.contracts.errors import ContractError, Problem
-from lakegate.contracts.model.contract import Format
+from lakegate.contracts.model.storage import Format
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.words import did_you_mean, shown
 

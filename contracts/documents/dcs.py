@@ -19,7 +19,8 @@ from lakegate.contracts.documents.server_format import served
 from lakegate.contracts.documents.service_levels import named_rules
 from lakegate.contracts.documents.unknown_keys import warn_unknown_keys
 from lakegate.contracts.documents.values import rule_id, texts
-from lakegate.contracts.model.contract import Additional, Contract, Dataset, Policy, Rule
+from lakegate.contracts.model.contract import Contract, Dataset, Rule
+from lakegate.contracts.model.policy import Additional, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,18 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from lakegate.contracts.model.contract import (
-    Additional,
-    Compression,
-    Csv,
-    Duplicates,
-    Format,
-    Mode,
-    OnReject,
-    Policy,
-    Severity,
-    Storage,
-)
+from lakegate.contracts.model.contract import Severity
+from lakegate.contracts.model.policy import Additional, Duplicates, Mode, OnReject, Policy
+from lakegate.contracts.model.storage import Compression, Csv, Format, Storage
 from lakegate.contracts.words import did_you_mean, listed, shown
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.model.contract import Format
+from lakegate.contracts.model.storage import Format
 
 if TYPE_CHECKING:
     from lakegate.contracts.documents.nodes import Place

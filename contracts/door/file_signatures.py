@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.errors import LakegateError
-from lakegate.contracts.model.contract import Compression, Format
+from lakegate.contracts.model.storage import Compression, Format
 from lakegate.contracts.plan.result import Unreadable
 
 if TYPE_CHECKING:
-    from lakegate.contracts.model.contract import Csv, Storage
+    from lakegate.contracts.model.storage import Csv, Storage
 
 BOM = b"\xef\xbb\xbf"
 _MAGIC = {

@@ -15,7 +15,7 @@ from lakegate.contracts.judge.no_header import cells, why_no_header
 from lakegate.contracts.plan.result import Columns
 
 if TYPE_CHECKING:
-    from lakegate.contracts.model.contract import Csv, Storage
+    from lakegate.contracts.model.storage import Csv, Storage
 
 HEAD = 1 << 18
 """The number of bytes read of each object; a header must end within them."""

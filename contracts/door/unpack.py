@@ -6,7 +6,7 @@ import bz2
 import zlib
 
 from lakegate.contracts.door.file_signatures import UnreadableError
-from lakegate.contracts.model.contract import Compression
+from lakegate.contracts.model.storage import Compression
 
 _GZIP_WINDOW = 31
 

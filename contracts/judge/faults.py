@@ -6,7 +6,7 @@ import csv as stdlib_csv
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lakegate.contracts.model.contract import Csv
+    from lakegate.contracts.model.storage import Csv
 
 SEEN_OF_A_LINE = 2000
 """The most characters of a line that are examined."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.judge.faults import BLANK
 from lakegate.contracts.judge.outcomes import Outcome, Status
-from lakegate.contracts.model.contract import Additional
+from lakegate.contracts.model.policy import Additional
 from lakegate.contracts.plan.result import Sample
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from lakegate.contracts.judge.column_causes import differ_in, named, renamed, sh
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.contracts.model.contract import Csv
+    from lakegate.contracts.model.storage import Csv
 
     Explain = Callable[["_Text"], str | None]
 

@@ -17,7 +17,7 @@ from lakegate.contracts.judge.causes import Cause, explained, reasons
 from lakegate.contracts.judge.counts import Counts
 from lakegate.contracts.judge.file_outcomes import RECORDS, column_outcomes, file_outcomes
 from lakegate.contracts.judge.outcomes import Outcome, Status, check_outcome
-from lakegate.contracts.model.contract import Mode, OnReject
+from lakegate.contracts.model.policy import Mode, OnReject
 from lakegate.contracts.plan.check import Metric, Unit
 from lakegate.contracts.plan.predicate import Present, together
 from lakegate.contracts.plan.result import Result

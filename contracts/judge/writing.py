@@ -10,14 +10,14 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.model.contract import Format
+from lakegate.contracts.model.storage import Format
 from lakegate.contracts.model.types import GRAMMARS, LogicalType
 from lakegate.contracts.plan.result import Form
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from lakegate.contracts.model.contract import Storage
+    from lakegate.contracts.model.storage import Storage
 
 NULL_WORD, BLANKS, QUOTED = "null-word", "blanks", "quoted"
 _WORDS = "NULL null Null N/A n/a NA na N.A. n.a. NaN nan NAN None none NONE nil NIL <NA> <null> (null) #N/A #NULL! \\N - -- ."

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.documents.server_format import served
 from lakegate.contracts.lint.walk import extensions_of
-from lakegate.contracts.model.contract import Compression, Format, OnReject
+from lakegate.contracts.model.policy import OnReject
+from lakegate.contracts.model.storage import Compression, Format
 from lakegate.contracts.words import shown
 
 if TYPE_CHECKING:

@@ -12,6 +12,8 @@ from decimal import Decimal
 from enum import Enum
 from types import MappingProxyType
 
+from lakegate.contracts.model.policy import Policy
+from lakegate.contracts.model.storage import Csv, Storage
 from lakegate.contracts.model.types import LogicalType
 
 NOTHING: Mapping[str, object] = MappingProxyType({})
@@ -96,117 +98,6 @@ class Field:
     examples: tuple[Example, ...] = ()
     physical: str | None = None
     """The physical name of the column, if the document declares one: queries may use it."""
-
-
-class Format(Enum):
-    """The file format of a dataset. It is never derived from a file's name."""
-
-    CSV = "csv"
-    JSONL = "jsonl"
-    """One JSON object per line."""
-    JSON = "json"
-    """One JSON array of objects."""
-    ANY_JSON = "any-json"
-    """JSON lines or a JSON array: the first character of a file decides."""
-    PARQUET = "parquet"
-    ORC = "orc"
-    AVRO = "avro"
-    UNKNOWN = "unknown"
-    """The servers of the document have different or unsupported formats: files of the dataset are refused."""
-
-    @property
-    def is_text(self) -> bool:
-        """Whether the file is text; binary formats contain a schema and are compressed internally."""
-        return self is Format.CSV or self.is_json
-
-    @property
-    def is_json(self) -> bool:
-        """Whether the file is JSON lines or a JSON array."""
-        return self in {Format.JSONL, Format.JSON, Format.ANY_JSON}
-
-
-class Compression(Enum):
-    """The compression of a whole text file."""
-
-    NONE = "none"
-    GZIP = "gzip"
-    BZIP2 = "bzip2"
-    ZSTD = "zstd"
-
-
-@dataclass(frozen=True, slots=True)
-class Storage:
-    """Format and compression of a file, as the contract declares them, never as the file's name suggests."""
-
-    format: Format = Format.CSV
-    compression: Compression = Compression.NONE
-
-    @property
-    def suffix(self) -> str:
-        """The suffix of generated keys: `.csv`, `.jsonl.gz`, `.parquet`; empty if the format is unknown."""
-        form = {Format.ANY_JSON: ".json", Format.UNKNOWN: ""}.get(self.format, f".{self.format.value}")
-        return form + _ENDINGS[self.compression]
-
-
-_ENDINGS = {Compression.NONE: "", Compression.GZIP: ".gz", Compression.BZIP2: ".bz2", Compression.ZSTD: ".zst"}
-
-
-@dataclass(frozen=True, slots=True)
-class Csv:
-    """The CSV dialect of a dataset."""
-
-    delimiter: str = ","
-    quote: str = '"'
-    header: bool = True
-    encoding: str = "utf-8"
-    null_values: tuple[str, ...] = ()
-    """Texts that mean null, in addition to the empty unquoted value."""
-    multi_line: bool = False
-    """Whether a quoted value may contain line breaks."""
-
-
-class Additional(Enum):
-    """The treatment of a file with columns that its contract does not declare."""
-
-    ALLOW = "allow"
-    WARN = "warn"
-    FORBID = "forbid"
-
-
-class Mode(Enum):
-    """Whether a bad delivery is rejected or only reported."""
-
-    ENFORCE = "enforce"
-    OBSERVE = "observe"
-
-
-class OnReject(Enum):
-    """The unit of rejection: the whole file, or the rows that break a rule."""
-
-    FILE = "file"
-    ROWS = "rows"
-
-
-class Duplicates(Enum):
-    """The treatment of a delivery whose content was accepted before."""
-
-    REFUSE = "refuse"
-    ACCEPT = "accept"
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """The policy for deliveries of a dataset: the `lakegate` extension of a document."""
-
-    mode: Mode = Mode.ENFORCE
-    on_reject: OnReject = OnReject.FILE
-    max_rejected_share: Decimal = Decimal(1)
-    additional_fields: Additional = Additional.ALLOW
-    allow_empty: bool = False
-    duplicates: Duplicates = Duplicates.REFUSE
-    samples: bool = True
-    max_bytes: int | None = None
-    """A larger object is refused at the door, in every mode."""
 
 
 @dataclass(frozen=True, slots=True)

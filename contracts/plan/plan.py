@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 
-from lakegate.contracts.model.contract import Csv, Policy, Storage
+from lakegate.contracts.model.policy import Policy
+from lakegate.contracts.model.storage import Csv, Storage
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.check import Check
 from lakegate.contracts.plan.document import Document

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakegate.contracts.model.contract import Format
+from lakegate.contracts.model.storage import Format
 from lakegate.engine.read.limits import GRACE_VALUES, LONGEST_FOOTER, RATIO, unreadable
 from lakegate.engine.read.schema import Table, refuse_values, refuse_wide
 from lakegate.engine.type.arrow import physical

@@ -14,7 +14,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.door.file_signatures import UnreadableError
-from lakegate.contracts.model.contract import Compression
+from lakegate.contracts.model.storage import Compression
 from lakegate.engine.read.limits import GRACE, LONGEST_FOOTER, PIECE, unreadable
 from lakegate.engine.read.schema import Table, refuse_values, refuse_wide
 from lakegate.engine.read.streams import BrokenError

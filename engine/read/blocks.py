@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.model.contract import Compression
+from lakegate.contracts.model.storage import Compression
 from lakegate.engine.read.chunk import Share
 from lakegate.engine.read.grammar import record_ends
 from lakegate.engine.read.limits import LONGEST_LINE, LONGEST_RECORD, unreadable

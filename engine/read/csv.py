@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from lakegate.contracts.door.file_signatures import BOM, UnreadableError
 from lakegate.contracts.door.header import columns_of, first_line
-from lakegate.contracts.model.contract import Compression
+from lakegate.contracts.model.storage import Compression
 from lakegate.contracts.plan.result import Columns
 from lakegate.engine.read.blocks import object_blocks, share_block, shares_of
 from lakegate.engine.read.chunk import ROW, Chunk, Expression, of_object

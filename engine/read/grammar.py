@@ -22,7 +22,7 @@ from lakegate.engine.read.limits import LONGEST_RECORD
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lakegate.contracts.model.contract import Csv
+    from lakegate.contracts.model.storage import Csv
 
 CRLF = "\r\n"
 REPLACEMENT = "\ufffd"

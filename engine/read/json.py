@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakegate.contracts.model.contract import Compression, Format
+from lakegate.contracts.model.storage import Compression, Format
 from lakegate.contracts.plan.plan import Shape
 from lakegate.contracts.plan.result import Columns, Malformed
 from lakegate.engine.read.blocks import object_blocks, share_block, shares_of
@@ -28,7 +28,7 @@ from lakegate.engine.type.values import typed_value
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from lakegate.contracts.model.contract import Storage
+    from lakegate.contracts.model.storage import Storage
     from lakegate.contracts.plan.plan import Plan, PlanField
     from lakegate.contracts.plan.request import Part
     from lakegate.engine.read.chunk import Level, Share, Store

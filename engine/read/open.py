@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.door.file_signatures import UnreadableError, refuse_other_text, settled
 from lakegate.contracts.door.header import HEAD, text_of
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.model.contract import Compression, Format
+from lakegate.contracts.model.storage import Compression, Format
 from lakegate.engine.read.chunk import of_object
 from lakegate.engine.read.limits import PIECE, unreadable
 from lakegate.engine.read.streams import BrokenError, unpacked

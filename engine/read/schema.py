@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.door.file_signatures import UnreadableError
-from lakegate.contracts.model.contract import OnReject
+from lakegate.contracts.model.policy import OnReject
 from lakegate.contracts.plan.result import Columns, Foreign
 from lakegate.engine.read.limits import GRACE, GRACE_VALUES, MOST_COLUMNS, RATIO, unreadable
 from lakegate.engine.type.physical import Kind, Physical, holds

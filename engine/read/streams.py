@@ -13,7 +13,7 @@ import re
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from lakegate.contracts.model.contract import Compression
+from lakegate.contracts.model.storage import Compression
 from lakegate.engine.read.limits import GRACE, LONGEST_RECORD, MOST_UNPACKED, PIECE, RATIO
 
 if TYPE_CHECKING:

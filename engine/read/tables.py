@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakegate.contracts.model.contract import Format
+from lakegate.contracts.model.storage import Format
 from lakegate.contracts.plan.result import Malformed
 from lakegate.engine.read.arrow_tables import ArrowReader
 from lakegate.engine.read.avro import AvroReader

@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from lakegate.contracts.judge.file_outcomes import RECORDS
-from lakegate.contracts.model.contract import Compression, Format
+from lakegate.contracts.model.storage import Compression, Format
 from lakegate.contracts.plan.request import Part
 from lakegate.engine.read.chunk import ROW
 from lakegate.engine.read.local import LocalStore

@@ -16,7 +16,7 @@ import yaml
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.lint.examine import read
-from lakegate.contracts.model.contract import Compression, Format
+from lakegate.contracts.model.storage import Compression, Format
 from lakegate.contracts.plan.request import AcceptedPart, Reference
 from tests.agreement.documents import REFERENCED, document, extension, fields_of
 from tests.agreement.rows import rows_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from lakegate.contracts.model.contract import Format
+from lakegate.contracts.model.storage import Format
 
 if TYPE_CHECKING:
     import random

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.model.contract import Compression, Format, OnReject
+from lakegate.contracts.model.policy import OnReject
+from lakegate.contracts.model.storage import Compression, Format
 from lakegate.contracts.plan.check import Metric
 from tests.agreement import run
 from tests.agreement.cases import case_of

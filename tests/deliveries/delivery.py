@@ -10,7 +10,9 @@ from urllib.parse import urlsplit
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.compile.rules.table import RULES
 from lakegate.contracts.judge.verdict import Judgement, Status, Verdict, judge
-from lakegate.contracts.model.contract import Contract, Csv, Dataset, Field, Origin, Policy, Rule
+from lakegate.contracts.model.contract import Contract, Dataset, Field, Origin, Rule
+from lakegate.contracts.model.policy import Policy
+from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.request import Part, Request
 from lakegate.engine.judge import measure

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.model.contract import Csv, Policy
+from lakegate.contracts.model.policy import Policy
+from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.predicate import All, Compare, Not, Predicate
 from lakegate.contracts.plan.result import Columns, Measured, Measurement

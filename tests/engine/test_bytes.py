@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from lakegate.contracts.judge.verdict import Status, Verdict
-from lakegate.contracts.model.contract import Format, Storage
+from lakegate.contracts.model.storage import Format, Storage
 from tests.deliveries.delivery import plan_of, rule, with_classification
 from tests.deliveries.written import as_jsonl, as_parquet, written
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.model.contract import Policy
+from lakegate.contracts.model.policy import Policy
 from lakegate.contracts.plan.check import NONE, Check, Metric, Tier, Unit
 from lakegate.contracts.plan.predicate import Matches
 from tests.deliveries.side_by_side import side_by_side

@@ -11,7 +11,8 @@ import pyarrow.parquet
 import pytest
 
 from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.model.contract import Additional, Csv, Format, Policy, Storage
+from lakegate.contracts.model.policy import Additional, Policy
+from lakegate.contracts.model.storage import Csv, Format, Storage
 from lakegate.contracts.plan.result import Form, Malformed, Sample
 from tests.deliveries.delivery import plan_of, rule, with_classification
 from tests.deliveries.written import as_jsonl

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.contracts.judge.verdict import Status, Verdict
-from lakegate.contracts.model.contract import Additional, Csv, Policy
+from lakegate.contracts.model.policy import Additional, Policy
+from lakegate.contracts.model.storage import Csv
 from tests.deliveries.delivery import plan_of, rule
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ import pytest
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.judge.verdict import Status, Verdict
 from lakegate.contracts.lint.examine import read
-from lakegate.contracts.model.contract import Additional, Compression, Format, Policy, Storage
+from lakegate.contracts.model.policy import Additional, Policy
+from lakegate.contracts.model.storage import Compression, Format, Storage
 from lakegate.contracts.plan.result import Columns
 from tests.deliveries.delivery import plan_of, rule
 from tests.deliveries.written import STORAGES, as_parquet, packed, written

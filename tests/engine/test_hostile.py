@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.lint.examine import examine
-from lakegate.contracts.model.contract import Csv, Policy
+from lakegate.contracts.model.policy import Policy
+from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.plan.check import NONE, Check, Metric, Tier, Unit
 from lakegate.contracts.plan.predicate import Not, OneOf, Predicate
 from tests.deliveries.delivery import plan_of

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from lakegate.contracts.model.contract import Compression, Format, Storage
+from lakegate.contracts.model.storage import Compression, Format, Storage
 from lakegate.infra.local.places import ROOT
 from tests.deliveries.refused import BOMBS
 from tests.deliveries.written import as_parquet, packed, written

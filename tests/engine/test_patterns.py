@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from lakegate.contracts.compile.rules.patterns import translate
 from lakegate.contracts.errors import ContractError
-from lakegate.contracts.model.contract import Csv, Origin, Policy, Rule
+from lakegate.contracts.model.contract import Origin, Rule
+from lakegate.contracts.model.policy import Policy
+from lakegate.contracts.model.storage import Csv
 from tests.deliveries.delivery import plan_of, rule
 from tests.reference.evaluator import measure
 from tests.reference.sampling import sampled

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from lakegate.cli import terminal
 from lakegate.cli.main import app
-from lakegate.contracts.model.contract import Csv
+from lakegate.contracts.model.storage import Csv
 from lakegate.engine.judge import measure
 from lakegate.engine.read.local import LocalStore
 from lakegate.infra.local.places import ROOT
@@ -25,7 +25,7 @@ from tests.deliveries.written import STORAGES, written
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lakegate.contracts.model.contract import Storage
+    from lakegate.contracts.model.storage import Storage
     from lakegate.contracts.plan.plan import Plan
 
 TIME = re.compile(r"in [0-9.]+ s")

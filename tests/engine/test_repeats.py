@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from lakegate.contracts.model.contract import Compression, Csv
+from lakegate.contracts.model.storage import Compression, Csv
 from lakegate.engine.measure import repeats
 from tests.deliveries.delivery import plan_of, rule
 from tests.deliveries.written import STORAGES, written
@@ -20,7 +20,7 @@ from tests.engine.test_sameness import document
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.contracts.model.contract import Storage
+    from lakegate.contracts.model.storage import Storage
     from tests.deliveries.delivery import Judged
 
 ROWS = repeats.LOOKED_AT + 1000

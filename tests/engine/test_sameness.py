@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.model.contract import Compression, Csv, Format, Storage
+from lakegate.contracts.model.storage import Compression, Csv, Format, Storage
 from lakegate.contracts.plan.result import Malformed
 from lakegate.engine.read import csv as csv_source
 from tests.deliveries.delivery import plan_of, rule

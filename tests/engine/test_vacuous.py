@@ -11,7 +11,7 @@ import pytest
 from lakegate.contracts.compile.rules.expectations import EXPECTATIONS
 from lakegate.contracts.compile.rules.table import RULES
 from lakegate.contracts.judge.verdict import Status, Verdict, judge
-from lakegate.contracts.model.contract import Policy
+from lakegate.contracts.model.policy import Policy
 from lakegate.contracts.plan.check import Metric
 from lakegate.contracts.plan.result import Columns
 from tests.deliveries.side_by_side import as_csv, comparable, side_by_side

@@ -24,17 +24,8 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.model.contract import (
-    Comparison,
-    Contract,
-    Csv,
-    Dataset,
-    Field,
-    Origin,
-    Rule,
-    Severity,
-    Tolerance,
-)
+from lakegate.contracts.model.contract import Comparison, Contract, Dataset, Field, Origin, Rule, Severity, Tolerance
+from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.model.types import LogicalType
 from tests.reference.asked import remember
 

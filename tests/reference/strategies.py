@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from lakegate.contracts.model.contract import Additional, Csv, Duplicates, Mode, OnReject, Policy, Severity
+from lakegate.contracts.model.contract import Severity
+from lakegate.contracts.model.policy import Additional, Duplicates, Mode, OnReject, Policy
+from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.check import Check, Header, Interval, Metric, Place, Quantile, Tier, Unit
 from lakegate.contracts.plan.plan import Plan, PlanField

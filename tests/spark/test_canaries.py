@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.contracts.judge.verdict import Verdict, judge
-from lakegate.contracts.model.contract import OnReject, Policy
+from lakegate.contracts.model.policy import OnReject, Policy
 from lakegate.contracts.plan.result import Result
 from tests.engine.test_canaries import CANARY, SHOWN, planted, shapes
 from tests.spark.jobs import ROOT, job, staged

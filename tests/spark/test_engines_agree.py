@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from lakegate.contracts.model.contract import Compression, OnReject
+from lakegate.contracts.model.policy import OnReject
+from lakegate.contracts.model.storage import Compression
 from tests.agreement.cases import case_of
 from tests.agreement.engines import differences, native
 from tests.agreement.run import disagreements

@@ -15,7 +15,8 @@ import pytest
 from py4j.protocol import Py4JJavaError
 
 from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.model.contract import Compression, Format, OnReject, Policy, Storage
+from lakegate.contracts.model.policy import OnReject, Policy
+from lakegate.contracts.model.storage import Compression, Format, Storage
 from tests.deliveries.delivery import plan_of, rule
 from tests.deliveries.written import written
 from tests.engine.test_formats import KINDS, ROWS, nested_plan

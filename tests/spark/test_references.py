@@ -11,7 +11,8 @@ import pytest
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.judge.verdict import judge
-from lakegate.contracts.model.contract import Contract, Csv, Dataset, Field, Origin, Rule
+from lakegate.contracts.model.contract import Contract, Dataset, Field, Origin, Rule
+from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.request import AcceptedPart, Reference
 from lakegate.contracts.plan.result import Sample

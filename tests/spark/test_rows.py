@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.model.contract import Csv, OnReject, Policy
+from lakegate.contracts.model.policy import OnReject, Policy
+from lakegate.contracts.model.storage import Csv
 from tests.deliveries.delivery import plan_of, rule
 
 if TYPE_CHECKING:

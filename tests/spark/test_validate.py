@@ -12,7 +12,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from lakegate.contracts.judge.verdict import Verdict, judge
-from lakegate.contracts.model.contract import Policy
+from lakegate.contracts.model.policy import Policy
 from lakegate.contracts.plan.request import Part, Request
 from lakegate.contracts.plan.result import Result
 from tests.deliveries.delivery import plan_of, request_for, rule, with_classification

@@ -9,21 +9,9 @@ import pytest
 from lakegate.contracts.compile.dataset import compile_plan, compile_rules
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.lint.examine import read
-from lakegate.contracts.model.contract import (
-    Comparison,
-    Contract,
-    Csv,
-    Dataset,
-    Field,
-    Format,
-    Mode,
-    Origin,
-    Policy,
-    Rule,
-    Severity,
-    Storage,
-    Tolerance,
-)
+from lakegate.contracts.model.contract import Comparison, Contract, Dataset, Field, Origin, Rule, Severity, Tolerance
+from lakegate.contracts.model.policy import Mode, Policy
+from lakegate.contracts.model.storage import Csv, Format, Storage
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.predicate import OneOf

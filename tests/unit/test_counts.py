@@ -11,7 +11,7 @@ import pytest
 from lakegate.contracts.judge.counts import Counts
 from lakegate.contracts.judge.verdict import counts_of, judge
 from lakegate.contracts.judge.wording import Numbers
-from lakegate.contracts.model.contract import Mode, OnReject, Policy
+from lakegate.contracts.model.policy import Mode, OnReject, Policy
 from lakegate.contracts.plan.check import Metric, Unit
 from lakegate.contracts.plan.result import Measured, Measurement
 from tests.unit.test_verdict import BAD, CLEAN, answer, check, measured, plan

@@ -10,7 +10,7 @@ import pytest
 
 from lakegate.contracts.door.file_signatures import BOM, UnreadableError, promised, settled
 from lakegate.contracts.door.header import HEAD, text_of
-from lakegate.contracts.model.contract import Compression, Csv, Format, Storage
+from lakegate.contracts.model.storage import Compression, Csv, Format, Storage
 from lakegate.contracts.plan.result import Unreadable
 
 TEXT = b'{"id": 1}\n'

@@ -6,7 +6,7 @@ import pytest
 
 from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.contracts.door.header import HEAD, columns_of, first_line, text_of
-from lakegate.contracts.model.contract import Csv, Storage
+from lakegate.contracts.model.storage import Csv, Storage
 from lakegate.contracts.plan.result import Columns
 
 PLAIN = Csv()

@@ -14,7 +14,8 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.lake.states import PUSH
 from lakegate.contracts.lint.examine import read
-from lakegate.contracts.model.contract import Additional, Csv, Duplicates, Mode, OnReject, Policy
+from lakegate.contracts.model.policy import Additional, Duplicates, Mode, OnReject, Policy
+from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.result import Result
 from lakegate.contracts.plan.serialization import canonical, encode

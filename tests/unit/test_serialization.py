@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.model.contract import Additional, Csv, Duplicates, Mode, OnReject, Severity
+from lakegate.contracts.model.contract import Severity
+from lakegate.contracts.model.policy import Additional, Duplicates, Mode, OnReject
+from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.check import Metric, Unit
 from lakegate.contracts.plan.plan import Plan, PlanField

@@ -12,7 +12,8 @@ from lakegate.contracts.judge.columns import of_header
 from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.judge.verdict import Verdict, early_rejections, judge, row_rules
 from lakegate.contracts.judge.wording import percent
-from lakegate.contracts.model.contract import Additional, Mode, OnReject, Policy, Severity
+from lakegate.contracts.model.contract import Severity
+from lakegate.contracts.model.policy import Additional, Mode, OnReject, Policy
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.check import NONE, Check, Header, Interval, Metric, Tier, Unit
 from lakegate.contracts.plan.plan import Plan, PlanField

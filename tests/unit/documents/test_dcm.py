@@ -10,17 +10,9 @@ import pytest
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.lint.examine import examine, read
-from lakegate.contracts.model.contract import (
-    Csv,
-    Dataset,
-    Duplicates,
-    Mode,
-    OnReject,
-    Policy,
-    Rule,
-    Severity,
-    Tolerance,
-)
+from lakegate.contracts.model.contract import Dataset, Rule, Severity, Tolerance
+from lakegate.contracts.model.policy import Duplicates, Mode, OnReject, Policy
+from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.model.types import LogicalType
 
 EXAMPLE = Path(__file__).parents[3] / "contracts/examples/weather.dcm.yaml"

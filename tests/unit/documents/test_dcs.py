@@ -12,7 +12,8 @@ from lakegate.contracts.documents.dcs import VERSIONS
 from lakegate.contracts.documents.dcs_layers import MOST_FIELDS, MOST_HINTS
 from lakegate.contracts.errors import ContractError, Problem
 from lakegate.contracts.lint.examine import examine, read
-from lakegate.contracts.model.contract import Additional, Comparison, Contract, Dataset, Rule, Severity
+from lakegate.contracts.model.contract import Comparison, Contract, Dataset, Rule, Severity
+from lakegate.contracts.model.policy import Additional
 from lakegate.contracts.model.types import LogicalType
 
 PRINTED = (Path(__file__).parents[2] / "golden/documents/orders-latest.dcs.yaml").read_bytes()

@@ -11,7 +11,9 @@ from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.documents.schemas import load
 from lakegate.contracts.errors import ContractError, SetUpError
 from lakegate.contracts.lint.examine import examine, read
-from lakegate.contracts.model.contract import Additional, Comparison, Csv, Dataset, Rule, Severity
+from lakegate.contracts.model.contract import Comparison, Dataset, Rule, Severity
+from lakegate.contracts.model.policy import Additional
+from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.model.types import LogicalType
 
 EXAMPLE = Path(__file__).parents[3] / "contracts/examples/orders.odcs.yaml"

@@ -6,7 +6,7 @@ import pytest
 
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.lint.examine import examine
-from lakegate.contracts.model.contract import Compression, Format, Storage
+from lakegate.contracts.model.storage import Compression, Format, Storage
 from lakegate.contracts.plan.plan import Plan
 
 ODCS = """

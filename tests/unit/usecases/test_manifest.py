@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lakegate.contracts.model.contract import Csv, Format, Storage
+from lakegate.contracts.model.storage import Csv, Format, Storage
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.serialization import canonical
 from lakegate.contracts.schemas import load

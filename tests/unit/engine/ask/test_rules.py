@@ -10,7 +10,8 @@ import pytest
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.answers import UNREAD, lacking, seconds_each
-from lakegate.contracts.model.contract import Contract, Csv, Dataset, Field, Origin, Rule
+from lakegate.contracts.model.contract import Contract, Dataset, Field, Origin, Rule
+from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.check import Metric
 from lakegate.contracts.plan.request import AcceptedPart, Reference

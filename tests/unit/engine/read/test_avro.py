@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from lakegate.contracts.door.file_signatures import UnreadableError
-from lakegate.contracts.model.contract import Format, Storage
+from lakegate.contracts.model.storage import Format, Storage
 from lakegate.engine.read import avro_columns
 from tests.deliveries.avro import SYNC, container, long, text, write_avro
 from tests.deliveries.delivery import plan_of

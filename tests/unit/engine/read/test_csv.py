@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import lakegate.engine.read.csv as csv_source
 from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.model.contract import Contract, Csv, Dataset, Field, Origin
+from lakegate.contracts.model.contract import Contract, Dataset, Field, Origin
+from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.request import Part
 from lakegate.engine.read.csv import open_csv

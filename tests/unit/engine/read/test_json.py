@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lakegate.contracts.door.file_signatures import UnreadableError
-from lakegate.contracts.model.contract import Compression, Format, Storage
+from lakegate.contracts.model.storage import Compression, Format, Storage
 from lakegate.engine.read import json as reader
 from lakegate.engine.read.json_flat import learned
 from tests.deliveries.delivery import plan_of

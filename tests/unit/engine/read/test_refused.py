@@ -11,7 +11,7 @@ import pytest
 
 from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.model.contract import Compression, Format, Storage
+from lakegate.contracts.model.storage import Compression, Format, Storage
 from lakegate.contracts.plan.request import Part
 from lakegate.engine.read.local import LocalStore
 from lakegate.engine.read.open import open_source

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.model.contract import Compression
+from lakegate.contracts.model.storage import Compression
 from lakegate.engine.read import limits
 from lakegate.engine.read.limits import BROKEN
 from lakegate.engine.read.streams import BrokenError, elements, unpacked

@@ -13,7 +13,8 @@ import pytest
 
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.lint.examine import read as contract_of
-from lakegate.contracts.model.contract import Format, OnReject, Policy, Storage
+from lakegate.contracts.model.policy import OnReject, Policy
+from lakegate.contracts.model.storage import Format, Storage
 from lakegate.contracts.plan.result import Columns, Foreign
 from lakegate.engine.read import arrow_tables, avro, avro_blocks
 from tests.deliveries.delivery import plan_of

@@ -6,7 +6,7 @@ import gzip
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.model.contract import Compression, Csv, Format, Storage
+from lakegate.contracts.model.storage import Compression, Csv, Format, Storage
 from lakegate.engine.split.originals import originals
 from tests.deliveries.delivery import plan_of
 from tests.unit.engine.read.opened import opened
