@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.judge.verdict import Verdict, counts_of, judge
+from lakegate.contracts.judge.judgement import counts_of, judge
+from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.result import Result
 from lakegate.functions.usecases import layout
@@ -18,7 +19,7 @@ from lakegate.functions.workload import TERMINAL, Cause, State, replay_id
 
 if TYPE_CHECKING:
     from lakegate.contracts.judge.counts import Counts
-    from lakegate.contracts.judge.verdict import Judgement
+    from lakegate.contracts.judge.judgement import Judgement
     from lakegate.functions.usecases.deliveries import Delivery
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.workload import FailedAttempt, Pin, Workload

@@ -19,8 +19,9 @@ from lakegate.cli.interrupts import interruptible_folder
 from lakegate.cli.referring import accepted, linked, referred, referred_lines
 from lakegate.cli.report import Report, show
 from lakegate.contracts.errors import LakegateError
+from lakegate.contracts.judge.judgement import judge
 from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.judge.verdict import Verdict, judge
+from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.plan.request import Part, Request
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.cli.report import is_masked, is_raw
 from lakegate.contracts.errors import ContractError, SetUpError
-from lakegate.contracts.judge.verdict import counts_of
+from lakegate.contracts.judge.judgement import counts_of
 
 if TYPE_CHECKING:
     from lakegate.cli.deliveries import DataFile

@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakegate.cli.grid import Entry, print_entries, print_wrapped
+from lakegate.contracts.judge.judgement import counts_of
 from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.judge.verdict import Verdict, counts_of
+from lakegate.contracts.judge.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import Console
 
+    from lakegate.contracts.judge.judgement import Judgement
     from lakegate.contracts.judge.outcomes import Outcome
-    from lakegate.contracts.judge.verdict import Judgement
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.result import Result, Sample
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.judge.judgement import judge, row_rules
 from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.judge.verdict import judge, row_rules
 from lakegate.contracts.model.policy import OnReject
 from lakegate.contracts.plan.result import Malformed, Result
 from lakegate.engine.evaluate.program import program

@@ -89,8 +89,8 @@ def door(plan: bytes, size: int, first: bytes) -> tuple[str, ...]:
 def judge(plan: bytes, result: bytes) -> Judged:
     """The verdict of contracts/verdict. Raises InputError where a document breaks its schema."""
     from lakegate.contracts.errors import InputError  # noqa: PLC0415 - beside what is loaded late for the same reason
-    from lakegate.contracts.judge.verdict import counts_of  # noqa: PLC0415 - likewise
-    from lakegate.contracts.judge.verdict import judge as verdict  # noqa: PLC0415 - likewise
+    from lakegate.contracts.judge.judgement import counts_of  # noqa: PLC0415 - likewise
+    from lakegate.contracts.judge.judgement import judge as verdict  # noqa: PLC0415 - likewise
     from lakegate.contracts.plan.plan import Plan  # noqa: PLC0415 - intake starts in half the time without schemas
     from lakegate.contracts.plan.result import Result  # noqa: PLC0415 - likewise
 
@@ -126,7 +126,7 @@ def _storage(plan: Mapping[str, Any]) -> Storage:
 
 
 def _early_rejections(plan: object, columns: Columns) -> tuple[str, ...]:
-    from lakegate.contracts.judge.verdict import early_rejections  # noqa: PLC0415 - likewise
+    from lakegate.contracts.judge.judgement import early_rejections  # noqa: PLC0415 - likewise
     from lakegate.contracts.plan.plan import Plan  # noqa: PLC0415 - only a header that differs from the plan's needs it
 
     return _reason_texts(early_rejections(Plan.from_json(plan), columns))

@@ -1,34 +1,12 @@
-"""The verdict: a pure function of a plan and a result.
-
-1. Each check gets exactly one status from its measurement: pass, warn, fail, error or skip (`lakegate.contracts.judge.outcomes`).
-2. Properties of the file give outcomes of their own (`lakegate.contracts.judge.file_outcomes`).
-3. Any error → undecided; nothing measured → undecided; any fail → rejected, unless the policy observes or refuses rows only;
-   any warn → accepted with warnings; else accepted.
-"""
+"""The verdicts. `lakegate.contracts.judge.judgement` computes them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum
-from fractions import Fraction
-from typing import TYPE_CHECKING
-
-from lakegate.contracts.judge.causes import Cause, explained, reasons
-from lakegate.contracts.judge.counts import Counts
-from lakegate.contracts.judge.file_outcomes import RECORDS, column_outcomes, file_outcomes
-from lakegate.contracts.judge.outcomes import Outcome, Status, check_outcome
-from lakegate.contracts.model.policy import Mode, OnReject
-from lakegate.contracts.plan.check import Metric, Unit
-from lakegate.contracts.plan.predicate import Present, together
-from lakegate.contracts.plan.result import Result
-
-if TYPE_CHECKING:
-    from lakegate.contracts.plan.check import Check
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.result import Columns
+from enum import StrEnum
+from typing import Final
 
 
-class Verdict(Enum):
+class Verdict(StrEnum):
     """The verdict on a delivery."""
 
     ACCEPTED = "accepted"
@@ -37,123 +15,5 @@ class Verdict(Enum):
     UNDECIDED = "undecided"
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """The verdict with its outcomes and causes."""
-
-    verdict: Verdict
-    outcomes: tuple[Outcome, ...]
-    rows: int
-    rejected_rows: int
-    causes: tuple[Cause, ...] = ()
-    """Faults of the file that each explain several outcomes."""
-
-    @property
-    def reasons(self) -> tuple[Outcome, ...]:
-        """The reasons of the verdict, worst first: errors, fails, then warnings; a cause replaces the outcomes it explains."""
-        return reasons(self.causes, self.outcomes)
-
-    @property
-    def explained(self) -> frozenset[str]:
-        """Ids of the outcomes that a cause explains."""
-        return frozenset(each for cause in self.causes for each in cause.explains)
-
-
-def judge(plan: Plan, result: Result) -> Judgement:
-    """Compute the verdict on a delivery. Pure, and defined for every plan and every result of it."""
-    of_file = tuple(file_outcomes(plan, result))
-    of_checks = _check_outcomes(plan, result)
-    causes, outcomes = explained(plan, result, of_file + of_checks)
-    return Judgement(
-        verdict=_verdict(plan, result, of_file, of_checks),
-        outcomes=outcomes,
-        rows=result.rows,
-        rejected_rows=result.rejected_rows,
-        causes=causes,
-    )
-
-
-def counts_of(plan: Plan, judgement: Judgement) -> Counts:
-    """The number of published and rejected rows, and of checks by status."""
-    refused = judgement.rejected_rows if plan.policy.on_reject is OnReject.ROWS else 0
-    published, rejected = {
-        Verdict.ACCEPTED: (judgement.rows - refused, refused),
-        Verdict.ACCEPTED_WITH_WARNINGS: (judgement.rows - refused, refused),
-        Verdict.REJECTED: (0, judgement.rows),
-        Verdict.UNDECIDED: (0, 0),
-    }[judgement.verdict]
-    statuses = [each.status for each in judgement.outcomes]
-    checks = {status.value: statuses.count(status) for status in Status}
-    return Counts(judgement.rows, published, rejected, checks)
-
-
-def early_rejections(plan: Plan, columns: Columns) -> tuple[Outcome, ...]:
-    """What a header alone decides: the failed outcomes that reject the delivery whatever rows follow it.
-
-    None where the rows decide: the policy observes, or refuses rows only.
-    """
-    if plan.policy.mode is Mode.OBSERVE or plan.policy.on_reject is OnReject.ROWS:
-        return ()
-    answer = Result("", 0, "", "", rows=0, columns=columns)
-    absent = set(columns.absent)
-    lacking = (check for check in plan.checks if check.reads & absent or check.metric.of_header)
-    outcomes = (*column_outcomes(plan, columns), *(check_outcome(check, answer, None) for check in lacking))
-    causes, outcomes = explained(plan, answer, outcomes)
-    return tuple(each for each in reasons(causes, outcomes) if each.status is Status.FAIL)
-
-
-def row_rules(plan: Plan, result: Result) -> tuple[Check, ...]:
-    """The failed checks of single rows: with `onReject: rows`, the rows that break one are rejected."""
-    outcomes = zip(plan.checks, _check_outcomes(plan, result), strict=True)
-    failed = (check for check, outcome in outcomes if outcome.status is Status.FAIL)
-    absent = set(result.columns.absent) if result.columns else set()
-    return tuple(check for check in failed if _blames_rows(check) and not absent & check.reads)
-
-
-def _verdict(plan: Plan, result: Result, of_file: tuple[Outcome, ...], of_checks: tuple[Outcome, ...]) -> Verdict:
-    statuses = {each.status for each in of_file + of_checks}
-    if Status.ERROR in statuses:
-        return Verdict.UNDECIDED
-    if _unmeasured(plan, result):
-        return Verdict.REJECTED
-    if all(each.status is Status.SKIP for each in of_checks):
-        return Verdict.UNDECIDED
-    failed = {each.id for each in of_file + of_checks if each.status is Status.FAIL}
-    if failed and not _let_through(plan, result, failed):
-        return Verdict.REJECTED
-    return Verdict.ACCEPTED_WITH_WARNINGS if statuses & {Status.FAIL, Status.WARN} else Verdict.ACCEPTED
-
-
-def _unmeasured(plan: Plan, result: Result) -> bool:
-    """Whether nothing was measured: then the delivery is refused in every mode, because success would be vacuous."""
-    return result.unreadable is not None or (result.rows == 0 and not plan.policy.allow_empty)
-
-
-def _let_through(plan: Plan, result: Result, failed: set[str]) -> bool:
-    if plan.policy.mode is Mode.OBSERVE:
-        return True
-    return plan.policy.on_reject is OnReject.ROWS and _only_rows_are_bad(plan, result, failed)
-
-
-def _only_rows_are_bad(plan: Plan, result: Result, failed: set[str]) -> bool:
-    by_rows = {check.id for check in row_rules(plan, result)} | {RECORDS}
-    share = Fraction(result.rejected_rows, result.rows) if result.rows else Fraction(0)
-    return failed <= by_rows and share < 1 and share <= Fraction(plan.policy.max_rejected_share)
-
-
-def _check_outcomes(plan: Plan, result: Result) -> tuple[Outcome, ...]:
-    answers = {each.check: each for each in result.measurements}
-    return tuple(check_outcome(check, result, answers.get(check.id)) for check in plan.checks)
-
-
-def _blames_rows(check: Check) -> bool:
-    counts_rows = check.metric is Metric.FAILING_ROWS or (check.metric is Metric.DUPLICATE_ROWS and _is_plain(check))
-    deciding = (check.tolerate or check.accept).interval
-    fewer_is_better = deciding.low is None or deciding.low <= 0
-    bounded = fewer_is_better if check.unit not in {Unit.SHARE, Unit.PART} else deciding.high is None
-    return counts_rows and bounded and not deciding.outside
-
-
-def _is_plain(check: Check) -> bool:
-    """Whether keys are compared over all rows, so that the check does not concern single rows."""
-    return not check.nulls_alike and check.row_filter in {None, together(*map(Present, check.fields))}
+ACCEPTING: Final = frozenset({Verdict.ACCEPTED, Verdict.ACCEPTED_WITH_WARNINGS})
+"""The verdicts with which a delivery is published."""

@@ -1,5 +1,5 @@
-"""`result.json`: all that one attempt of the job answers. It reports numbers; what they mean is
-`lakegate.contracts.judge.verdict`'s to say.
+"""`result.json`: all that one attempt of the job reports. It holds numbers; `lakegate.contracts.judge`
+computes what they mean.
 """
 
 from __future__ import annotations

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from lakegate.contracts.judge.counts import Counts
-
-
-class Verdict(StrEnum):
-    """The verdict on a delivery."""
-
-    ACCEPTED = "accepted"
-    ACCEPTED_WITH_WARNINGS = "accepted_with_warnings"
-    REJECTED = "rejected"
-    UNDECIDED = "undecided"
 
 
 class Judgement(Protocol):

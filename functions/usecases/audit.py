@@ -15,13 +15,13 @@ from functools import partial
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Final
 
+from lakegate.contracts.judge.verdict import ACCEPTING
 from lakegate.contracts.lake.ledger import BlockKind, stored_block
 from lakegate.contracts.lake.states import State
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.deliveries import row_of
-from lakegate.functions.usecases.observe import ACCEPTING
 from lakegate.functions.workload import TERMINAL, replay_id
 
 if TYPE_CHECKING:

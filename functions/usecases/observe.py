@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from lakegate.contracts.errors import LakegateError
+from lakegate.contracts.judge.verdict import ACCEPTING, Verdict
 from lakegate.contracts.lake.routes import candidates, covering
 from lakegate.contracts.lake.states import Outcome, State
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.jobs import JobState
-from lakegate.functions.ports.judgement import Verdict
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.answer import Answer, repeats
@@ -54,7 +54,6 @@ CAUSES = {
     JobState.SUCCESS: Cause.NO_RESULT,
 }
 """Why a run that may not answer any more has no result, by its state."""
-ACCEPTING = frozenset({Verdict.ACCEPTED, Verdict.ACCEPTED_WITH_WARNINGS})
 
 
 def observe(dependencies: Dependencies, workload: Workload) -> Observation | None:

@@ -8,13 +8,13 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
+from lakegate.contracts.judge.verdict import ACCEPTING, Verdict
 from lakegate.contracts.lake.states import Operation, Outcome
 from lakegate.functions.ports.errors import ConditionFailed, IdempotencyMismatch, NotFound
-from lakegate.functions.ports.judgement import Verdict
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.moves import OutcomeChanged, message, move
-from lakegate.functions.usecases.observe import ACCEPTING, address, content, described, result_of
+from lakegate.functions.usecases.observe import address, content, described, result_of
 from lakegate.functions.usecases.publish_delivery import publish
 from lakegate.functions.usecases.steps import Alarm, ConcurrentUpdate, Effect, Steps, perform
 from lakegate.functions.usecases.submission import back_off, request_document, start_request

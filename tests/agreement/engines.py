@@ -7,7 +7,7 @@ from math import isclose
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.errors import LakegateError
-from lakegate.contracts.judge.verdict import judge
+from lakegate.contracts.judge.judgement import judge
 from lakegate.engine.attempt import Attempt
 from lakegate.engine.judge import Process
 from lakegate.engine.measure.tables import database

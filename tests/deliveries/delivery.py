@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.compile.rules.table import RULES
-from lakegate.contracts.judge.verdict import Judgement, Status, Verdict, judge
+from lakegate.contracts.judge.judgement import Judgement, judge
 from lakegate.contracts.model.contract import Contract, Dataset, Field, Origin, Rule
 from lakegate.contracts.model.policy import Policy
 from lakegate.contracts.model.storage import Csv
@@ -22,6 +22,8 @@ from tests.reference.evaluator import JUDGED_AT
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lakegate.contracts.judge.outcomes import Status
+    from lakegate.contracts.judge.verdict import Verdict
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.result import Result
 

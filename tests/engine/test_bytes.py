@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from lakegate.contracts.judge.verdict import Status, Verdict
+from lakegate.contracts.judge.outcomes import Status
+from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.model.storage import Format, Storage
 from tests.deliveries.delivery import plan_of, rule, with_classification
 from tests.deliveries.written import as_jsonl, as_parquet, written

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.judge.verdict import Status, Verdict
+from lakegate.contracts.judge.outcomes import Status
+from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.model.policy import Additional, Policy
 from lakegate.contracts.model.storage import Csv
 from tests.deliveries.delivery import plan_of, rule

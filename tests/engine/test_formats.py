@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.judge.verdict import Status, Verdict
+from lakegate.contracts.judge.outcomes import Status
+from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.lint.examine import read
 from lakegate.contracts.model.policy import Additional, Policy
 from lakegate.contracts.model.storage import Compression, Format, Storage

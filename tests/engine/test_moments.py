@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.judge.verdict import Status
+from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.model.policy import OnReject, Policy
 from tests.deliveries.delivery import plan_of, rule, with_classification
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.judge.verdict import Status, Verdict
+from lakegate.contracts.judge.outcomes import Status
+from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.plan.check import NONE, Check, Metric, Tier, Unit
 from lakegate.contracts.plan.predicate import (
     All,

@@ -10,7 +10,9 @@ import pytest
 
 from lakegate.contracts.compile.rules.expectations import EXPECTATIONS
 from lakegate.contracts.compile.rules.table import RULES
-from lakegate.contracts.judge.verdict import Status, Verdict, judge
+from lakegate.contracts.judge.judgement import judge
+from lakegate.contracts.judge.outcomes import Status
+from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.model.policy import Policy
 from lakegate.contracts.plan.check import Metric
 from lakegate.contracts.plan.result import Columns

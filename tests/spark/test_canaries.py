@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.judge.verdict import Verdict, judge
+from lakegate.contracts.judge.judgement import judge
+from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.model.policy import OnReject, Policy
 from lakegate.contracts.plan.result import Result
 from tests.engine.test_canaries import CANARY, SHOWN, planted, shapes

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.contracts.compile.dataset import compile_plan
+from lakegate.contracts.judge.judgement import judge
 from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.judge.verdict import judge
 from lakegate.contracts.model.contract import Contract, Dataset, Field, Origin, Rule
 from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.model.types import LogicalType

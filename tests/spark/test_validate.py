@@ -11,7 +11,8 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
-from lakegate.contracts.judge.verdict import Verdict, judge
+from lakegate.contracts.judge.judgement import judge
+from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.model.policy import Policy
 from lakegate.contracts.plan.request import Part, Request
 from lakegate.contracts.plan.result import Result

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from lakegate.contracts.judge.column_causes import MOST_COMPARED, plain, renamed
+from lakegate.contracts.judge.judgement import early_rejections, judge
 from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.judge.verdict import Verdict, early_rejections, judge
+from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.model.policy import Additional, Mode, Policy
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.check import NONE, Check, Metric, Tier, Unit

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lakegate.contracts.judge.counts import Counts
-from lakegate.contracts.judge.verdict import counts_of, judge
+from lakegate.contracts.judge.judgement import counts_of, judge
 from lakegate.contracts.judge.wording import Numbers
 from lakegate.contracts.model.policy import Mode, OnReject, Policy
 from lakegate.contracts.plan.check import Metric, Unit

@@ -60,7 +60,8 @@ def test_intake_starts_without_the_verdict() -> None:
 
     assert (
         set()
-        == {"lakegate.contracts.judge.verdict", "lakegate.contracts.plan.plan", "lakegate.contracts.schemas"} & modules
+        == {"lakegate.contracts.judge.judgement", "lakegate.contracts.plan.plan", "lakegate.contracts.schemas"}
+        & modules
     )
 
 

@@ -148,7 +148,7 @@ def test_the_verdict_is_that_of_the_contracts() -> None:
 
 def test_reasons_are_cut_to_what_a_row_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     """However much a verdict has to say, the row of its workload stays far below what DynamoDB takes."""
-    monkeypatch.setattr("lakegate.contracts.judge.verdict.judge", lambda _plan, _result: TOLD)
+    monkeypatch.setattr("lakegate.contracts.judge.judgement.judge", lambda _plan, _result: TOLD)
     reasons = MEANING.judge(BYTES, canonical(Result("w", 1, PLAN.digest, "v", 1))).reasons
 
     assert (MAX_REASONS, {MAX_REASON}) == (len(reasons), set(map(len, reasons)))

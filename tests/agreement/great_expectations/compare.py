@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.compile.dataset import compile_plan
+from lakegate.contracts.judge.judgement import judge
 from lakegate.contracts.judge.numbers import OCCURRING
 from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.judge.verdict import judge
 from lakegate.infra.setup.environments import program
 from tests.reference.cases import contract_of, rule_of
 from tests.reference.evaluator import measure

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.judge.verdict import Verdict, judge
+from lakegate.contracts.judge.judgement import judge
+from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.plan.request import Part
 from lakegate.contracts.plan.result import Result
 from lakegate.infra.local.emr.executor import Surroundings

@@ -21,7 +21,7 @@ from lakegate.cli import report
 from lakegate.cli.main import app, main
 from lakegate.cli.report import Report
 from lakegate.contracts.errors import InputError, LakegateError, SetUpError
-from lakegate.contracts.judge.verdict import judge
+from lakegate.contracts.judge.judgement import judge
 from lakegate.contracts.plan.result import Columns, Malformed, Measured, Measurement, Result, Sample, Unreadable
 from lakegate.contracts.schemas import load, validate
 from lakegate.infra.local.places import ROOT

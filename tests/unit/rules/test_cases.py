@@ -13,8 +13,8 @@ from lakegate.contracts.compile.rules.soda_checks import METRICS
 from lakegate.contracts.compile.rules.table import RULES
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.judge.columns import of_header
+from lakegate.contracts.judge.judgement import judge
 from lakegate.contracts.judge.numbers import COUNTED, OCCURRING
-from lakegate.contracts.judge.verdict import judge
 from lakegate.contracts.plan.check import Metric
 from lakegate.contracts.plan.result import Measurement
 from tests.reference.cases import Case, cases, good_cases, refused_cases

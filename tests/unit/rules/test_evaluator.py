@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 
 from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.judge.verdict import Status, judge
+from lakegate.contracts.judge.judgement import judge
+from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.predicate import All, Not, OneOf, Predicate, Present, Typed
 from lakegate.contracts.plan.result import Columns, Result
