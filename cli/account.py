@@ -15,7 +15,7 @@ from lakegate.contracts.plan.result import Result
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.deliveries import first_of_content, result_of, row_of
 from lakegate.functions.usecases.steps import Alarm
-from lakegate.functions.workload import TERMINAL, Cause, State, replay_id
+from lakegate.functions.workload import TERMINAL, FailureCause, State, replay_id
 
 if TYPE_CHECKING:
     from lakegate.contracts.judge.counts import Counts
@@ -45,19 +45,19 @@ STANDING = {
     State.GONE: "gone: deleted before it was staged",
 }
 CAUSES = {
-    Cause.RUN_FAILED: "its job run failed and left no result",
-    Cause.RUN_CANCELLED: "its job run was cancelled, or reached its own time limit",
-    Cause.RUN_HUNG: "its job run was still running after its time limit, and was cancelled",
-    Cause.NO_RESULT: "its job run ended without a result",
-    Cause.WRONG_RESULT: "its result cannot be read, or answers something else",
-    Cause.UNDECIDED: "a rule could not be measured",
-    Cause.TOKEN_TAKEN: "its job run could not be started: the token was used before",
+    FailureCause.RUN_FAILED: "its job run failed and left no result",
+    FailureCause.RUN_CANCELLED: "its job run was cancelled, or reached its own time limit",
+    FailureCause.RUN_HUNG: "its job run was still running after its time limit, and was cancelled",
+    FailureCause.NO_RESULT: "its job run ended without a result",
+    FailureCause.WRONG_RESULT: "its result cannot be read, or answers something else",
+    FailureCause.UNDECIDED: "a rule could not be measured",
+    FailureCause.TOKEN_TAKEN: "its job run could not be started: the token was used before",
 }
 """Why an attempt came to nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class JudgedResult:
     """What the job measured, judged again by the same pure function as at the gate."""
 
     plan: Plan
@@ -70,7 +70,7 @@ class Account:
     """A delivery with everything that is known about it."""
 
     delivery: Delivery
-    measured: Measured | None
+    measured: JudgedResult | None
     lake: str
     landing: str
     trouble: str = ""
@@ -224,7 +224,7 @@ def _origin(first: Delivery) -> dict[str, object]:
     return {"workload": first.id, "key": first.key, "at": first.at.isoformat() if first.at else None}
 
 
-def _measured(dependencies: Dependencies, delivery: Delivery) -> Measured | None:
+def _measured(dependencies: Dependencies, delivery: Delivery) -> JudgedResult | None:
     row = delivery.row
     if row is None or row.pin is None or not row.pin.plan or (row.decision is None and row.state is not State.FAILED):
         return None
@@ -234,11 +234,11 @@ def _measured(dependencies: Dependencies, delivery: Delivery) -> Measured | None
     )
 
 
-def _judged(plan_body: bytes, body: bytes, verdict: str | None) -> Measured:
+def _judged(plan_body: bytes, body: bytes, verdict: str | None) -> JudgedResult:
     """The outcomes behind the verdict; the verdict itself is the one that was decided, whatever is computed today."""
     try:
         plan, result = Plan.from_json(json.loads(plan_body)), Result.from_json(json.loads(body))
     except (ValueError, RecursionError):
         raise InputError("result.json is not JSON") from None
     judgement = judge(plan, result)
-    return Measured(plan, result, replace(judgement, verdict=Verdict(verdict)) if verdict else judgement)
+    return JudgedResult(plan, result, replace(judgement, verdict=Verdict(verdict)) if verdict else judgement)

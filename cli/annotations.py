@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from lakegate.contracts.lint.codes import CODES
-from lakegate.contracts.lint.finding import Level
+from lakegate.contracts.lint.finding import LintLevel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 STANDARD_INPUT = "-"
-LEVELS = {Level.ERROR: "error", Level.WARNING: "warning"}
+LEVELS = {LintLevel.ERROR: "error", LintLevel.WARNING: "warning"}
 GITHUB_MESSAGE = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 GITHUB_PROPERTY = {**GITHUB_MESSAGE, ":": "%3A", ",": "%2C"}
 
 
-def problems_of(judged: Mapping[str, Examined]) -> Iterator[tuple[str, Level, Problem]]:
+def problems_of(judged: Mapping[str, Examined]) -> Iterator[tuple[str, LintLevel, Problem]]:
     """Every problem with its document and its level, in order of documents and lines."""
     for name, examined in judged.items():
-        found = [(Level.ERROR, each) for each in examined.errors] + [
-            (Level.WARNING, each) for each in examined.warnings
+        found = [(LintLevel.ERROR, each) for each in examined.errors] + [
+            (LintLevel.WARNING, each) for each in examined.warnings
         ]
         yield from (
             (name, level, each) for level, each in sorted(found, key=lambda one: (one[1].line or 0, one[1].path))
@@ -80,7 +80,7 @@ def _rule(code: str) -> dict[str, Any]:
     }
 
 
-def _result(name: str, level: Level, problem: Problem, codes: list[str]) -> dict[str, Any]:
+def _result(name: str, level: LintLevel, problem: Problem, codes: list[str]) -> dict[str, Any]:
     region = {"startLine": problem.line or 1} | ({"startColumn": problem.column} if problem.column else {})
     physical = {"artifactLocation": {"uri": _uri(name)}, "region": region}
     return {

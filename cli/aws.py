@@ -49,7 +49,7 @@ SENTENCES: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Stack:
+class DeployedStack:
     """One deployed Lakegate."""
 
     name: str
@@ -91,7 +91,7 @@ class Stack:
 
 
 @contextmanager
-def opened(name: str = DEFAULT_STACK, *, local: bool = False) -> Iterator[Stack]:
+def opened(name: str = DEFAULT_STACK, *, local: bool = False) -> Iterator[DeployedStack]:
     """The stack of a name. What AWS refuses inside becomes one sentence: SetUpError or InputError."""
     if local:
         name = _into_the_local_stack(name)
@@ -119,7 +119,7 @@ def _into_the_local_stack(name: str) -> str:
     return state.stack if name == DEFAULT_STACK else name
 
 
-def _described(name: str) -> Stack:
+def _described(name: str) -> DeployedStack:
     try:
         stack = _asked("cloudformation", "describe_stacks", StackName=name)["Stacks"][0]
     except NotFound:
@@ -132,7 +132,7 @@ def _described(name: str) -> Stack:
         raise InputError(f"there is no stack {name} here: name another with --stack, or deploy one (docs/deploy.md)")
     _arn, _aws, _service, region, account, _ = stack["StackId"].split(":", 5)
     outputs = {each["OutputKey"]: each["OutputValue"] for each in stack.get("Outputs", ())}
-    return Stack(name, account, region, outputs)
+    return DeployedStack(name, account, region, outputs)
 
 
 def _asked(service: str, operation: str, **request: str) -> Any:  # noqa: ANN401 - as boto3 has it

@@ -14,7 +14,7 @@ import typer
 from lakegate.cli import documents, failures, terminal
 from lakegate.cli.contracts import load, plan_of
 from lakegate.cli.deliveries import DataFile, files_of
-from lakegate.cli.engine import Engine, measure
+from lakegate.cli.engine import EngineName, measure
 from lakegate.cli.interrupts import interruptible_folder
 from lakegate.cli.referring import accepted, linked, referred, referred_lines
 from lakegate.cli.report import Report, show
@@ -22,7 +22,7 @@ from lakegate.contracts.errors import LakegateError
 from lakegate.contracts.judge.judgement import judge
 from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.plan.request import Part, Request
+from lakegate.contracts.plan.request import Request, StagedPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +38,7 @@ ENGINE = "native runs in this process; spark runs the gate's own job, with Spark
 FAILURES = "Write failing rows into a file, .csv or .json; their values are shapes unless --show-values is given."
 
 
-class Exit(IntEnum):
+class CheckExit(IntEnum):
     """What the command's exit code says."""
 
     ACCEPTED = 0
@@ -47,7 +47,7 @@ class Exit(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class LocalDelivery:
     """Local files, and how they are judged."""
 
     contract: Path
@@ -57,7 +57,7 @@ class Delivery:
     reference_contracts: list[Path]
     failures: Path | None
     show_values: bool
-    engine: Engine
+    engine: EngineName
 
 
 def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
@@ -71,7 +71,7 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     failing: Annotated[Path | None, typer.Option("--failures", help=FAILURES, show_default=False)] = None,
     show_values: Annotated[bool, typer.Option("--show-values", help="Show failing values instead of shapes.")] = False,
     show_all: Annotated[bool, typer.Option("--all", help="Show every check, not only failures.")] = False,
-    measured_by: Annotated[Engine, typer.Option("--engine", help=ENGINE)] = Engine.NATIVE,
+    measured_by: Annotated[EngineName, typer.Option("--engine", help=ENGINE)] = EngineName.NATIVE,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
     """Say what the gate would say about files.
@@ -85,7 +85,7 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     try:
         files = files_of(data)
         inputs = documents.Inputs(contract, files, reference or [])
-        delivery = Delivery(
+        delivery = LocalDelivery(
             contract, dataset, files, reference or [], reference_contract or [], failing, show_values, measured_by
         )
         with interruptible_folder() as folder:
@@ -98,11 +98,11 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
         terminal.print_json(documents.judged(inputs, report))
     else:
         show(terminal.answers(), report, show_all=show_all, advice=advice)
-    codes = {Verdict.REJECTED: Exit.REJECTED, Verdict.UNDECIDED: Exit.UNDECIDED}
-    raise typer.Exit(codes.get(report.judgement.verdict, Exit.ACCEPTED))
+    codes = {Verdict.REJECTED: CheckExit.REJECTED, Verdict.UNDECIDED: CheckExit.UNDECIDED}
+    raise typer.Exit(codes.get(report.judgement.verdict, CheckExit.ACCEPTED))
 
 
-def judge_delivery(delivery: Delivery, folder: Path) -> tuple[Report, tuple[str, ...]]:
+def judge_delivery(delivery: LocalDelivery, folder: Path) -> tuple[Report, tuple[str, ...]]:
     """The judged delivery, and what its producer may do next; temporary files are written to the folder."""
     if delivery.failures is not None:
         paths = [Path(each.name) for each in delivery.files if each.pin is None]
@@ -115,7 +115,7 @@ def judge_delivery(delivery: Delivery, folder: Path) -> tuple[Report, tuple[str,
     return report, (*_advice(delivery, report, references), *written)
 
 
-def _report(delivery: Delivery, plan: Plan, references: References, folder: Path) -> Report:
+def _report(delivery: LocalDelivery, plan: Plan, references: References, folder: Path) -> Report:
     shown = _unmasked(plan) if delivery.show_values else plan
     samples = documents.SAMPLES if delivery.failures is None else failures.MOST
     pins = {each.name: each.pin for each in delivery.files if each.pin is not None}
@@ -130,7 +130,7 @@ def _unmasked(plan: Plan) -> Plan:
     return replace(plan, fields=fields, policy=replace(plan.policy, samples=True))
 
 
-def _advice(delivery: Delivery, report: Report, references: References) -> Iterator[str]:
+def _advice(delivery: LocalDelivery, report: Report, references: References) -> Iterator[str]:
     skipped = {each.id for each in report.judgement.outcomes if each.status is Status.SKIP}
     lines = referred_lines(each for each in report.plan.checks if each.id in skipped)
     lacking = [each for each in lines if each not in references]
@@ -155,11 +155,11 @@ def _request(plan: Plan, files: list[DataFile], folder: Path) -> Request:
     )
 
 
-def _part(file: DataFile, staging: Path, number: int) -> Part:
+def _part(file: DataFile, staging: Path, number: int) -> StagedPart:
     if file.pin is not None:
-        return Part(file.name, file.pin.size, file.name)
+        return StagedPart(file.name, file.pin.size, file.name)
     at = linked(Path(file.name), staging, number)
-    return Part(at.as_uri(), at.stat().st_size, file.name)
+    return StagedPart(at.as_uri(), at.stat().st_size, file.name)
 
 
 def _mark(file: DataFile) -> str:

@@ -27,7 +27,7 @@ from lakegate.functions.usecases.publish_contract import publish
 from lakegate.functions.usecases.routing import add_route
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.workload import workload_id
-from lakegate.infra.local.stack import Stack as LocalStack
+from lakegate.infra.local.stack import DeployedStack as LocalStack
 from lakegate.infra.local.stack import StackOptions
 from lakegate.infra.samples.demo import CONTRACTS, UPLOADS, write_uploads
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lakegate.cli.account import Account
-    from lakegate.cli.aws import Stack
+    from lakegate.cli.aws import DeployedStack
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.infra.samples.demo import Upload
 
@@ -83,7 +83,7 @@ def _publish(dependencies: Dependencies) -> None:
         terminal.errors().print(escaped(text), markup=False)
 
 
-def _delivered(there: Stack, dependencies: Dependencies, upload: Upload, path: Path) -> Account:
+def _delivered(there: DeployedStack, dependencies: Dependencies, upload: Upload, path: Path) -> Account:
     """Upload one file and wait until it is finished."""
     to, began = To(there.output("LandingBucket"), upload.key, there.account), time.monotonic()
     with terminal.errors().status("") as spinner:

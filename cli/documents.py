@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lakegate.cli.deliveries import DataFile
     from lakegate.cli.report import Report
     from lakegate.contracts.errors import LakegateError
-    from lakegate.contracts.judge.outcomes import Outcome
+    from lakegate.contracts.judge.outcomes import CheckOutcome
     from lakegate.contracts.plan.result import Sample
 
 VERSION = "lakegate/check/1"
@@ -112,7 +112,7 @@ def _file(file: DataFile) -> dict[str, object]:
         return {"file": file.name, "size": None, "sha256": None}
 
 
-def _check(report: Report, outcome: Outcome, metric: str | None) -> dict[str, object]:
+def _check(report: Report, outcome: CheckOutcome, metric: str | None) -> dict[str, object]:
     numbers = outcome.numbers
     return {
         "id": outcome.id,

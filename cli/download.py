@@ -53,7 +53,7 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class ListedDelivery:
     """One accepted delivery, as the manifest lists it."""
 
     listed: dict[str, Any]
@@ -66,11 +66,11 @@ class Delivery:
         return height
 
 
-def deliveries(manifest: dict[str, Any], since: int) -> tuple[Delivery, ...]:
+def deliveries(manifest: dict[str, Any], since: int) -> tuple[ListedDelivery, ...]:
     """What lies above a height, each object with its place. Raises InputError for a key of another form."""
     prefix = f"accepted/{manifest['line']}/"
     above = (each for each in manifest["deliveries"] if each["height"] > since)
-    return tuple(Delivery(each, tuple(_file(prefix, one) for one in each["objects"])) for each in above)
+    return tuple(ListedDelivery(each, tuple(_file(prefix, one) for one in each["objects"])) for each in above)
 
 
 def _file(prefix: str, listed: dict[str, Any]) -> File:
@@ -108,7 +108,7 @@ class Folder:
 
 
 def fetched(
-    dependencies: Dependencies, folder: Path, delivery: Delivery, arrived: Callable[[int], object]
+    dependencies: Dependencies, folder: Path, delivery: ListedDelivery, arrived: Callable[[int], object]
 ) -> tuple[bool, ...]:
     """Bring a delivery into the folder, whole; which of its files had to be fetched. Raises DiffersError, InputError."""
     with _writing(folder):

@@ -26,7 +26,7 @@ STEPS = {
 }
 
 
-class Engine(StrEnum):
+class EngineName(StrEnum):
     """What measures a delivery; both give the same results."""
 
     NATIVE = "native"
@@ -36,7 +36,7 @@ class Engine(StrEnum):
 
 
 def measure(  # noqa: PLR0913, PLR0917 - a request and its plan, and where and how they are measured
-    engine: Engine, request: Request, plan: Plan, folder: Path, samples: int, pins: Mapping[str, Pin]
+    engine: EngineName, request: Request, plan: Plan, folder: Path, samples: int, pins: Mapping[str, Pin]
 ) -> Result:
     """Measure a delivery; the engine writes only below `folder`, and so many failing rows are named of each check at most.
 

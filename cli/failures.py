@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lakegate.cli.report import Report
-    from lakegate.contracts.judge.outcomes import Outcome
+    from lakegate.contracts.judge.outcomes import CheckOutcome
     from lakegate.contracts.plan.result import Sample
 
 MOST = 1000
@@ -58,7 +58,7 @@ def write(path: Path, report: Report) -> str:
     return f"{path}: {len(rows):,} {'row' if len(rows) == 1 else 'rows'} written{more}"
 
 
-def _row(report: Report, outcome: Outcome, sample: Sample) -> dict[str, object]:
+def _row(report: Report, outcome: CheckOutcome, sample: Sample) -> dict[str, object]:
     return {
         "status": outcome.status.value,
         "rule": outcome.rule,

@@ -23,7 +23,7 @@ from lakegate.functions.usecases.layout import manifest_key
 from lakegate.functions.usecases.lines import line_named
 
 if TYPE_CHECKING:
-    from lakegate.cli.download import Delivery
+    from lakegate.cli.download import ListedDelivery
     from lakegate.functions.usecases.dependencies import Dependencies
 
 DIFFERS = 1
@@ -38,8 +38,8 @@ class Fetch:
     manifest: dict[str, Any]
     since: int
     folder: Path
-    wanted: tuple[Delivery, ...] = ()
-    done: list[tuple[Delivery, tuple[bool, ...]]] = field(default_factory=list)
+    wanted: tuple[ListedDelivery, ...] = ()
+    done: list[tuple[ListedDelivery, tuple[bool, ...]]] = field(default_factory=list)
     """Each delivery that is there whole, and which of its files were fetched now."""
     trouble: str = ""
     """Why the run stopped; empty where everything is there."""

@@ -20,7 +20,7 @@ MOST_BYTES = (1 << 20) + 1
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class InputDocument:
     """A document to read."""
 
     name: str
@@ -39,13 +39,13 @@ class Source:
             raise InputError(f"{self.name} cannot be read: {reason}.") from error
 
 
-def sources(names: list[str]) -> Iterator[Source]:
+def sources(names: list[str]) -> Iterator[InputDocument]:
     """The documents that files, folders and `-` name; InputError for a folder that holds none."""
     for name in names:
         if name != STANDARD_INPUT and _is_folder(name):
             yield from _inside(Path(name))
         else:
-            yield Source(name)
+            yield InputDocument(name)
 
 
 def _is_folder(name: str) -> bool:
@@ -55,14 +55,14 @@ def _is_folder(name: str) -> bool:
         return False
 
 
-def _inside(folder: Path) -> Iterator[Source]:
+def _inside(folder: Path) -> Iterator[InputDocument]:
     """The files of a folder and of those below it, hidden ones (`.git`, `.venv`) left out."""
     found = False
     for path, folders, files in os.walk(folder):
         folders[:] = sorted(each for each in folders if not each.startswith("."))
         for each in sorted(each for each in files if each.endswith(SUFFIXES) and not each.startswith(".")):
             found = True
-            yield Source(os.path.join(path, each), found=True)  # noqa: PTH118 -- keeps the name as the person wrote it
+            yield InputDocument(os.path.join(path, each), found=True)  # noqa: PTH118 -- keeps the name as the person wrote it
     if not found:
         raise InputError(f"{folder} holds no {', '.join(SUFFIXES)} file.")
 

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lakegate.cli.escape import escaped
-from lakegate.cli.inputs import Source, sources
+from lakegate.cli.inputs import InputDocument, sources
 from lakegate.contracts.errors import ContractError, InputError, Problem
 
 if TYPE_CHECKING:
     from lakegate.contracts.lint.examine import Examined
 
 
-class Form(Enum):
+class LintFormat(Enum):
     """How problems are written."""
 
     TEXT = "text"
@@ -47,8 +47,9 @@ def lint(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")] = False,
     form: Annotated[
-        Form, typer.Option("--format", help="Text for people; json; sarif for code scanning; github for annotations.")
-    ] = Form.TEXT,
+        LintFormat,
+        typer.Option("--format", help="Text for people; json; sarif for code scanning; github for annotations."),
+    ] = LintFormat.TEXT,
     only_contracts: Annotated[
         bool, typer.Option("--only-contracts", help="Skip files that declare no contract format.")
     ] = False,
@@ -65,7 +66,7 @@ def lint(
     Exit code: 0 valid (without --strict warnings are allowed), 1 refused, 2 a file that cannot be read.
     """
     judged, unreadable = _judge(files, only_contracts=only_contracts)
-    WRITERS[Form.JSON if as_json else form](judged, unreadable)
+    WRITERS[LintFormat.JSON if as_json else form](judged, unreadable)
     for reason in unreadable.values():
         sys.stderr.write(f"lakegate: {escaped(reason)}\n")
     raise typer.Exit(_exit_code(judged, unreadable, strict=strict))
@@ -96,9 +97,9 @@ def _judge(files: list[str], *, only_contracts: bool) -> tuple[dict[str, Examine
     return judged, unreadable
 
 
-def _products(found: list[Source]) -> set[str]:
+def _products(found: list[InputDocument]) -> set[str]:
     """The products in folders beside which no contract lies: their ports are judged as the contract they make."""
-    from lakegate.contracts.documents.discovery import Source as Origin  # noqa: PLC0415 -- as above
+    from lakegate.contracts.documents.discovery import ContractOrigin as Origin  # noqa: PLC0415 -- as above
     from lakegate.contracts.documents.discovery import discover  # noqa: PLC0415 -- as above
 
     names = {str(PurePath(each.name)): each.name for each in found if each.found}
@@ -115,8 +116,8 @@ def _of_ports(text: bytes) -> Examined:
         return Examined(error.problems, ())
 
 
-def _found(files: list[str], unreadable: dict[str, str]) -> list[Source]:
-    found: list[Source] = []
+def _found(files: list[str], unreadable: dict[str, str]) -> list[InputDocument]:
+    found: list[InputDocument] = []
     for name in files:
         try:
             found += sources([name])
@@ -200,9 +201,9 @@ def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-WRITERS: dict[Form, Callable[[dict[str, Examined], Unreadable], None]] = {
-    Form.TEXT: show,
-    Form.JSON: _write_json,
-    Form.SARIF: _write_sarif,
-    Form.GITHUB: _write_github,
+WRITERS: dict[LintFormat, Callable[[dict[str, Examined], Unreadable], None]] = {
+    LintFormat.TEXT: show,
+    LintFormat.JSON: _write_json,
+    LintFormat.SARIF: _write_sarif,
+    LintFormat.GITHUB: _write_github,
 }

@@ -11,7 +11,7 @@ from lakegate.cli import terminal
 from lakegate.cli.aws import opened
 from lakegate.cli.confirm import Yes, confirm
 from lakegate.cli.escape import escaped
-from lakegate.cli.inputs import Source
+from lakegate.cli.inputs import InputDocument
 from lakegate.cli.lint import REFUSED, as_document, show
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from lakegate.contracts.compile.dataset import compile_plan
@@ -71,7 +71,7 @@ def publish(  # noqa: PLR0913 - a command has these options
 
 def compiled_contract(name: str, *, allow_unmeasured: bool = False, as_json: bool = False) -> CompiledContract:
     """The compiled document; what is wrong with it is shown as `lint` shows it, and ends the command."""
-    body = Source(name).read()
+    body = InputDocument(name).read()
     examined = examine(body)
     if examined.contract is None or examined.errors:
         _refuse(name, examined, as_json=as_json)

@@ -17,7 +17,7 @@ from lakegate.cli.status import LATEST, print_account
 from lakegate.functions.usecases.deliveries import named
 
 if TYPE_CHECKING:
-    from lakegate.cli.account import Account, Measured
+    from lakegate.cli.account import Account, JudgedResult
 
 
 def reasons(
@@ -59,5 +59,5 @@ def _as_document(one: Account) -> dict[str, object]:
     }
 
 
-def _report(one: Account, measured: Measured) -> Report:
+def _report(one: Account, measured: JudgedResult) -> Report:
     return Report(measured.plan, measured.judgement, measured.result, (one.delivery.key,))

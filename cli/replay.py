@@ -12,7 +12,7 @@ from lakegate.cli.account import STANDING, as_document
 from lakegate.cli.aws import opened
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from lakegate.cli.status import LATEST, SHORT_ID
-from lakegate.cli.waiting import LONGEST_WAIT, Exit, Timeout, Wait, Waited, exit_code, tell_end
+from lakegate.cli.waiting import LONGEST_WAIT, Timeout, Wait, Waited, WaitExit, exit_code, tell_end
 from lakegate.cli.waiting import wait as wait_for
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.states import RESTING
@@ -69,7 +69,7 @@ def replay(  # noqa: PLR0913 - a command has these options
         terminal.print_json(answer | as_document(one) | {"waited": waited.as_document()} if one else answer)
     elif one is not None:
         tell_end(one, waited, "replay")
-    raise typer.Exit(exit_code([waited]) if wait else Exit.ACCEPTED)
+    raise typer.Exit(exit_code([waited]) if wait else WaitExit.ACCEPTED)
 
 
 def _already(dependencies: Dependencies, before: Delivery) -> Workload | None:

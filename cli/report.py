@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from lakegate.contracts.judge.judgement import Judgement
-    from lakegate.contracts.judge.outcomes import Outcome
+    from lakegate.contracts.judge.outcomes import CheckOutcome
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.result import Result, Sample
 
@@ -57,7 +57,7 @@ class Report:
         place = f"row {sample.row:,}" if len(self.files) == 1 else f"{self.files[sample.part]}:{sample.row}"
         return f"{place}, {sample.at}" if sample.at else place
 
-    def message(self, outcome: Outcome) -> str:
+    def message(self, outcome: CheckOutcome) -> str:
         """The message of a check; of several files the one that cannot be read is named."""
         unreadable = self.result.unreadable
         if outcome.id != UNREADABLE or unreadable is None or unreadable.part is None or len(self.files) == 1:
@@ -102,7 +102,7 @@ def _breaking(report: Report) -> str:
     return f", {bad:,} of them {'breaks' if bad == 1 else 'break'} a rule" if some else ""
 
 
-def _entry(report: Report, outcome: Outcome) -> Entry:
+def _entry(report: Report, outcome: CheckOutcome) -> Entry:
     fields = ", ".join(outcome.fields)
     finding = report.message(outcome).removeprefix(f"{fields}: ")
     rule = "the file" if outcome.kind == "file" else outcome.rule
@@ -126,13 +126,13 @@ def _not_measured(report: Report) -> list[Entry]:
     return [_entry(report, same[0]) if len(same) == 1 else _together(same) for same in by_reason.values()]
 
 
-def _together(same: list[Outcome]) -> Entry:
+def _together(same: list[CheckOutcome]) -> Entry:
     rules = dict.fromkeys(each.rule for each in same)
     finding = f"{same[0].message}: {', '.join(rules)}"
     return Entry(Status.SKIP.value, COLOURS[Status.SKIP], f"{len(same)} checks", "", finding, "")
 
 
-def _rows(report: Report, outcome: Outcome) -> str:
+def _rows(report: Report, outcome: CheckOutcome) -> str:
     """The first failing rows with their values, and what good values look like."""
     by_values: dict[str, list[str]] = {}
     for sample in outcome.samples[:SHOWN]:

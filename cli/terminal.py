@@ -80,13 +80,13 @@ def working(what: str) -> Iterator[Callable[[str], None]]:
 
     console = errors()
     if not console.is_terminal:
-        yield Lines()
+        yield ProgressLines()
         return
     with console.status(Text(escaped(what))) as status:
         yield lambda text: status.update(Text(escaped(text)))
 
 
-class Lines:
+class ProgressLines:
     """A line on standard error whenever ten seconds have passed since the last one, or since the beginning."""
 
     def __init__(self) -> None:
@@ -140,7 +140,7 @@ class _Bar:
 
 class _Counted:
     def __init__(self, what: str, size: int) -> None:
-        self._what, self._size, self._total, self._line = what, size, 0, Lines()
+        self._what, self._size, self._total, self._line = what, size, 0, ProgressLines()
 
     def __call__(self, count: int) -> None:
         self._total += count

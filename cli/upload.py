@@ -16,7 +16,7 @@ from lakegate.cli.destination import destination
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from lakegate.cli.transfer import To, read, send
-from lakegate.cli.waiting import LONGEST_WAIT, Exit, Timeout, Wait, Waited, exit_code, tell_end
+from lakegate.cli.waiting import LONGEST_WAIT, Timeout, Wait, Waited, WaitExit, exit_code, tell_end
 from lakegate.cli.waiting import wait as wait_for
 from lakegate.contracts.errors import LakegateError
 from lakegate.contracts.lake.routes import candidates, covering
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lakegate.cli.account import Account
-    from lakegate.cli.aws import Stack
+    from lakegate.cli.aws import DeployedStack
     from lakegate.cli.transfer import Local as File
     from lakegate.functions.usecases.dependencies import Dependencies
 
@@ -89,10 +89,10 @@ def upload(  # noqa: PLR0913 - a command has these options
             if len(accounts) > 1:
                 terminal.answers().print()
             tell_end(one, end, "upload")
-    raise typer.Exit(exit_code(waited) if wait else Exit.ACCEPTED)
+    raise typer.Exit(exit_code(waited) if wait else WaitExit.ACCEPTED)
 
 
-def _sent(there: Stack, dependencies: Dependencies, files: list[Path], keys: tuple[str, ...]) -> Iterator[Sent]:
+def _sent(there: DeployedStack, dependencies: Dependencies, files: list[Path], keys: tuple[str, ...]) -> Iterator[Sent]:
     """Read all, then send one after the other: what cannot be read is refused before anything lands."""
     _warn_if_unrouted(dependencies, keys[0])
     read_files = [read(each) for each in files]

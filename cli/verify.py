@@ -15,7 +15,7 @@ from lakegate.cli.aws import opened
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.ledger import Fault, Wrong, verify_stored
+from lakegate.contracts.lake.ledger import ChainFault, Wrong, verify_stored
 from lakegate.contracts.words import shown
 from lakegate.functions.usecases.audit import damages
 from lakegate.functions.usecases.lines import line_named
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from lakegate.functions.ports.ledger import Head
-    from lakegate.functions.usecases.audit import Finding
+    from lakegate.functions.usecases.audit import DamagedObject
     from lakegate.functions.usecases.dependencies import Dependencies
 
 AS_RECORDED, BROKEN = 0, 1
@@ -50,7 +50,7 @@ class Compared:
     """What `--objects` found."""
 
     count: int
-    damaged: tuple[Finding, ...]
+    damaged: tuple[DamagedObject, ...]
 
 
 def verify(  # noqa: PLR0913 - a command has these options
@@ -101,12 +101,12 @@ def _anchors(texts: list[str] | tuple[()]) -> Mapping[int, str]:
     return anchors
 
 
-def _faults(dependencies: Dependencies, chain: str, head: Head, anchors: Mapping[int, str]) -> tuple[Fault, ...]:
+def _faults(dependencies: Dependencies, chain: str, head: Head, anchors: Mapping[int, str]) -> tuple[ChainFault, ...]:
     texts = dependencies.ledger.texts(chain)
     faults = verify_stored(islice(texts, head.height + 1), head.digest, anchors)
     is_beyond = next(texts, None) is not None
     if is_beyond and dependencies.ledger.head(chain) == head:  # else the block was committed since the head was read
-        return (*faults, Fault(head.height + 1, Wrong.HEAD))
+        return (*faults, ChainFault(head.height + 1, Wrong.HEAD))
     return faults
 
 
@@ -123,7 +123,9 @@ def _compared(dependencies: Dependencies, chain: str, height: int) -> Compared:
     return Compared(count, damaged)
 
 
-def _as_document(chain: str, head: Head, faults: tuple[Fault, ...], compared: Compared | None) -> dict[str, object]:
+def _as_document(
+    chain: str, head: Head, faults: tuple[ChainFault, ...], compared: Compared | None
+) -> dict[str, object]:
     damaged = [asdict(each) for each in compared.damaged] if compared else []
     return {
         "chain": chain,
@@ -135,7 +137,7 @@ def _as_document(chain: str, head: Head, faults: tuple[Fault, ...], compared: Co
     }
 
 
-def _print(lake: str, chain: str, head: Head, faults: tuple[Fault, ...], compared: Compared | None) -> None:
+def _print(lake: str, chain: str, head: Head, faults: tuple[ChainFault, ...], compared: Compared | None) -> None:
     console = terminal.answers()
     if faults:
         broken = f"{chain}: broken. Nothing from block {faults[0].height} on can be trusted."
@@ -166,7 +168,7 @@ def _in_words(lake: str, compared: Compared) -> Iterator[str]:
         yield f"… and {number - MOST_SHOWN:,} more: --json lists them all."
 
 
-def _described(lake: str, each: Finding) -> Iterator[str]:
+def _described(lake: str, each: DamagedObject) -> Iterator[str]:
     named = [each.file] if each.file else []
     named += [f"block {each.height}"] if each.height is not None else []
     named += [f"workload {each.workload}"] if each.workload else []

@@ -30,7 +30,7 @@ FIRST_LOOK, LONGEST_PAUSE, SLOWER = 0.1, 2.0, 1.3
 DECIDED = frozenset({State.DECIDED, State.PUBLISHED, State.QUARANTINED})
 
 
-class Exit(IntEnum):
+class WaitExit(IntEnum):
     """Exit codes with `--wait`."""
 
     ACCEPTED = 0
@@ -68,11 +68,11 @@ class Waited:
         return account(dependencies, named(dependencies, self.workload, 0))
 
     @property
-    def exit_code(self) -> Exit:
+    def exit_code(self) -> WaitExit:
         """Of this one delivery."""
         if self.finished is None or self.state not in {State.PUBLISHED, State.QUARANTINED}:
-            return Exit.NO_VERDICT
-        return Exit.ACCEPTED if self.state is State.PUBLISHED else Exit.REJECTED
+            return WaitExit.NO_VERDICT
+        return WaitExit.ACCEPTED if self.state is State.PUBLISHED else WaitExit.REJECTED
 
     def as_document(self) -> dict[str, float | None]:
         """Seconds, for machines."""
@@ -110,7 +110,7 @@ def tell_end(one: Account, waited: Waited, since: str) -> None:
         )
 
 
-def exit_code(deliveries: Sequence[Waited]) -> Exit:
+def exit_code(deliveries: Sequence[Waited]) -> WaitExit:
     """Of several deliveries: one that was rejected counts first, then one without a verdict."""
     codes = {each.exit_code for each in deliveries}
-    return next((code for code in (Exit.REJECTED, Exit.NO_VERDICT) if code in codes), Exit.ACCEPTED)
+    return next((code for code in (WaitExit.REJECTED, WaitExit.NO_VERDICT) if code in codes), WaitExit.ACCEPTED)

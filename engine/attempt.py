@@ -20,7 +20,7 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.judgement import judge, row_rules
 from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.model.policy import OnReject
-from lakegate.contracts.plan.result import Malformed, Result
+from lakegate.contracts.plan.result import MalformedRecords, Result
 from lakegate.engine.evaluate.program import program
 from lakegate.engine.explain.rejected import Rejected
 from lakegate.engine.explain.samples import Samples
@@ -218,9 +218,9 @@ def _lines_before(source: Source, partials: list[Partial]) -> list[int]:
     return before
 
 
-def _malformed(source: Source, partials: list[Partial]) -> tuple[tuple[Malformed, int, int], ...]:
+def _malformed(source: Source, partials: list[Partial]) -> tuple[tuple[MalformedRecords, int, int], ...]:
     """By reason, with the first one of the delivery: its line (from 1) and object, and beside it its share and its line there."""
-    found: dict[str, tuple[Malformed, int, int]] = {}
+    found: dict[str, tuple[MalformedRecords, int, int]] = {}
     lines = dict.fromkeys((share.part for share in source.shares), 0)
     for share, partial in zip(source.shares, partials, strict=True):
         lines[share.part] += partial.lines

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.check import Check
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.population import Keys
-    from lakegate.contracts.plan.query import Column
+    from lakegate.contracts.plan.query import QueryColumn
     from lakegate.contracts.plan.request import Request
     from lakegate.contracts.plan.result import Measurement, Result, Shares
     from lakegate.engine.evaluate.program import Program
@@ -156,7 +156,7 @@ class Process:
         tables = Tables(self.plan, self.request.judged_at, RECORDS, self._accepted, self.request.references)
         return ask(self.connection, checks, tables, rows=rows)
 
-    def _accepted(self, line: str, columns: tuple[Column, ...]) -> str:
+    def _accepted(self, line: str, columns: tuple[QueryColumn, ...]) -> str:
         """A table of the accepted rows of a line, read by the plans that accepted them."""
         reference = next(each for each in self.request.references if each.line == line)
         (number,) = self.connection.execute("SELECT count(*) FROM duckdb_tables()").fetchall()[0]

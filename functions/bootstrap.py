@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from lakegate.functions.adapters.clients import client
 from lakegate.functions.adapters.clock import SystemClock
-from lakegate.functions.adapters.dynamodb import Table
+from lakegate.functions.adapters.dynamodb import DynamoTable
 from lakegate.functions.adapters.emr import EmrServerless
 from lakegate.functions.adapters.eventbridge import EventBridgeNotifier
 from lakegate.functions.adapters.ledger import DynamoLedger
@@ -16,7 +16,7 @@ from lakegate.functions.adapters.s3 import S3Store
 from lakegate.functions.adapters.uploads import Uploads
 from lakegate.functions.adapters.workloads import DynamoAgenda, DynamoOutbox, DynamoWorkloads
 from lakegate.functions.meaning import MEANING
-from lakegate.functions.usecases.dependencies import Dependencies, Job, Places
+from lakegate.functions.usecases.dependencies import Dependencies, JobSettings, Places
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,14 +54,14 @@ def bootstrap(
     settings: Settings, remaining: Callable[[], float] = lambda: float("inf"), **adapters: Unpack[Adapters]
 ) -> Dependencies:
     """The gate of a stack. `remaining`: seconds this invocation has left. No call to AWS is made here."""
-    dynamodb, workloads = client("dynamodb"), Table(client("dynamodb"), settings.workloads_table)
+    dynamodb, workloads = client("dynamodb"), DynamoTable(client("dynamodb"), settings.workloads_table)
     real = Dependencies(
         objects=S3Store(client("s3"), settings.account, Uploads(workloads), remaining),
-        registry=DynamoRegistry(Table(dynamodb, settings.registry_table), settings.landing),
+        registry=DynamoRegistry(DynamoTable(dynamodb, settings.registry_table), settings.landing),
         workloads=DynamoWorkloads(workloads),
         agenda=DynamoAgenda(workloads),
         outbox=DynamoOutbox(workloads),
-        ledger=DynamoLedger(Table(dynamodb, settings.ledger_table), workloads),
+        ledger=DynamoLedger(DynamoTable(dynamodb, settings.ledger_table), workloads),
         jobs=EmrServerless(client("emr-serverless"), settings.application),
         notifier=EventBridgeNotifier(client("events"), settings.bus),
         clock=SystemClock(),
@@ -72,7 +72,7 @@ def bootstrap(
 
 
 def _places(settings: Settings) -> Places:
-    job = Job(
+    job = JobSettings(
         settings.application,
         settings.job_role,
         settings.entry_point,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lakegate.contracts.judge.counts import Counts
-    from lakegate.contracts.judge.outcomes import Outcome
+    from lakegate.contracts.judge.outcomes import CheckOutcome
     from lakegate.contracts.model.storage import Storage
     from lakegate.contracts.plan.result import Columns
 
@@ -132,7 +132,7 @@ def _early_rejections(plan: object, columns: Columns) -> tuple[str, ...]:
     return _reason_texts(early_rejections(Plan.from_json(plan), columns))
 
 
-def _reason_texts(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+def _reason_texts(outcomes: Sequence[CheckOutcome]) -> tuple[str, ...]:
     return tuple(f"{each.id}: {each.message}"[:MAX_REASON] for each in outcomes[:MAX_REASONS])
 
 

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TERMINAL",
-    "Cause",
     "Decision",
     "FailedAttempt",
+    "FailureCause",
     "Message",
     "Pin",
     "Referred",
-    "Source",
+    "SourceObject",
     "State",
     "Workload",
     "job_token",
@@ -36,7 +36,7 @@ TERMINAL = frozenset({State.PUBLISHED, State.QUARANTINED})
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceObject:
     """The one object version a workload is about."""
 
     bucket: str
@@ -91,7 +91,7 @@ class Decision:
     """Rows and checks; None where nothing was measured, and in rows of releases that did not store them."""
 
 
-class Cause(StrEnum):
+class FailureCause(StrEnum):
     """Why an attempt came to nothing. A code, never text of a producer's or of EMR's."""
 
     RUN_FAILED = "run-failed"
@@ -117,7 +117,7 @@ class FailedAttempt:
     """As `Workload.attempt` counts."""
     run: str
     """Job run id; empty where none was started."""
-    cause: Cause
+    cause: FailureCause
     at: datetime
     """When the gate found out."""
 
@@ -126,7 +126,7 @@ class Workload(NamedTuple):
     """The row."""
 
     id: str
-    source: Source
+    source: SourceObject
     state: State
     due_at: datetime | None
     """When `sweep` continues it; None once nothing is left to do. Also the lease: a worker moves it to take the workload."""
@@ -137,7 +137,7 @@ class Workload(NamedTuple):
     limit: int = 3
     """The last attempt allowed in this round."""
     pin: Pin | None = None
-    staged: Source | None = None
+    staged: SourceObject | None = None
     """The staged copy as the store described it."""
     request: str = ""
     """The whole StartJobRun request as JSON; what is sent again is this and nothing else."""
@@ -152,7 +152,7 @@ class Workload(NamedTuple):
     """The quarantined workload this one replays."""
     failed: tuple[FailedAttempt, ...] = ()
     """Of all rounds, the oldest first."""
-    landed: Source | None = None
+    landed: SourceObject | None = None
     """What once landed, where the source is a quarantined copy: its key finds the route."""
 
 

@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from lakegate.cli import documents
-from lakegate.cli.check import Delivery, judge_delivery
+from lakegate.cli.check import LocalDelivery, judge_delivery
 from lakegate.cli.deliveries import files_of
-from lakegate.cli.engine import Engine
+from lakegate.cli.engine import EngineName
 from lakegate.cli.escape import escaped
 from lakegate.cli.lint import as_document
 from lakegate.contracts.errors import InputError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lakegate.contracts.errors import Problem
-    from lakegate.contracts.judge.outcomes import Outcome
+    from lakegate.contracts.judge.outcomes import CheckOutcome
     from lakegate.contracts.judge.verdict import Verdict
 
 Place = str | PathLike[str]
@@ -53,9 +53,9 @@ class CheckResult:
     """The verdict on data and the outcome of every check. A notebook shows them as a table."""
 
     verdict: Verdict
-    checks: tuple[Outcome, ...]
+    checks: tuple[CheckOutcome, ...]
     """Every check, in the order of the contract."""
-    reasons: tuple[Outcome, ...]
+    reasons: tuple[CheckOutcome, ...]
     """What explains the verdict, the worst first."""
     rows: int
     """Rows of all files together."""
@@ -106,7 +106,7 @@ def check(  # noqa: PLR0913 - the options of `lakegate check`
     several = [data] if isinstance(data, str | PathLike) else list(data)
     files = files_of([str(each) for each in several])
     inputs = documents.Inputs(Path(contract), files, list(references))
-    delivery = Delivery(
+    delivery = LocalDelivery(
         contract=Path(contract),
         dataset=dataset,
         files=files,
@@ -114,7 +114,7 @@ def check(  # noqa: PLR0913 - the options of `lakegate check`
         reference_contracts=[Path(each) for each in reference_contracts],
         failures=None,
         show_values=show_values,
-        engine=Engine.NATIVE,
+        engine=EngineName.NATIVE,
     )
     with TemporaryDirectory(prefix="lakegate-") as folder:
         report, _ = judge_delivery(delivery, Path(folder))

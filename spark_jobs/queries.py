@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.plan.check import Check
     from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.query import Query, Relation
+    from lakegate.contracts.plan.query import Query, QueryRelation
     from lakegate.spark_jobs.references import Accepted
 
 ANSI = {"spark.sql.ansi.enabled": "true"}
@@ -152,7 +152,7 @@ def _bound(query: Query, now: str) -> dict[str, str]:
     return {f"t{number}": text for number, text in enumerate(query.texts)} | {"now": now}
 
 
-def _relation(relation: Relation, tables: Tables) -> DataFrame:
+def _relation(relation: QueryRelation, tables: Tables) -> DataFrame:
     frames = []
     if relation.delivered:
         assert tables.delivered is not None

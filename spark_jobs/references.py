@@ -20,11 +20,11 @@ from lakegate.spark_jobs.tasks import run, spark_type
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import QueryColumn as SparkColumn
     from pyspark.sql import SparkSession
 
     from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.query import Column
+    from lakegate.contracts.plan.query import QueryColumn
     from lakegate.contracts.plan.request import Reference, Request
     from lakegate.engine.read.chunk import Source
 
@@ -40,7 +40,7 @@ class Accepted:
         """Why there is nothing to compare with, if there is nothing."""
         return lacking(self.request.references, lines)
 
-    def rows(self, line: str, columns: tuple[Column, ...]) -> DataFrame:
+    def rows(self, line: str, columns: tuple[QueryColumn, ...]) -> DataFrame:
         """The accepted records of a line: one column for each field asked for, `c0`, `c1`, …, and `row`.
 
         Raises InputError where an object or its plan is not what the request says.
@@ -53,7 +53,7 @@ class Accepted:
     def _reference(self, line: str) -> Reference | None:
         return next((each for each in self.request.references if each.line == line), None)
 
-    def _read(self, plan: Plan, source: Source, columns: tuple[Column, ...]) -> DataFrame:
+    def _read(self, plan: Plan, source: Source, columns: tuple[QueryColumn, ...]) -> DataFrame:
         known = {field.name: field.alias for field in plan.fields}
         own = program(plan, (), (), [column.field for column in columns if column.field in known])
         passed, _ = run(self.spark, Evaluation(plan, source, {(): own}, samples=0))
@@ -61,7 +61,7 @@ class Accepted:
         return passed.rows(own).select(*values, F.lit(1).alias("row"))
 
 
-def _value(alias: str | None, column: Column) -> SparkColumn:
+def _value(alias: str | None, column: QueryColumn) -> SparkColumn:
     """The typed value; null in data that was accepted before its contract had the field."""
     if alias is not None:
         return F.col(value_name(alias))

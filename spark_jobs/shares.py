@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
 from lakegate.contracts.model.storage import Compression, Format
-from lakegate.contracts.plan.result import Shares, Written
+from lakegate.contracts.plan.result import Shares, WrittenObject
 from lakegate.spark_jobs.store import store_for
 from lakegate.spark_jobs.table_types import named_type
 
@@ -99,9 +99,9 @@ def _packed(plan: Plan, writer: DataFrameWriter) -> DataFrameWriter:
     return writer if codec is Compression.NONE else writer.option("compression", codec.value)
 
 
-def _written(uri: str) -> tuple[Written, ...]:
+def _written(uri: str) -> tuple[WrittenObject, ...]:
     store = store_for(uri)
-    return tuple(Written(each, store.size(each), store.etag(each)) for each in store.list_parts(uri))
+    return tuple(WrittenObject(each, store.size(each), store.etag(each)) for each in store.list_parts(uri))
 
 
 _WRITE: dict[Format, Write] = {

@@ -16,7 +16,7 @@ CONTRACT_FOLDERS = ("datacontract", "datacontracts")
 PRODUCT = re.compile(r"floe\.ya?ml")
 
 
-class Source(Enum):
+class ContractOrigin(Enum):
     """The origin of a contract."""
 
     DOCUMENT = "document"
@@ -29,7 +29,7 @@ class Discovered:
     """A file that contains a contract, or ports to generate one from."""
 
     name: str
-    source: Source
+    source: ContractOrigin
 
 
 def discover(names: Iterable[str]) -> tuple[Discovered, ...]:
@@ -42,8 +42,8 @@ def discover(names: Iterable[str]) -> tuple[Discovered, ...]:
     documents = [path for path in paths if _is_document(path)]
     with_document = {path.parent for path in documents}
     products = [path for path in paths if PRODUCT.fullmatch(path.name) and path.parent not in with_document]
-    found = [Discovered(str(path), Source.DOCUMENT) for path in documents]
-    return (*found, *(Discovered(str(path), Source.PORTS) for path in products))
+    found = [Discovered(str(path), ContractOrigin.DOCUMENT) for path in documents]
+    return (*found, *(Discovered(str(path), ContractOrigin.PORTS) for path in products))
 
 
 def _is_document(path: PurePosixPath) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.judge.column_causes import column_causes
 from lakegate.contracts.judge.faults import BLANK, HEADER
-from lakegate.contracts.judge.outcomes import OF_TYPES, Outcome, Status
+from lakegate.contracts.judge.outcomes import OF_TYPES, CheckOutcome, Status
 from lakegate.contracts.judge.writing import remedy
 
 if TYPE_CHECKING:
@@ -45,20 +45,20 @@ class Cause:
     fields: tuple[str, ...] = ()
     samples: tuple[Sample, ...] = ()
 
-    def as_outcome(self) -> Outcome:
+    def as_outcome(self) -> CheckOutcome:
         """The cause as a reason."""
         if self.code == "unreadable":
-            return Outcome(READABLE, "file", "file", (), self.status, "a readable file", "", None, self.message)
+            return CheckOutcome(READABLE, "file", "file", (), self.status, "a readable file", "", None, self.message)
         fields = ", ".join(self.fields)
         message = f"{fields}: {self.message}" if fields else self.message
-        return Outcome(
+        return CheckOutcome(
             f"cause/{self.code}", "file", "file", self.fields, self.status, "", "", None, message, self.samples
         )
 
 
 def explained(
-    plan: Plan, result: Result, outcomes: tuple[Outcome, ...]
-) -> tuple[tuple[Cause, ...], tuple[Outcome, ...]]:
+    plan: Plan, result: Result, outcomes: tuple[CheckOutcome, ...]
+) -> tuple[tuple[Cause, ...], tuple[CheckOutcome, ...]]:
     """The causes, and the outcomes; a cause that explains only one outcome is added to its message instead."""
     if result.unreadable is not None:
         skipped = tuple(each.id for each in outcomes)
@@ -78,7 +78,7 @@ def explained(
     return tuple(causes), tuple(_hinted(each, hints.get(each.id)) for each in outcomes)
 
 
-def reasons(causes: Iterable[Cause], outcomes: Iterable[Outcome]) -> tuple[Outcome, ...]:
+def reasons(causes: Iterable[Cause], outcomes: Iterable[CheckOutcome]) -> tuple[CheckOutcome, ...]:
     """The reasons of a verdict, worst first: causes, and the outcomes that no cause explains."""
     order = (Status.ERROR, Status.FAIL, Status.WARN)
     causes = tuple(causes)
@@ -87,11 +87,11 @@ def reasons(causes: Iterable[Cause], outcomes: Iterable[Outcome]) -> tuple[Outco
     return tuple(each for status in order for each in found if each.status is status)
 
 
-def _hinted(outcome: Outcome, hint: str | None) -> Outcome:
+def _hinted(outcome: CheckOutcome, hint: str | None) -> CheckOutcome:
     return replace(outcome, message=f"{outcome.message}; {hint}") if hint else outcome
 
 
-def _causes(plan: Plan, result: Result, bad: dict[str, Outcome]) -> Iterator[Cause]:
+def _causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> Iterator[Cause]:
     """All possible causes; an outcome belongs to the first cause that explains it."""
     for code, message, fields, ids in column_causes(plan, result, bad):
         yield Cause(code, message, Status.FAIL, ids, fields)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from lakegate.contracts.judge.outcomes import Outcome
+    from lakegate.contracts.judge.outcomes import CheckOutcome
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.result import Columns, Result
 
@@ -72,7 +72,7 @@ def shown_pairs(pairs: dict[str, str]) -> str:
     return named(f"{there!r} should be {name}" for name, there in pairs.items())
 
 
-def column_causes(plan: Plan, result: Result, bad: dict[str, Outcome]) -> Iterator[Found]:
+def column_causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> Iterator[Found]:
     """The causes, each with the outcomes that it explains."""
     columns = result.columns
     if columns is None:
@@ -95,7 +95,7 @@ def column_causes(plan: Plan, result: Result, bad: dict[str, Outcome]) -> Iterat
     yield from _foreign(plan, columns)
 
 
-def _reading(plan: Plan, columns: Columns, names: Iterable[str], bad: dict[str, Outcome]) -> tuple[str, ...]:
+def _reading(plan: Plan, columns: Columns, names: Iterable[str], bad: dict[str, CheckOutcome]) -> tuple[str, ...]:
     """The bad outcomes of checks that are bad because one of the columns, or its nested field, is missing."""
     own = {field.name for field in plan.fields for name in names if field.place[0] == f".{name}"}
     absent = set(columns.absent)

@@ -9,7 +9,7 @@ from lakegate.contracts.plan.check import Metric
 from lakegate.contracts.plan.result import Measured
 
 if TYPE_CHECKING:
-    from lakegate.contracts.plan.check import Check, Header
+    from lakegate.contracts.plan.check import Check, HeaderRequirement
     from lakegate.contracts.plan.result import Columns
 
 
@@ -22,7 +22,7 @@ def of_header(check: Check, columns: Columns) -> Measured:
     return Measured(len(found), failing=_breaking(check.header, found))
 
 
-def _breaking(wanted: Header, found: tuple[str, ...]) -> int:
+def _breaking(wanted: HeaderRequirement, found: tuple[str, ...]) -> int:
     absent = sum(name not in found for name in wanted.required)
     beside = sum(name not in wanted.required for name in found) if wanted.closed else 0
     forbidden = sum(any(_is_like(name, each) for each in wanted.forbidden) for name in found)

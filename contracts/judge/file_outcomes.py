@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.judge.faults import BLANK
-from lakegate.contracts.judge.outcomes import Outcome, Status
+from lakegate.contracts.judge.outcomes import CheckOutcome, Status
 from lakegate.contracts.model.policy import Additional
 from lakegate.contracts.plan.result import Sample
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.result import Columns, Malformed, Result
+    from lakegate.contracts.plan.result import Columns, MalformedRecords, Result
 
 RECORDS = "file/records"
 """The outcome of malformed records; each is a row that can be rejected alone."""
@@ -33,7 +33,7 @@ _MALFORMED = {
 }
 
 
-def file_outcomes(plan: Plan, result: Result) -> Iterator[Outcome]:
+def file_outcomes(plan: Plan, result: Result) -> Iterator[CheckOutcome]:
     """The outcomes of the file itself; empty if it is as declared."""
     if result.unreadable is not None:
         yield _of_file("readable", Status.FAIL, "a readable file", result.unreadable.message)
@@ -47,7 +47,7 @@ def file_outcomes(plan: Plan, result: Result) -> Iterator[Outcome]:
         yield from column_outcomes(plan, result.columns)
 
 
-def _records_outcome(result: Result) -> Outcome:
+def _records_outcome(result: Result) -> CheckOutcome:
     message = "; ".join(
         f"{each.rows:,} {'row' if each.rows == 1 else 'rows'} (first: row {each.first_row:,}) {_MALFORMED[each.reason]}"
         f"{_detail(each, result)}"
@@ -59,7 +59,7 @@ def _records_outcome(result: Result) -> Outcome:
     return replace(_of_file(name, Status.FAIL, wanted, message), failing_rows=rows, samples=samples)
 
 
-def _detail(found: Malformed, result: Result) -> str:
+def _detail(found: MalformedRecords, result: Result) -> str:
     """The details of the first malformed record, and the remedy."""
     parts: list[str] = []
     if found.values is not None:
@@ -75,13 +75,13 @@ def _detail(found: Malformed, result: Result) -> str:
     return "".join(parts)
 
 
-def _too_many(found: Malformed, result: Result) -> str:
+def _too_many(found: MalformedRecords, result: Result) -> str:
     if found.rows == result.rows and found.values == (found.wanted or 0) + 1:
         return ": every row has one more, an index without a name in the header, a delimiter at the end, or a decimal comma"
     return ": a value that holds the delimiter, such as a decimal comma, stands in quotes"
 
 
-def column_outcomes(plan: Plan, columns: Columns) -> Iterator[Outcome]:
+def column_outcomes(plan: Plan, columns: Columns) -> Iterator[CheckOutcome]:
     """The outcomes of the header's columns, except missing ones, which their checks report."""
     if columns.reordered:
         message = "the columns stand in another order than declared; consumers may read by position"
@@ -92,5 +92,5 @@ def column_outcomes(plan: Plan, columns: Columns) -> Iterator[Outcome]:
         yield _of_file("additional-columns", _ADDITIONAL[plan.policy.additional_fields], "declared columns", message)
 
 
-def _of_file(name: str, status: Status, wanted: str, message: str) -> Outcome:
-    return Outcome(f"file/{name}", "file", "file", (), status, wanted, "", None, message)
+def _of_file(name: str, status: Status, wanted: str, message: str) -> CheckOutcome:
+    return CheckOutcome(f"file/{name}", "file", "file", (), status, wanted, "", None, message)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.judge.causes import Cause, explained, reasons
 from lakegate.contracts.judge.counts import Counts
 from lakegate.contracts.judge.file_outcomes import RECORDS, column_outcomes, file_outcomes
-from lakegate.contracts.judge.outcomes import Outcome, Status, check_outcome
+from lakegate.contracts.judge.outcomes import CheckOutcome, Status, check_outcome
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.model.policy import Mode, OnReject
 from lakegate.contracts.plan.check import Metric, Unit
@@ -33,14 +33,14 @@ class Judgement:
     """The verdict with its outcomes and causes."""
 
     verdict: Verdict
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[CheckOutcome, ...]
     rows: int
     rejected_rows: int
     causes: tuple[Cause, ...] = ()
     """Faults of the file that each explain several outcomes."""
 
     @property
-    def reasons(self) -> tuple[Outcome, ...]:
+    def reasons(self) -> tuple[CheckOutcome, ...]:
         """The reasons of the verdict, worst first: errors, fails, then warnings; a cause replaces the outcomes it explains."""
         return reasons(self.causes, self.outcomes)
 
@@ -78,7 +78,7 @@ def counts_of(plan: Plan, judgement: Judgement) -> Counts:
     return Counts(judgement.rows, published, rejected, checks)
 
 
-def early_rejections(plan: Plan, columns: Columns) -> tuple[Outcome, ...]:
+def early_rejections(plan: Plan, columns: Columns) -> tuple[CheckOutcome, ...]:
     """What a header alone decides: the failed outcomes that reject the delivery whatever rows follow it.
 
     None where the rows decide: the policy observes, or refuses rows only.
@@ -101,7 +101,9 @@ def row_rules(plan: Plan, result: Result) -> tuple[Check, ...]:
     return tuple(check for check in failed if _blames_rows(check) and not absent & check.reads)
 
 
-def _verdict(plan: Plan, result: Result, of_file: tuple[Outcome, ...], of_checks: tuple[Outcome, ...]) -> Verdict:
+def _verdict(
+    plan: Plan, result: Result, of_file: tuple[CheckOutcome, ...], of_checks: tuple[CheckOutcome, ...]
+) -> Verdict:
     statuses = {each.status for each in of_file + of_checks}
     if Status.ERROR in statuses:
         return Verdict.UNDECIDED
@@ -132,7 +134,7 @@ def _only_rows_are_bad(plan: Plan, result: Result, failed: set[str]) -> bool:
     return failed <= by_rows and share < 1 and share <= Fraction(plan.policy.max_rejected_share)
 
 
-def _check_outcomes(plan: Plan, result: Result) -> tuple[Outcome, ...]:
+def _check_outcomes(plan: Plan, result: Result) -> tuple[CheckOutcome, ...]:
     answers = {each.check: each for each in result.measurements}
     return tuple(check_outcome(check, result, answers.get(check.id)) for check in plan.checks)
 

@@ -17,7 +17,7 @@ from lakegate.contracts.model.contract import Severity
 from lakegate.contracts.plan.result import Measurement, Sample
 
 if TYPE_CHECKING:
-    from lakegate.contracts.judge.wording import Numbers
+    from lakegate.contracts.judge.wording import ReportedNumbers
     from lakegate.contracts.plan.check import Check, Tier
     from lakegate.contracts.plan.result import Measured, Result
 
@@ -35,7 +35,7 @@ class Status(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CheckOutcome:
     """One row of the report."""
 
     id: str
@@ -52,7 +52,7 @@ class Outcome:
     samples: tuple[Sample, ...] = ()
     good: tuple[str, ...] = ()
     """The most common shapes of passing values."""
-    numbers: Numbers | None = None
+    numbers: ReportedNumbers | None = None
     """The measurement for machines; None if there is none."""
 
 
@@ -61,13 +61,13 @@ OF_TYPES = ("type", "nested")
 _WORST = {Severity.FAIL: Status.FAIL, Severity.WARN: Status.WARN}
 
 
-def check_outcome(check: Check, result: Result, answer: Measurement | None) -> Outcome:
+def check_outcome(check: Check, result: Result, answer: Measurement | None) -> CheckOutcome:
     """The outcome of a check, given the delivery's result and the check's measurement."""
     if check.metric.of_header and check.skip is None and result.columns:
         answer = Measurement(check.id, of_header(check, result.columns))
     status, message = _status_of(check, result, answer)
     accept = answer.accept if answer else None
-    return Outcome(
+    return CheckOutcome(
         id=check.id,
         rule=check.rule,
         kind=check.kind,

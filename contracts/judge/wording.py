@@ -19,7 +19,7 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class ReportedNumbers:
     """A measurement for machines."""
 
     value: float | None
@@ -32,11 +32,11 @@ class Numbers:
     """Rows (or elements, or keys) that were measured."""
 
 
-def in_numbers(check: Check, found: Measured) -> Numbers:
+def in_numbers(check: Check, found: Measured) -> ReportedNumbers:
     """The numbers of a measurement."""
     number = number_of(check, found)
     value = None if number is None else _plain(number)
-    return Numbers(value, _unit(check), found.failing if check.metric.of_rows else None, found.of)
+    return ReportedNumbers(value, _unit(check), found.failing if check.metric.of_rows else None, found.of)
 
 
 def _plain(number: Fraction) -> float | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.model.storage import Format
 from lakegate.contracts.model.types import GRAMMARS, LogicalType
-from lakegate.contracts.plan.result import Form
+from lakegate.contracts.plan.result import ValueMistake
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -128,16 +128,16 @@ _SHARED = {
 }
 
 
-def form_of(field_type: LogicalType, texts: Sequence[str], *, is_json: bool = False) -> Form | None:
+def form_of(field_type: LogicalType, texts: Sequence[str], *, is_json: bool = False) -> ValueMistake | None:
     """The mistake of most failing texts; None if most have none."""
     found = Counter(filter(None, (_mistake(field_type, text, is_json=is_json) for text in texts)))
     if not found:
         return None
     (code, word), values = found.most_common(1)[0]
-    return Form(code, values, len(texts), word) if values * 2 > len(texts) else None
+    return ValueMistake(code, values, len(texts), word) if values * 2 > len(texts) else None
 
 
-def remedy(form: Form, storage: Storage) -> str:
+def remedy(form: ValueMistake, storage: Storage) -> str:
     """The problem of the values, and the remedy."""
     if form.code != NULL_WORD:
         return _SHARED.get(form.code) or MISTAKES[form.code].words

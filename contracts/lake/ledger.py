@@ -93,7 +93,7 @@ class Wrong(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ChainFault:
     """One fault. `height` is the lowest block that may have been changed: no block from there on can be trusted.
 
     A broken link shows that one of its two blocks has changed, but not which one: the lower one is reported.
@@ -146,7 +146,7 @@ def from_json(text: str) -> Block:
 
 def verify(
     blocks: Iterable[Block], head: str | None = None, anchors: Mapping[int, str] | None = None
-) -> tuple[Fault, ...]:
+) -> tuple[ChainFault, ...]:
     """Verify a chain from height 0. Returns all faults, lowest block first; empty if the chain is intact.
 
     A chain proves its own order. That its end is not truncated or rewritten needs an external proof: `head` is the digest of the
@@ -157,7 +157,7 @@ def verify(
 
 def verify_stored(
     texts: Iterable[bytes], head: str | None = None, anchors: Mapping[int, str] | None = None
-) -> tuple[Fault, ...]:
+) -> tuple[ChainFault, ...]:
     """Like `verify`, for stored canonical forms: an unreadable text is a fault, not an exception."""
     return _faults((_read(text) for text in texts), head, anchors or {})
 
@@ -177,31 +177,31 @@ def _read(text: bytes) -> tuple[Block | None, str]:
 
 def _faults(
     digested: Iterable[tuple[Block | None, str]], head: str | None, anchors: Mapping[int, str]
-) -> tuple[Fault, ...]:
-    faults: list[Fault] = []
+) -> tuple[ChainFault, ...]:
+    faults: list[ChainFault] = []
     below: Block | None = None
     top, last = GENESIS, -1
     for height, (block, own) in enumerate(digested):
         if block is None:
-            faults.append(Fault(height, Wrong.UNREADABLE))
+            faults.append(ChainFault(height, Wrong.UNREADABLE))
         else:
             faults.extend(_against(below, top, block, height))
         if anchors.get(height, own) != own:
-            faults.append(Fault(height, Wrong.ALTERED))
+            faults.append(ChainFault(height, Wrong.ALTERED))
         below, top, last = block or below, own, height
     if head is not None and head != top:
-        faults.append(Fault(max(last, 0), Wrong.ALTERED))
-    faults.extend(Fault(last + 1, Wrong.ANCHOR) for height in anchors if height > last)
+        faults.append(ChainFault(max(last, 0), Wrong.ALTERED))
+    faults.extend(ChainFault(last + 1, Wrong.ANCHOR) for height in anchors if height > last)
     return tuple(sorted(set(faults), key=lambda fault: (fault.height, fault.what)))
 
 
-def _against(below: Block | None, top: str, block: Block, height: int) -> Iterator[Fault]:
+def _against(below: Block | None, top: str, block: Block, height: int) -> Iterator[ChainFault]:
     if block.height != height:
-        yield Fault(height, Wrong.HEIGHT)
+        yield ChainFault(height, Wrong.HEIGHT)
     if block.previous != top:
-        yield Fault(max(height - 1, 0), Wrong.ALTERED)
+        yield ChainFault(max(height - 1, 0), Wrong.ALTERED)
     if below and below.chain != block.chain:
-        yield Fault(height, Wrong.CHAIN)
+        yield ChainFault(height, Wrong.CHAIN)
 
 
 def _is_text(value: object) -> bool:

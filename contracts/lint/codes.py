@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lakegate.contracts.compile.rules.build import NEVER_MEASURED
-from lakegate.contracts.lint.finding import Level
+from lakegate.contracts.lint.finding import LintLevel
 from lakegate.contracts.lint.table import LINTS
 
-ERROR, WARNING = Level.ERROR, Level.WARNING
+ERROR, WARNING = LintLevel.ERROR, LintLevel.WARNING
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Code:
     """One code: the part of Lakegate that reports it, its level, and the rule for documents."""
 
     family: str
-    level: Level
+    level: LintLevel
     words: str
 
 
@@ -135,7 +135,7 @@ def _first_sentence(words: str | None) -> str:
     return " ".join((words or "").split("\n\n")[0].split())
 
 
-def _level(code: str) -> Level:
+def _level(code: str) -> LintLevel:
     """A rule that can never be measured is a warning; one without a meaning is an error."""
     return WARNING if code in NEVER_MEASURED else ERROR
 

@@ -46,7 +46,7 @@ class Examined:
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class DocumentFormat:
     """A contract format: the key that declares its version, the supported versions, and its reader."""
 
     name: str
@@ -63,9 +63,9 @@ KINDS = re.compile(rb"""(?:^|[{,])[ \t]*["']?kind["']?[ \t]*:[ \t]*["']?([^"'\r\
 SHARED_KEY = "apiVersion"
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 FORMATS = (
-    Format("ODCS", "apiVersion", odcs.VERSIONS, odcs.read),
-    Format("DCS", "dataContractSpecification", dcs.VERSIONS, dcs.read),
-    Format("DCM", "specVersion", dcm.VERSIONS, dcm.read),
+    DocumentFormat("ODCS", "apiVersion", odcs.VERSIONS, odcs.read),
+    DocumentFormat("DCS", "dataContractSpecification", dcs.VERSIONS, dcs.read),
+    DocumentFormat("DCM", "specVersion", dcm.VERSIONS, dcm.read),
 )
 
 

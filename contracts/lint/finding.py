@@ -17,7 +17,7 @@ MAX_FINDINGS = 100
 """The most findings of one code: hints for thousands of findings would take minutes."""
 
 
-class Level(Enum):
+class LintLevel(Enum):
     """Whether a finding makes a contract unusable."""
 
     ERROR = "error"
@@ -28,5 +28,5 @@ class Level(Enum):
 class Lint:
     """One code: its level, and the function that yields its findings."""
 
-    level: Level
+    level: LintLevel
     find: Callable[[Contract, Document], Iterator[Finding]]

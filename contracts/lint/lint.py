@@ -15,7 +15,7 @@ from lakegate.contracts.compile.rules.build import NEVER_MEASURED
 from lakegate.contracts.compile.rules.nested_fields import with_parts
 from lakegate.contracts.documents.nodes import steps_of
 from lakegate.contracts.errors import Problem
-from lakegate.contracts.lint.finding import MAX_FINDINGS, Level
+from lakegate.contracts.lint.finding import MAX_FINDINGS, LintLevel
 from lakegate.contracts.lint.table import LINTS
 
 if TYPE_CHECKING:
@@ -43,12 +43,12 @@ def lint(contract: Contract, document: Document, notes: Notes) -> None:
     unknown = [
         each
         for code, each in found
-        if each.path not in (blamed if LINTS[code].level is Level.ERROR or code in OF_ONE_VALUE else ())
+        if each.path not in (blamed if LINTS[code].level is LintLevel.ERROR or code in OF_ONE_VALUE else ())
         and not (code in NEVER_MEASURED and notes.blames(document.at(each.path)))
     ]
-    errors = [each for each in unknown if LINTS[each.code].level is Level.ERROR]
+    errors = [each for each in unknown if LINTS[each.code].level is LintLevel.ERROR]
     refused, named = _compiled(contract, document)
-    notes.warnings.extend(each for each in unknown if LINTS[each.code].level is Level.WARNING)
+    notes.warnings.extend(each for each in unknown if LINTS[each.code].level is LintLevel.WARNING)
     notes.errors.extend(errors)
     notes.errors.extend(_unblamed(notes.errors, refused))
     never_measured = [each for each in notes.warnings if each.code in NEVER_MEASURED]

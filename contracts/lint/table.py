@@ -17,9 +17,9 @@ from lakegate.contracts.lint import (
     thresholds,
     values,
 )
-from lakegate.contracts.lint.finding import Level, Lint
+from lakegate.contracts.lint.finding import Lint, LintLevel
 
-ERROR, WARNING = Level.ERROR, Level.WARNING
+ERROR, WARNING = LintLevel.ERROR, LintLevel.WARNING
 LINTS = {
     "version-not-semantic": Lint(ERROR, names.version),
     "no-dataset": Lint(WARNING, names.no_dataset),

@@ -158,7 +158,7 @@ class Tier:
     predicate: Predicate | None = None
 
 
-class Place(Enum):
+class QuantileMethod(Enum):
     """The value of a quantile between two sorted values."""
 
     BETWEEN = "between"
@@ -174,19 +174,19 @@ class Quantile:
     """A quantile: 0 is the minimum, 0.5 the median, 1 the maximum."""
 
     share: Decimal
-    place: Place = Place.BETWEEN
+    place: QuantileMethod = QuantileMethod.BETWEEN
 
     def of(self, count: int) -> Fraction:
         """The share of `count` sorted values at which the quantile is taken; of an existing value unless interpolated."""
         share, last = Fraction(self.share), count - 1
-        if self.place is Place.BETWEEN or last < 1:
+        if self.place is QuantileMethod.BETWEEN or last < 1:
             return share
-        number = round(share * last) if self.place is Place.NEAREST else max(math.ceil(share * count) - 1, 0)
+        number = round(share * last) if self.place is QuantileMethod.NEAREST else max(math.ceil(share * count) - 1, 0)
         return Fraction(number, last)
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class HeaderRequirement:
     """The requirement of a check about the columns of a file; forbidden names may contain `*` for any characters."""
 
     required: tuple[str, ...] = ()
@@ -224,7 +224,7 @@ class Check:
     nulls_alike: bool = False
     """Whether nulls in keys are equal, instead of the row being ignored."""
     quantile: Quantile | None = None
-    header: Header | None = None
+    header: HeaderRequirement | None = None
     """The requirement of the file's columns."""
 
     @property

@@ -8,7 +8,7 @@ from lakegate.contracts.plan.serialization import decode, encode
 from lakegate.contracts.schemas import validate
 
 
-class Document:
+class VersionedDocument:
     """A value that is a document with a JSON Schema."""
 
     __slots__ = ()

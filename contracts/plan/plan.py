@@ -14,7 +14,7 @@ from lakegate.contracts.model.policy import Policy
 from lakegate.contracts.model.storage import Csv, Storage
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.check import Check
-from lakegate.contracts.plan.document import Document
+from lakegate.contracts.plan.document import VersionedDocument
 from lakegate.contracts.plan.serialization import digest
 
 VERSION = "lakegate/plan/1"
@@ -65,7 +65,7 @@ class PlanField:
 
 
 @dataclass(frozen=True)
-class Plan(Document):
+class Plan(VersionedDocument):
     """All checks of one dataset of one contract version."""
 
     schema = "plan"

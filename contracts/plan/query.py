@@ -14,23 +14,23 @@ from lakegate.contracts.model.types import LogicalType
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class QueryColumn:
     """A field that a query reads."""
 
     field: str
     type: LogicalType
 
 
-ID = Column("", LogicalType.INTEGER)
+ID = QueryColumn("", LogicalType.INTEGER)
 """Not a field: the row id that an engine assigns."""
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class QueryRelation:
     """A dataset that a query reads, and the fields that are its columns, in order."""
 
     dataset: str
-    columns: tuple[Column, ...]
+    columns: tuple[QueryColumn, ...]
     delivered: bool = True
     """Whether the rows of the delivery are in it."""
     line: str | None = None
@@ -44,7 +44,7 @@ class Query:
     text: str
     texts: tuple[str, ...]
     """Values of the bind parameters `:t0`, `:t1`, …"""
-    relations: tuple[Relation, ...]
+    relations: tuple[QueryRelation, ...]
     """`r0`, `r1`, …"""
 
     @property

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lakegate.contracts.plan.document import Document
+from lakegate.contracts.plan.document import VersionedDocument
 
 VERSION = "lakegate/request/1"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class StagedPart:
     """One staged object: its address (`file:` or `s3:`) and its size in bytes, which the job must find again."""
 
     uri: str
@@ -40,7 +40,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class Request(Document):
+class Request(VersionedDocument):
     """One attempt: which plan, which bytes, where the answer goes."""
 
     schema = "request"
@@ -50,7 +50,7 @@ class Request(Document):
     plan_digest: str
     source_version: str
     """Identity of the judged object version, repeated in the result."""
-    parts: tuple[Part, ...]
+    parts: tuple[StagedPart, ...]
     judged_at: str
     """The judging time, ISO 8601 in UTC: the only clock a rule may see."""
     output_uri: str

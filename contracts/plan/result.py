@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from lakegate.contracts.plan.document import Document
+from lakegate.contracts.plan.document import VersionedDocument
 
 VERSION = "lakegate/result/1"
 
@@ -47,7 +47,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ValueMistake:
     """A known mistake in failing values (`lakegate.contracts.judge.writing`)."""
 
     code: str
@@ -73,12 +73,12 @@ class Measurement:
     """Why there was nothing to compare with: the check is then skipped."""
     good: tuple[str, ...] = ()
     """Masked shapes of passing values, the most common first; only for failed checks of one field."""
-    form: Form | None = None
+    form: ValueMistake | None = None
     """The known mistake in the failing values, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Foreign:
+class IncompatibleType:
     """A column or nested field whose type in the file is incompatible with the declared one."""
 
     field: str
@@ -94,11 +94,11 @@ class Columns:
     absent: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
     reordered: bool = False
-    foreign: tuple[Foreign, ...] = ()
+    foreign: tuple[IncompatibleType, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Malformed:
+class MalformedRecords:
     """Records that do not have the declared structure."""
 
     reason: str
@@ -132,7 +132,7 @@ class Unreadable:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenObject:
     """One object the job wrote: a share of the delivery's rows."""
 
     uri: str
@@ -145,12 +145,12 @@ class Written:
 class Shares:
     """The delivery split by rows: each record is in exactly one part."""
 
-    accepted: tuple[Written, ...] = ()
-    rejected: tuple[Written, ...] = ()
+    accepted: tuple[WrittenObject, ...] = ()
+    rejected: tuple[WrittenObject, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Result(Document):
+class Result(VersionedDocument):
     """The result of one attempt."""
 
     schema = "result"
@@ -164,7 +164,7 @@ class Result(Document):
     """Rows that break a row rule or are malformed."""
     unreadable: Unreadable | None = None
     columns: Columns | None = None
-    malformed: tuple[Malformed, ...] = ()
+    malformed: tuple[MalformedRecords, ...] = ()
     measurements: tuple[Measurement, ...] = ()
     event_time: tuple[str, ...] | None = None
     """Earliest and latest moment (RFC 3339, UTC, six decimals) of the timestamp field of a service level; None

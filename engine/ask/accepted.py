@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.plan.plan import Plan
-from lakegate.contracts.plan.request import Part
+from lakegate.contracts.plan.request import StagedPart
 from lakegate.engine.read.open import open_source
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def accepted_sources(reference: Reference, store: Store) -> Iterator[tuple[Plan,
             raise InputError("the plan of accepted data is not JSON") from error
         if plan.digest != digest:
             raise InputError("the plan of accepted data is not the one the request names")
-        yield plan, open_source(plan, tuple(Part(each.uri, each.size) for each in parts), store)
+        yield plan, open_source(plan, tuple(StagedPart(each.uri, each.size) for each in parts), store)
 
 
 def _plan_of(part: AcceptedPart) -> tuple[str, str]:

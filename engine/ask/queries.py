@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.plan.check import Check
     from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.query import Column, Query, Relation
+    from lakegate.contracts.plan.query import Query, QueryColumn, QueryRelation
     from lakegate.contracts.plan.request import Reference
 
 
@@ -57,7 +57,7 @@ class Accepted(Protocol):
     are not of their type. InputError, UnreadableError or OSError where the data is not what the request says.
     """
 
-    def __call__(self, line: str, columns: tuple[Column, ...]) -> str:
+    def __call__(self, line: str, columns: tuple[QueryColumn, ...]) -> str:
         """Load them."""
         ...
 
@@ -82,7 +82,7 @@ class _Asker:
     tables: Tables
     seconds: float
     rows: int
-    loaded: dict[tuple[str, tuple[Column, ...]], str | None] = field(default_factory=dict)
+    loaded: dict[tuple[str, tuple[QueryColumn, ...]], str | None] = field(default_factory=dict)
     """Tables of accepted data; None where it could not be read."""
 
 
@@ -181,7 +181,7 @@ def _ids(asker: _Asker, check: Check) -> tuple[int, ...]:
     return tuple(int(str(row[0])) for row in found)
 
 
-def _unmatched(asker: _Asker, own: Relation) -> str:
+def _unmatched(asker: _Asker, own: QueryRelation) -> str:
     """The rows with a whole key that none of the accepted ones (the view `r1`) equals."""
     keys = [value_name(asker.tables.plan.field(column.field).alias) for column in own.columns]
     whole = " AND ".join(f"d.{key} IS NOT NULL" for key in keys)
@@ -191,7 +191,7 @@ def _unmatched(asker: _Asker, own: Relation) -> str:
     return f"{listed} ORDER BY d.id LIMIT {asker.rows}"
 
 
-def _relation(asker: _Asker, relation: Relation) -> str:
+def _relation(asker: _Asker, relation: QueryRelation) -> str:
     selects = []
     if relation.delivered:
         columns = [f"{_column(asker, column)} AS c{at}" for at, column in enumerate(relation.columns)]
@@ -203,7 +203,7 @@ def _relation(asker: _Asker, relation: Relation) -> str:
     return " UNION ALL ".join(selects)
 
 
-def _column(asker: _Asker, column: Column) -> str:
+def _column(asker: _Asker, column: QueryColumn) -> str:
     return "id" if column == ID else value_name(asker.tables.plan.field(column.field).alias)
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.judge.answers import Answer
     from lakegate.contracts.plan.check import Check
     from lakegate.contracts.plan.plan import Plan, PlanField
-    from lakegate.contracts.plan.result import Malformed, Measurement
+    from lakegate.contracts.plan.result import MalformedRecords, Measurement
     from lakegate.engine.evaluate.program import Program
     from lakegate.engine.measure.partial import Bit, Partial
     from lakegate.engine.measure.tables import Sharing
@@ -100,14 +100,16 @@ class Samples:
             rows = [(place, texts[place]) for place in places]
             yield self._with_evidence(answer.measurement, check, rows, [], lines) if rows else answer.measurement
 
-    def with_first_records(self, malformed: tuple[tuple[Malformed, int, int], ...]) -> tuple[Malformed, ...]:
+    def with_first_records(
+        self, malformed: tuple[tuple[MalformedRecords, int, int], ...]
+    ) -> tuple[MalformedRecords, ...]:
         """Malformed records by reason, each with what its first one shows; that is in the share, at the line, beside it."""
         if not self.plan.storage.format.is_text:
             return tuple(each for each, _, _ in malformed)
         lines = self._lines({(share, line) for _, share, line in malformed}, every=True)
         return tuple(self._first_record(each, lines.get((share, line), b"")) for each, share, line in malformed)
 
-    def _first_record(self, found: Malformed, line: bytes) -> Malformed:
+    def _first_record(self, found: MalformedRecords, line: bytes) -> MalformedRecords:
         csv, is_csv = self.plan.csv, isinstance(self.source, CsvSource)
         if found.reason == "encoding" and is_csv and csv.encoding.startswith("utf-8"):
             return replace(found, encoding=readable_in(line, csv.encoding))

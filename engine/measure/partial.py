@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from lakegate.contracts.plan.result import Malformed
+    from lakegate.contracts.plan.result import MalformedRecords
     from lakegate.engine.read.chunk import Level
 
 Bit = tuple["Level", str]
@@ -95,7 +95,7 @@ class Partial:
     lines: int = 0
     size: int = 0
     levels: dict[Level, LevelCounts] = field(default_factory=dict)
-    malformed: list[Malformed] = field(default_factory=list)
+    malformed: list[MalformedRecords] = field(default_factory=list)
     """`first_row` is the line in the share, from 0."""
     failing: dict[Bit, list[tuple[int, str]]] = field(default_factory=dict)
     """The first failing records or elements: line in the share, and place in the record."""

@@ -14,7 +14,7 @@ from lakegate.engine.read.streams import BrokenError, unpacked
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from lakegate.contracts.plan.request import Part
+    from lakegate.contracts.plan.request import StagedPart
     from lakegate.engine.read.chunk import Store
 
     Block = tuple[bytes, int]
@@ -24,7 +24,7 @@ _FIRST_STEP = 1 << 16
 """Bytes behind a share in which the end of its last line is looked for first; twice as many after each step."""
 
 
-def shares_of(parts: Iterable[Part], step: int | None) -> Iterator[Share]:
+def shares_of(parts: Iterable[StagedPart], step: int | None) -> Iterator[Share]:
     """The shares of objects: byte ranges of so many bytes, or with None each object as a whole."""
     for number, part in enumerate(parts):
         size = step or max(1, part.size)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from lakegate.contracts.plan.result import Columns, Malformed
+    from lakegate.contracts.plan.result import Columns, MalformedRecords
 
 Level = tuple[str, ...]
 """The steps to a list or a map whose elements are counted; empty for the records themselves (`PlanField.level`)."""
@@ -61,7 +61,7 @@ class Chunk:
     """Lines (of a table: rows) that this chunk used up, headers, blank lines and malformed records included."""
     size: int
     """Bytes of the object that it accounts for; of a table, rows."""
-    malformed: tuple[Malformed, ...] = ()
+    malformed: tuple[MalformedRecords, ...] = ()
     """By reason; `first_row` is the line in the share, from 0."""
     levels: Mapping[Level, pa.Table] = field(default_factory=dict)
     """The elements of each level: `row`, `at`, and raw columns."""

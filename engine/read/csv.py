@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from lakegate.contracts.plan.plan import Plan, PlanField
-    from lakegate.contracts.plan.request import Part
+    from lakegate.contracts.plan.request import StagedPart
     from lakegate.engine.read.blocks import Block
     from lakegate.engine.read.chunk import Share, Store
 
@@ -86,7 +86,7 @@ class CsvSource:
         )
 
 
-def open_csv(plan: Plan, parts: tuple[Part, ...], store: Store, heads: list[bytes]) -> CsvSource:
+def open_csv(plan: Plan, parts: tuple[StagedPart, ...], store: Store, heads: list[bytes]) -> CsvSource:
     """The delivery as a source; `heads` are the first unpacked bytes of each object.
 
     UnreadableError where the objects have no header of this dataset, or different ones.

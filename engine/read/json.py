@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from lakegate.contracts.model.storage import Compression, Format
 from lakegate.contracts.plan.plan import Shape
-from lakegate.contracts.plan.result import Columns, Malformed
+from lakegate.contracts.plan.result import Columns, MalformedRecords
 from lakegate.engine.read.blocks import object_blocks, share_block, shares_of
 from lakegate.engine.read.chunk import AT, ROW, Chunk, Expression
 from lakegate.engine.read.json_flat import learned
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.model.storage import Storage
     from lakegate.contracts.plan.plan import Plan, PlanField
-    from lakegate.contracts.plan.request import Part
+    from lakegate.contracts.plan.request import StagedPart
     from lakegate.engine.read.chunk import Level, Share, Store
     from lakegate.engine.read.json_rows import Cells
     from lakegate.engine.read.streams import Batch
@@ -47,7 +47,7 @@ class JsonSource:
     """A delivery of JSON files (`lakegate.engine.read.chunk.Source`)."""
 
     plan: Plan
-    parts: tuple[Part, ...]
+    parts: tuple[StagedPart, ...]
     store: Store
     columns: Columns
     shares: tuple[Share, ...]
@@ -109,7 +109,7 @@ class JsonSource:
             short = pa.table({ROW: places} | columns | {own_name(alias): each for alias, each in own.items()})
             records = pa.concat_tables([short, records.select(short.column_names)]).sort_by(ROW) if rows else short
             extra |= more
-        malformed = tuple(Malformed(reason, len(at), first + at[0]) for reason, at in sorted(bad.items()))
+        malformed = tuple(MalformedRecords(reason, len(at), first + at[0]) for reason, at in sorted(bad.items()))
         return Chunk(records, len(texts), size, malformed, levels, _named(extra))
 
 
@@ -135,7 +135,7 @@ def _places(rows: list[int], first: int) -> pa.Array:
     return pc.add(pa.array(rows, pa.int64()), first)
 
 
-def open_json(plan: Plan, parts: tuple[Part, ...], store: Store, _: list[bytes]) -> JsonSource:
+def open_json(plan: Plan, parts: tuple[StagedPart, ...], store: Store, _: list[bytes]) -> JsonSource:
     """The delivery as a source."""
     return JsonSource(
         plan,

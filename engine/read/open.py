@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.request import Part
+    from lakegate.contracts.plan.request import StagedPart
     from lakegate.engine.read.chunk import Source, Store
 
-    Open = Callable[[Plan, tuple[Part, ...], Store, list[bytes]], Source]
+    Open = Callable[[Plan, tuple[StagedPart, ...], Store, list[bytes]], Source]
 
 
-def open_source(plan: Plan, parts: tuple[Part, ...], store: Store) -> Source:
+def open_source(plan: Plan, parts: tuple[StagedPart, ...], store: Store) -> Source:
     """The delivery, not yet read.
 
     UnreadableError where it is none of the promised shape, InputError where its bytes are not the pinned ones.
@@ -42,7 +42,7 @@ def open_source(plan: Plan, parts: tuple[Part, ...], store: Store) -> Source:
     return _opener(plan.storage.format)(plan, parts, store, heads)
 
 
-def _beginning(number: int, part: Part, plan: Plan, store: Store) -> bytes:
+def _beginning(number: int, part: StagedPart, plan: Plan, store: Store) -> bytes:
     """The first bytes of an object, unpacked where the contract says that they are packed."""
     first = _head(part, store)
     with of_object(number):
@@ -54,7 +54,7 @@ def _beginning(number: int, part: Part, plan: Plan, store: Store) -> bytes:
         return text
 
 
-def _unpacked_beginning(part: Part, compression: Compression, store: Store) -> bytes:
+def _unpacked_beginning(part: StagedPart, compression: Compression, store: Store) -> bytes:
     """What the first MiB unpacks to, as far as it is looked at: a bomb is refused before its records are read."""
     text, inside = b"", 0
     try:
@@ -69,7 +69,7 @@ def _unpacked_beginning(part: Part, compression: Compression, store: Store) -> b
     return text
 
 
-def _head(part: Part, store: Store) -> bytes:
+def _head(part: StagedPart, store: Store) -> bytes:
     try:
         size = store.size(part.uri)
     except OSError as error:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from lakegate.contracts.door.file_signatures import UnreadableError
-from lakegate.contracts.plan.result import Malformed
+from lakegate.contracts.plan.result import MalformedRecords
 from lakegate.engine.read.grammar import Dialect, Flaw, Lines, is_plain
 
 if TYPE_CHECKING:
@@ -126,13 +126,13 @@ def _stand_ins(content: bytes, dialect: Dialect) -> tuple[str, str, bytes]:
     return marks[0], marks[1], content
 
 
-def merged(flaws: Iterator[tuple[int, Flaw]]) -> tuple[Malformed, ...]:
+def merged(flaws: Iterator[tuple[int, Flaw]]) -> tuple[MalformedRecords, ...]:
     """Flaws of several blocks, each with the line at which its block begins, by reason."""
-    found: dict[str, Malformed] = {}
+    found: dict[str, MalformedRecords] = {}
     for before, flaw in flaws:
         known = found.get(flaw.reason)
         first = flaw.first + before
-        found[flaw.reason] = Malformed(
+        found[flaw.reason] = MalformedRecords(
             flaw.reason, flaw.rows + (known.rows if known else 0), min(first, known.first_row) if known else first
         )
     return tuple(found[reason] for reason in sorted(found))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.contracts.model.policy import OnReject
-from lakegate.contracts.plan.result import Columns, Foreign
+from lakegate.contracts.plan.result import Columns, IncompatibleType
 from lakegate.engine.read.limits import GRACE, GRACE_VALUES, MOST_COLUMNS, RATIO, unreadable
 from lakegate.engine.type.physical import Kind, Physical, holds
 
@@ -79,7 +79,7 @@ def columns_of(schema: Physical, plan: Plan, found: list[Found]) -> Columns:
         absent=tuple(field.name for field, each in found if each is None and not _is_in_foreign(field, foreign)),
         extra=tuple(_extra(schema, plan, found)),
         reordered=known != [name for name in declared if name in names],
-        foreign=tuple(Foreign(field.name, each.words) for field, each in foreign),
+        foreign=tuple(IncompatibleType(field.name, each.words) for field, each in foreign),
     )
 
 

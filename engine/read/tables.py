@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakegate.contracts.model.storage import Format
-from lakegate.contracts.plan.result import Malformed
+from lakegate.contracts.plan.result import MalformedRecords
 from lakegate.engine.read.arrow_tables import ArrowReader
 from lakegate.engine.read.avro import AvroReader
 from lakegate.engine.read.chunk import AT, ROW, Chunk, Share
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from lakegate.contracts.plan.plan import Plan, PlanField
-    from lakegate.contracts.plan.request import Part
+    from lakegate.contracts.plan.request import StagedPart
     from lakegate.contracts.plan.result import Columns
     from lakegate.engine.read.chunk import Expression, Level, Store
     from lakegate.engine.read.schema import Found, Table
@@ -80,10 +80,10 @@ class TableSource:
         parts = {f".{name}": (column, kinds[name]) for name, column in columns.items()}
         records = Elements(parts, pa.arange(first, first + batch.num_rows))
         long = _too_long(records, self._of(()))
-        malformed: tuple[Malformed, ...] = ()
+        malformed: tuple[MalformedRecords, ...] = ()
         if long is not None:
             rows = records.rows.filter(long)
-            malformed = (Malformed("too_long", len(rows), rows[0].as_py()),)
+            malformed = (MalformedRecords("too_long", len(rows), rows[0].as_py()),)
             keep = pc.invert(long)
             kept = {step: (column.filter(keep), kind) for step, (column, kind) in parts.items()}
             records = Elements(kept, records.rows.filter(keep))
@@ -105,7 +105,7 @@ class TableSource:
         return pa.table(columns)
 
 
-def open_tables(plan: Plan, parts: tuple[Part, ...], store: Store, _: list[bytes]) -> TableSource:
+def open_tables(plan: Plan, parts: tuple[StagedPart, ...], store: Store, _: list[bytes]) -> TableSource:
     """The delivery as a source; UnreadableError where its files are damaged, bombs, or of other columns."""
     form = plan.storage.format
     reader: Reader = AvroReader(store) if form is Format.AVRO else ArrowReader(form, store)
@@ -128,7 +128,7 @@ def open_tables(plan: Plan, parts: tuple[Part, ...], store: Store, _: list[bytes
     )
 
 
-def _shares(number: int, part: Part, table: Table) -> Iterator[Share]:
+def _shares(number: int, part: StagedPart, table: Table) -> Iterator[Share]:
     for start, end in pairwise(table.bounds):
         yield Share(number, part.uri, start, end)
 

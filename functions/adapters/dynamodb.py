@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class DynamoTable:
     """One table; every read of it by key is strongly consistent."""
 
     client: DynamoDBClient

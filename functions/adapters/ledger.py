@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from lakegate.contracts.lake.ledger import Block
-    from lakegate.functions.adapters.dynamodb import Table
+    from lakegate.functions.adapters.dynamodb import DynamoTable
     from lakegate.functions.ports.workloads import Expected
     from lakegate.functions.workload import Message, Workload
 
@@ -30,8 +30,8 @@ TOKEN_LENGTH = 36
 class DynamoLedger:
     """Ledger; the commit also writes the row and the message of the workload."""
 
-    table: Table
-    workloads: Table
+    table: DynamoTable
+    workloads: DynamoTable
 
     def head(self, chain: str) -> Head:
         """The head item, read consistently."""

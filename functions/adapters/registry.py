@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.contracts.lake.routes import Route
-from lakegate.functions.adapters.dynamodb import Table, transact
+from lakegate.functions.adapters.dynamodb import DynamoTable, transact
 from lakegate.functions.adapters.errors import port_errors
 from lakegate.functions.adapters.tables import number, text
 from lakegate.functions.ports.errors import Throttled
@@ -25,7 +25,7 @@ _TEXTS: Final = ("bucket", "prefix", "contract", "dataset", "version", "status",
 class DynamoRegistry:
     """Registry."""
 
-    table: Table
+    table: DynamoTable
     landing: str
     """The bucket whose prefixes are routed."""
 

@@ -13,15 +13,25 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.contracts.judge.counts import Counts
 from lakegate.functions.adapters.tables import instant, number, shard, text
-from lakegate.functions.workload import Cause, Decision, FailedAttempt, Message, Pin, Referred, Source, State, Workload
+from lakegate.functions.workload import (
+    Decision,
+    FailedAttempt,
+    FailureCause,
+    Message,
+    Pin,
+    Referred,
+    SourceObject,
+    State,
+    Workload,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _PARTS: Final[Mapping[str, Any]] = {
-    "source": lambda part: Source(**part),
-    "staged": lambda part: Source(**part),
-    "landed": lambda part: Source(**part),
+    "source": lambda part: SourceObject(**part),
+    "staged": lambda part: SourceObject(**part),
+    "landed": lambda part: SourceObject(**part),
     "pin": lambda part: _pin(**part),
     "decision": lambda part: _decision(**part),
     "state": State,
@@ -44,7 +54,7 @@ def _decision(reasons: Iterable[str], counts: Mapping[str, Any] | None = None, *
 
 
 def _failed(part: Mapping[str, Any]) -> FailedAttempt:
-    return FailedAttempt(part["number"], part["run"], Cause(part["cause"]), datetime.fromisoformat(part["at"]))
+    return FailedAttempt(part["number"], part["run"], FailureCause(part["cause"]), datetime.fromisoformat(part["at"]))
 
 
 def workload_key(workload: str) -> dict[str, dict[str, str]]:

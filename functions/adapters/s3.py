@@ -22,7 +22,7 @@ from botocore.exceptions import ClientError
 
 from lakegate.functions.adapters.errors import port_errors, translated
 from lakegate.functions.ports.errors import ConditionFailed, NotFound, PortError, TransactionConflict, Unfinished
-from lakegate.functions.ports.objects import Address, ObjectVersion, Page
+from lakegate.functions.ports.objects import Address, ObjectVersion, VersionPage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -82,7 +82,7 @@ class S3Store:
                 return b""
             raise translated(error) from None
 
-    def versions(self, bucket: str, prefix: str, after: str | None = None, limit: int = 1000) -> Page:
+    def versions(self, bucket: str, prefix: str, after: str | None = None, limit: int = 1000) -> VersionPage:
         """ListObjectVersions; `after` holds both of its markers."""
         markers = json.loads(after) if after else {}
         with port_errors():
@@ -93,7 +93,7 @@ class S3Store:
             "KeyMarker": answer.get("NextKeyMarker", ""),
             "VersionIdMarker": answer.get("NextVersionIdMarker", ""),
         }
-        return Page(
+        return VersionPage(
             versions=tuple(_listed(bucket, each) for each in answer.get("Versions", ())),
             after=json.dumps({name: marker for name, marker in more.items() if marker})
             if answer["IsTruncated"]

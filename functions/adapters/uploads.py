@@ -10,7 +10,7 @@ from lakegate.functions.adapters.tables import text
 from lakegate.functions.ports.errors import ConditionFailed
 
 if TYPE_CHECKING:
-    from lakegate.functions.adapters.dynamodb import Table
+    from lakegate.functions.adapters.dynamodb import DynamoTable
     from lakegate.functions.ports.objects import Address
 
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Uploads:
     """At most one note for each destination, in the table `workloads`."""
 
-    table: Table
+    table: DynamoTable
 
     def get(self, to: Address) -> str | None:
         """The upload under way to this destination."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lakegate.functions.adapters.dynamodb import Table, transact
+from lakegate.functions.adapters.dynamodb import DynamoTable, transact
 from lakegate.functions.adapters.rows import (
     message_item,
     message_key,
@@ -42,7 +42,7 @@ def fenced(expected: Expected) -> dict[str, Any]:
 class DynamoWorkloads:
     """Workloads."""
 
-    table: Table
+    table: DynamoTable
 
     def create(self, workload: Workload) -> None:
         """Put if absent."""
@@ -87,7 +87,7 @@ class DynamoWorkloads:
 class DynamoAgenda:
     """Agenda."""
 
-    table: Table
+    table: DynamoTable
 
     def due(self, now: datetime, limit: int) -> tuple[str, ...]:
         """All shards of the index, merged."""
@@ -110,7 +110,7 @@ class DynamoAgenda:
 class DynamoOutbox:
     """Outbox."""
 
-    table: Table
+    table: DynamoTable
 
     def pending(self, limit: int) -> tuple[Message, ...]:
         """All shards of the index, merged; each read again by key, because the index lags."""

@@ -33,7 +33,7 @@ class ObjectVersion(NamedTuple):
     """The version a read without version id would see."""
 
 
-class Page(NamedTuple):
+class VersionPage(NamedTuple):
     """Some versions of a listing and where it continues; `after` is None on the last page."""
 
     versions: tuple[ObjectVersion, ...]
@@ -51,7 +51,7 @@ class ObjectReader(Protocol):
         """Up to `length` bytes from `start`. Raises NotFound."""
         ...
 
-    def versions(self, bucket: str, prefix: str, after: str | None = None, limit: int = 1000) -> Page:
+    def versions(self, bucket: str, prefix: str, after: str | None = None, limit: int = 1000) -> VersionPage:
         """List versions by key, newest first within a key, going on behind `after`, the opaque end of a page."""
         ...
 

@@ -54,7 +54,7 @@ class Damage(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DamagedObject:
     """One object that differs from the ledger."""
 
     damage: Damage
@@ -70,7 +70,9 @@ class Finding:
     """The landing key of the delivery: text of the producer's. Empty where the delivery is not known."""
 
 
-def damages(dependencies: Dependencies, chain: str, height: int, compared: Callable[[int], None]) -> Iterator[Finding]:
+def damages(
+    dependencies: Dependencies, chain: str, height: int, compared: Callable[[int], None]
+) -> Iterator[DamagedObject]:
     """Every object that differs from the chain up to a height; `compared` receives how many objects were compared."""
     known: set[bytes] = set()
     named = _named(dependencies, chain, height)
@@ -90,7 +92,7 @@ def _named(dependencies: Dependencies, chain: str, height: int) -> Iterator[tupl
             yield from zip(repeat(block), block.objects, strict=False)
 
 
-def _compare(dependencies: Dependencies, named: tuple[Block, LedgerObject]) -> Finding | None:
+def _compare(dependencies: Dependencies, named: tuple[Block, LedgerObject]) -> DamagedObject | None:
     block, judged = named
     current = _head(dependencies, judged.key)
     is_current = current is not None and current.version == judged.version
@@ -107,17 +109,17 @@ def _compare(dependencies: Dependencies, named: tuple[Block, LedgerObject]) -> F
         return None
     row = row_of(dependencies, block.workload)
     version = current.version if current else ""
-    return Finding(damage, judged.key, judged.version, version, block.height, block.workload, _file(row))
+    return DamagedObject(damage, judged.key, judged.version, version, block.height, block.workload, _file(row))
 
 
-def _extra(dependencies: Dependencies, chain: str, height: int, known: set[bytes]) -> Iterator[Finding]:
+def _extra(dependencies: Dependencies, chain: str, height: int, known: set[bytes]) -> Iterator[DamagedObject]:
     for each in _current(dependencies, f"accepted/{chain}/"):
         if each.key == layout.manifest_key(chain) or _digest(each.key) in known:
             continue
         folder = FOLDER.search(each.key)
         row = row_of(dependencies, folder[1]) if folder else None
         if row is None or not _is_arriving(dependencies, row, each.key, height):
-            yield Finding(Damage.EXTRA, each.key, "", each.version, None, row.id if row else "", _file(row))
+            yield DamagedObject(Damage.EXTRA, each.key, "", each.version, None, row.id if row else "", _file(row))
 
 
 def _current(dependencies: Dependencies, prefix: str) -> Iterator[ObjectVersion]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.lake.ledger import Block
     from lakegate.functions.ports.objects import ObjectVersion
     from lakegate.functions.usecases.dependencies import Dependencies
-    from lakegate.functions.workload import Source, Workload
+    from lakegate.functions.workload import SourceObject, Workload
 
 LOOKED_BACK: Final = 500
 """Blocks of a chain that are searched for one workload."""
@@ -235,7 +235,7 @@ def _by_id(dependencies: Dependencies, identity: str) -> Delivery:
 
 
 def _delivered(row: Workload, block: Block | None = None) -> Delivery:
-    landed: Source = row.landed or row.source
+    landed: SourceObject = row.landed or row.source
     return Delivery(row.id, landed.key, landed.size, _latest(row, block), row, block)
 
 

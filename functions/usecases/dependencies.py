@@ -63,7 +63,7 @@ class Meaning:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class JobSettings:
     """Parameters of StartJobRun beside the workload; stored with the attempt, so a deployment cannot change a retry."""
 
     application: str
@@ -79,7 +79,7 @@ class Places:
 
     landing: str
     lake: str
-    job: Job
+    job: JobSettings
     ignore_unrouted: bool = False
 
 

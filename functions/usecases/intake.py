@@ -10,7 +10,7 @@ from lakegate.contracts.lake.routes import candidates, covering
 from lakegate.functions.ports.errors import ConditionFailed, NotFound
 from lakegate.functions.usecases.advance import advance
 from lakegate.functions.usecases.steps import Effect, perform
-from lakegate.functions.workload import Source, State, Workload, workload_id
+from lakegate.functions.workload import SourceObject, State, Workload, workload_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,5 +73,5 @@ def _is_routed(dependencies: Dependencies, version: ObjectVersion) -> bool:
 
 
 def _received(dependencies: Dependencies, version: ObjectVersion, identity: str) -> Workload:
-    source = Source(version.bucket, version.key, version.version, version.etag, version.size, version.checksum)
+    source = SourceObject(version.bucket, version.key, version.version, version.etag, version.size, version.checksum)
     return Workload(identity, source, State.RECEIVED, dependencies.clock.now() + dependencies.timing.lease)

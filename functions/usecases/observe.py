@@ -16,7 +16,7 @@ from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.answer import Answer, repeats
 from lakegate.functions.usecases.dependencies import FIRST_BYTES
-from lakegate.functions.workload import Cause, Decision, Pin, Referred, Source
+from lakegate.functions.workload import Decision, FailureCause, Pin, Referred, SourceObject
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,10 +31,10 @@ class Observation(NamedTuple):
     """An outcome, and what its operation needs."""
 
     on: Outcome
-    source: Source | None = None
+    source: SourceObject | None = None
     pin: Pin | None = None
     decision: Decision | None = None
-    cause: Cause | None = None
+    cause: FailureCause | None = None
     """Why the attempt came to nothing, where it did."""
 
     @property
@@ -48,10 +48,10 @@ Observer: TypeAlias = "Callable[[Dependencies, Workload], Observation | None]"
 
 VANISHED = Observation(Outcome.VANISHED)
 CAUSES = {
-    JobState.FAILED: Cause.RUN_FAILED,
-    JobState.CANCELLED: Cause.RUN_CANCELLED,
-    JobState.RUNNING: Cause.RUN_HUNG,
-    JobState.SUCCESS: Cause.NO_RESULT,
+    JobState.FAILED: FailureCause.RUN_FAILED,
+    JobState.CANCELLED: FailureCause.RUN_CANCELLED,
+    JobState.RUNNING: FailureCause.RUN_HUNG,
+    JobState.SUCCESS: FailureCause.NO_RESULT,
 }
 """Why a run that may not answer any more has no result, by its state."""
 
@@ -61,17 +61,17 @@ def observe(dependencies: Dependencies, workload: Workload) -> Observation | Non
     return OBSERVERS[workload.state](dependencies, workload)
 
 
-def address(source: Source) -> Address:
+def address(source: SourceObject) -> Address:
     """The address of one version."""
     return Address(source.bucket, source.key, source.version)
 
 
-def described(version: ObjectVersion) -> Source:
+def described(version: ObjectVersion) -> SourceObject:
     """One version as the store describes it."""
-    return Source(version.bucket, version.key, version.version, version.etag, version.size, version.checksum)
+    return SourceObject(version.bucket, version.key, version.version, version.etag, version.size, version.checksum)
 
 
-def content(workload: Workload, data: Source) -> str:
+def content(workload: Workload, data: SourceObject) -> str:
     """What two deliveries share when they bring the same bytes to the same line; empty where no checksum is known."""
     if not data.checksum or workload.pin is None:
         return ""
@@ -138,7 +138,7 @@ def _at_the_door(dependencies: Dependencies, workload: Workload, data: ObjectVer
     return dependencies.meaning.door(plan, data.size, first) + _duplicate(dependencies, workload, described(data))
 
 
-def _duplicate(dependencies: Dependencies, workload: Workload, data: Source) -> tuple[str, ...]:
+def _duplicate(dependencies: Dependencies, workload: Workload, data: SourceObject) -> tuple[str, ...]:
     claim = content(workload, data)
     if not claim or dependencies.terms(workload).duplicates:
         return ()
@@ -164,12 +164,12 @@ def _validating(dependencies: Dependencies, workload: Workload) -> Observation |
     return Observation(Outcome.LOST, cause=cause) if cause else None
 
 
-def _cause(dependencies: Dependencies, workload: Workload) -> Cause | None:
+def _cause(dependencies: Dependencies, workload: Workload) -> FailureCause | None:
     """Why the run will write no result any more; None: it may. Time in the queue counts as none: a burst hangs no job."""
     try:
         run = dependencies.jobs.describe(workload.run)
     except NotFound:
-        return Cause.NO_RESULT
+        return FailureCause.NO_RESULT
     in_time = workload.deadline is None or dependencies.clock.now() < workload.deadline + run.queued
     return None if run.state is JobState.QUEUED or (run.state is JobState.RUNNING and in_time) else CAUSES[run.state]
 
@@ -187,14 +187,14 @@ def _judged(dependencies: Dependencies, workload: Workload, result: bytes) -> Ob
     plan = dependencies.plan(workload)
     try:
         if not repeats(Answer.read(result), workload):
-            return Observation(Outcome.LOST, cause=Cause.WRONG_RESULT)
+            return Observation(Outcome.LOST, cause=FailureCause.WRONG_RESULT)
         judgement = dependencies.meaning.judge(plan, result)
     except LakegateError:
         return Observation(
-            Outcome.LOST, cause=Cause.WRONG_RESULT
+            Outcome.LOST, cause=FailureCause.WRONG_RESULT
         )  # a result that is no result is the job's failure, not the data's
     if judgement.verdict == Verdict.UNDECIDED:
-        return Observation(Outcome.UNDECIDED, cause=Cause.UNDECIDED)
+        return Observation(Outcome.UNDECIDED, cause=FailureCause.UNDECIDED)
     decision = Decision(
         judgement.verdict, judgement.reasons, hashlib.sha256(result).hexdigest(), counts=judgement.counts
     )

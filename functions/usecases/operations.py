@@ -18,7 +18,7 @@ from lakegate.functions.usecases.observe import address, content, described, res
 from lakegate.functions.usecases.publish_delivery import publish
 from lakegate.functions.usecases.steps import Alarm, ConcurrentUpdate, Effect, Steps, perform
 from lakegate.functions.usecases.submission import back_off, request_document, start_request
-from lakegate.functions.workload import Cause, Decision, FailedAttempt
+from lakegate.functions.workload import Decision, FailedAttempt, FailureCause
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,7 +122,7 @@ def _start(dependencies: Dependencies, workload: Workload, to: State, _found: Ob
     try:
         run = yield from perform(Effect.START_JOB, partial(dependencies.jobs.start, request))
     except IdempotencyMismatch:
-        raise OutcomeChanged(Outcome.CONFLICT, Cause.TOKEN_TAKEN) from None
+        raise OutcomeChanged(Outcome.CONFLICT, FailureCause.TOKEN_TAKEN) from None
     now = dependencies.clock.now()
     limit = dependencies.timing.grace + request["executionTimeoutMinutes"] * MINUTE
     after = workload._replace(state=to, run=run, deadline=now + limit, due_at=now + dependencies.timing.poll)

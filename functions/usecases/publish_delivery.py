@@ -22,7 +22,7 @@ from lakegate.functions.usecases.answer import Answer, Written
 from lakegate.functions.usecases.moves import OutcomeChanged, is_same_write, message
 from lakegate.functions.usecases.observe import address
 from lakegate.functions.usecases.steps import Alarm, ConcurrentUpdate, Effect, perform
-from lakegate.functions.workload import TERMINAL, Source
+from lakegate.functions.workload import TERMINAL, SourceObject
 
 if TYPE_CHECKING:
     from lakegate.functions.ports.ledger import Head
@@ -62,7 +62,7 @@ def _answer(dependencies: Dependencies, workload: Workload) -> Answer | None:
 
 def _copies(
     dependencies: Dependencies, workload: Workload, to: State, answer: Answer | None
-) -> tuple[tuple[tuple[Source, ...], str], ...]:
+) -> tuple[tuple[tuple[SourceObject, ...], str], ...]:
     """What to copy: for each object the sources of its bytes, and its destination."""
     pin = workload.pin
     assert pin is not None
@@ -81,7 +81,7 @@ def _copies(
     return ((_sources(workload), layout.destination_key(share, pin, workload.id, name)),)
 
 
-def _sources(workload: Workload) -> tuple[Source, ...]:
+def _sources(workload: Workload) -> tuple[SourceObject, ...]:
     """The bytes that were judged, then the other copy of them: versions never change, so either will do."""
     assert workload.decision is not None
     if workload.staged is None:
@@ -95,7 +95,7 @@ def _name(written: Written) -> str:
     return written.uri.rpartition("/")[2]
 
 
-def _written(dependencies: Dependencies, workload: Workload, written: Written) -> Source:
+def _written(dependencies: Dependencies, workload: Workload, written: Written) -> SourceObject:
     """One object of a split, still as the result lists it."""
     lake = f"s3://{dependencies.places.lake}/"
     if not written.uri.startswith(
@@ -105,11 +105,11 @@ def _written(dependencies: Dependencies, workload: Workload, written: Written) -
     found = dependencies.objects.head(Address(dependencies.places.lake, written.uri.removeprefix(lake)))
     if (found.size, found.etag) != (written.size, written.etag):
         raise Alarm("rows-differ", workload.id)
-    return Source(found.bucket, found.key, found.version, found.etag, found.size, found.checksum)
+    return SourceObject(found.bucket, found.key, found.version, found.etag, found.size, found.checksum)
 
 
 def _rest(
-    dependencies: Dependencies, workload: Workload, sources: tuple[Source, ...], to: Address
+    dependencies: Dependencies, workload: Workload, sources: tuple[SourceObject, ...], to: Address
 ) -> Steps[ObjectVersion]:
     """One object in its destination, whoever copied it there."""
     for source in sources:
@@ -125,7 +125,7 @@ def _rest(
     return _verified(workload, sources[0], _there(dependencies, workload, to))
 
 
-def _verified(workload: Workload, source: Source, copied: ObjectVersion) -> ObjectVersion:
+def _verified(workload: Workload, source: SourceObject, copied: ObjectVersion) -> ObjectVersion:
     if copied.size != source.size or (source.checksum and copied.checksum != source.checksum):
         raise Alarm("copy-differs", workload.id)
     return copied

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.errors import SetUpError
 from lakegate.contracts.lint.examine import read
-from lakegate.contracts.plan.request import Part, Request
+from lakegate.contracts.plan.request import Request, StagedPart
 from lakegate.contracts.plan.serialization import canonical
 from lakegate.infra.local.places import ROOT
 from lakegate.infra.local.stack_deploy import ARTIFACTS, JOB, RELEASE, client
@@ -82,7 +82,7 @@ def _put(s3: Any, number: int, sample: str, plan: Plan) -> str:  # noqa: ANN401 
         plan_uri=f"{place}/plan.json",
         plan_digest=plan.digest,
         source_version=identity,
-        parts=(Part(f"{place}/part-00000.csv", len(data)),),
+        parts=(StagedPart(f"{place}/part-00000.csv", len(data)),),
         judged_at=datetime.now(UTC).isoformat(timespec="seconds"),
         output_uri=place,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lakegate.infra.samples.flaws import overwritten, repeated
 from lakegate.infra.samples.orders import orders
 from lakegate.infra.samples.weather import weather
-from lakegate.infra.samples.writer import Sample
+from lakegate.infra.samples.writer import SampleFile
 
 MEASUREMENTS = (
     "pcpn_mm",
@@ -50,21 +50,21 @@ DIRTY_ORDERS = (
     repeated(0.002, "channel", "channel_reference"),
 )
 SAMPLES = {
-    "weather-clean.csv": Sample(weather, (HARDLY_MISSING,), ",", "keeps every promise: accepted"),
-    "weather-warn.csv": Sample(
+    "weather-clean.csv": SampleFile(weather, (HARDLY_MISSING,), ",", "keeps every promise: accepted"),
+    "weather-warn.csv": SampleFile(
         weather, (HARDLY_MISSING, *IN_BETWEEN), ",", "wind is missing in 12 % of the rows: accepted with warnings"
     ),
-    "weather-dirty.csv": Sample(
+    "weather-dirty.csv": SampleFile(
         weather,
         (HARDLY_MISSING, *DIRTY_WEATHER),
         ",",
         "-9999 for missing, impossible winds, dates and states: rejected",
     ),
-    "orders-clean.csv": Sample(orders, (), ";", "keeps every promise: accepted"),
-    "orders-warn.csv": Sample(
+    "orders-clean.csv": SampleFile(orders, (), ";", "keeps every promise: accepted"),
+    "orders-warn.csv": SampleFile(
         orders, (overwritten(0.6, ("delivered_at",), None),), ";", "few delivery times: accepted with warnings"
     ),
-    "orders-dirty.csv": Sample(
+    "orders-dirty.csv": SampleFile(
         orders, DIRTY_ORDERS, ";", "unknown statuses, amounts that are none, orders twice: rejected"
     ),
 }

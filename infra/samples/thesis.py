@@ -10,7 +10,7 @@ from __future__ import annotations
 from lakegate.infra.samples.catalogue import MEASUREMENTS
 from lakegate.infra.samples.flaws import overwritten, spelt
 from lakegate.infra.samples.weather import weather
-from lakegate.infra.samples.writer import Sample
+from lakegate.infra.samples.writer import SampleFile
 
 SENTINEL = "-9999"
 INJECTED = 0.06
@@ -20,7 +20,7 @@ FAULTS = (
     overwritten(INJECTED, ("wind_direct_grad",), "361", "540", "990"),
     overwritten(INJECTED, ("humidity_perc",), "101", "150", "255"),
 )
-DELIVERED = Sample(
+DELIVERED = SampleFile(
     weather, (*FAULTS, spelt(SENTINEL, (*MEASUREMENTS, "radiation_kj_m2"))), ",", "-9999 for missing: rejected"
 )
-MENDED = Sample(weather, FAULTS, ",", "missing values are empty, impossible ones are not mended: rejected")
+MENDED = SampleFile(weather, FAULTS, ",", "missing values are empty, impossible ones are not mended: rejected")

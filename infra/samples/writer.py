@@ -22,7 +22,7 @@ BATCH = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class SampleFile:
     """One kind of file: how its rows are made, and what is wrong with them."""
 
     columns: Callable[[Generator, NDArray[np.int64]], Columns]
@@ -33,7 +33,7 @@ class Sample:
     """What is in it and its verdict, in a few words."""
 
 
-def write(sample: Sample, path: Path, rows: int, seed: int) -> None:
+def write(sample: SampleFile, path: Path, rows: int, seed: int) -> None:
     """Write `rows` rows; the bytes depend on the sample, `rows` and `seed` alone."""
     with path.open("wb") as file:
         for number, columns in enumerate(_batches(sample, rows, seed)):
@@ -42,7 +42,7 @@ def write(sample: Sample, path: Path, rows: int, seed: int) -> None:
             file.write(_lines(columns, sample.delimiter))
 
 
-def _batches(sample: Sample, rows: int, seed: int) -> Iterator[Columns]:
+def _batches(sample: SampleFile, rows: int, seed: int) -> Iterator[Columns]:
     for number, start in enumerate(range(0, rows, BATCH)):
         columns = sample.columns(default_rng([seed, number]), np.arange(start, min(start + BATCH, rows)))
         flaws = default_rng([seed, number, 1])  # its own source: the files of one seed differ by their flaws only

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.errors import SetUpError
 from lakegate.contracts.lint.examine import read
-from lakegate.contracts.plan.request import Part, Request
+from lakegate.contracts.plan.request import Request, StagedPart
 from lakegate.infra.local.classes import FOLDER, archive
 from lakegate.infra.local.java import java_home
 from lakegate.infra.local.places import ROOT, TOOLS
@@ -82,7 +82,7 @@ def _request(folder: Path) -> Path:
         plan_uri=(folder / "plan.json").as_uri(),
         plan_digest=plan.digest,
         source_version="set-up",
-        parts=(Part(data.as_uri(), data.stat().st_size),),
+        parts=(StagedPart(data.as_uri(), data.stat().st_size),),
         judged_at="2026-01-01T00:00:00+00:00",
         output_uri=(folder / "out").as_uri(),
     )

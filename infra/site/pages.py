@@ -25,7 +25,7 @@ ASSETS = Path(__file__).parent / "assets"
 _CODE_OR_LINK = re.compile(r"^ *```.*?^ *```|`[^`\n]*`|\]\((?P<target>[^)\s]+)\)", re.DOTALL | re.MULTILINE)
 
 
-class Page(Protocol):
+class SitePage(Protocol):
     """The part of MkDocs' page that is used here."""
 
     @property
@@ -84,7 +84,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
+def on_page_markdown(markdown: str, page: SitePage, **_: object) -> str:
     """Rewrites the links of one page."""
     source = page.file.src_uri
     path = next((name for name, place in OUTSIDE.items() if place == source), f"{DOCS}{source}")

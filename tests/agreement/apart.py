@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from lakegate.contracts.judge.file_outcomes import RECORDS
 from lakegate.contracts.model.storage import Compression, Format
-from lakegate.contracts.plan.request import Part
+from lakegate.contracts.plan.request import StagedPart
 from lakegate.engine.read.chunk import ROW
 from lakegate.engine.read.local import LocalStore
 from lakegate.engine.read.open import open_source
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.result import Shares, Written
+    from lakegate.contracts.plan.result import Shares, WrittenObject
     from lakegate.engine.explain.rejected import Rejected
     from lakegate.engine.read.chunk import Source
 
@@ -91,14 +91,14 @@ def _texts(source: Any, table: pa.Table) -> list[tuple[str, ...]]:
         return connection.execute(f"SELECT {texts} FROM found").fetchall()  # noqa: S608 - generated names
 
 
-def _rows(plan: Plan, written: tuple[Written, ...]) -> Records:
+def _rows(plan: Plan, written: tuple[WrittenObject, ...]) -> Records:
     if not written:
         return Counter()
-    source = open_source(plan, tuple(Part(each.uri, each.size) for each in written), LocalStore())
+    source = open_source(plan, tuple(StagedPart(each.uri, each.size) for each in written), LocalStore())
     return Counter(record for share in range(len(source.shares)) for _, record in _records(plan, source, share))
 
 
-def _lines(plan: Plan, written: Written) -> list[str]:
+def _lines(plan: Plan, written: WrittenObject) -> list[str]:
     content = _UNPACK[plan.storage.compression](Path(urlsplit(written.uri).path).read_bytes()).decode()
     if plan.storage.format is not Format.CSV or not plan.csv.multi_line:
         lines = content.removesuffix("\n").split("\n") if content else []

@@ -12,14 +12,23 @@ from lakegate.functions.ports.errors import ConditionFailed, NotFound
 from lakegate.functions.ports.ledger import Head
 from lakegate.functions.ports.registry import Publication, RegistrySnapshot
 from lakegate.functions.ports.workloads import Expected
-from lakegate.functions.workload import Cause, Decision, FailedAttempt, Message, Pin, Source, State, Workload
+from lakegate.functions.workload import (
+    Decision,
+    FailedAttempt,
+    FailureCause,
+    Message,
+    Pin,
+    SourceObject,
+    State,
+    Workload,
+)
 
 if TYPE_CHECKING:
     from tests.contract.conftest import Ports
 
 NOW = datetime(2026, 11, 21, 11, 30, tzinfo=UTC)
 SOON = NOW + timedelta(minutes=5)
-SOURCE = Source("landing", "shop/day.csv", "v1", '"etag"', 12, "sha256:00")
+SOURCE = SourceObject("landing", "shop/day.csv", "v1", '"etag"', 12, "sha256:00")
 ROW = Workload("w1", SOURCE, State.RECEIVED, NOW)
 PINNED = ROW._replace(state=State.PINNED, pin=Pin("orders/lines_v1", "orders", "1.0.0", "d" * 64), due_at=SOON)
 NEWS = Message("w1:gone:0", "w1", "gone", '{"workload": "w1"}', NOW)
@@ -30,7 +39,10 @@ CHAIN = "orders/lines_v1"
 
 def test_a_row_is_read_as_it_was_written(ports: Ports) -> None:
     """Every field of a workload survives the store."""
-    failed = (FailedAttempt(1, "r0", Cause.RUN_FAILED, NOW), FailedAttempt(2, "", Cause.TOKEN_TAKEN, SOON))
+    failed = (
+        FailedAttempt(1, "r0", FailureCause.RUN_FAILED, NOW),
+        FailedAttempt(2, "", FailureCause.TOKEN_TAKEN, SOON),
+    )
     full = DECIDED._replace(not_before=NOW, deadline=SOON, replay_of="w0", landed=SOURCE, run="r", first=1, limit=4)
     full = full._replace(failed=failed)
     ports.workloads.create(full)

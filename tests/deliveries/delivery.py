@@ -14,7 +14,7 @@ from lakegate.contracts.model.contract import Contract, Dataset, Field, Origin, 
 from lakegate.contracts.model.policy import Policy
 from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.request import Part, Request
+from lakegate.contracts.plan.request import Request, StagedPart
 from lakegate.engine.judge import measure
 from lakegate.engine.read.local import LocalStore
 from tests.reference.evaluator import JUDGED_AT
@@ -75,7 +75,7 @@ def request_for(plan: Plan, folder: Path, *objects: bytes) -> Request:
         path = folder / "staging" / f"part-{number:05d}"
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
-        parts.append(Part(path.as_uri(), len(content)))
+        parts.append(StagedPart(path.as_uri(), len(content)))
     return Request(
         workload="0" * 64,
         attempt=1,

@@ -17,7 +17,7 @@ from lakegate.contracts.plan.result import Columns, Measured, Measurement
 
 if TYPE_CHECKING:
     from lakegate.contracts.plan.check import Check, Tier
-    from lakegate.contracts.plan.query import Query, Relation
+    from lakegate.contracts.plan.query import Query, QueryRelation
     from lakegate.contracts.plan.result import Result
     from tests.reference.cases import Case
 
@@ -52,7 +52,7 @@ def renamed(check: Check, prefix: str) -> Check:
     def query(it: Query) -> Query:
         return replace(it, relations=tuple(map(relation, it.relations)))
 
-    def relation(it: Relation) -> Relation:
+    def relation(it: QueryRelation) -> QueryRelation:
         return replace(it, columns=tuple(replace(each, field=prefix + each.field) for each in it.columns))
 
     return replace(

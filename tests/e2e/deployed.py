@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from lakegate.cli.aws import Stack
+    from lakegate.cli.aws import DeployedStack
     from lakegate.functions.ports.clock import Clock
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.workload import Workload
@@ -75,7 +75,7 @@ class Deployed:
     """The stack."""
 
     state: LocalState
-    stack: Stack
+    stack: DeployedStack
     dependencies: Dependencies
     resources: dict[str, str]
     """Physical names by logical ones."""

@@ -9,7 +9,7 @@ import pytest
 
 from lakegate.contracts.lake.states import State
 from lakegate.functions.adapters.clients import client
-from lakegate.functions.workload import Cause
+from lakegate.functions.workload import FailureCause
 from tests.e2e.deployed import until
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def test_a_killed_job_is_tried_again_within_seconds(stack: Deployed) -> None:
     runs = stack.runs(landed)
 
     assert (row.state, row.attempt, len(stack.destinations(row)), stack.blocks(row)) == MENDED
-    assert [(each.number, each.run, each.cause) for each in row.failed] == [(1, identity, Cause.RUN_CANCELLED)]
+    assert [(each.number, each.run, each.cause) for each in row.failed] == [(1, identity, FailureCause.RUN_CANCELLED)]
     assert [each["state"] for each in runs] == ["CANCELLED", "SUCCESS"]
     assert runs[1]["createdAt"] - runs[0]["updatedAt"] < timedelta(minutes=1)
 

@@ -13,7 +13,7 @@ import pytest
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.model.policy import Additional, Policy
 from lakegate.contracts.model.storage import Csv, Format, Storage
-from lakegate.contracts.plan.result import Form, Malformed, Sample
+from lakegate.contracts.plan.result import MalformedRecords, Sample, ValueMistake
 from tests.deliveries.delivery import plan_of, rule, with_classification
 from tests.deliveries.written import as_jsonl
 
@@ -240,7 +240,7 @@ def test_of_several_files_the_one_that_is_meant_is_named(judge_files: Callable[.
 
     assert unreadable is not None
     assert (unreadable.code, unreadable.part) == ("zip", 1)
-    assert malformed == Malformed("fields", 1, 7, part=1, values=2, wanted=6, is_last=True)
+    assert malformed == MalformedRecords("fields", 1, 7, part=1, values=2, wanted=6, is_last=True)
 
 
 def test_a_fault_hides_no_other(judge_files: Callable[..., Judged]) -> None:
@@ -308,4 +308,4 @@ def test_public_values_are_shown_as_they_are(judge_files: Callable[..., Judged])
 
     assert found["pattern/sku"].samples == (Sample(2, (f"{'S' * 40}…",), raw=(True,)),)
     assert found["type-2/weight"].samples == (Sample(3, ("aaaa",), raw=(False,)),)
-    assert found["type-2/weight"].form == Form("null-word", 1, 1, "NULL")
+    assert found["type-2/weight"].form == ValueMistake("null-word", 1, 1, "NULL")

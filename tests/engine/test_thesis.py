@@ -12,7 +12,7 @@ from tests.reference import thesis
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.contracts.judge.outcomes import Outcome
+    from lakegate.contracts.judge.outcomes import CheckOutcome
     from lakegate.contracts.plan.plan import Plan
     from tests.deliveries.delivery import Judged
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def test_the_page_shows_what_is_found(judge_files: Callable[..., Judged]) -> None:
     """Both tables of docs/thesis.md are those of a run on the same data."""
 
-    def outcomes(plan: Plan, content: bytes) -> tuple[Outcome, ...]:
+    def outcomes(plan: Plan, content: bytes) -> tuple[CheckOutcome, ...]:
         return judge_files(plan, content).judgement.outcomes
 
     page = thesis.PAGE.read_text()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lakegate.contracts.errors import InputError
 from lakegate.functions.ports.errors import ConditionFailed, NotFound
-from lakegate.functions.ports.objects import ObjectVersion, Page
+from lakegate.functions.ports.objects import ObjectVersion, VersionPage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,20 +54,20 @@ class MemoryObjects:
         body = self._find(address)[1]
         return body[start:] if length is None else body[start : start + length]
 
-    def versions(self, bucket: str, prefix: str, after: str | None = None, limit: int = 1000) -> Page:
+    def versions(self, bucket: str, prefix: str, after: str | None = None, limit: int = 1000) -> VersionPage:
         """Keys in the order of their bytes, the newest version first; a page continues after what was listed."""
         # Code points sort as their UTF-8 bytes do.
         keys = sorted([key for key in self.buckets[bucket] if key.startswith(prefix)])
         if not keys:
-            return Page((), None)
+            return VersionPage((), None)
         page: list[ObjectVersion] = []
         last = "", 0
         for key, stored, described in self._behind(bucket, keys, after):
             if len(page) == limit:
-                return Page(tuple(page), f"{last[1]}/{last[0]}")
+                return VersionPage(tuple(page), f"{last[1]}/{last[0]}")
             page.append(described)
             last = key, stored.ordinal
-        return Page(tuple(page), None)
+        return VersionPage(tuple(page), None)
 
     def put(self, to: Address, body: bytes, *, absent: bool = False, etag: str | None = None) -> ObjectVersion:
         """A new version, if its conditions hold."""

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import Check, Metric, Place, Tier
+from lakegate.contracts.plan.check import Check, Metric, QuantileMethod, Tier
 from lakegate.contracts.plan.result import Columns, Measured, Measurement, Result
 from tests.reference.asked import answer
 from tests.reference.lexical import DAY_SECONDS, days, parse
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.query import Relation as Asked
+    from lakegate.contracts.plan.query import QueryRelation as Asked
     from tests.reference.truths import Record
 
 JUDGED_AT = "2026-01-02T03:04:05+00:00"
@@ -157,9 +157,9 @@ def _quantile(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> M
         return Measured(0)
     assert check.quantile is not None
     place = Fraction(check.quantile.share) * (len(numbers) - 1)
-    if check.quantile.place is Place.NEAREST:
+    if check.quantile.place is QuantileMethod.NEAREST:
         place = Fraction(round(place))
-    if check.quantile.place is Place.REACHED:
+    if check.quantile.place is QuantileMethod.REACHED:
         at_least = Fraction(check.quantile.share) * len(numbers)
         place = Fraction(next(at for at in range(len(numbers)) if at + 1 >= at_least))
     low = math.floor(place)

@@ -8,7 +8,16 @@ from lakegate.contracts.model.contract import Severity
 from lakegate.contracts.model.policy import Additional, Duplicates, Mode, OnReject, Policy
 from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import Check, Header, Interval, Metric, Place, Quantile, Tier, Unit
+from lakegate.contracts.plan.check import (
+    Check,
+    HeaderRequirement,
+    Interval,
+    Metric,
+    Quantile,
+    QuantileMethod,
+    Tier,
+    Unit,
+)
 from lakegate.contracts.plan.plan import Plan, PlanField
 from lakegate.contracts.plan.predicate import (
     All,
@@ -24,17 +33,17 @@ from lakegate.contracts.plan.predicate import (
     Typed,
     Within,
 )
-from lakegate.contracts.plan.request import Part, Request
+from lakegate.contracts.plan.request import Request, StagedPart
 from lakegate.contracts.plan.result import (
     Columns,
-    Malformed,
+    MalformedRecords,
     Measured,
     Measurement,
     Result,
     Sample,
     Shares,
     Unreadable,
-    Written,
+    WrittenObject,
 )
 
 HOSTILE = st.sampled_from(
@@ -82,7 +91,7 @@ predicates: st.SearchStrategy[Predicate] = st.recursive(
 )
 intervals = st.builds(Interval, maybe(decimals), maybe(decimals), st.booleans(), st.booleans(), st.booleans())
 tiers = st.builds(Tier, intervals, maybe(predicates))
-headers = st.builds(Header, tuples(names), tuples(names), st.booleans(), st.booleans())
+headers = st.builds(HeaderRequirement, tuples(names), tuples(names), st.booleans(), st.booleans())
 checks = st.builds(
     Check,
     id=names,
@@ -98,7 +107,7 @@ checks = st.builds(
     skip=maybe(names),
     row_filter=maybe(predicates),
     nulls_alike=st.booleans(),
-    quantile=maybe(st.builds(Quantile, shares, st.sampled_from(Place))),
+    quantile=maybe(st.builds(Quantile, shares, st.sampled_from(QuantileMethod))),
     header=maybe(headers),
 )
 policies = st.builds(
@@ -135,7 +144,7 @@ requests = st.builds(
     plan_uri=uris,
     plan_digest=digests,
     source_version=names,
-    parts=st.lists(st.builds(Part, uris, counts, texts), min_size=1, max_size=3).map(tuple),
+    parts=st.lists(st.builds(StagedPart, uris, counts, texts), min_size=1, max_size=3).map(tuple),
     judged_at=st.datetimes().map(lambda moment: f"{moment.isoformat()}Z"),
     output_uri=uris,
 )
@@ -150,7 +159,7 @@ measured = st.builds(
 )
 samples = st.builds(Sample, st.integers(1, 10**12), tuples(texts), st.integers(0, 9))
 measurements = st.builds(Measurement, names, maybe(measured), maybe(measured), maybe(names), tuples(samples))
-written = st.builds(Written, st.sampled_from(["file:///a/b", "s3://bucket/key"]), counts, digests)
+written = st.builds(WrittenObject, st.sampled_from(["file:///a/b", "s3://bucket/key"]), counts, digests)
 moments = st.datetimes().map(lambda moment: f"{moment.isoformat(timespec='microseconds')}Z")
 results = st.builds(
     Result,
@@ -164,7 +173,7 @@ results = st.builds(
     columns=maybe(st.builds(Columns, tuples(texts), tuples(texts), tuples(texts), st.booleans())),
     malformed=tuples(
         st.builds(
-            Malformed,
+            MalformedRecords,
             st.sampled_from(["fields", "quotes", "encoding", "nul", "too_long"]),
             st.integers(1, 10**12),
             st.integers(1, 10**12),

@@ -13,14 +13,14 @@ from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.lint.examine import read
 from lakegate.infra.local.places import ROOT
 from lakegate.infra.samples.thesis import DELIVERED, MENDED
-from lakegate.infra.samples.writer import Sample, write
+from lakegate.infra.samples.writer import SampleFile, write
 from tests.deliveries.delivery import judge_delivery, measure_natively
 from tests.reference.tables import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from lakegate.contracts.judge.outcomes import Outcome
+    from lakegate.contracts.judge.outcomes import CheckOutcome
     from lakegate.contracts.plan.plan import Plan
 
 CONTRACT = ROOT / "contracts" / "examples" / "weather.dcm.yaml"
@@ -38,7 +38,7 @@ WORDS = {Status.PASS: "passed", Status.WARN: "warned", Status.FAIL: "failed"}
 class Judge(Protocol):
     """Some engine."""
 
-    def __call__(self, plan: Plan, content: bytes) -> tuple[Outcome, ...]: ...
+    def __call__(self, plan: Plan, content: bytes) -> tuple[CheckOutcome, ...]: ...
 
 
 def plan() -> Plan:
@@ -46,7 +46,7 @@ def plan() -> Plan:
     return compile_plan(contract, contract.datasets[0])
 
 
-def content(sample: Sample) -> bytes:
+def content(sample: SampleFile) -> bytes:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "weather.csv"
         write(sample, path, ROWS, SEED)
@@ -62,7 +62,7 @@ def tables(outcomes_of: Judge) -> dict[str, str]:
     return {"shares": _shares(of_rules), "rules": _rules(of_rules)}
 
 
-def _shares(found: dict[str, list[Outcome]]) -> str:
+def _shares(found: dict[str, list[CheckOutcome]]) -> str:
     rows = []
     for run, outcomes in found.items():
         ours, theirs = Counter(each.status for each in outcomes), THESIS[run]
@@ -72,7 +72,7 @@ def _shares(found: dict[str, list[Outcome]]) -> str:
     return table(("data", *heads), rows)
 
 
-def _rules(found: dict[str, list[Outcome]]) -> str:
+def _rules(found: dict[str, list[CheckOutcome]]) -> str:
     names = list(dict.fromkeys(each.rule for outcomes in found.values() for each in outcomes))
     rows = []
     for name in names:
@@ -81,14 +81,14 @@ def _rules(found: dict[str, list[Outcome]]) -> str:
     return table(("rule of Appendix A", "checks", *found), rows)
 
 
-def _said(outcomes: list[Outcome]) -> str:
+def _said(outcomes: list[CheckOutcome]) -> str:
     """How many passed, and which did not."""
     counted = Counter(each.status for each in outcomes)
     bad = [f"{WORDS[status]}: {_named(outcomes, status)}" for status in (Status.WARN, Status.FAIL) if counted[status]]
     return "; ".join([f"{counted[Status.PASS]} passed", *bad])
 
 
-def _named(outcomes: Iterable[Outcome], status: Status) -> str:
+def _named(outcomes: Iterable[CheckOutcome], status: Status) -> str:
     return ", ".join(f"`{each.fields[0]}` ({each.measured})" for each in outcomes if each.status is status)
 
 
@@ -109,7 +109,7 @@ def main() -> None:
 
 
 def _natively(folder: Path) -> Judge:
-    def judged(plan: Plan, content: bytes) -> tuple[Outcome, ...]:
+    def judged(plan: Plan, content: bytes) -> tuple[CheckOutcome, ...]:
         place = folder / str(len(list(folder.iterdir())))
         place.mkdir()
         return judge_delivery(measure_natively, plan, place, content).judgement.outcomes

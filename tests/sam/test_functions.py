@@ -13,7 +13,7 @@ from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.plan import Plan, PlanField
 from lakegate.contracts.plan.result import Result
 from lakegate.contracts.plan.serialization import canonical
-from lakegate.functions.adapters.dynamodb import Table
+from lakegate.functions.adapters.dynamodb import DynamoTable
 from lakegate.functions.adapters.registry import DynamoRegistry
 from lakegate.functions.ports.registry import Publication
 from lakegate.functions.workload import workload_id
@@ -34,7 +34,7 @@ def publish(env: Environment) -> None:
     """A contract of one dataset, its keys below in/orders/."""
     env.deployed.s3.put_object(Bucket="lake", Key=f"plans/{PLAN.digest}.json", Body=canonical(PLAN))
     route = Route("landing", "in/orders/", "orders", "lines", 1, "1.0.0", "active", PLAN.digest)
-    table = Table(env.deployed.dynamodb, "registry")
+    table = DynamoTable(env.deployed.dynamodb, "registry")
     DynamoRegistry(table, "landing").publish(Publication("orders", "1.0.0", "active", "doc", (route,)))
 
 

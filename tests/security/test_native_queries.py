@@ -13,7 +13,7 @@ import pytest
 from lakegate.contracts.judge.answers import REFUSED
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.check import Check, Interval, Metric, Tier, Unit
-from lakegate.contracts.plan.query import Column, Query, Relation
+from lakegate.contracts.plan.query import Query, QueryColumn, QueryRelation
 from lakegate.engine.ask.guard import unsafe
 from lakegate.engine.ask.lock import lock
 from lakegate.engine.ask.queries import Tables, ask
@@ -115,7 +115,7 @@ REACHING = (
     *("SELECT count(*) FROM 'https://example.org/x.csv'", "SELECT count(*) FROM read_csv('s3://bucket/x.csv')"),
     *("CREATE SECRET stolen (TYPE s3)", "SELECT count(*) FROM sniff_csv('{file}')", "LOAD '{file}'"),
 )
-RELATION = Relation("orders", (Column("total", LogicalType.INTEGER),))
+RELATION = QueryRelation("orders", (QueryColumn("total", LogicalType.INTEGER),))
 PLAN = plan_of("SELECT max(total) FROM orders", total="integer")
 
 

@@ -13,7 +13,7 @@ from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.jobs import JobState
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.registry import Publication
-from lakegate.functions.usecases.dependencies import Dependencies, Job, Places, Timing
+from lakegate.functions.usecases.dependencies import Dependencies, JobSettings, Places, Timing
 from lakegate.functions.usecases.steps import Call, Effect
 from tests.fakes import Memory
 from tests.fakes.jobs import SENDS_EVENT, WRITES, Ending
@@ -77,7 +77,7 @@ class Environment:
 
     def __post_init__(self) -> None:
         m = self.memory
-        places = Places(LANDING, LAKE, Job("app", "role", "s3://code/validate.py"))
+        places = Places(LANDING, LAKE, JobSettings("app", "role", "s3://code/validate.py"))
         self.dependencies = Dependencies(
             m.objects,
             m.registry,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from lakegate.contracts.plan.result import Written
+    from lakegate.contracts.plan.result import WrittenObject
     from tests.deliveries.delivery import Judged
 
 pytestmark = pytest.mark.spark
@@ -36,7 +36,7 @@ TABLE = pa.table({"id": [1, 2, 3, 3], "name": ["Ana", None, "Rui", "Eva"], "more
 LINES = b'{"id": 1, "name": "Ana", "x": 1.10}\n{"id": 2}\n{"id": \n\n{"id":3,"name":"a"}\n{"id":3,"name":"\\"b"}\n'
 
 
-def contents(found: tuple[Written, ...]) -> bytes:
+def contents(found: tuple[WrittenObject, ...]) -> bytes:
     return b"".join(Path(urlsplit(each.uri).path).read_bytes() for each in found)
 
 
@@ -61,7 +61,7 @@ def test_lines_of_json_come_out_as_they_went_in(codec: Compression, judge_files:
     ]
 
 
-def rows_of(spark: SparkSession, form: Format, found: tuple[Written, ...]) -> list[dict[str, Any]]:
+def rows_of(spark: SparkSession, form: Format, found: tuple[WrittenObject, ...]) -> list[dict[str, Any]]:
     read = [spark.read.format(form.value).load(each.uri) for each in found]
     return [row.asDict() for frame in read for row in frame.collect()]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.contracts.plan.check import Check, Interval, Metric, Tier, Unit
-from lakegate.contracts.plan.query import Query, Relation
+from lakegate.contracts.plan.query import Query, QueryRelation
 from tests.deliveries.delivery import JUDGED_AT, plan_of, request_for
 from tests.reference.sampling import FULL
 from tests.security.queries import hostile
@@ -103,7 +103,7 @@ def asked(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Call
     tables = queries.Tables(plan, JUDGED_AT, delivered, Accepted(spark, request))
     column = asking("SELECT max(total) FROM orders").checks[0].query
     assert column is not None
-    relation = Relation("rows", tuple(replace(each, field="a") for each in column.relations[0].columns))
+    relation = QueryRelation("rows", tuple(replace(each, field="a") for each in column.relations[0].columns))
 
     def ask(text: str) -> Measurement:
         check = Check(

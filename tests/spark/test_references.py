@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from lakegate.contracts.judge.outcomes import Outcome
+    from lakegate.contracts.judge.outcomes import CheckOutcome
     from lakegate.contracts.plan.plan import Plan
 
 pytestmark = pytest.mark.spark
@@ -63,7 +63,7 @@ def accepted(folder: Path, plan: Plan, *objects: bytes) -> tuple[AcceptedPart, .
     return tuple(AcceptedPart(path.as_uri(), path.stat().st_size, uri, plan.digest) for path in paths)
 
 
-def outcome(folder: Path, plan: Plan, delivery: bytes, *references: Reference) -> Outcome:
+def outcome(folder: Path, plan: Plan, delivery: bytes, *references: Reference) -> CheckOutcome:
     """What becomes of the last check of a plan."""
     from lakegate.spark_jobs.validate import validate  # noqa: PLC0415 - Spark's settings must be made first
 

@@ -19,7 +19,7 @@ from tests.deliveries.delivery import plan_of, rule
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.contracts.plan.result import Written
+    from lakegate.contracts.plan.result import WrittenObject
     from tests.deliveries.delivery import Judged
 
 pytestmark = pytest.mark.spark
@@ -102,13 +102,13 @@ def test_a_row_that_a_pattern_refuses_is_set_aside(judge_files: Callable[..., Ju
     assert samples == [(3, ("aaaaaa",)), (5, ("a@a",))]
 
 
-def _lines(written: tuple[Written, ...]) -> list[str]:
+def _lines(written: tuple[WrittenObject, ...]) -> list[str]:
     return [line for each in written for line in _bytes(each).decode().splitlines()]
 
 
-def _bytes(written: Written) -> bytes:
+def _bytes(written: WrittenObject) -> bytes:
     return Path(urlsplit(written.uri).path).read_bytes()
 
 
-def _digest(written: Written) -> str:
+def _digest(written: WrittenObject) -> str:
     return sha256(_bytes(written)).hexdigest()

@@ -14,7 +14,7 @@ from moto.server import ThreadedMotoServer
 from lakegate.contracts.judge.judgement import judge
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.model.policy import Policy
-from lakegate.contracts.plan.request import Part, Request
+from lakegate.contracts.plan.request import Request, StagedPart
 from lakegate.contracts.plan.result import Result
 from tests.deliveries.delivery import plan_of, request_for, rule, with_classification
 from tests.spark.jobs import ROOT, job, staged
@@ -173,7 +173,7 @@ def put(client: Any, plan: Plan, content: bytes) -> Request:
     request = replace(
         request_for(plan, ROOT),
         plan_uri="s3://lake/plans/p.json",
-        parts=(Part("s3://lake/staging/w/part-00000.csv", len(content)),),
+        parts=(StagedPart("s3://lake/staging/w/part-00000.csv", len(content)),),
         output_uri="s3://lake/runs/w/attempt=1",
     )
     client.put_object(Bucket="lake", Key="runs/w/attempt=1/request.json", Body=json.dumps(request.to_json()).encode())

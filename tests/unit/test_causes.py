@@ -17,19 +17,19 @@ from lakegate.contracts.plan.plan import Plan, PlanField
 from lakegate.contracts.plan.predicate import Present, Typed
 from lakegate.contracts.plan.result import (
     Columns,
-    Foreign,
-    Form,
-    Malformed,
+    IncompatibleType,
+    MalformedRecords,
     Measured,
     Measurement,
     Result,
     Sample,
     Unreadable,
+    ValueMistake,
 )
 
 FIELDS = tuple(PlanField(name, f"c{at}", LogicalType.NUMBER) for at, name in enumerate(("id", "price", "weight")))
 HEADER_AGAIN = Sample(5, ("aa",), record="header")
-COMMA = Form("decimal-comma", 2, 2)
+COMMA = ValueMistake("decimal-comma", 2, 2)
 
 
 def check(name: str, kind: str = "type", **changes: object) -> Check:
@@ -51,7 +51,7 @@ PLAN = Plan("c", "1.0.0", "d", FIELDS, CHECKS)
 ALL = Columns(("id", "price", "weight"))
 
 
-def measured(name: str, failing: int = 0, *samples: Sample, form: Form | None = None) -> Measurement:
+def measured(name: str, failing: int = 0, *samples: Sample, form: ValueMistake | None = None) -> Measurement:
     return Measurement(name, Measured(10, failing), samples=samples, form=form)
 
 
@@ -113,7 +113,7 @@ def test_a_fault_that_explains_one_outcome_is_said_by_it() -> None:
 
 def test_a_known_mistake_in_several_columns_is_one_reason() -> None:
     """Columns whose values are all written so share a reason; one with other failures beside them is told its share."""
-    mixed = measured("type/weight", 3, form=Form("decimal-comma", 2, 3))
+    mixed = measured("type/weight", 3, form=ValueMistake("decimal-comma", 2, 3))
     found = reasons(answer(measured("type/id", 2, form=COMMA), measured("type/price", 2, form=COMMA), mixed))
 
     words = "written with a decimal comma: write 1234.5, not 1234,5 or 1.234,5"
@@ -214,7 +214,7 @@ def test_an_exported_index_is_named(extra: tuple[str, ...], is_hinted: bool) -> 
 
 def test_columns_of_other_types_are_one_reason() -> None:
     """Each is named with both types; a column that is only a part of another's type is left to its own check."""
-    columns = replace(ALL, foreign=(Foreign("id", "string"), Foreign("price", "bool")))
+    columns = replace(ALL, foreign=(IncompatibleType("id", "string"), IncompatibleType("price", "bool")))
     failed = (measured("type/id", 10), measured("type/price", 10))
 
     assert reasons(answer(*failed, columns=columns)) == [
@@ -243,39 +243,39 @@ def test_a_cause_of_warnings_is_a_warning() -> None:
     )
 
 
-DETAILS: dict[str, tuple[Malformed, str]] = {
+DETAILS: dict[str, tuple[MalformedRecords, str]] = {
     "fewer": (
-        Malformed("fields", 1, 3, values=2, wanted=5),
+        MalformedRecords("fields", 1, 3, values=2, wanted=5),
         "have another number of values than the header (2 instead of 5)",
     ),
     "cut off": (
-        Malformed("fields", 1, 9, values=2, wanted=5, is_last=True),
+        MalformedRecords("fields", 1, 9, values=2, wanted=5, is_last=True),
         "have another number of values than the header (2 instead of 5): it is the last line, was the upload cut off?",
     ),
     "more": (
-        Malformed("fields", 1, 3, values=6, wanted=5, is_last=True),
+        MalformedRecords("fields", 1, 3, values=6, wanted=5, is_last=True),
         (
             "have another number of values than the header (6 instead of 5): a value that holds the delimiter, "
             "such as a decimal comma, stands in quotes"
         ),
     ),
     "one more in every row": (
-        Malformed("fields", 10, 2, values=6, wanted=5),
+        MalformedRecords("fields", 10, 2, values=6, wanted=5),
         (
             "have another number of values than the header (6 instead of 5): every row has one more, an index without a name "
             "in the header, a delimiter at the end, or a decimal comma"
         ),
     ),
     "blank": (
-        Malformed("fields", 1, 9, values=2, wanted=5, record="blank", is_last=True),
+        MalformedRecords("fields", 1, 9, values=2, wanted=5, record="blank", is_last=True),
         "have another number of values than the header (2 instead of 5): it holds nothing but delimiters, remove such rows",
     ),
     "json": (
-        Malformed("json", 1, 9, is_last=True),
+        MalformedRecords("json", 1, 9, is_last=True),
         "are no JSON (RFC 8259; `NaN` is none, nor is a line that breaks off): it is the last line, was the upload cut off?",
     ),
     "encoding": (
-        Malformed("encoding", 1, 9, encoding="windows-1252", is_last=True),
+        MalformedRecords("encoding", 1, 9, encoding="windows-1252", is_last=True),
         (
             "are not valid in the declared encoding (csv.encoding): save the file in it, or declare csv.encoding: windows-1252, "
             "in which they can be read"

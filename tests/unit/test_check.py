@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.plan.check import EPSILON, NONE, Interval, Metric, Place, Quantile
+from lakegate.contracts.plan.check import EPSILON, NONE, Interval, Metric, Quantile, QuantileMethod
 from tests.reference.sampling import sampled
 from tests.reference.strategies import intervals
 
@@ -98,16 +98,16 @@ def test_an_open_bound_is_not_met_by_what_counts_as_equal() -> None:
 @pytest.mark.parametrize(
     ("share", "place", "count", "expected"),
     [
-        ("0.5", Place.BETWEEN, 4, Fraction(1, 2)),
-        ("0.5", Place.NEAREST, 4, Fraction(2, 3)),
-        ("0.5", Place.NEAREST, 2, Fraction(0)),
-        ("0.5", Place.REACHED, 4, Fraction(1, 3)),
-        ("0", Place.REACHED, 4, Fraction(0)),
-        ("1", Place.REACHED, 4, Fraction(1)),
-        ("0.7", Place.NEAREST, 1, Fraction(7, 10)),
+        ("0.5", QuantileMethod.BETWEEN, 4, Fraction(1, 2)),
+        ("0.5", QuantileMethod.NEAREST, 4, Fraction(2, 3)),
+        ("0.5", QuantileMethod.NEAREST, 2, Fraction(0)),
+        ("0.5", QuantileMethod.REACHED, 4, Fraction(1, 3)),
+        ("0", QuantileMethod.REACHED, 4, Fraction(0)),
+        ("1", QuantileMethod.REACHED, 4, Fraction(1)),
+        ("0.7", QuantileMethod.NEAREST, 1, Fraction(7, 10)),
     ],
 )
-def test_a_quantile_finds_its_place(share: str, place: Place, count: int, expected: Fraction) -> None:
+def test_a_quantile_finds_its_place(share: str, place: QuantileMethod, count: int, expected: Fraction) -> None:
     """Where a value itself is asked for, the place is one at which a value stands."""
     assert expected == Quantile(Decimal(share), place).of(count)
 

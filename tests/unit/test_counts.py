@@ -10,7 +10,7 @@ import pytest
 
 from lakegate.contracts.judge.counts import Counts
 from lakegate.contracts.judge.judgement import counts_of, judge
-from lakegate.contracts.judge.wording import Numbers
+from lakegate.contracts.judge.wording import ReportedNumbers
 from lakegate.contracts.model.policy import Mode, OnReject, Policy
 from lakegate.contracts.plan.check import Metric, Unit
 from lakegate.contracts.plan.result import Measured, Measurement
@@ -81,20 +81,28 @@ def test_an_undecided_delivery_neither_publishes_nor_rejects() -> None:
 @pytest.mark.parametrize(
     ("changes", "found", "expected"),
     [
-        ({}, Measured(10, 3), Numbers(3, "rows", 3, 10)),
-        ({"of_elements": True}, Measured(10, 3), Numbers(3, "elements", 3, 10)),
-        ({"unit": Unit.PERCENT}, Measured(8, 1), Numbers(12.5, "percent", 1, 8)),
-        ({"unit": Unit.SHARE}, Measured(8, 1), Numbers(0.875, "share", 1, 8)),
-        ({"metric": Metric.ROW_COUNT, "unit": Unit.VALUE}, Measured(8), Numbers(8, "rows", None, 8)),
-        ({"metric": Metric.YOUNGEST, "unit": Unit.VALUE}, Measured(8, number=90.5), Numbers(90.5, "seconds", None, 8)),
-        ({"metric": Metric.MEAN, "unit": Unit.VALUE}, Measured(8, number=None), Numbers(None, "value", None, 8)),
-        ({"metric": Metric.ANSWER}, Measured(1, exact=Decimal("2.5")), Numbers(2.5, "value", None, 1)),
-        ({"metric": Metric.ANSWER}, Measured(1, exact=Decimal("1E+400")), Numbers(10**400, "value", None, 1)),
-        ({"metric": Metric.ANSWER}, Measured(1, exact=HUGE), Numbers(None, "value", None, 1)),
+        ({}, Measured(10, 3), ReportedNumbers(3, "rows", 3, 10)),
+        ({"of_elements": True}, Measured(10, 3), ReportedNumbers(3, "elements", 3, 10)),
+        ({"unit": Unit.PERCENT}, Measured(8, 1), ReportedNumbers(12.5, "percent", 1, 8)),
+        ({"unit": Unit.SHARE}, Measured(8, 1), ReportedNumbers(0.875, "share", 1, 8)),
+        ({"metric": Metric.ROW_COUNT, "unit": Unit.VALUE}, Measured(8), ReportedNumbers(8, "rows", None, 8)),
+        (
+            {"metric": Metric.YOUNGEST, "unit": Unit.VALUE},
+            Measured(8, number=90.5),
+            ReportedNumbers(90.5, "seconds", None, 8),
+        ),
+        (
+            {"metric": Metric.MEAN, "unit": Unit.VALUE},
+            Measured(8, number=None),
+            ReportedNumbers(None, "value", None, 8),
+        ),
+        ({"metric": Metric.ANSWER}, Measured(1, exact=Decimal("2.5")), ReportedNumbers(2.5, "value", None, 1)),
+        ({"metric": Metric.ANSWER}, Measured(1, exact=Decimal("1E+400")), ReportedNumbers(10**400, "value", None, 1)),
+        ({"metric": Metric.ANSWER}, Measured(1, exact=HUGE), ReportedNumbers(None, "value", None, 1)),
     ],
 )
 def test_what_was_measured_is_a_number_for_machines(
-    changes: dict[str, Any], found: Measured, expected: Numbers
+    changes: dict[str, Any], found: Measured, expected: ReportedNumbers
 ) -> None:
     """A measurement is a value with its unit, the rows that break the rule and the rows it was taken over."""
     compiled = plan(check(**changes))

@@ -24,7 +24,7 @@ from lakegate.contracts.lake.ledger import (
     MAX_INTEGER,
     Block,
     BlockKind,
-    Fault,
+    ChainFault,
     LedgerObject,
     Wrong,
     canonical,
@@ -275,8 +275,8 @@ def test_a_deleted_block_is_seen(height: int) -> None:
 @pytest.mark.parametrize("length", range(len(CHAIN)))
 def test_a_truncated_chain_is_seen_against_its_head_and_against_an_anchor(length: int) -> None:
     """A chain cut at any height does not reach its head, nor an anchor above the cut."""
-    assert [Fault(max(length - 1, 0), Wrong.ALTERED)] == list(verify(CHAIN[:length], HEAD))
-    assert [Fault(length, Wrong.ANCHOR)] == list(verify(CHAIN[:length], anchors={4: HEAD}))
+    assert [ChainFault(max(length - 1, 0), Wrong.ALTERED)] == list(verify(CHAIN[:length], HEAD))
+    assert [ChainFault(length, Wrong.ANCHOR)] == list(verify(CHAIN[:length], anchors={4: HEAD}))
 
 
 @pytest.mark.parametrize("height", range(len(CHAIN) + 1))
@@ -365,14 +365,14 @@ def test_the_guide_tells_of_every_field_and_of_the_first_vector() -> None:
 
 def test_a_block_of_another_chain_is_seen() -> None:
     """A chain that is whole but tells of two dataset lines is not one chain."""
-    assert (Fault(1, Wrong.CHAIN),) == verify(linked([CHAIN[0], replace(CHAIN[1], chain="other/lines_v1")]))
+    assert (ChainFault(1, Wrong.CHAIN),) == verify(linked([CHAIN[0], replace(CHAIN[1], chain="other/lines_v1")]))
 
 
 def test_an_unreadable_block_is_named_and_the_rest_still_read() -> None:
     """A stored text that is no block is one fault at its height; what stands above it is verified all the same."""
     faults = verify_stored([STORED[0], b"\xff", *STORED[2:]], HEAD)
 
-    assert (Fault(1, Wrong.ALTERED), Fault(1, Wrong.UNREADABLE)) == faults
+    assert (ChainFault(1, Wrong.ALTERED), ChainFault(1, Wrong.UNREADABLE)) == faults
 
 
 def test_the_form_of_a_block_is_the_published_one() -> None:

@@ -14,7 +14,7 @@ from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.check import Metric, Unit
 from lakegate.contracts.plan.plan import Plan, PlanField
 from lakegate.contracts.plan.predicate import Predicate, Present
-from lakegate.contracts.plan.request import Part, Request
+from lakegate.contracts.plan.request import Request, StagedPart
 from lakegate.contracts.plan.result import Result
 from lakegate.contracts.plan.serialization import canonical, decode, digest, encode
 from lakegate.contracts.schemas import load, validate
@@ -24,7 +24,7 @@ from tests.reference.sampling import sampled
 SHA = "0" * 64
 PLAN = Plan("orders", "1.0.0", "orders", (PlanField("id", "c0", LogicalType.INTEGER),), ())
 REQUEST = Request(
-    "w1", 1, "file:///plan.json", SHA, "v1", (Part("s3://lake/part", 3),), "2026-01-02T03:04:05Z", "s3://lake/out"
+    "w1", 1, "file:///plan.json", SHA, "v1", (StagedPart("s3://lake/part", 3),), "2026-01-02T03:04:05Z", "s3://lake/out"
 )
 RESULT = Result("w1", 1, SHA, "v1", rows=3)
 

@@ -16,10 +16,10 @@ from lakegate.contracts.judge.wording import percent
 from lakegate.contracts.model.contract import Severity
 from lakegate.contracts.model.policy import Additional, Mode, OnReject, Policy
 from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import NONE, Check, Header, Interval, Metric, Tier, Unit
+from lakegate.contracts.plan.check import NONE, Check, HeaderRequirement, Interval, Metric, Tier, Unit
 from lakegate.contracts.plan.plan import Plan, PlanField
 from lakegate.contracts.plan.predicate import Present, Typed, Within
-from lakegate.contracts.plan.result import Columns, Malformed, Measured, Measurement, Result, Unreadable
+from lakegate.contracts.plan.result import Columns, MalformedRecords, Measured, Measurement, Result, Unreadable
 
 CLEAN = Measured(of=10, failing=0, engine_passed=True)
 BAD = Measured(of=10, failing=3, engine_passed=False)
@@ -172,7 +172,9 @@ def test_observing_warns_and_lets_through() -> None:
 
 def test_malformed_records_reject() -> None:
     """Records that are none are counted by reason, with the first row of each, and reject the delivery."""
-    result = answer(measured(CLEAN), malformed=(Malformed("fields", 2, 7), Malformed("quotes", 1, 9)), rejected_rows=3)
+    result = answer(
+        measured(CLEAN), malformed=(MalformedRecords("fields", 2, 7), MalformedRecords("quotes", 1, 9)), rejected_rows=3
+    )
     outcome = judge(plan(check()), result).outcomes[0]
 
     assert verdict(plan(check()), result) == Verdict.REJECTED
@@ -262,7 +264,7 @@ def test_rows_do_not_answer_for_an_absent_field() -> None:
 def test_malformed_records_are_rows_that_can_be_refused() -> None:
     """With onReject: rows, a malformed record is refused alone."""
     by_rows = plan(check(), policy=Policy(on_reject=OnReject.ROWS))
-    result = answer(measured(CLEAN), malformed=(Malformed("fields", 1, 2),), rejected_rows=1)
+    result = answer(measured(CLEAN), malformed=(MalformedRecords("fields", 1, 2),), rejected_rows=1)
 
     assert verdict(by_rows, result) == Verdict.ACCEPTED_WITH_WARNINGS
 
@@ -361,7 +363,11 @@ def test_reasons_come_worst_first() -> None:
 def test_what_the_header_alone_answers_is_known_at_the_door() -> None:
     """A rule about the columns of the file needs no row: it is decided from the header, in the job and before it."""
     wanted = check(
-        metric=Metric.COLUMNS, fields=(), unit=Unit.VALUE, header=Header(required=("n", "m")), accept=Tier(NONE)
+        metric=Metric.COLUMNS,
+        fields=(),
+        unit=Unit.VALUE,
+        header=HeaderRequirement(required=("n", "m")),
+        accept=Tier(NONE),
     )
     lacking = plan(wanted)
 
@@ -373,15 +379,17 @@ def test_what_the_header_alone_answers_is_known_at_the_door() -> None:
 @pytest.mark.parametrize(
     ("header", "found", "breaking"),
     [
-        (Header(required=("a", "b")), ("b", "a", "c"), 0),
-        (Header(required=("a", "b"), closed=True), ("b", "a", "c"), 1),
-        (Header(required=("a", "b"), closed=True, ordered=True), ("b", "a"), 2),
-        (Header(required=("a", "b"), ordered=True), ("a", "c"), 1),
-        (Header(forbidden=("pii*", "x")), ("pii", "pii_name", "a.x", "x"), 3),
-        (Header(forbidden=("*",)), ("a\nb",), 1),
+        (HeaderRequirement(required=("a", "b")), ("b", "a", "c"), 0),
+        (HeaderRequirement(required=("a", "b"), closed=True), ("b", "a", "c"), 1),
+        (HeaderRequirement(required=("a", "b"), closed=True, ordered=True), ("b", "a"), 2),
+        (HeaderRequirement(required=("a", "b"), ordered=True), ("a", "c"), 1),
+        (HeaderRequirement(forbidden=("pii*", "x")), ("pii", "pii_name", "a.x", "x"), 3),
+        (HeaderRequirement(forbidden=("*",)), ("a\nb",), 1),
     ],
 )
-def test_columns_that_break_what_is_wanted_are_counted(header: Header, found: tuple[str, ...], breaking: int) -> None:
+def test_columns_that_break_what_is_wanted_are_counted(
+    header: HeaderRequirement, found: tuple[str, ...], breaking: int
+) -> None:
     """Columns that are absent, superfluous, forbidden or elsewhere are counted, each once for each reason."""
     wanted = check(metric=Metric.COLUMNS, fields=(), header=header, unit=Unit.VALUE, accept=Tier(NONE))
 

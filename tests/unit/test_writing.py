@@ -9,7 +9,7 @@ from lakegate.contracts.judge.masks import cut, hexadecimal, mask
 from lakegate.contracts.judge.writing import MISTAKES, NULL_WORDS, form_of, remedy
 from lakegate.contracts.model.storage import Csv, Format, Storage
 from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.result import Form
+from lakegate.contracts.plan.result import ValueMistake
 
 SEMICOLON = Csv(delimiter=";")
 WRITTEN = {
@@ -38,8 +38,8 @@ WRITTEN = {
 @pytest.mark.parametrize(("code", "logical", "text"), [(code, *each) for code in MISTAKES for each in WRITTEN[code]])
 def test_a_known_mistake_is_told_from_the_text(code: str, logical: LogicalType, text: str) -> None:
     """Each known way to write a value wrongly is recognised, and has words that say what to write."""
-    assert form_of(logical, [text]) == Form(code, 1, 1)
-    assert ": write" in remedy(Form(code, 1, 1), Storage())
+    assert form_of(logical, [text]) == ValueMistake(code, 1, 1)
+    assert ": write" in remedy(ValueMistake(code, 1, 1), Storage())
 
 
 @pytest.mark.parametrize("logical", [LogicalType.NUMBER, LogicalType.DATE, LogicalType.STRING])
@@ -47,24 +47,24 @@ def test_words_for_null_are_told_by_a_closed_list(logical: LogicalType) -> None:
     """The word leaves because it is no value of the data; what to do depends on the format."""
     forms = {form_of(logical, [word, f" {word}"]) for word in NULL_WORDS}
 
-    assert forms == {Form("null-word", 2, 2, word) for word in NULL_WORDS}
-    assert remedy(Form("null-word", 1, 1, "NA"), Storage()).endswith('declare csv.nullValues: ["NA"]')
-    assert remedy(Form("null-word", 1, 1, "NA"), Storage(Format.JSONL)).endswith("write null")
-    assert remedy(Form("null-word", 1, 1, "NA"), Storage(Format.ORC)).endswith("store a null")
+    assert forms == {ValueMistake("null-word", 2, 2, word) for word in NULL_WORDS}
+    assert remedy(ValueMistake("null-word", 1, 1, "NA"), Storage()).endswith('declare csv.nullValues: ["NA"]')
+    assert remedy(ValueMistake("null-word", 1, 1, "NA"), Storage(Format.JSONL)).endswith("write null")
+    assert remedy(ValueMistake("null-word", 1, 1, "NA"), Storage(Format.ORC)).endswith("store a null")
 
 
 @pytest.mark.parametrize(
     ("logical", "texts", "is_json", "form"),
     [
-        (LogicalType.INTEGER, [" 5", "6 "], False, Form("blanks", 2, 2)),
+        (LogicalType.INTEGER, [" 5", "6 "], False, ValueMistake("blanks", 2, 2)),
         (LogicalType.STRING, ["A ", "B"], False, None),
-        (LogicalType.STRING, ["A ", " B", "C"], False, Form("blanks", 2, 3)),
-        (LogicalType.INTEGER, ["5"], True, Form("quoted", 1, 1)),
+        (LogicalType.STRING, ["A ", " B", "C"], False, ValueMistake("blanks", 2, 3)),
+        (LogicalType.INTEGER, ["5"], True, ValueMistake("quoted", 1, 1)),
         (LogicalType.INTEGER, ["5"], False, None),
         (LogicalType.DATE, ["2024-02-30"], True, None),
         (LogicalType.BINARY, ["x"], True, None),
         (LogicalType.NUMBER, ["x", "y"], False, None),
-        (LogicalType.NUMBER, ["1,5", "1,5", "x"], False, Form("decimal-comma", 2, 3)),
+        (LogicalType.NUMBER, ["1,5", "1,5", "x"], False, ValueMistake("decimal-comma", 2, 3)),
         (LogicalType.NUMBER, ["1,5", "x"], False, None),
         (LogicalType.NUMBER, [], False, None),
     ],
@@ -73,7 +73,7 @@ def test_a_form_is_that_of_most_values(
     logical: LogicalType,
     texts: list[str],
     is_json: bool,  # noqa: FBT001 - a parameter of the test
-    form: Form | None,
+    form: ValueMistake | None,
 ) -> None:
     """What half of the values or fewer show is no explanation; values of the type itself show nothing."""
     assert form_of(logical, texts, is_json=is_json) == form
@@ -81,8 +81,8 @@ def test_a_form_is_that_of_most_values(
 
 def test_values_that_are_shared_have_words_too() -> None:
     """Blanks and quotes have a remedy."""
-    assert remedy(Form("blanks", 1, 1), Storage()).endswith("write them without")
-    assert remedy(Form("quoted", 1, 1), Storage(Format.JSON)).endswith("without quotes")
+    assert remedy(ValueMistake("blanks", 1, 1), Storage()).endswith("write them without")
+    assert remedy(ValueMistake("quoted", 1, 1), Storage(Format.JSON)).endswith("without quotes")
 
 
 @pytest.mark.parametrize(

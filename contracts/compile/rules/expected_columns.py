@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.compile.rules.build import argument_of, brief, check, items, number, refuse, unique_rows
 from lakegate.contracts.compile.rules.expected_numbers import interval
-from lakegate.contracts.plan.check import NONE, Check, Header, Interval, Metric, Tier, Unit
+from lakegate.contracts.plan.check import NONE, Check, HeaderRequirement, Interval, Metric, Tier, Unit
 from lakegate.contracts.plan.predicate import All, Compare, Not, Present, Relation, Typed, any_present, together, where
 
 if TYPE_CHECKING:
@@ -104,14 +104,16 @@ def _ignored(rule: Rule, arguments: Arguments) -> str:
 def column_exists(rule: Rule, _: Fields, arguments: Arguments) -> Check:
     """The file has a column of that name."""
     name = str(argument_of(rule, arguments, "column"))
-    return of_header(rule, Header(required=(name,)), f"a column {brief(name)}")
+    return of_header(rule, HeaderRequirement(required=(name,)), f"a column {brief(name)}")
 
 
 def columns_in_order(rule: Rule, _: Fields, arguments: Arguments) -> Check:
     """The file has exactly these columns, in this order."""
     names = tuple(str(each) for each in items(rule, argument_of(rule, arguments, "column_list")))
     return of_header(
-        rule, Header(names, closed=True, ordered=True), f"the columns {brief(', '.join(names))} in this order"
+        rule,
+        HeaderRequirement(names, closed=True, ordered=True),
+        f"the columns {brief(', '.join(names))} in this order",
     )
 
 
@@ -119,7 +121,7 @@ def columns_in_set(rule: Rule, _: Fields, arguments: Arguments) -> Check:
     """The file has these columns, and (unless `exact_match` is false) no others."""
     names = tuple(str(each) for each in items(rule, argument_of(rule, arguments, "column_set")))
     closed = arguments.get("exact_match") is not False
-    return of_header(rule, Header(names, closed=closed), f"the columns {brief(', '.join(names))}")
+    return of_header(rule, HeaderRequirement(names, closed=closed), f"the columns {brief(', '.join(names))}")
 
 
 def column_count(rule: Rule, _: Fields, arguments: Arguments) -> Check:
@@ -137,7 +139,7 @@ def _counted(rule: Rule, good: Interval) -> Check:
     return check(rule, (), Metric.COLUMN_COUNT, accept=Tier(good), wanted=f"{good} columns", unit=Unit.VALUE)
 
 
-def of_header(rule: Rule, header: Header, words: str) -> Check:
+def of_header(rule: Rule, header: HeaderRequirement, words: str) -> Check:
     """A check of the names of the columns."""
     found = check(rule, (), Metric.COLUMNS, accept=Tier(Interval(high=Decimal(0))), wanted=words, unit=Unit.VALUE)
     return replace(found, header=header)

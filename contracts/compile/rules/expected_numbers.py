@@ -21,7 +21,7 @@ from lakegate.contracts.compile.rules.build import (
     unique_rows,
     within,
 )
-from lakegate.contracts.plan.check import Check, Interval, Metric, Place, Quantile, Tier, Unit
+from lakegate.contracts.plan.check import Check, Interval, Metric, Quantile, QuantileMethod, Tier, Unit
 from lakegate.contracts.plan.predicate import Not, Present
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _quantile(rule: Rule, field: Field, share: Decimal, ends: tuple[object, ...]
     low, high = (None if end is None else number(rule, end) for end in ends)
     good = Interval(low, high)
     found = numeric(rule, field, Metric.QUANTILE, good, f"quantile {share:f}")
-    return replace(found, quantile=Quantile(share, Place.NEAREST), id=f"{rule.id}:{share:f}/{field.name}")
+    return replace(found, quantile=Quantile(share, QuantileMethod.NEAREST), id=f"{rule.id}:{share:f}/{field.name}")
 
 
 def extreme(*, greatest: bool) -> Callable[[Rule, Fields, Arguments], tuple[Check, ...]]:

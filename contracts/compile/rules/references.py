@@ -18,7 +18,7 @@ from lakegate.contracts.lake.routes import line_of
 from lakegate.contracts.lake.versions import major
 from lakegate.contracts.plan.check import NONE, Metric, Tier
 from lakegate.contracts.plan.plan import Shape
-from lakegate.contracts.plan.query import Column, Query, Relation
+from lakegate.contracts.plan.query import Query, QueryColumn, QueryRelation
 
 if TYPE_CHECKING:
     from lakegate.contracts.model.contract import Contract, Dataset, Field, Rule
@@ -43,7 +43,7 @@ class _Target:
 
     dataset: str
     line: str
-    columns: tuple[Column, ...]
+    columns: tuple[QueryColumn, ...]
 
 
 def foreign_key(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
@@ -82,15 +82,15 @@ def _is_plain(dataset: Dataset, field: Field) -> bool:
     return field in dataset.fields and shape_of(field) is Shape.VALUE
 
 
-def _one(contract: Contract, to: str, logical: LogicalType) -> tuple[str, str, Column]:
+def _one(contract: Contract, to: str, logical: LogicalType) -> tuple[str, str, QueryColumn]:
     elsewhere = next(filter(None, (form.fullmatch(to) for form in ELSEWHERE)), None)
     if elsewhere is not None:
         line = line_of(elsewhere["contract"], elsewhere["dataset"], int(elsewhere["major"]))
-        return elsewhere["dataset"], line, Column(elsewhere["field"], logical)
+        return elsewhere["dataset"], line, QueryColumn(elsewhere["field"], logical)
     for dataset in contract.datasets:
         field = dataset.field(to.removeprefix(f"{dataset.name}.")) if to.startswith(f"{dataset.name}.") else None
         if field is not None and _is_plain(dataset, field):
-            return dataset.name, _line(contract, dataset.name), Column(field.name, field.type)
+            return dataset.name, _line(contract, dataset.name), QueryColumn(field.name, field.type)
     raise LookupError(
         f"{brief(to)} is no field of this contract; a field of another contract is written {form_elsewhere(contract)}"
     )
@@ -120,7 +120,7 @@ def _query(dataset: Dataset, fields: tuple[Field, ...], target: _Target, *, is_o
         text=f"SELECT {counted} FROM r0 AS q1 LEFT JOIN {distinct} ON {equal} WHERE {whole}",  # noqa: S608 - likewise
         texts=(),
         relations=(
-            Relation(dataset.name, tuple(Column(field.name, field.type) for field in fields)),
-            Relation(target.dataset, target.columns, delivered=is_own, line=target.line),
+            QueryRelation(dataset.name, tuple(QueryColumn(field.name, field.type) for field in fields)),
+            QueryRelation(target.dataset, target.columns, delivered=is_own, line=target.line),
         ),
     )

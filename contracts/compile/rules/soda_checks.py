@@ -13,7 +13,7 @@ from lakegate.contracts.compile.rules.expected_numbers import extremes, numeric,
 from lakegate.contracts.compile.rules.service_levels import age
 from lakegate.contracts.compile.rules.soda_values import MISSING, VALIDITY, there, valid
 from lakegate.contracts.compile.rules.written import valid_in_words
-from lakegate.contracts.plan.check import Check, Interval, Metric, Place, Quantile, Tier, Unit
+from lakegate.contracts.plan.check import Check, Interval, Metric, Quantile, QuantileMethod, Tier, Unit
 from lakegate.contracts.plan.predicate import Length, Predicate, Present, together, where
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _percentile(site: Site) -> Check:
     if not 0 <= share <= 1:
         refuse(site.rule, "share", "a percentile is a share from 0 to 1: `percentile(a, 0.95)`")
     found = numeric(site.rule, site.field, Metric.QUANTILE, site.good, f"percentile {share:f}")
-    return _of_valid(site, replace(found, quantile=Quantile(share, Place.REACHED)))
+    return _of_valid(site, replace(found, quantile=Quantile(share, QuantileMethod.REACHED)))
 
 
 def _of_valid(site: Site, base: Check) -> Check:

@@ -11,7 +11,7 @@ from lakegate.contracts.compile.rules.expected_columns import of_header
 from lakegate.contracts.compile.rules.soda_checks import UnmeasuredError
 from lakegate.contracts.compile.rules.typenames import TYPE_NAMES
 from lakegate.contracts.model.contract import Severity
-from lakegate.contracts.plan.check import Check, Header
+from lakegate.contracts.plan.check import Check, HeaderRequirement
 from lakegate.contracts.plan.predicate import Typed
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ def _wants(rule: Rule, known: Mapping[str, Field], name: str, value: object) -> 
     match name:
         case "when required column missing":
             names = tuple(map(str, items(rule, value)))
-            yield of_header(rule, Header(required=names), f"the columns {brief(', '.join(names))}")
+            yield of_header(rule, HeaderRequirement(required=names), f"the columns {brief(', '.join(names))}")
         case "when forbidden column present":
             names = tuple(str(each).replace("%", "*") for each in items(rule, value))
-            yield of_header(rule, Header(forbidden=names), f"no column {brief(', '.join(names))}")
+            yield of_header(rule, HeaderRequirement(forbidden=names), f"no column {brief(', '.join(names))}")
         case "when wrong column type" if isinstance(value, Mapping):
             yield from (_of_type(rule, known, str(column), str(declared)) for column, declared in value.items())
         case _:

@@ -12,7 +12,7 @@ from lakegate.contracts.compile.sql.typed_sql import KINDS, Kind, TypedSql
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.routes import line_of
 from lakegate.contracts.lake.versions import major
-from lakegate.contracts.plan.query import Column, Relation
+from lakegate.contracts.plan.query import QueryColumn, QueryRelation
 from lakegate.contracts.words import did_you_mean, shown
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Names:
         self.texts: dict[str, int] = {}
         self.named: set[str] = set()
         """Fields of the rule's dataset that the query names individually."""
-        self._read: dict[str, dict[str, Column]] = {}
+        self._read: dict[str, dict[str, QueryColumn]] = {}
         self._made = 0
 
     def fresh(self) -> str:
@@ -59,7 +59,7 @@ class Names:
     def column(self, dataset: str, sql: Field) -> str:
         """The generated name of a field."""
         columns = self._read[dataset]
-        columns.setdefault(sql.name, Column(sql.name, sql.type))
+        columns.setdefault(sql.name, QueryColumn(sql.name, sql.type))
         return f"c{list(columns).index(sql.name)}"
 
     def column_if_read(self, dataset: str, name: str) -> str | None:
@@ -67,19 +67,19 @@ class Names:
         columns = self._read.get(dataset, {})
         return f"c{list(columns).index(name)}" if name in columns else None
 
-    def relations(self) -> tuple[Relation, ...]:
+    def relations(self) -> tuple[QueryRelation, ...]:
         """The relations that the query reads, in the order of their generated names."""
         return tuple(self._relation(name, tuple(columns.values())) for name, columns in self._read.items())
 
-    def _relation(self, name: str, columns: tuple[Column, ...]) -> Relation:
+    def _relation(self, name: str, columns: tuple[QueryColumn, ...]) -> QueryRelation:
         """The rule's dataset is the delivery; any other dataset is its accepted data."""
         if name == self.dataset.name:
-            return Relation(name, columns)
+            return QueryRelation(name, columns)
         try:
             line = line_of(self.contract.id, name, major(self.contract.version))
         except InputError:
             raise UntranslatedError("it reads another dataset, and its contract has no semantic version") from None
-        return Relation(name, columns, delivered=False, line=line)
+        return QueryRelation(name, columns, delivered=False, line=line)
 
     def find_dataset(self, name: str, place: Place) -> Dataset:
         """The dataset that an identifier refers to; RefusedError if there is none."""

@@ -43,7 +43,7 @@ def main(descriptor: int) -> None:
     functions = import_module("ministack.services.lambda_svc")
     functions._sqs_esm_concurrency = bounded(functions._sqs_esm_concurrency)  # type: ignore[attr-defined] # noqa: SLF001 - likewise
     runtime = import_module("ministack.core.lambda_runtime")
-    runtime.zipfile = SimpleNamespace(**{**vars(zipfile), "ZipFile": Bundle})  # type: ignore[attr-defined] # likewise
+    runtime.zipfile = SimpleNamespace(**{**vars(zipfile), "ZipFile": LinkedBundle})  # type: ignore[attr-defined] # likewise
     config = import_module("hypercorn.config").Config()
     config.bind = [f"fd://{descriptor}"]
     config.keep_alive_timeout = 75
@@ -79,7 +79,7 @@ def bounded(concurrency: Callable[..., int]) -> Callable[..., int]:
     return of
 
 
-class Bundle(zipfile.ZipFile):
+class LinkedBundle(zipfile.ZipFile):
     """A bundle whose contents are unpacked once, beside all others; further times a link leads there.
 
     A function's code folder is read-only in Lambda, so that two of its processes can share one.

@@ -19,11 +19,11 @@ from lakegate.contracts.errors import SetUpError
 from lakegate.infra.local.emr.events import EventBridge, Reporter
 from lakegate.infra.local.emr.executor import Executor, Processes, Surroundings
 from lakegate.infra.local.emr.faults import Orders
-from lakegate.infra.local.emr.files import Files
+from lakegate.infra.local.emr.files import FileCache
 from lakegate.infra.local.emr.life import Life
 from lakegate.infra.local.emr.names import Home
 from lakegate.infra.local.emr.resident import Resident
-from lakegate.infra.local.emr.server import Server
+from lakegate.infra.local.emr.server import ServiceServer
 from lakegate.infra.local.emr.service import Service
 from lakegate.infra.local.emr.submit import Submitted
 
@@ -55,10 +55,10 @@ def serve(options: argparse.Namespace) -> None:
     executor = MODES[options.mode](around, options)
     outlet = EventBridge(_client("events", around))
     reporter = Reporter(outlet)
-    files = Files(_client("s3", around), options.state_dir / "code")
+    files = FileCache(_client("s3", around), options.state_dir / "code")
     life = Life(executor, files, reporter, options.state_dir / "runs", options.minute)
     service = Service(Home(options.account, options.region), life, reporter, Orders())
-    server = Server(options.port, service, executor)
+    server = ServiceServer(options.port, service, executor)
     executor.start()
     for each in (signal.SIGTERM, signal.SIGINT):
         signal.signal(each, lambda *_: threading.Thread(target=server.shutdown).start())

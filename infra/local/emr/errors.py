@@ -3,14 +3,14 @@
 ::
 
     ServiceError
-    ├── Invalid      ValidationException        400
-    ├── Malformed    SerializationException     400  the body is no JSON, or a member is of another type
-    ├── Absent       ResourceNotFoundException  404
-    ├── Conflict     ConflictException          409
-    ├── Throttled    ThrottlingException        429
-    ├── Broken       InternalServerException    500
-    ├── Unsupported  UnknownOperationException  501  what this local service does not play
-    └── Foreign      AccessDeniedException      403  a caller that is no program of this machine
+    ├── Invalid              ValidationException        400
+    ├── SerializationError   SerializationException     400  the body is not JSON, or a member has another type
+    ├── Absent               ResourceNotFoundException  404
+    ├── Conflict             ConflictException          409
+    ├── ThrottlingError      ThrottlingException        429
+    ├── InternalServerError  InternalServerException    500
+    ├── Unsupported          UnknownOperationException  501  an operation that this local service does not have
+    └── AccessDeniedError    AccessDeniedException      403  a caller that is not a program of this machine
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Invalid(ServiceError):  # noqa: N818 - named as AWS names it, like its sib
     code, status = "ValidationException", 400
 
 
-class Malformed(ServiceError):  # noqa: N818 - as above
+class SerializationError(ServiceError):
     """The request cannot be read."""
 
     code, status = "SerializationException", 400
@@ -49,13 +49,13 @@ class Conflict(ServiceError):  # noqa: N818 - as above
     code, status = "ConflictException", 409
 
 
-class Throttled(ServiceError):  # noqa: N818 - as above
+class ThrottlingError(ServiceError):
     """Too many requests: returned only where a fault asks for it."""
 
     code, status = "ThrottlingException", 429
 
 
-class Broken(ServiceError):  # noqa: N818 - as above
+class InternalServerError(ServiceError):
     """The service failed, whether or not the effect happened."""
 
     code, status = "InternalServerException", 500
@@ -67,7 +67,7 @@ class Unsupported(ServiceError):  # noqa: N818 - as above
     code, status = "UnknownOperationException", 501
 
 
-class Foreign(ServiceError):  # noqa: N818 - as above
+class AccessDeniedError(ServiceError):
     """A request that a web page sent, or that came by another name than loopback's."""
 
     code, status = "AccessDeniedException", 403

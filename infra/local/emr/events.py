@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from lakegate.infra.local.emr.faults import Delivery
+from lakegate.infra.local.emr.faults import EventDelivery
 from lakegate.infra.local.emr.states import ENDS
 
 if TYPE_CHECKING:
@@ -64,16 +64,16 @@ class Reporter:
         """Send the event of a run that entered its state."""
         document = event(RUN, run.detail(previous), run.latest.updated_at)
         match run.fault.delivery(run.state):
-            case Delivery.NORMAL:
+            case EventDelivery.NORMAL:
                 self._outlet.put(document)
-            case Delivery.DUPLICATE:
+            case EventDelivery.DUPLICATE:
                 self._outlet.put(document)
                 self._outlet.put(document)
-            case Delivery.DELAY:
+            case EventDelivery.DELAY:
                 self._outlet.put(document, run.fault.delay_seconds)
-            case Delivery.REORDER:
+            case EventDelivery.REORDER:
                 self._held.setdefault(run.id, []).append(document)
-            case Delivery.DROP:
+            case EventDelivery.DROP:
                 pass
         if run.state in ENDS:
             for held in reversed(self._held.pop(run.id, [])):

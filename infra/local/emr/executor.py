@@ -25,7 +25,7 @@ KILLED: Final = -signal.SIGKILL
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class JobAttempt:
     """One attempt of a run, all its files on this machine."""
 
     folder: Path
@@ -37,8 +37,8 @@ class Job:
     jars: tuple[Path, ...] = ()
 
 
-def added_jars(job: Job) -> tuple[str, ...]:
-    """The job's jars but for those that every local Spark has, whatever they are called: `Files` keeps each by its digest."""
+def added_jars(job: JobAttempt) -> tuple[str, ...]:
+    """The job's jars but for those that every local Spark has, whatever they are called: `FileCache` keeps each by its digest."""
     pinned = {jar.sha256 for jar in pinned_jars()}
     return tuple(str(path) for path in job.jars if path.parent.name not in pinned)
 
@@ -53,7 +53,7 @@ class Executor(Protocol):
         """Make ready, without waiting for it."""
         ...
 
-    def run(self, job: Job, stop: Stop) -> int:
+    def run(self, job: JobAttempt, stop: Stop) -> int:
         """The program's exit code; StoppedError when the run was stopped, and then nothing of it is left running."""
         ...
 
@@ -75,7 +75,7 @@ class Surroundings:
     access_key: str
     secret_key: str
 
-    def environment(self, job: Job | None = None) -> dict[str, str]:
+    def environment(self, job: JobAttempt | None = None) -> dict[str, str]:
         """The environment of a program."""
         path = os.pathsep.join([*map(_importable, job.py_files if job else ()), str(ROOT)])
         aws = {
@@ -111,7 +111,7 @@ class Processes:
     def close(self) -> None:
         """See `Executor`: the caller stops the runs first, and no process outlives its run."""
 
-    def run(self, job: Job, stop: Stop) -> int:
+    def run(self, job: JobAttempt, stop: Stop) -> int:
         """See `Executor`."""
         job.folder.mkdir(parents=True, exist_ok=True)
         with (job.folder / "stdout").open("wb") as out, (job.folder / "stderr").open("wb") as err:
@@ -133,7 +133,7 @@ class Processes:
             raise StoppedError(stop.reason)
         return code
 
-    def command(self, job: Job) -> list[str]:
+    def command(self, job: JobAttempt) -> list[str]:
         """What is run."""
         return [sys.executable, str(job.entry), *job.arguments]
 

@@ -18,7 +18,7 @@ TAG: Final = "fault:"
 """A run's tags that begin so are its faults: `fault:end`, `fault:events`, …"""
 
 
-class End(StrEnum):
+class RunEnd(StrEnum):
     """How a run ends, against the will of its program."""
 
     NORMAL = "normal"
@@ -32,7 +32,7 @@ class End(StrEnum):
     """The program ran to its end, its result is written, and the run is RUNNING for ever."""
 
 
-class Delivery(StrEnum):
+class EventDelivery(StrEnum):
     """What becomes of a run's events."""
 
     NORMAL = "normal"
@@ -45,35 +45,35 @@ class Delivery(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class RunFault:
     """What goes wrong with one run; the default is nothing."""
 
-    end: End = End.NORMAL
-    events: Delivery = Delivery.NORMAL
+    end: RunEnd = RunEnd.NORMAL
+    events: EventDelivery = EventDelivery.NORMAL
     states: frozenset[RunState] = frozenset(RunState)
     """The states whose events are meant."""
     delay_seconds: float = 0.0
     start_seconds: float = 0.0
     """How much longer the run stays SCHEDULED."""
 
-    def delivery(self, state: RunState) -> Delivery:
+    def delivery(self, state: RunState) -> EventDelivery:
         """What becomes of the event of a state."""
-        return self.events if state in self.states else Delivery.NORMAL
+        return self.events if state in self.states else EventDelivery.NORMAL
 
 
-def read_fault(words: Mapping[str, Any]) -> Fault:
+def read_fault(words: Mapping[str, Any]) -> RunFault:
     """A fault from its words: `{"end": "fail-after", "events": "drop", "states": "SUCCESS FAILED"}`; Invalid if unknown."""
     unknown = words.keys() - WORDS.keys()
     if unknown:
         raise Invalid(f"unknown faults: {', '.join(sorted(unknown))}; known: {', '.join(WORDS)}")
     try:
         read: dict[str, Any] = {name.replace("-", "_"): WORDS[name](str(word)) for name, word in words.items()}
-        return Fault(**read)
+        return RunFault(**read)
     except ValueError as error:
         raise Invalid(f"{error} (in a fault)") from None
 
 
-def of_tags(tags: Mapping[str, str]) -> Fault | None:
+def of_tags(tags: Mapping[str, str]) -> RunFault | None:
     """The fault that a run's tags ask for; None if they ask for none."""
     words = {name.removeprefix(TAG): value for name, value in tags.items() if name.startswith(TAG)}
     return read_fault(words) if words else None
@@ -84,8 +84,8 @@ def _states(words: str) -> frozenset[RunState]:
 
 
 WORDS: Final[Mapping[str, Callable[[str], object]]] = {
-    "end": End,
-    "events": Delivery,
+    "end": RunEnd,
+    "events": EventDelivery,
     "states": _states,
     "delay-seconds": float,
     "start-seconds": float,
@@ -98,7 +98,7 @@ class Order:
 
     document: Mapping[str, Any]
     times: int
-    fault: Fault | None = None
+    fault: RunFault | None = None
     match: Mapping[str, str] = field(default_factory=dict)
     """`name` and `argument`: texts that the run's name, or one of its arguments, must contain."""
     operation: str = ""
@@ -130,7 +130,7 @@ def read_order(document: Mapping[str, Any]) -> Order:
 
 
 _ERRORS: Final = {
-    kind.code: kind for kind in (errors.Throttled, errors.Broken, errors.Conflict, errors.Absent, errors.Invalid)
+    kind.code: kind for kind in (errors.ThrottlingError, errors.InternalServerError, errors.Conflict, errors.Absent, errors.Invalid)
 }
 
 
@@ -158,13 +158,13 @@ class Orders:
         if order is not None:
             raise order.error(f"ordered by POST /_faults for {operation}")
 
-    def fault_for(self, request: Mapping[str, Any]) -> Fault:
+    def fault_for(self, request: Mapping[str, Any]) -> RunFault:
         """The fault of a new run: its tags' own, else that of the first order that fits, else none."""
         tagged = of_tags(request.get("tags", {}))
         if tagged is not None:
             return tagged
         order = self._take(lambda each: each.fault is not None and each.fits(request))
-        return order.fault if order is not None and order.fault is not None else Fault()
+        return order.fault if order is not None and order.fault is not None else RunFault()
 
     def _take(self, wanted: Callable[[Order], bool]) -> Order | None:
         order = next(filter(wanted, self._waiting), None)

@@ -26,7 +26,7 @@ class UnreachableError(Exception):
     """A file that a run names cannot be read."""
 
 
-class Files:
+class FileCache:
     """Fetches to a folder where every content has its own place, so that a name always means the same bytes."""
 
     def __init__(self, client: S3Client, folder: Path) -> None:

@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lakegate.infra.local.emr import events
-from lakegate.infra.local.emr.executor import Job
-from lakegate.infra.local.emr.faults import End
+from lakegate.infra.local.emr.executor import JobAttempt
+from lakegate.infra.local.emr.faults import RunEnd
 from lakegate.infra.local.emr.files import LOGS, UnreachableError
 from lakegate.infra.local.emr.names import now
 from lakegate.infra.local.emr.parameters import read_parameters
-from lakegate.infra.local.emr.runs import DETAILS, Attempt
+from lakegate.infra.local.emr.runs import DETAILS, RunAttempt
 from lakegate.infra.local.emr.seats import Seats
 from lakegate.infra.local.emr.states import ENDS, RunState
 from lakegate.infra.local.emr.stop import StoppedError
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from lakegate.infra.local.emr.applications import Application
     from lakegate.infra.local.emr.executor import Executor
-    from lakegate.infra.local.emr.files import Files
+    from lakegate.infra.local.emr.files import FileCache
     from lakegate.infra.local.emr.runs import Run
 
 PATIENCE_SECONDS: Final = 20.0
@@ -54,7 +54,7 @@ class Life:
     """Brings runs from SUBMITTED to their end. `changed` guards all runs and is notified of each change."""
 
     def __init__(
-        self, executor: Executor, files: Files, reporter: events.Reporter, folder: Path, minute: float
+        self, executor: Executor, files: FileCache, reporter: events.Reporter, folder: Path, minute: float
     ) -> None:
         self.changed = threading.Condition()
         self._executor = executor
@@ -139,50 +139,50 @@ class Life:
     def _retry(self, run: Run, ended: Ended) -> None:
         previous, moment = run.latest, now()
         self._note(previous, ended.state, ended.details)
-        run.attempts.append(Attempt(previous.number + 1, moment, moment))
+        run.attempts.append(RunAttempt(previous.number + 1, moment, moment))
         self._reporter.plain(events.RETRY, run.retry_detail(previous), moment)
 
     def _attempt(self, run: Run) -> Ended:
         self._begin(run, RunState.PENDING)
-        if run.fault.end not in {End.FAIL_BEFORE, End.HANG}:
+        if run.fault.end not in {RunEnd.FAIL_BEFORE, RunEnd.HANG}:
             try:
                 job = self._staged(run)
             except UnreachableError as unreachable:
                 return Ended(RunState.FAILED, str(unreachable))
         self._begin(run, RunState.SCHEDULED)
         run.stop.wait(run.fault.start_seconds)
-        if run.fault.end in {End.FAIL_BEFORE, End.HANG}:
+        if run.fault.end in {RunEnd.FAIL_BEFORE, RunEnd.HANG}:
             return self._unplayed(run)
         with self._seats.one(run.stop):
             self._running(run)
             ended = self._played(run, job)
-        if run.fault.end is End.HANG_AFTER:
+        if run.fault.end is RunEnd.HANG_AFTER:
             run.stop.wait(None)
         return ended
 
     def _unplayed(self, run: Run) -> Ended:
         self._running(run)
-        if run.fault.end is End.HANG:
+        if run.fault.end is RunEnd.HANG:
             run.stop.wait(None)
         return Ended(RunState.FAILED, "Job failed before its program ran, as its fault asks")
 
-    def _played(self, run: Run, job: Job) -> Ended:
+    def _played(self, run: Run, job: JobAttempt) -> Ended:
         try:
             code = self._executor.run(job, run.stop)
         finally:
             self._files.write_logs(run, job.folder)
-        if run.fault.end is End.FAIL_AFTER:
+        if run.fault.end is RunEnd.FAIL_AFTER:
             return Ended(RunState.FAILED, f"Job failed after its program ended with {code}, as its fault asks")
         return Ended(RunState.FAILED, _blame(code, job)) if code else Ended(RunState.SUCCESS, "-")
 
-    def _staged(self, run: Run) -> Job:
+    def _staged(self, run: Run) -> JobAttempt:
         submit = run.request["jobDriver"]["sparkSubmit"]
         parameters = read_parameters(submit.get("sparkSubmitParameters", ""))
         folder = self._folder / run.id / f"attempt-{run.latest.number}"
         folder.mkdir(parents=True)
         for name in LOGS:
             (folder / name).touch()
-        return Job(
+        return JobAttempt(
             folder,
             self._files.fetch(submit["entryPoint"]),
             tuple(submit.get("entryPointArguments", ())),
@@ -227,7 +227,7 @@ class Life:
         self._reporter.changed(run, previous)
         self.changed.notify_all()
 
-    def _note(self, attempt: Attempt, state: RunState, details: str) -> None:
+    def _note(self, attempt: RunAttempt, state: RunState, details: str) -> None:
         attempt.state, attempt.details, attempt.updated_at = state, details[:DETAILS] or "-", now()
         if state is RunState.RUNNING:
             attempt.started_at = attempt.updated_at
@@ -235,7 +235,7 @@ class Life:
             attempt.ended_at = attempt.updated_at
 
 
-def _blame(code: int, job: Job) -> str:
+def _blame(code: int, job: JobAttempt) -> str:
     """The end of a failed job, in AWS's words, with the last line that it wrote."""
     last = (job.folder / "stderr").read_text(errors="replace").strip().rpartition("\n")[2]
     return (

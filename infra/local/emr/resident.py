@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from lakegate.infra.local.emr.executor import Job, Surroundings
+    from lakegate.infra.local.emr.executor import JobAttempt, Surroundings
     from lakegate.infra.local.emr.stop import Stop
 
 CODE: Final = ("lakegate", "contracts", "engine", "spark_jobs")
@@ -43,7 +43,7 @@ class Needs:
     code: int
 
     @classmethod
-    def of(cls, job: Job | None) -> Needs:
+    def of(cls, job: JobAttempt | None) -> Needs:
         """Of a job; of none, what most jobs need."""
         code = _newest()
         if job is None:
@@ -58,7 +58,9 @@ def _newest() -> int:
 class Driver:
     """A driver process, and the line to it."""
 
-    def __init__(self, surroundings: Surroundings, folder: Path, memory: str, needs: Needs, job: Job | None) -> None:
+    def __init__(
+        self, surroundings: Surroundings, folder: Path, memory: str, needs: Needs, job: JobAttempt | None
+    ) -> None:
         self.needs = needs
         self.ready = threading.Event()
         ours, theirs = socket.socketpair()
@@ -83,7 +85,7 @@ class Driver:
         """Whether the process runs."""
         return self._process.poll() is None
 
-    def run(self, job: Job) -> int | None:
+    def run(self, job: JobAttempt) -> int | None:
         """The program's exit code; None if the driver died before it had one."""
         self._awaited.join()
         request = {
@@ -147,7 +149,7 @@ class Seat:
         driver = self._driver
         return driver is not None and driver.alive and driver.ready.is_set()
 
-    def run(self, job: Job, stop: Stop) -> int:
+    def run(self, job: JobAttempt, stop: Stop) -> int:
         """See `Executor`."""
         driver = self._fitting(job)
         with stop.calls(driver.kill):
@@ -174,11 +176,11 @@ class Seat:
                 self._driver.kill()
                 self._driver.gone()
 
-    def _fitting(self, job: Job) -> Driver:
+    def _fitting(self, job: JobAttempt) -> Driver:
         driver = self._driver
         return driver if driver is not None and self.fits(Needs.of(job)) else self._replace(job)
 
-    def _replace(self, job: Job | None) -> Driver:
+    def _replace(self, job: JobAttempt | None) -> Driver:
         """Start a driver for a job's needs (None: for most jobs), once the one before is gone."""
         with self._lock:
             if not self._open:
@@ -210,7 +212,7 @@ class Resident:
         """See `Executor`."""
         return any(seat.ready() for seat in self._seats)
 
-    def run(self, job: Job, stop: Stop) -> int:
+    def run(self, job: JobAttempt, stop: Stop) -> int:
         """See `Executor`; whoever calls lets no more runs in than there are seats."""
         needs = Needs.of(job)
         with self._lock:

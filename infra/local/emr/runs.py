@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.infra.local.emr.faults import Fault
+from lakegate.infra.local.emr.faults import RunFault
 from lakegate.infra.local.emr.states import RunState
 from lakegate.infra.local.emr.stop import Stop
 
@@ -40,7 +40,7 @@ _COPIED: Final = ("name", "configurationOverrides", "executionIamPolicy", "retry
 
 
 @dataclass(slots=True)
-class Attempt:
+class RunAttempt:
     """One try of a run."""
 
     number: int
@@ -62,8 +62,8 @@ class Run:
     request: dict[str, Any]
     caller: str
     created_at: datetime
-    fault: Fault = field(default_factory=Fault)
-    attempts: list[Attempt] = field(default_factory=list)
+    fault: RunFault = field(default_factory=RunFault)
+    attempts: list[RunAttempt] = field(default_factory=list)
     queued_at: datetime | None = None
     left_queue_at: datetime | None = None
     stop: Stop = field(default_factory=Stop)
@@ -71,10 +71,10 @@ class Run:
     """What ends the run when its time is over; of no use once it has ended."""
 
     def __post_init__(self) -> None:
-        self.attempts.append(Attempt(1, self.created_at, self.created_at))
+        self.attempts.append(RunAttempt(1, self.created_at, self.created_at))
 
     @property
-    def latest(self) -> Attempt:
+    def latest(self) -> RunAttempt:
         """The attempt that counts."""
         return self.attempts[-1]
 
@@ -93,7 +93,7 @@ class Run:
         """The run's time limit."""
         return float(self.request.get("executionTimeoutMinutes", MINUTES))
 
-    def document(self, attempt: Attempt | None = None) -> dict[str, Any]:
+    def document(self, attempt: RunAttempt | None = None) -> dict[str, Any]:
         """The run as GetJobRun returns it, at an attempt (the latest)."""
         current = attempt or self.latest
         seconds = _seconds(current.started_at, current.ended_at)
@@ -122,12 +122,12 @@ class Run:
         document |= {name: self.request[name] for name in _COPIED if name in self.request}
         return {name: value for name, value in document.items() if value is not None}
 
-    def summary(self, attempt: Attempt | None = None) -> dict[str, Any]:
+    def summary(self, attempt: RunAttempt | None = None) -> dict[str, Any]:
         """The run as ListJobRuns returns it."""
         document = self.document(attempt)
         return {"id": self.id} | {name: document[name] for name in _SUMMARY if name in document}
 
-    def attempt_summary(self, attempt: Attempt) -> dict[str, Any]:
+    def attempt_summary(self, attempt: RunAttempt) -> dict[str, Any]:
         """An attempt as ListJobRunAttempts returns it."""
         summary = self.summary(attempt)
         del summary["attemptCreatedAt"], summary["attemptUpdatedAt"]
@@ -138,7 +138,7 @@ class Run:
         before: dict[str, Any] = {"previousState": previous} if previous else {}
         return {**self._common_detail(), "state": self.state, **before, "attempt": self.latest.number}
 
-    def retry_detail(self, previous: Attempt) -> dict[str, Any]:
+    def retry_detail(self, previous: RunAttempt) -> dict[str, Any]:
         """The detail of the event of a retry."""
         return {
             **self._common_detail(),

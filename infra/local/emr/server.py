@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local.emr.errors import Broken, Foreign, Invalid, Malformed, ServiceError
+from lakegate.infra.local.emr.errors import (
+    AccessDeniedError,
+    InternalServerError,
+    Invalid,
+    SerializationError,
+    ServiceError,
+)
 from lakegate.infra.local.emr.shapes import read_request
 
 if TYPE_CHECKING:
@@ -26,7 +32,7 @@ MOST_BYTES: Final = 4 << 20
 """Of a request: far above what the model's limits add up to."""
 
 
-class Server(ThreadingHTTPServer):
+class ServiceServer(ThreadingHTTPServer):
     """Serves one `Service` on a port of loopback; SetUpError where the port cannot be had."""
 
     daemon_threads = True
@@ -54,7 +60,7 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     wbufsize = -1
     disable_nagle_algorithm = True
-    server: Server
+    server: ServiceServer
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the library's
         """Requests are not logged: errors are answered."""
@@ -68,7 +74,7 @@ class Handler(BaseHTTPRequestHandler):
             self._refuse(error)
         except Exception as error:  # noqa: BLE001 - a defect must answer as AWS's would, not cut the connection
             traceback.print_exc(file=sys.stderr)
-            self._refuse(Broken(type(error).__name__))
+            self._refuse(InternalServerError(type(error).__name__))
         else:
             self._send(200, members, {})
 
@@ -85,7 +91,7 @@ class Handler(BaseHTTPRequestHandler):
         """Runs execute code: a page in a browser must not be able to ask for one."""
         host = self.headers.get("Host", "").rpartition(":")[0] or self.headers.get("Host", "")
         if host not in _NAMES or "Origin" in self.headers:
-            raise Foreign("only programs on this machine are served, by the name 127.0.0.1 or localhost")
+            raise AccessDeniedError("only programs on this machine are served, by the name 127.0.0.1 or localhost")
 
     def _performed(self, body: bytes) -> Mapping[str, Any]:
         control = _CONTROLS.get((self.command, self.path))
@@ -111,31 +117,31 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
 
-def _add_fault(server: Server, body: bytes) -> Mapping[str, Any]:
+def _add_fault(server: ServiceServer, body: bytes) -> Mapping[str, Any]:
     try:
         document = json.loads(body)
     except ValueError:
-        raise Malformed("the body is not JSON") from None
+        raise SerializationError("the body is not JSON") from None
     if not isinstance(document, dict):
         raise Invalid("an order is a JSON object")
     server.service.order(document)
     return _list_faults(server, body)
 
 
-def _list_faults(server: Server, _body: bytes) -> Mapping[str, Any]:
+def _list_faults(server: ServiceServer, _body: bytes) -> Mapping[str, Any]:
     return {"faults": server.service.waiting_orders()}
 
 
-def _clear_faults(server: Server, body: bytes) -> Mapping[str, Any]:
+def _clear_faults(server: ServiceServer, body: bytes) -> Mapping[str, Any]:
     server.service.forget_orders()
     return _list_faults(server, body)
 
 
-def _health(server: Server, _body: bytes) -> Mapping[str, Any]:
+def _health(server: ServiceServer, _body: bytes) -> Mapping[str, Any]:
     return {"ready": server.executor.ready()}
 
 
-_CONTROLS: Final[Mapping[tuple[str, str], Callable[[Server, bytes], Mapping[str, Any]]]] = {
+_CONTROLS: Final[Mapping[tuple[str, str], Callable[[ServiceServer, bytes], Mapping[str, Any]]]] = {
     ("GET", "/_health"): _health,
     ("GET", "/_faults"): _list_faults,
     ("POST", "/_faults"): _add_fault,

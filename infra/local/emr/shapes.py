@@ -16,7 +16,7 @@ from botocore.loaders import Loader
 from botocore.model import ServiceModel
 from botocore.utils import parse_timestamp
 
-from lakegate.infra.local.emr.errors import Invalid, Malformed, Unsupported
+from lakegate.infra.local.emr.errors import Invalid, SerializationError, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +28,7 @@ _LABEL: Final = re.compile(r"\\{(\w+)\\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class OperationRoute:
     """Where an operation is reached."""
 
     operation: str
@@ -43,7 +43,7 @@ def model() -> ServiceModel:
 
 
 @cache
-def routes() -> tuple[Route, ...]:
+def routes() -> tuple[OperationRoute, ...]:
     """One route for every operation that AWS has."""
     return tuple(_route(model().operation_model(name)) for name in model().operation_names)
 
@@ -73,18 +73,18 @@ def refuse_violations(shape: Shape, request: Mapping[str, Any]) -> None:
         raise Invalid(f"{len(found)} validation error{'s' * (len(found) > 1)} detected: {'; '.join(found)}")
 
 
-def _route(operation: OperationModel) -> Route:
+def _route(operation: OperationModel) -> OperationRoute:
     path = _LABEL.sub(r"(?P<\1>[^/]+)", re.escape(operation.http["requestUri"]))
-    return Route(operation.name, operation.http["method"], re.compile(path))
+    return OperationRoute(operation.name, operation.http["method"], re.compile(path))
 
 
 def _document(body: bytes) -> Mapping[str, Any]:
     try:
         document = json.loads(body or b"{}")
     except ValueError:
-        raise Malformed("the body is not JSON") from None
+        raise SerializationError("the body is not JSON") from None
     if not isinstance(document, dict):
-        raise Malformed("the body is not a JSON object")
+        raise SerializationError("the body is not a JSON object")
     return document
 
 
@@ -113,13 +113,13 @@ def _from_query(shape: Shape, values: list[str], name: str) -> object:
     try:
         return readers.get(shape.type_name, str)(values[0])
     except ValueError:
-        raise Malformed(f"{name} is not of type {shape.type_name}") from None
+        raise SerializationError(f"{name} is not of type {shape.type_name}") from None
 
 
 def _violations(shape: Shape, value: object, path: str) -> Iterator[str]:
     expected, inner = _KINDS[shape.type_name]
     if not isinstance(value, expected) or (isinstance(value, bool) and bool not in expected):
-        raise Malformed(f"{path} is not of type {shape.type_name}")
+        raise SerializationError(f"{path} is not of type {shape.type_name}")
     yield from _bounds(shape, value, path)
     yield from inner(shape, value, path)
 

@@ -17,7 +17,7 @@ from lakegate.infra.local.jars import jars
 from lakegate.infra.local.java import java_home
 
 if TYPE_CHECKING:
-    from lakegate.infra.local.emr.executor import Job, Surroundings
+    from lakegate.infra.local.emr.executor import JobAttempt, Surroundings
 
 
 class Submitted(Processes):
@@ -32,7 +32,7 @@ class Submitted(Processes):
         java_home()
         jars()
 
-    def command(self, job: Job) -> list[str]:
+    def command(self, job: JobAttempt) -> list[str]:
         """This module, with the command to become as its argument."""
         command = {
             "folder": str(job.folder / "spark"),
@@ -44,7 +44,7 @@ class Submitted(Processes):
         return [sys.executable, "-m", "lakegate.infra.local.emr.submit", json.dumps(command)]
 
 
-def _files(job: Job) -> list[str]:
+def _files(job: JobAttempt) -> list[str]:
     return ["--py-files", ",".join(map(str, job.py_files))] if job.py_files else []
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from lakegate.infra.local.emr.__main__ import MODES, arguments
 from lakegate.infra.local.emr.applications import Application
 from lakegate.infra.local.emr.events import Reporter
-from lakegate.infra.local.emr.executor import Job, added_jars
-from lakegate.infra.local.emr.faults import WORDS, Delivery, End
-from lakegate.infra.local.emr.files import Files
+from lakegate.infra.local.emr.executor import JobAttempt, added_jars
+from lakegate.infra.local.emr.faults import WORDS, EventDelivery, RunEnd
+from lakegate.infra.local.emr.files import FileCache
 from lakegate.infra.local.emr.life import Life
 from lakegate.infra.local.emr.names import now
 from lakegate.infra.local.emr.parameters import read_parameters
@@ -48,8 +48,8 @@ def test_parameters_are_sorted_by_what_can_be_done_about_them() -> None:
     assert found.options == ("--verbose", "--class", "a.B")
 
 
-def job(folder: Path, parameters: str = "", jars: tuple[Path, ...] = ()) -> Job:
-    return Job(folder, folder / "entry.py", (), read_parameters(parameters), (), jars)
+def job(folder: Path, parameters: str = "", jars: tuple[Path, ...] = ()) -> JobAttempt:
+    return JobAttempt(folder, folder / "entry.py", (), read_parameters(parameters), (), jars)
 
 
 def test_what_most_jobs_ask_for_needs_no_new_driver(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ class Defective:
     def ready(self) -> bool:
         return False
 
-    def run(self, job: Job, stop: Stop) -> int:
+    def run(self, job: JobAttempt, stop: Stop) -> int:
         raise RuntimeError(f"no way to run {job.entry.name}: {stop.requested}")
 
     def close(self) -> None:
@@ -98,7 +98,7 @@ def test_a_defect_of_the_service_is_a_run_that_failed(tmp_path: Path, capsys: py
     """Whatever breaks behind a run ends it: no run waits for ever for a thread that died, and the log has the traceback."""
     (tmp_path / "entry.py").touch()
     recording, moment = Recording(), now()
-    life = Life(Defective(), Files(NotImplemented, tmp_path / "code"), Reporter(recording), tmp_path / "runs", 60)
+    life = Life(Defective(), FileCache(NotImplemented, tmp_path / "code"), Reporter(recording), tmp_path / "runs", 60)
     application = Application("a", "arn", {"releaseLabel": "emr-7.14.0"}, moment, moment)
     submit = {"entryPoint": str(tmp_path / "entry.py")}
     run = Run("r", "arn", application, {"executionRoleArn": ROLE, "jobDriver": {"sparkSubmit": submit}}, "me", moment)
@@ -142,4 +142,4 @@ def test_the_guide_lists_every_fault() -> None:
     faults = GUIDE[GUIDE.index("| word |") :].partition("\n\n")[0]
 
     assert set(re.findall(r"^\| `([a-z-]+)`", faults, re.MULTILINE)) == set(WORDS)
-    assert all(f"`{word}`" in faults for word in [*End, *Delivery] if word != "normal")
+    assert all(f"`{word}`" in faults for word in [*RunEnd, *EventDelivery] if word != "normal")

@@ -14,7 +14,7 @@ import pytest
 
 from lakegate.contracts.judge.judgement import judge
 from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.plan.request import Part
+from lakegate.contracts.plan.request import StagedPart
 from lakegate.contracts.plan.result import Result
 from lakegate.infra.local.emr.executor import Surroundings
 from tests.deliveries.delivery import plan_of, request_for, rule
@@ -81,7 +81,7 @@ def delivery(aws: Aws, name: str, content: bytes) -> str:
     request = replace(
         request_for(PLAN, ROOT),
         plan_uri=f"s3://{BUCKET}/plans/p.json",
-        parts=(Part(f"s3://{BUCKET}/staging/{name}/part-00000.csv", len(content)),),
+        parts=(StagedPart(f"s3://{BUCKET}/staging/{name}/part-00000.csv", len(content)),),
         output_uri=f"s3://{BUCKET}/runs/{name}",
     )
     documents = {

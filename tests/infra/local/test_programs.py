@@ -9,7 +9,7 @@ import pytest
 
 from lakegate.contracts.errors import SetUpError
 from lakegate.infra.local import stack_programs as programs
-from lakegate.infra.local.aws.launcher import AT_ONCE, Bundle, bounded, trusting
+from lakegate.infra.local.aws.launcher import AT_ONCE, LinkedBundle, bounded, trusting
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,7 +102,7 @@ def test_a_bundle_is_unpacked_once_for_all_processes(tmp_path: Path, monkeypatch
         archive.writestr("functions/intake.py", "pass\n")
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
-        with Bundle(tmp_path / "code.zip") as bundle:
+        with LinkedBundle(tmp_path / "code.zip") as bundle:
             bundle.extractall(tmp_path / name)
 
     assert [(tmp_path / name / "functions/intake.py").read_text() for name in ("first", "second")] == ["pass\n"] * 2

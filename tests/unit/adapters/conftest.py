@@ -11,7 +11,7 @@ import pytest
 from moto import mock_aws
 from moto.dynamodb.parsing.reserved_keywords import ReservedKeywords
 
-from lakegate.functions.adapters.dynamodb import Table
+from lakegate.functions.adapters.dynamodb import DynamoTable
 from lakegate.functions.adapters.s3 import S3Store
 from lakegate.functions.adapters.tables import DEFINITIONS
 from lakegate.functions.adapters.uploads import Uploads
@@ -33,8 +33,8 @@ class Cloud:
     s3: S3Client
     dynamodb: DynamoDBClient
 
-    def table(self, name: str) -> Table:
-        return Table(self.dynamodb, name)
+    def table(self, name: str) -> DynamoTable:
+        return DynamoTable(self.dynamodb, name)
 
     def store(self, **knobs: object) -> S3Store:
         return S3Store(self.s3, ACCOUNT, Uploads(self.table("workloads")), **knobs)  # type: ignore[arg-type] # any knob

@@ -24,10 +24,10 @@ from lakegate.functions.adapters.registry import DynamoRegistry
 from lakegate.functions.adapters.tables import DEFINITIONS
 from lakegate.functions.adapters.workloads import DynamoAgenda, DynamoOutbox, DynamoWorkloads
 from lakegate.functions.ports.errors import ConditionFailed, PortError
-from lakegate.functions.ports.objects import Address, ObjectVersion, Page
+from lakegate.functions.ports.objects import Address, ObjectVersion, VersionPage
 from lakegate.functions.ports.registry import Publication
 from lakegate.functions.ports.workloads import Expected
-from lakegate.functions.workload import Decision, Message, Source, State, Workload
+from lakegate.functions.workload import Decision, Message, SourceObject, State, Workload
 from tests.fakes import Memory
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Store:
         if isinstance(answer, ObjectVersion):
             ordinal = next((n for n, each in enumerate(self.written) if each.version == answer.version), None)
             return (answer.key.removeprefix(self.run), ordinal, answer.size)
-        if isinstance(answer, Page):
+        if isinstance(answer, VersionPage):
             return [(*self.plain(each), each.current) for each in answer.versions]
         return answer
 
@@ -207,7 +207,7 @@ class Rows:
 
 def row(rows: Rows, name: str, *values: Any) -> Workload:
     state, attempt, due, result = values
-    source = Source("landing", name, "v1")
+    source = SourceObject("landing", name, "v1")
     return Workload(rows.run + name, source, state, due, attempt=attempt, decision=Decision("accepted", result=result))
 
 

@@ -31,20 +31,20 @@ from lakegate.functions.ports.errors import (
 from lakegate.functions.ports.ledger import Head
 from lakegate.functions.ports.registry import Publication
 from lakegate.functions.ports.workloads import Expected
-from lakegate.functions.workload import Decision, Message, Pin, Source, State, Workload
+from lakegate.functions.workload import Decision, Message, Pin, SourceObject, State, Workload
 
 if TYPE_CHECKING:
     from tests.unit.adapters.conftest import Cloud
 
 NOW = datetime(2026, 11, 21, 11, 30, tzinfo=UTC)
-SOURCE = Source("landing", "in/orders.csv", "v1", '"etag"', 12, "crc32:AAAAAA==")
+SOURCE = SourceObject("landing", "in/orders.csv", "v1", '"etag"', 12, "crc32:AAAAAA==")
 ROW = Workload("w1", SOURCE, State.RECEIVED, NOW)
 HERE = Expected(State.RECEIVED, 0)
 NEWS = Message("m1", "w1", "published", '{"rows":1}', NOW)
 CHAIN = "orders/lines_v1"
 
 times = st.datetimes(timezones=st.just(UTC))
-sources = st.builds(Source, st.text(), st.text(), st.text(), size=st.integers(0, 2**53))
+sources = st.builds(SourceObject, st.text(), st.text(), st.text(), size=st.integers(0, 2**53))
 workloads = st.builds(
     Workload,
     st.text(),

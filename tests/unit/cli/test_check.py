@@ -22,7 +22,7 @@ from lakegate.cli.main import app, main
 from lakegate.cli.report import Report
 from lakegate.contracts.errors import InputError, LakegateError, SetUpError
 from lakegate.contracts.judge.judgement import judge
-from lakegate.contracts.plan.result import Columns, Malformed, Measured, Measurement, Result, Sample, Unreadable
+from lakegate.contracts.plan.result import Columns, MalformedRecords, Measured, Measurement, Result, Sample, Unreadable
 from lakegate.contracts.schemas import load, validate
 from lakegate.infra.local.places import ROOT
 
@@ -216,7 +216,7 @@ def test_published_and_rejected_rows_are_both_counted(folder: Path, rejected: En
 @pytest.mark.usefixtures("folder")
 def test_several_files_name_the_file_of_every_row(rejected: Engine) -> None:
     """Of several files a failing row is `file:row`, and so is the first malformed record of each kind."""
-    rejected.changes["malformed"] = (Malformed("fields", 2, 7, 1),)
+    rejected.changes["malformed"] = (MalformedRecords("fields", 2, 7, 1),)
     shown = lakegate("a.csv", "b.csv").stdout
 
     assert "      b.csv:7\n" in shown

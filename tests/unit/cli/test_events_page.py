@@ -16,7 +16,7 @@ from lakegate.contracts.lake.states import RESTING
 from lakegate.contracts.schemas import load, validate
 from lakegate.functions.adapters.eventbridge import SOURCE, detail, detail_type
 from lakegate.functions.usecases.steps import Effect
-from lakegate.functions.workload import Cause
+from lakegate.functions.workload import FailureCause
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
@@ -112,7 +112,7 @@ def test_the_sample_fits_the_schema() -> None:
 
 def test_every_cause_is_in_the_schema_and_on_the_page() -> None:
     """A reader finds each code of a failed delivery."""
-    assert {each.value for each in Cause} == {each for each in BODY["cause"]["enum"] if each}
+    assert {each.value for each in FailureCause} == {each for each in BODY["cause"]["enum"] if each}
     assert [each for each in BODY["cause"]["enum"] if each and f"`{each}`" not in PAGE] == []
 
 

@@ -13,7 +13,7 @@ from lakegate.cli import terminal
 from lakegate.cli.account import CAUSES
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.layout import attempt_prefix
-from lakegate.functions.workload import Cause, State, replay_id
+from lakegate.functions.workload import FailureCause, State, replay_id
 from tests.unit.cli.conftest import LAKE, LANDING
 
 if TYPE_CHECKING:
@@ -392,8 +392,8 @@ def test_a_failed_delivery_is_listed_with_its_cause(lakegate: Lakegate) -> None:
     ) in lakegate.ok("status", workload).splitlines()
 
 
-@pytest.mark.parametrize("cause", list(Cause))
-def test_every_cause_of_a_failed_attempt_has_words(cause: Cause) -> None:
+@pytest.mark.parametrize("cause", list(FailureCause))
+def test_every_cause_of_a_failed_attempt_has_words(cause: FailureCause) -> None:
     """A code is for machines."""
     assert CAUSES[cause].startswith(("its ", "a rule"))
 

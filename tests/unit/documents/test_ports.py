@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.contracts.documents.discovery import Discovered, Source, discover
+from lakegate.contracts.documents.discovery import ContractOrigin, Discovered, discover
 from lakegate.contracts.documents.ports import LOGICAL, generated
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.lint.examine import examine, read
@@ -100,10 +100,10 @@ def test_contracts_are_found_by_their_names() -> None:
     ]
 
     assert discover(names) == (
-        Discovered("a/datacontract.yaml", Source.DOCUMENT),
-        Discovered("c/datacontract-orders.yaml", Source.DOCUMENT),
-        Discovered("c/orders-datacontract.yaml", Source.DOCUMENT),
-        Discovered("c/orders.datacontract.yml", Source.DOCUMENT),
-        Discovered("datacontracts/orders.yml", Source.DOCUMENT),
-        Discovered("b/floe.yml", Source.PORTS),
+        Discovered("a/datacontract.yaml", ContractOrigin.DOCUMENT),
+        Discovered("c/datacontract-orders.yaml", ContractOrigin.DOCUMENT),
+        Discovered("c/orders-datacontract.yaml", ContractOrigin.DOCUMENT),
+        Discovered("c/orders.datacontract.yml", ContractOrigin.DOCUMENT),
+        Discovered("datacontracts/orders.yml", ContractOrigin.DOCUMENT),
+        Discovered("b/floe.yml", ContractOrigin.PORTS),
     )

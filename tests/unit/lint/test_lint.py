@@ -9,7 +9,7 @@ import pytest
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.lint.codes import CODES
 from lakegate.contracts.lint.examine import examine, read
-from lakegate.contracts.lint.finding import Level
+from lakegate.contracts.lint.finding import LintLevel
 from tests.unit.lint.examples import CASES, document
 
 SEMANTIC = ("reading", "meaning", "measuring")
@@ -51,7 +51,7 @@ def test_an_error_refuses_and_a_warning_does_not(code: str) -> None:
     """The level in the table is the level of the reported problem."""
     for case in (case for case in CASES if case["code"] == code):
         examined = examine(document(case["base"], case["bad"]))
-        side = examined.errors if CODES[code].level is Level.ERROR else examined.warnings
+        side = examined.errors if CODES[code].level is LintLevel.ERROR else examined.warnings
 
         assert code in {problem.code for problem in side}
 

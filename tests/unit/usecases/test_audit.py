@@ -19,7 +19,7 @@ from tests.unit.usecases.scenarios import decided
 
 if TYPE_CHECKING:
     from lakegate.contracts.lake.ledger import LedgerObject
-    from lakegate.functions.usecases.audit import Finding
+    from lakegate.functions.usecases.audit import DamagedObject
 
 FOLDER = f"accepted/{LINE}/"
 
@@ -44,7 +44,7 @@ def replayed(*endings: Ending) -> Environment:
     return stage.env
 
 
-def findings(env: Environment) -> list[Finding]:
+def findings(env: Environment) -> list[DamagedObject]:
     return list(damages(env.dependencies, LINE, env.dependencies.ledger.head(LINE).height, lambda _: None))
 
 

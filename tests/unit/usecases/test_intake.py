@@ -18,7 +18,7 @@ from lakegate.functions.usecases.intake import intake
 from lakegate.functions.usecases.observe import content, observe
 from lakegate.functions.usecases.steps import Alarm, Effect, run
 from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.workload import Source, State
+from lakegate.functions.workload import SourceObject, State
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
 from tests.simulation.meaning import DIGESTS
 from tests.unit.usecases.scenarios import (
@@ -142,7 +142,7 @@ def test_a_content_without_checksum_is_nobodys() -> None:
     """Where the store knows no checksum, no two deliveries are called the same."""
     _, row = landed()
 
-    assert content(row, Source(LAKE, "x", "v1")) == ""
+    assert content(row, SourceObject(LAKE, "x", "v1")) == ""
     assert content(row._replace(pin=None), row.source) == ""
 
 

@@ -15,7 +15,7 @@ from lakegate.functions.usecases.completion import completion
 from lakegate.functions.usecases.intake import intake
 from lakegate.functions.usecases.steps import Effect, run
 from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.workload import Cause, FailedAttempt
+from lakegate.functions.workload import FailedAttempt, FailureCause
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
 from tests.unit.usecases.scenarios import KEY, drive, refused_at
@@ -51,7 +51,7 @@ def test_a_failed_run_is_tried_again_within_seconds() -> None:
     after = after_event(env, row)
 
     assert (after.state, after.attempt) == (State.VALIDATING, 2)
-    assert after.failed == (FailedAttempt(1, row.run, Cause.RUN_FAILED, began),)
+    assert after.failed == (FailedAttempt(1, row.run, FailureCause.RUN_FAILED, began),)
     assert env.memory.clock.now() - began == timedelta(seconds=5)
 
 
@@ -66,22 +66,22 @@ def test_while_the_next_attempt_waits_the_row_holds_cause_and_time() -> None:
     waiting = env.dependencies.workloads.get(row.id)
 
     assert (waiting.state, waiting.attempt, waiting.limit) == (State.SUBMITTING, 2, 3)
-    assert [each.cause for each in waiting.failed] == [Cause.RUN_FAILED]
+    assert [each.cause for each in waiting.failed] == [FailureCause.RUN_FAILED]
     assert waiting.not_before == now + timedelta(seconds=5)
 
 
 @pytest.mark.parametrize(
     ("ending", "body", "cause"),
     [
-        (Ending.FAILED, b"good:1", Cause.RUN_FAILED),
-        (Ending.CANCELLED, b"good:1", Cause.RUN_CANCELLED),
-        (Ending.TIMED_OUT, b"good:1", Cause.RUN_CANCELLED),
-        (Ending.EMPTY, b"good:1", Cause.NO_RESULT),
-        (Ending.CONFUSED, b"good:1", Cause.WRONG_RESULT),
-        (Ending.ANSWERED, b"error:1", Cause.UNDECIDED),
+        (Ending.FAILED, b"good:1", FailureCause.RUN_FAILED),
+        (Ending.CANCELLED, b"good:1", FailureCause.RUN_CANCELLED),
+        (Ending.TIMED_OUT, b"good:1", FailureCause.RUN_CANCELLED),
+        (Ending.EMPTY, b"good:1", FailureCause.NO_RESULT),
+        (Ending.CONFUSED, b"good:1", FailureCause.WRONG_RESULT),
+        (Ending.ANSWERED, b"error:1", FailureCause.UNDECIDED),
     ],
 )
-def test_every_way_an_attempt_comes_to_nothing_has_its_cause(ending: Ending, body: bytes, cause: Cause) -> None:
+def test_every_way_an_attempt_comes_to_nothing_has_its_cause(ending: Ending, body: bytes, cause: FailureCause) -> None:
     """The cause is found out with the failure and kept in the row."""
     env, row = submitted(ending, body=body)
 
@@ -97,7 +97,10 @@ def test_a_hung_run_and_a_run_that_emr_does_not_know_have_their_causes() -> None
     env.memory.clock.sleep(90 * 60)
     drive(env.dependencies, sweep(env.dependencies))
 
-    assert [each.cause for each in env.dependencies.workloads.get(row.id).failed] == [Cause.RUN_HUNG, Cause.NO_RESULT]
+    assert [each.cause for each in env.dependencies.workloads.get(row.id).failed] == [
+        FailureCause.RUN_HUNG,
+        FailureCause.NO_RESULT,
+    ]
 
 
 def test_a_token_that_was_taken_is_a_cause() -> None:
@@ -108,7 +111,7 @@ def test_a_token_that_was_taken_is_a_cause() -> None:
     drive(env.dependencies, intake(env.dependencies, LANDING, KEY))
     row = env.dependencies.workloads.get(upload.workload)
 
-    assert [(each.number, each.run, each.cause) for each in row.failed] == [(1, "", Cause.TOKEN_TAKEN)]
+    assert [(each.number, each.run, each.cause) for each in row.failed] == [(1, "", FailureCause.TOKEN_TAKEN)]
 
 
 def test_back_off_doubles_up_to_its_limit() -> None:
@@ -134,7 +137,7 @@ def test_giving_up_reports_the_cause_of_the_last_attempt() -> None:
     [message] = env.memory.rows.messages.values()
 
     assert row.state is State.FAILED
-    assert [(each.number, each.cause) for each in row.failed] == [(n, Cause.RUN_FAILED) for n in (1, 2, 3)]
+    assert [(each.number, each.cause) for each in row.failed] == [(n, FailureCause.RUN_FAILED) for n in (1, 2, 3)]
     assert json.loads(message.body)["cause"] == "run-failed"
 
 
@@ -185,4 +188,4 @@ def test_a_result_that_is_none_is_a_wrong_result() -> None:
     env, row = submitted(Ending.EMPTY)
     env.memory.objects.put(Address(LAKE, f"runs/{row.id}/attempt=1/result.json"), b"nonsense")
 
-    assert [each.cause for each in after_event(env, row).failed] == [Cause.WRONG_RESULT]
+    assert [each.cause for each in after_event(env, row).failed] == [FailureCause.WRONG_RESULT]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from lakegate.contracts.compile.sql.refusal import RefusedError, UntranslatedError
 from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.query import Column, Query, Relation
+from lakegate.contracts.plan.query import Query, QueryColumn, QueryRelation
 from lakegate.engine.ask.guard import FUNCTIONS, KINDS, NODES, unsafe
 from lakegate.engine.ask.reader import say
 from lakegate.engine.ask.value import TYPES, UnreadError
@@ -144,7 +144,7 @@ def test_whatever_is_translated_is_bound(expression: str, dialect: str) -> None:
         test_what_the_translator_writes_is_asked(query)
 
 
-PLAIN = Query("", ("a",), (Relation("rows", (Column("a", LogicalType.INTEGER),)),))
+PLAIN = Query("", ("a",), (QueryRelation("rows", (QueryColumn("a", LogicalType.INTEGER),)),))
 
 
 def unknown() -> Iterator[str]:

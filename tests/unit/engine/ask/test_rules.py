@@ -24,7 +24,7 @@ from tests.unit.engine.ask.test_queries import NOW, answers, ask, judged, nothin
 
 if TYPE_CHECKING:
     from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.query import Column
+    from lakegate.contracts.plan.query import QueryColumn
     from lakegate.engine.ask.queries import Accepted
 
 ASKED = (Metric.ANSWER, Metric.UNMATCHED_ROWS)
@@ -83,7 +83,7 @@ def found(plan: Plan, rows: dict[str, list[tuple[object, ...]]], *references: Re
     """What becomes of the last check of a plan, with these accepted rows by line."""
     database = judged(plan, DELIVERY)
 
-    def accepted(line: str, columns: tuple[Column, ...]) -> str:
+    def accepted(line: str, columns: tuple[QueryColumn, ...]) -> str:
         given = ", ".join(f"c{at}" for at in range(len(columns)))
         values = ", ".join(f"({', '.join('?' * len(columns))})" for _ in rows[line])
         flat = [value for row in rows[line] for value in row]
@@ -129,7 +129,7 @@ def test_rows_without_a_match_are_listed(limit: int, rows: tuple[int, ...]) -> N
     database.execute("ALTER TABLE judged ADD COLUMN id BIGINT")
     database.execute("UPDATE judged SET id = rowid")
 
-    def accepted(_line: str, _columns: tuple[Column, ...]) -> str:
+    def accepted(_line: str, _columns: tuple[QueryColumn, ...]) -> str:
         database.execute("CREATE TABLE accepted AS SELECT 1 AS c0")
         return "accepted"
 
@@ -165,7 +165,7 @@ def test_accepted_data_that_cannot_be_read_is_an_error() -> None:
     )
     tried = []
 
-    def unreadable(line: str, columns: tuple[Column, ...]) -> str:
+    def unreadable(line: str, columns: tuple[QueryColumn, ...]) -> str:
         tried.append((line, columns))
         raise InputError("an object changed")
 

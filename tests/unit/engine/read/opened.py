@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from lakegate.contracts.plan.request import Part
+from lakegate.contracts.plan.request import StagedPart
 from lakegate.engine.read.local import LocalStore
 from lakegate.engine.read.open import open_source
 
@@ -42,13 +42,13 @@ class Read:
     extra: set[str] = field(default_factory=set)
 
 
-def parts_in(folder: Path, *objects: bytes) -> tuple[Part, ...]:
+def parts_in(folder: Path, *objects: bytes) -> tuple[StagedPart, ...]:
     """Objects as files of a folder."""
     found = []
     for number, content in enumerate(objects):
         path = folder / f"part-{number:05d}"
         path.write_bytes(content)
-        found.append(Part(path.as_uri(), len(content)))
+        found.append(StagedPart(path.as_uri(), len(content)))
     return tuple(found)
 
 

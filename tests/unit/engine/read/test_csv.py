@@ -16,14 +16,14 @@ from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.model.contract import Contract, Dataset, Field, Origin
 from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.request import Part
+from lakegate.contracts.plan.request import StagedPart
 from lakegate.engine.read.csv import open_csv
 from lakegate.engine.read.grammar import record_ends
 from lakegate.engine.read.limits import LONGEST_RECORD
 
 if TYPE_CHECKING:
     from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.result import Malformed
+    from lakegate.contracts.plan.result import MalformedRecords
 
 Record = tuple[int, list[str | None]]
 """The line of a record, from 0, and its texts."""
@@ -51,11 +51,11 @@ def plan_of(names: str, dialect: Csv) -> Plan:
     return compile_plan(Contract("reading", "1.0.0", "test", (dataset,)), dataset)
 
 
-def read(plan: Plan, content: bytes) -> tuple[list[Record], list[Malformed], int]:
+def read(plan: Plan, content: bytes) -> tuple[list[Record], list[MalformedRecords], int]:
     """The records of an object, its malformed records by reason and first line, and its lines."""
-    source = open_csv(plan, (Part("memory:", len(content)),), Memory(content), [content])
+    source = open_csv(plan, (StagedPart("memory:", len(content)),), Memory(content), [content])
     records: list[Record] = []
-    malformed: dict[str, Malformed] = {}
+    malformed: dict[str, MalformedRecords] = {}
     lines = size = 0
     for share in source.shares:
         before = lines

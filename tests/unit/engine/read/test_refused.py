@@ -12,7 +12,7 @@ import pytest
 from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.model.storage import Compression, Format, Storage
-from lakegate.contracts.plan.request import Part
+from lakegate.contracts.plan.request import StagedPart
 from lakegate.engine.read.local import LocalStore
 from lakegate.engine.read.open import open_source
 from tests.deliveries.delivery import plan_of
@@ -105,9 +105,9 @@ def test_the_bytes_are_the_pinned_ones(tmp_path: Path) -> None:
     wanted = plan(Storage(Format.JSONL))
 
     with pytest.raises(InputError, match=r"has 50 bytes, the request says 5"):
-        open_source(wanted, (Part(path.as_uri(), 5),), LocalStore())
+        open_source(wanted, (StagedPart(path.as_uri(), 5),), LocalStore())
     with pytest.raises(InputError, match="cannot be read"):
-        open_source(wanted, (Part((tmp_path / "none").as_uri(), 5),), LocalStore())
+        open_source(wanted, (StagedPart((tmp_path / "none").as_uri(), 5),), LocalStore())
 
 
 def test_a_file_may_be_a_link(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_file_may_be_a_link(tmp_path: Path) -> None:
     path, link = tmp_path / "part", tmp_path / "a name with spaces and ü"
     path.write_bytes(PIECES["jsonl"])
     link.symlink_to(path)
-    source = open_source(plan(Storage(Format.JSONL)), (Part(link.as_uri(), len(PIECES["jsonl"])),), LocalStore())
+    source = open_source(plan(Storage(Format.JSONL)), (StagedPart(link.as_uri(), len(PIECES["jsonl"])),), LocalStore())
 
     assert [chunk.lines for chunk in source.chunks(source.shares[0])] == [2]
 

@@ -15,7 +15,7 @@ from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.lint.examine import read as contract_of
 from lakegate.contracts.model.policy import OnReject, Policy
 from lakegate.contracts.model.storage import Format, Storage
-from lakegate.contracts.plan.result import Columns, Foreign
+from lakegate.contracts.plan.result import Columns, IncompatibleType
 from lakegate.engine.read import arrow_tables, avro, avro_blocks
 from tests.deliveries.delivery import plan_of
 from tests.deliveries.written import as_parquet, written
@@ -114,7 +114,9 @@ def test_the_files_own_columns_are_compared_with_the_declared_ones(form: Format,
     source = opened(plan(form, id="integer", name="string", lost="string"), tmp_path, written(table, Storage(form)))
 
     words = "long" if form is Format.AVRO else "int64"
-    expected = Columns(("name", "more", "id"), ("lost",), ("more",), reordered=True, foreign=(Foreign("name", words),))
+    expected = Columns(
+        ("name", "more", "id"), ("lost",), ("more",), reordered=True, foreign=(IncompatibleType("name", words),)
+    )
     assert source.columns == expected
 
 
