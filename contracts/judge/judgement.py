@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lakegate.contracts.judge.causes import Cause, explained, reasons
 from lakegate.contracts.judge.counts import Counts
@@ -23,9 +23,15 @@ from lakegate.contracts.plan.predicate import Present, together
 from lakegate.contracts.plan.result import Result
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lakegate.contracts.plan.check import Check
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.result import Columns
+
+MOST_REASONS: Final = 50
+LONGEST_REASON: Final = 500
+"""Characters: reasons are stored in a row of DynamoDB, which holds 400 KB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +82,11 @@ def counts_of(plan: Plan, judgement: Judgement) -> Counts:
     statuses = [each.status for each in judgement.outcomes]
     checks = {status.value: statuses.count(status) for status in Status}
     return Counts(judgement.rows, published, rejected, checks)
+
+
+def reason_texts(outcomes: Sequence[CheckOutcome]) -> tuple[str, ...]:
+    """The reasons as texts `<check>: <message>`, bounded in number and length; masked as the messages are."""
+    return tuple(f"{each.id}: {each.message}"[:LONGEST_REASON] for each in outcomes[:MOST_REASONS])
 
 
 def early_rejections(plan: Plan, columns: Columns) -> tuple[CheckOutcome, ...]:

@@ -1,11 +1,12 @@
-"""The base of plans, requests and results: documents with a JSON Schema."""
+"""The base of plans, requests and results: documents with a JSON Schema, each in `contracts/schemas`."""
 
 from __future__ import annotations
 
+import json
 from typing import ClassVar, Self
 
-from lakegate.contracts.plan.serialization import decode, encode
-from lakegate.contracts.schemas import validate
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.plan.serialization import canonical, decode, encode
 
 
 class VersionedDocument:
@@ -19,8 +20,28 @@ class VersionedDocument:
         document: dict[str, object] = encode(self)
         return document
 
+    def to_bytes(self) -> bytes:
+        """The canonical bytes of the document, as it is stored; equal values have equal bytes."""
+        return canonical(self)
+
     @classmethod
     def from_json(cls, document: object) -> Self:
         """The value of a document; InputError if it does not match the schema."""
+        from lakegate.contracts.schemas import validate  # noqa: PLC0415 - who only writes documents starts without JSON Schema
+
         validate(cls.schema, document)
         return decode(cls, document)
+
+    @classmethod
+    def from_bytes(cls, body: bytes) -> Self:
+        """The value of stored bytes; InputError if they are not JSON, or do not match the schema."""
+        try:
+            document = json.loads(body)
+        except (ValueError, RecursionError):
+            raise InputError(f"{cls.schema}.json is not JSON") from None
+        return cls.from_json(document)
+
+    @classmethod
+    def from_validated(cls, body: bytes) -> Self:
+        """The value of bytes that `from_bytes` has read before, as their digest proves: they are not validated again."""
+        return decode(cls, json.loads(body))

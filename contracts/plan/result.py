@@ -166,7 +166,7 @@ class Result(VersionedDocument):
     columns: Columns | None = None
     malformed: tuple[MalformedRecords, ...] = ()
     measurements: tuple[Measurement, ...] = ()
-    event_time: tuple[str, ...] | None = None
+    event_time: tuple[str, str] | None = None
     """Earliest and latest moment (RFC 3339, UTC, six decimals) of the timestamp field of a service level; None
     without such a field, or if it is classified."""
     shares: Shares | None = None

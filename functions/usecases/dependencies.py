@@ -1,26 +1,22 @@
-"""What every use case is given: the ports, what contracts mean, and where and when things are."""
+"""What every use case is given: the ports, the stack's buckets and job, and its times."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from lakegate.contracts.lake.states import PUSH
+from lakegate.contracts.door.terms import UNROUTED, terms_of
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.steps import Alarm
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from lakegate.contracts.lake.states import Workflow
+    from lakegate.contracts.door.terms import Terms
     from lakegate.functions.ports.agenda import Agenda
     from lakegate.functions.ports.clock import Clock
     from lakegate.functions.ports.jobs import JobRunner
-    from lakegate.functions.ports.judgement import Judge
     from lakegate.functions.ports.ledger import Ledger
     from lakegate.functions.ports.notifier import Notifier
     from lakegate.functions.ports.objects import ObjectStore
@@ -28,38 +24,6 @@ if TYPE_CHECKING:
     from lakegate.functions.ports.registry import Registry
     from lakegate.functions.ports.workloads import Workloads
     from lakegate.functions.workload import Workload
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What the control plane itself needs to know of a plan."""
-
-    suffix: str = ""
-    """How keys of this dataset end, from the contract's codec: `.csv`, `.csv.gz`, `.parquet`."""
-    duplicates: bool = False
-    """Whether the same content is accepted again."""
-    by_rows: bool = False
-    """Whether bad rows are kept apart from good ones."""
-    references: tuple[str, ...] = ()
-    """The lines whose accepted data its rules refer to."""
-    workflow: Workflow = PUSH
-    dialect: Mapping[str, object] = field(default_factory=dict)
-    """What a reader needs to read a file of this dataset, as the manifest has it: format, compression and `csv`."""
-
-
-UNROUTED = Terms()
-"""Those of any upload before a plan is pinned, and where no route covers the key."""
-Door: TypeAlias = Callable[[bytes, int, bytes], tuple[str, ...]]
-"""(plan, size in bytes, first bytes) → why the object is refused before any job; none: it may pass."""
-
-
-@dataclass(frozen=True, slots=True)
-class Meaning:
-    """The functions of contracts/ that the use cases call, on documents."""
-
-    terms: Callable[[bytes], Terms]
-    door: Door
-    judge: Judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +62,6 @@ class Timing:
     """Beyond the job's own time limit, before it counts as hung: it may start slowly. Waiting for its turn does not count."""
 
 
-FIRST_BYTES = 65_536
-"""What the door sees of an object: enough for any header and every magic number."""
-
-
 @dataclass(frozen=True, slots=True)
 class Dependencies:
     """Everything a use case may touch."""
@@ -115,7 +75,6 @@ class Dependencies:
     jobs: JobRunner
     notifier: Notifier
     clock: Clock
-    meaning: Meaning
     places: Places
     timing: Timing = field(default_factory=Timing)
     plans: dict[str, bytes] = field(default_factory=dict, repr=False)
@@ -142,4 +101,4 @@ class Dependencies:
         """The terms of the pinned plan; those of any upload before one is pinned and where no route covers the key."""
         if workload.pin is None or not workload.pin.plan:
             return UNROUTED
-        return self.meaning.terms(self.plan(workload))
+        return terms_of(self.plan(workload))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from lakegate.contracts.door.terms import terms_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -33,6 +35,6 @@ def delivery(dependencies: Dependencies, block: Block) -> dict[str, Any]:
         "rows": block.rows,
         "published_rows": None if block.rows is None or rejected is None else block.rows - rejected,
         "rejected_rows": rejected,
-        **dependencies.meaning.terms(dependencies.plan_at(block.plan, block.workload)).dialect,
+        **terms_of(dependencies.plan_at(block.plan, block.workload)).dialect,
         "objects": [{"key": o.key, "version": o.version, "size": o.size, "checksum": o.checksum} for o in accepted],
     }

@@ -6,7 +6,8 @@ import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from lakegate.contracts.errors import LakegateError
+from lakegate.contracts.door.refusals import FIRST_BYTES, refusals
+from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.verdict import ACCEPTING, Verdict
 from lakegate.contracts.lake.routes import candidates, covering
 from lakegate.contracts.lake.states import Outcome, State
@@ -14,8 +15,6 @@ from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.jobs import JobState
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout
-from lakegate.functions.usecases.answer import Answer, repeats
-from lakegate.functions.usecases.dependencies import FIRST_BYTES
 from lakegate.functions.workload import Decision, FailureCause, Pin, Referred, SourceObject
 
 if TYPE_CHECKING:
@@ -135,7 +134,7 @@ def _at_the_door(dependencies: Dependencies, workload: Workload, data: ObjectVer
         return ("contract-retired",)
     plan = dependencies.plan(workload)
     first = dependencies.objects.read(Address(data.bucket, data.key, data.version), 0, FIRST_BYTES)
-    return dependencies.meaning.door(plan, data.size, first) + _duplicate(dependencies, workload, described(data))
+    return refusals(plan, data.size, first) + _duplicate(dependencies, workload, described(data))
 
 
 def _duplicate(dependencies: Dependencies, workload: Workload, data: SourceObject) -> tuple[str, ...]:
@@ -184,20 +183,16 @@ def result_of(dependencies: Dependencies, workload: Workload) -> bytes | None:
 
 
 def _judged(dependencies: Dependencies, workload: Workload, result: bytes) -> Observation:
+    from lakegate.functions.usecases.judging import decision_on  # noqa: PLC0415 - intake starts without the judgement
+
     plan = dependencies.plan(workload)
     try:
-        if not repeats(Answer.read(result), workload):
-            return Observation(Outcome.LOST, cause=FailureCause.WRONG_RESULT)
-        judgement = dependencies.meaning.judge(plan, result)
-    except LakegateError:
-        return Observation(
-            Outcome.LOST, cause=FailureCause.WRONG_RESULT
-        )  # a result that is no result is the job's failure, not the data's
-    if judgement.verdict == Verdict.UNDECIDED:
+        decision = decision_on(plan, result, workload)
+    except InputError:
+        # A result that is no result is the job's failure, not the data's.
+        return Observation(Outcome.LOST, cause=FailureCause.WRONG_RESULT)
+    if decision.verdict == Verdict.UNDECIDED:
         return Observation(Outcome.UNDECIDED, cause=FailureCause.UNDECIDED)
-    decision = Decision(
-        judgement.verdict, judgement.reasons, hashlib.sha256(result).hexdigest(), counts=judgement.counts
-    )
     return Observation(Outcome.JUDGED, decision=decision)
 
 

@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.lake.ledger import Block, BlockKind, LedgerObject
 from lakegate.contracts.lake.states import Outcome, State
+from lakegate.contracts.plan.result import Result, Shares
 from lakegate.functions.ports.errors import ConditionFailed, NotFound, TransactionConflict
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.workloads import Expected
 from lakegate.functions.usecases import layout
-from lakegate.functions.usecases.answer import Answer, Written
 from lakegate.functions.usecases.moves import OutcomeChanged, is_same_write, message
 from lakegate.functions.usecases.observe import address
 from lakegate.functions.usecases.steps import Alarm, ConcurrentUpdate, Effect, perform
 from lakegate.functions.workload import TERMINAL, SourceObject
 
 if TYPE_CHECKING:
+    from lakegate.contracts.plan.result import WrittenObject
     from lakegate.functions.ports.ledger import Head
     from lakegate.functions.ports.objects import ObjectVersion
     from lakegate.functions.usecases.dependencies import Dependencies
@@ -34,20 +35,21 @@ if TYPE_CHECKING:
 
 COMMIT_TRIES = 5
 """Others may extend a busy chain first; after so many tries `sweep` continues."""
-SHARES = {"accepted": "accepted", "rejected": "quarantine"}
+DESTINATIONS = {"accepted": "accepted", "rejected": "quarantine"}
+"""The folder of each share of a split delivery."""
 
 
 def publish(dependencies: Dependencies, workload: Workload, to: State, _found: Observation) -> Steps[Workload]:
     """Copy, then commit."""
-    answer = _answer(dependencies, workload)
+    result = _result(dependencies, workload)
     objects = []
-    for sources, key in _copies(dependencies, workload, to, answer):
+    for sources, key in _copies(dependencies, workload, to, result):
         copied = yield from _rest(dependencies, workload, sources, Address(dependencies.places.lake, key))
         objects.append(LedgerObject(copied.key, copied.version, copied.size, copied.checksum))
-    return (yield from _commit(dependencies, workload, to, answer, tuple(sorted(objects, key=lambda each: each.key))))
+    return (yield from _commit(dependencies, workload, to, result, tuple(sorted(objects, key=lambda each: each.key))))
 
 
-def _answer(dependencies: Dependencies, workload: Workload) -> Answer | None:
+def _result(dependencies: Dependencies, workload: Workload) -> Result | None:
     """The result that was decided on, the very bytes; None where the door refused."""
     decision = workload.decision
     assert decision is not None
@@ -57,24 +59,26 @@ def _answer(dependencies: Dependencies, workload: Workload) -> Answer | None:
     body = dependencies.objects.read(Address(dependencies.places.lake, f"{prefix}/result.json"))
     if hashlib.sha256(body).hexdigest() != decision.result:
         raise Alarm("result-differs", workload.id)
-    return Answer.read(body)
+    return Result.from_validated(body)
 
 
 def _copies(
-    dependencies: Dependencies, workload: Workload, to: State, answer: Answer | None
+    dependencies: Dependencies, workload: Workload, to: State, result: Result | None
 ) -> tuple[tuple[tuple[SourceObject, ...], str], ...]:
     """What to copy: for each object the sources of its bytes, and its destination."""
     pin = workload.pin
     assert pin is not None
-    if to is State.PUBLISHED and answer is not None and answer.rejected_rows and dependencies.terms(workload).by_rows:
-        if not answer.objects:
+    if to is State.PUBLISHED and result is not None and result.rejected_rows and dependencies.terms(workload).by_rows:
+        shares = result.shares or Shares()
+        split = [("accepted", each) for each in shares.accepted] + [("rejected", each) for each in shares.rejected]
+        if not split:
             raise Alarm("rows-missing", workload.id)
         return tuple(
             (
-                (_written(dependencies, workload, each),),
-                layout.destination_key(SHARES[each.share], pin, workload.id, _name(each)),
+                (_written(dependencies, workload, share, each),),
+                layout.destination_key(DESTINATIONS[share], pin, workload.id, _name(each)),
             )
-            for each in answer.objects
+            for share, each in split
         )
     share = "accepted" if to is State.PUBLISHED else "quarantine"
     name = f"part-00000{dependencies.terms(workload).suffix}"
@@ -91,16 +95,14 @@ def _sources(workload: Workload) -> tuple[SourceObject, ...]:
     return (workload.source, workload.staged)
 
 
-def _name(written: Written) -> str:
+def _name(written: WrittenObject) -> str:
     return written.uri.rpartition("/")[2]
 
 
-def _written(dependencies: Dependencies, workload: Workload, written: Written) -> SourceObject:
+def _written(dependencies: Dependencies, workload: Workload, share: str, written: WrittenObject) -> SourceObject:
     """One object of a split, still as the result lists it."""
     lake = f"s3://{dependencies.places.lake}/"
-    if not written.uri.startswith(
-        f"{lake}{layout.attempt_prefix(workload.id, workload.attempt)}/rows/{written.share}/"
-    ):
+    if not written.uri.startswith(f"{lake}{layout.attempt_prefix(workload.id, workload.attempt)}/rows/{share}/"):
         raise Alarm("rows-elsewhere", workload.id)
     found = dependencies.objects.head(Address(dependencies.places.lake, written.uri.removeprefix(lake)))
     if (found.size, found.etag) != (written.size, written.etag):
@@ -145,14 +147,14 @@ def _there(dependencies: Dependencies, workload: Workload, to: Address) -> Objec
 
 
 def _commit(
-    dependencies: Dependencies, workload: Workload, to: State, answer: Answer | None, objects: tuple[LedgerObject, ...]
+    dependencies: Dependencies, workload: Workload, to: State, result: Result | None, objects: tuple[LedgerObject, ...]
 ) -> Steps[Workload]:
     assert workload.pin is not None
     expected = Expected(workload.state, workload.attempt)
     for _ in range(COMMIT_TRIES):
         now = dependencies.clock.now()
         after = workload._replace(state=to, due_at=now + dependencies.timing.lease)
-        block = _block(dependencies, after, dependencies.ledger.head(workload.pin.chain), answer, objects)
+        block = _block(dependencies, after, dependencies.ledger.head(workload.pin.chain), result, objects)
         news = message(dependencies, after, block.height)
         try:
             yield from perform(Effect.COMMIT, partial(dependencies.ledger.commit, block, after, expected, news))
@@ -168,7 +170,7 @@ def _commit(
 
 
 def _block(
-    dependencies: Dependencies, workload: Workload, head: Head, answer: Answer | None, objects: tuple[LedgerObject, ...]
+    dependencies: Dependencies, workload: Workload, head: Head, result: Result | None, objects: tuple[LedgerObject, ...]
 ) -> Block:
     pin, decision = workload.pin, workload.decision
     assert pin is not None
@@ -184,7 +186,7 @@ def _block(
         plan=pin.plan,
         verdict=decision.verdict,
         objects=objects,
-        rows=answer.rows if answer else None,
-        rejected_rows=answer.rejected_rows if answer else None,
-        event_time=answer.event_time if answer else None,
+        rows=result.rows if result else None,
+        rejected_rows=result.rejected_rows if result else None,
+        event_time=result.event_time if result else None,
     )

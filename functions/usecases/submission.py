@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.lake.ledger import BlockKind
+from lakegate.contracts.plan.request import AcceptedPart, Reference, Request, StagedPart
 from lakegate.functions.usecases import layout
 from lakegate.functions.workload import job_token
 
@@ -15,46 +15,46 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.dependencies import Dependencies, Timing
     from lakegate.functions.workload import Referred, Workload
 
-VERSION = "lakegate/request/1"
-
 
 def request_document(dependencies: Dependencies, workload: Workload, attempt: int) -> bytes:
     """`request.json`: made only of what is pinned and staged, so that a retry writes the same bytes."""
     pin, staged, lake = workload.pin, workload.staged, dependencies.places.lake
     assert pin is not None
     assert staged is not None
-    document = {
-        "version": VERSION,
-        "workload": workload.id,
-        "attempt": attempt,
-        "plan_uri": f"s3://{lake}/plans/{pin.plan}.json",
-        "plan_digest": pin.plan,
-        "source_version": workload.source.version,
-        "parts": [{"uri": f"s3://{lake}/{staged.key}", "size": staged.size, "name": ""}],
-        "judged_at": pin.judging_time,
-        "output_uri": f"s3://{lake}/{layout.attempt_prefix(workload.id, attempt)}",
-        "references": [_accepted(dependencies, each) for each in pin.references],
-    }
-    return json.dumps(document, sort_keys=True).encode()
+    request = Request(
+        workload=workload.id,
+        attempt=attempt,
+        plan_uri=_plan_uri(dependencies, pin.plan),
+        plan_digest=pin.plan,
+        source_version=workload.source.version,
+        parts=(StagedPart(f"s3://{lake}/{staged.key}", staged.size),),
+        judged_at=pin.judging_time,
+        output_uri=f"s3://{lake}/{layout.attempt_prefix(workload.id, attempt)}",
+        references=tuple(_accepted(dependencies, each) for each in pin.references),
+    )
+    return request.to_bytes()
 
 
-def _accepted(dependencies: Dependencies, referred: Referred) -> dict[str, object]:
+def _plan_uri(dependencies: Dependencies, digest: str) -> str:
+    return f"s3://{dependencies.places.lake}/plans/{digest}.json"
+
+
+def _accepted(dependencies: Dependencies, referred: Referred) -> Reference:
     """What was accepted of a line up to the pinned height: blocks never change, so neither does this."""
-    lake = dependencies.places.lake
     blocks = dependencies.ledger.blocks(referred.line) if referred.height >= 0 else ()
     published = [each for each in blocks if each.kind is BlockKind.PUBLISHED and each.height <= referred.height]
-    parts = [
-        {
-            "uri": f"s3://{lake}/{found.key}",
-            "size": found.size,
-            "plan_uri": f"s3://{lake}/plans/{block.plan}.json",
-            "plan_digest": block.plan,
-        }
+    parts = (
+        AcceptedPart(
+            uri=f"s3://{dependencies.places.lake}/{found.key}",
+            size=found.size,
+            plan_uri=_plan_uri(dependencies, block.plan),
+            plan_digest=block.plan,
+        )
         for block in published
         for found in block.objects
         if found.key.startswith("accepted/")
-    ]
-    return {"line": referred.line, "height": referred.height, "parts": parts}
+    )
+    return Reference(referred.line, referred.height, tuple(parts))
 
 
 def start_request(dependencies: Dependencies, workload: str, attempt: int) -> dict[str, object]:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from lakegate.functions.usecases.steps import Effect
 from tests.simulation.choices import Choices
+from tests.simulation.contract import results_remembered
 from tests.simulation.exhaustive import MORE, SCENARIOS, Failed, Scenario, pairs_of, play, singles_of
 from tests.simulation.planted import PLANTED, Planted, failed_test, planted
 from tests.simulation.promises import Violation
@@ -208,4 +209,5 @@ def main(arguments: list[str]) -> int:
 
 if __name__ == "__main__":
     gc.disable()
-    sys.exit(main(sys.argv[1:]))
+    with results_remembered():
+        sys.exit(main(sys.argv[1:]))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.lake.routes import Route
+from lakegate.contracts.plan.result import Result, Shares, WrittenObject
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.jobs import JobState
 from lakegate.functions.ports.objects import Address
@@ -17,12 +17,13 @@ from lakegate.functions.usecases.dependencies import Dependencies, JobSettings, 
 from lakegate.functions.usecases.steps import Call, Effect
 from tests.fakes import Memory
 from tests.fakes.jobs import SENDS_EVENT, WRITES, Ending
-from tests.simulation.meaning import DIGESTS, MEANING, PLANS, kind, read_json
+from tests.simulation.contract import DIGESTS, PLANS, digest, kind, measurements_of, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from datetime import datetime
 
+    from lakegate.contracts.plan.plan import Plan
     from lakegate.functions.ports.objects import ObjectVersion
     from tests.fakes.jobs import Run
     from tests.fakes.objects import Stored
@@ -88,7 +89,6 @@ class Environment:
             m.jobs,
             m.notifier,
             m.clock,
-            MEANING,
             places,
             TIMING,
         )
@@ -97,9 +97,15 @@ class Environment:
         self.publish("1.0.0", "active")
         self.stranger = m.jobs.start({"clientToken": "somebody-else", "name": "somebody-else", "jobDriver": {}})
 
-    def publish(self, version: str, status: str) -> None:
-        self.offered.add((version, status, DIGESTS[version]))
-        route = Route(LANDING, PREFIX, "orders", "lines", 1, version, status, DIGESTS[version])
+    def publish(self, version: str, status: str, plan: Plan | None = None) -> None:
+        """Publish a version of the contract, with a plan of a test's own if one is given."""
+        address = DIGESTS[version]
+        if plan is not None:
+            body = plan.to_bytes()
+            address = digest(body)
+            self.memory.objects.put(Address(LAKE, f"plans/{address}.json"), body)
+        self.offered.add((version, status, address))
+        route = Route(LANDING, PREFIX, "orders", "lines", 1, version, status, address)
         self.memory.registry.publish(Publication("orders", version, status, f"contracts/{version}", (route,)))
 
     def upload(self, key: str, body: bytes) -> Upload:
@@ -179,28 +185,24 @@ class Environment:
         body = self.memory.objects.read(Address(LAKE, part))
         prefix = str(asked["output_uri"]).removeprefix(f"s3://{LAKE}/")
         content = kind(body)
-        shares = self._split(prefix, body) if content == "split" else None
-        result = {
-            "workload": asked["workload"],
-            "attempt": asked["attempt"],
-            "plan_digest": asked["plan_digest"],
-            "source_version": asked["source_version"],
-            "rows": len(body),
-            "rejected_rows": 1 if content in {"split", "bad"} else 0,
-            "measured": None if content == "error" else body.decode(),
-            "shares": shares,
-        }
-        if confused:
-            result |= {"source_version": "another", "measured": "good:another", "shares": None}
+        result = Result(
+            workload=str(asked["workload"]),
+            attempt=asked["attempt"],  # type: ignore[arg-type]  # of a document
+            plan_digest=str(asked["plan_digest"]),
+            source_version="another" if confused else str(asked["source_version"]),
+            rows=len(body),
+            rejected_rows=1 if content in {"split", "bad"} else 0,
+            measurements=measurements_of(b"good:another" if confused else body),
+            shares=self._split(prefix, body) if content == "split" else None,
+        )
         to = Address(LAKE, f"{prefix}/result.json")
-        put = partial(self.memory.objects.put, to, json.dumps(result, sort_keys=True).encode(), absent=True)
-        yield Call(Effect.WRITE_RESULT, put)
+        yield Call(Effect.WRITE_RESULT, partial(self.memory.objects.put, to, result.to_bytes(), absent=True))
         return content != "error" and not confused
 
-    def _split(self, prefix: str, body: bytes) -> dict[str, list[dict[str, object]]]:
-        shares = {}
+    def _split(self, prefix: str, body: bytes) -> Shares:
+        shares = []
         for share, rows in (("accepted", body[:-1]), ("rejected", body[-1:])):
             key = f"{prefix}/rows/{share}/{share}-00000.csv"
             written = self.memory.objects.put(Address(LAKE, key), rows)
-            shares[share] = [{"uri": f"s3://{LAKE}/{key}", "size": written.size, "etag": written.etag}]
-        return shares
+            shares.append((WrittenObject(f"s3://{LAKE}/{key}", written.size, written.etag),))
+        return Shares(*shares)

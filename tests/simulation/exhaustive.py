@@ -52,7 +52,7 @@ THREE = 3
 SCENARIOS = (
     Scenario("accepted", b"good:1", "PUBLISHED"),
     Scenario("rejected", b"bad:1", "QUARANTINED"),
-    Scenario("refused at the door", b"junk:1", "QUARANTINED"),
+    Scenario("refused at the door", b"%PDF:1", "QUARANTINED"),
     Scenario("rows split", b"split:12", "PUBLISHED"),
     Scenario("job failed", b"good:1", "PUBLISHED", (Ending.FAILED, Ending.CANCELLED), may_end=("FAILED",)),
     Scenario("job hung", b"good:1", "PUBLISHED", (Ending.HUNG, Ending.TIMED_OUT), may_end=("FAILED",)),
@@ -65,7 +65,7 @@ MORE = (
     Scenario("key overwritten", b"good:1", "PUBLISHED", before=((Effect.STAGE, _overwrite),)),
     Scenario("contract changed", b"mild:1", "PUBLISHED", before=((Effect.STAGE, _publish),), may_end=("QUARANTINED",)),
     Scenario("contract retired", b"good:1", "PUBLISHED", before=((Effect.DECIDE, _retire),)),
-    Scenario("refused and deleted", b"junk:1", "GONE", before=((Effect.COPY, _delete),), may_end=("QUARANTINED",)),
+    Scenario("refused and deleted", b"%PDF:1", "GONE", before=((Effect.COPY, _delete),), may_end=("QUARANTINED",)),
     Scenario("deleted while judged", b"good:1", "PUBLISHED", before=((Effect.DECIDE, _delete),)),
 )
 

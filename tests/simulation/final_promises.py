@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.lake.states import State
+from tests.simulation.contract import read_json
 from tests.simulation.environment import LAKE
-from tests.simulation.meaning import read_json
 from tests.simulation.promises import ATTEMPTS, ENDED, Violation
 
 if TYPE_CHECKING:

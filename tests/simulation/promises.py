@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.lake.states import State
 from lakegate.functions.ports.jobs import JobState
 from tests.fakes.fault_injector import BEGINNING
-from tests.simulation.meaning import block_digest, read_json, truth
+from tests.simulation.contract import block_digest, read_json, truth
 
 if TYPE_CHECKING:
     from collections.abc import Collection

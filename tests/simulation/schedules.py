@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.steps import Effect
     from lakegate.functions.workload import Workload
 
-BODIES = (b"good:1", b"good:2", b"bad:1", b"mild:1", b"split:12", b"junk:1", b"", b"error:1")
+BODIES = (b"good:1", b"good:2", b"bad:1", b"mild:1", b"split:12", b"%PDF:1", b"", b"error:1")
 KEYS = (f"{PREFIX}a.csv", f"{PREFIX}b.csv", "elsewhere/c.csv")
 FAULTS = tuple(Fault)
 ENDINGS = tuple(Ending)

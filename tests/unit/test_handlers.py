@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,8 +75,8 @@ class Stand:
 @pytest.fixture
 def stand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Stand]:
     memory = Memory.of("landing", "lake")
-    dependencies = bootstrap(
-        read(ENVIRONMENT),
+    dependencies = replace(
+        bootstrap(read(ENVIRONMENT)),
         objects=memory.objects,
         registry=memory.registry,
         workloads=memory.rows,

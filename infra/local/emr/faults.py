@@ -130,7 +130,8 @@ def read_order(document: Mapping[str, Any]) -> Order:
 
 
 _ERRORS: Final = {
-    kind.code: kind for kind in (errors.ThrottlingError, errors.InternalServerError, errors.Conflict, errors.Absent, errors.Invalid)
+    kind.code: kind
+    for kind in (errors.ThrottlingError, errors.InternalServerError, errors.Conflict, errors.Absent, errors.Invalid)
 }
 
 

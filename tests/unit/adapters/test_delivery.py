@@ -13,17 +13,19 @@ from moto.emrserverless import models
 from lakegate.contracts.lake.ledger import verify
 from lakegate.contracts.lake.routes import Route
 from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.check import NONE, Check, Metric, Tier, Unit
 from lakegate.contracts.plan.plan import Plan, PlanField
+from lakegate.contracts.plan.predicate import Present
+from lakegate.contracts.plan.request import Request
+from lakegate.contracts.plan.result import Measured, Measurement, Result
 from lakegate.contracts.plan.serialization import canonical
 from lakegate.functions import completion, edge, intake, notify, sweep
 from lakegate.functions.adapters import clients
 from lakegate.functions.bootstrap import bootstrap
-from lakegate.functions.meaning import Judged, door, terms
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.registry import Publication
 from lakegate.functions.settings import read
-from lakegate.functions.usecases.dependencies import Meaning
 from lakegate.functions.workload import State, workload_id
 
 if TYPE_CHECKING:
@@ -34,7 +36,8 @@ if TYPE_CHECKING:
     from tests.unit.adapters.conftest import Cloud
 
 FIELDS = (PlanField("id", "c0", LogicalType.STRING), PlanField("amount", "c1", LogicalType.INTEGER))
-PLAN = Plan("orders", "1.2.0", "lines", FIELDS, ())
+REQUIRED = Check("id/required", "id", "required", ("id",), Metric.FAILING_ROWS, Unit.ROWS, Tier(NONE, Present("id")))
+PLAN = Plan("orders", "1.2.0", "lines", FIELDS, (REQUIRED,))
 DATA = b"id,amount\n1,2\n"
 KEY = "orders/2026 11+21.csv"
 
@@ -66,15 +69,14 @@ def settings(application: str) -> dict[str, str]:
 
 @pytest.fixture
 def dependencies(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Dependencies]:
-    """A stack whose job returns a given verdict; everything else is real."""
+    """A stack without its job; everything else is real."""
     for name, value in {"ACCESS_KEY_ID": "t", "SECRET_ACCESS_KEY": "t", "DEFAULT_REGION": "us-east-1"}.items():
         monkeypatch.setenv(f"AWS_{name}", value)
     emr: Any = botocore.session.get_session().create_client("emr-serverless")
     application = emr.create_application(releaseLabel="emr-7.14.0", type="SPARK")["applicationId"]
-    meaning = Meaning(terms, door, lambda _plan, result: Judged(json.loads(result)["verdict"], ()))
     clients._client.cache_clear()  # noqa: SLF001 - a client of another test knows another AWS
     monkeypatch.setattr(models, "JOB_STATUS", "RUNNING")  # moto 5.2.5 ends every run before it has begun
-    dependencies = bootstrap(read(settings(application)), edge.REMAINING, meaning=meaning)
+    dependencies = bootstrap(read(settings(application)), edge.REMAINING)
     for module in (intake, completion, sweep, notify):
         monkeypatch.setattr(module, "dependencies", lambda: dependencies)
     cloud.store().put(Address("lake", f"plans/{PLAN.digest}.json"), canonical(PLAN))
@@ -108,26 +110,33 @@ def event_of_run(run: str) -> dict[str, Any]:
     return {"Records": [{"messageId": "m", "eventSource": "aws:sqs", "body": json.dumps(event)}]}
 
 
-def job(dependencies: Dependencies, workload: str, verdict: str) -> None:
+def job(dependencies: Dependencies, workload: str, failing: int = 0) -> None:
     """The work of the job: read its request, write the result beside it."""
     prefix = f"runs/{workload}/attempt=1"
-    request = json.loads(dependencies.objects.read(Address("lake", f"{prefix}/request.json")))
-    answer = {name: request[name] for name in ("workload", "attempt", "plan_digest", "source_version")}
-    body = json.dumps({**answer, "rows": 1, "rejected_rows": 0, "verdict": verdict}).encode()
-    dependencies.objects.put(Address("lake", f"{prefix}/result.json"), body, absent=True)
+    request = Request.from_bytes(dependencies.objects.read(Address("lake", f"{prefix}/request.json")))
+    result = Result(
+        request.workload,
+        request.attempt,
+        request.plan_digest,
+        request.source_version,
+        rows=1,
+        rejected_rows=failing,
+        measurements=(Measurement(REQUIRED.id, Measured(1, failing)),),
+    )
+    dependencies.objects.put(Address("lake", f"{prefix}/result.json"), result.to_bytes(), absent=True)
 
 
 @pytest.mark.parametrize(
-    ("verdict", "state", "share"),
-    [("accepted", State.PUBLISHED, "accepted"), ("rejected", State.QUARANTINED, "quarantine")],
+    ("failing", "state", "share"),
+    [(0, State.PUBLISHED, "accepted"), (1, State.QUARANTINED, "quarantine")],
 )
-def test_a_delivery_reaches_its_destination(dependencies: Dependencies, verdict: str, state: State, share: str) -> None:
+def test_a_delivery_reaches_its_destination(dependencies: Dependencies, failing: int, state: State, share: str) -> None:
     """Taken in by one event, judged by its job, moved by another event: one object, one block, nothing left behind."""
     workload = land(dependencies)
     assert call(intake, event_of()) == {"batchItemFailures": []}
     row = dependencies.workloads.get(workload)
     assert State.VALIDATING is row.state
-    job(dependencies, workload, verdict)
+    job(dependencies, workload, failing)
     assert call(completion, event_of_run(row.run)) == {"batchItemFailures": []}
     blocks = dependencies.ledger.blocks("orders/lines_v1")
     rested = blocks[0].objects[0]
@@ -145,7 +154,7 @@ def test_every_event_may_be_lost(dependencies: Dependencies) -> None:
     """Sweep finds what no event reported; a message is sent once the delivery is finished."""
     workload = land(dependencies)
     assert call(sweep)["troubles"] == 0
-    job(dependencies, workload, "accepted")
+    job(dependencies, workload)
     call(completion, event_of_run(dependencies.workloads.get(workload).run))
 
     assert State.PUBLISHED is dependencies.workloads.get(workload).state
@@ -157,7 +166,7 @@ def test_the_same_content_is_refused_at_the_door(dependencies: Dependencies) -> 
     """A second delivery of accepted bytes starts no job."""
     first = land(dependencies)
     call(intake, event_of())
-    job(dependencies, first, "accepted")
+    job(dependencies, first)
     call(completion, event_of_run(dependencies.workloads.get(first).run))
     second = land(dependencies)
     call(intake, event_of())

@@ -40,7 +40,7 @@ CASES: dict[str, tuple[str, bytes, tuple[Ending, ...]]] = {
     "accepted": (f"{PREFIX}a.csv", b"good:1", ()),
     "rows apart": (f"{PREFIX}a.csv", b"split:12", ()),
     "rejected": (f"{PREFIX}a.csv", b"bad:1", ()),
-    "refused at the door": (f"{PREFIX}a.csv", b"junk:1", ()),
+    "refused at the door": (f"{PREFIX}a.csv", b"%PDF:1", ()),
     "unrouted": ("nowhere/a.csv", b"good:1", ()),
     "failed": (f"{PREFIX}a.csv", b"good:1", (Ending.FAILED,) * 3),
     "undecided": (f"{PREFIX}a.csv", b"error:1", ()),

@@ -16,8 +16,8 @@ from lakegate.functions.usecases.intake import intake
 from lakegate.functions.usecases.steps import Alarm
 from lakegate.functions.workload import State, replay_id
 from tests.fakes.jobs import Ending
+from tests.simulation.contract import DIGESTS
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment, Upload
-from tests.simulation.meaning import DIGESTS
 from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.usecases.scenarios import drive
 
@@ -149,10 +149,10 @@ def test_the_result_of_a_decision_is_read() -> None:
     """Of the attempt that was decided on; a refusal at the door has none."""
     stage = world_of()
     judged = finished(stage, f"{PREFIX}day.csv")
-    refused = finished(stage, f"{PREFIX}junk.csv", b"junk")
+    refused = finished(stage, f"{PREFIX}junk.csv", b"%PDF")
     rows = stage.env.dependencies.workloads
 
-    assert b'"attempt": 1' in (result_of(stage.env.dependencies, rows.get(judged.workload)) or b"")
+    assert b'"attempt":1' in (result_of(stage.env.dependencies, rows.get(judged.workload)) or b"")
     assert result_of(stage.env.dependencies, rows.get(refused.workload)) is None
 
 

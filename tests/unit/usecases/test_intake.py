@@ -9,18 +9,18 @@ import pytest
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.states import RESTING
+from lakegate.contracts.model.policy import Duplicates
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import observe as observing
 from lakegate.functions.usecases.completion import completion
-from lakegate.functions.usecases.dependencies import Terms
 from lakegate.functions.usecases.intake import intake
 from lakegate.functions.usecases.observe import content, observe
 from lakegate.functions.usecases.steps import Alarm, Effect, run
 from lakegate.functions.usecases.sweep import sweep
 from lakegate.functions.workload import SourceObject, State
+from tests.simulation.contract import DIGESTS, PLAN
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
-from tests.simulation.meaning import DIGESTS
 from tests.unit.usecases.scenarios import (
     KEY,
     drive,
@@ -149,9 +149,9 @@ def test_a_content_without_checksum_is_nobodys() -> None:
 def test_duplicates_may_be_accepted() -> None:
     """A contract that accepts the same content again claims none."""
     env = Environment()
-    dependencies = replace(
-        env.dependencies, meaning=replace(env.dependencies.meaning, terms=lambda _: Terms(".csv", duplicates=True))
-    )
+    policy = replace(PLAN.policy, duplicates=Duplicates.ACCEPT)
+    env.publish("1.0.0", "active", replace(PLAN, policy=policy))
+    dependencies = env.dependencies
     for number in range(2):
         env.upload(f"{PREFIX}{number}.csv", b"good:1")
         drive(dependencies, intake(dependencies, LANDING, f"{PREFIX}{number}.csv"))

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.states import Outcome
+from lakegate.contracts.plan.plan import Plan
+from lakegate.contracts.plan.result import Result
 from lakegate.functions.ports.jobs import JobRun, JobState
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import observe as observing
 from lakegate.functions.usecases.advance import advance
-from lakegate.functions.usecases.answer import Answer
 from lakegate.functions.usecases.completion import completion
 from lakegate.functions.usecases.observe import observe
 from lakegate.functions.usecases.steps import Effect, run
@@ -54,34 +53,24 @@ def test_a_result_that_is_none_is_the_jobs_failure(result: bytes) -> None:
     assert Outcome.LOST is observe(env.dependencies, row).on  # type: ignore[union-attr]  # something is found
 
 
-def test_a_judge_that_cannot_judge_decides_nothing() -> None:
-    """What the verdict refuses to read counts as no result."""
-    env, row = answered()
-
-    def refuses(plan: bytes, result: bytes) -> object:
-        raise InputError(f"{len(plan)} {len(result)}")
-
-    dependencies = replace(env.dependencies, meaning=replace(env.dependencies.meaning, judge=refuses))  # type: ignore[arg-type]  # it raises
-
-    assert Outcome.LOST is observe(dependencies, row).on  # type: ignore[union-attr]  # something is found
+@pytest.mark.parametrize("body", [b"{", b"", b"\xff", b"[" * 100_000, b"{}"])
+def test_stored_bytes_that_are_not_a_document_are_refused(body: bytes) -> None:
+    """Bytes that are not JSON, or do not match the schema, raise an InputError of this project, for plan and result alike."""
+    for kind in (Plan, Result):
+        with pytest.raises(InputError):
+            kind.from_bytes(body)
 
 
-def test_an_answer_reads_event_times_and_objects() -> None:
-    """The block's bounds and the split's objects come from the result."""
-    document = {
-        "workload": "w",
-        "attempt": 1,
-        "plan_digest": "p",
-        "source_version": "v",
-        "rows": 3,
-        "rejected_rows": 1,
-        "event_time": ["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"],
-        "shares": {"accepted": [{"uri": "s3://lake/k", "size": 1, "etag": "e"}], "rejected": []},
-    }
-    answer = Answer.read(json.dumps(document).encode())
+def test_reasons_are_cut_to_what_a_row_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many reasons a verdict has, the row of its workload stays far below the limit of DynamoDB."""
+    env, row = answered(b"bad:1")
+    monkeypatch.setattr("lakegate.contracts.judge.judgement.MOST_REASONS", 1)
+    monkeypatch.setattr("lakegate.contracts.judge.judgement.LONGEST_REASON", 10)
+    found = observe(env.dependencies, row)
+    assert found is not None
+    assert found.decision is not None
 
-    assert answer.event_time == ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z")
-    assert [each.share for each in answer.objects] == ["accepted"]
+    assert found.decision.reasons == ("name: name",)
 
 
 @pytest.mark.parametrize(

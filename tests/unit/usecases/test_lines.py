@@ -7,8 +7,8 @@ import pytest
 from lakegate.contracts.errors import InputError
 from lakegate.functions.ports.registry import Publication
 from lakegate.functions.usecases.lines import line_named, lines_fitting
+from tests.simulation.contract import DIGESTS
 from tests.simulation.environment import Environment
-from tests.simulation.meaning import DIGESTS
 from tests.simulation.stage import Fault, Stage, settle
 
 PUBLISHED = (

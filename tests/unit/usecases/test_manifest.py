@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from lakegate.contracts.door.terms import terms_of
 from lakegate.contracts.model.storage import Csv, Format, Storage
 from lakegate.contracts.plan.plan import Plan
-from lakegate.contracts.plan.serialization import canonical
+from lakegate.contracts.plan.serialization import canonical, encode
 from lakegate.contracts.schemas import load
-from lakegate.functions.meaning import terms
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.advance import advance
 from lakegate.functions.usecases.layout import manifest_key
@@ -58,6 +58,9 @@ def test_a_delivery_is_listed_with_version_verdict_rows_and_time() -> None:
                 "rows": 6,
                 "published_rows": 6,
                 "rejected_rows": 0,
+                "format": "csv",
+                "compression": "none",
+                "csv": encode(Csv(header=False)),
                 "objects": [
                     {"key": stored.key, "version": stored.version, "size": 6, "checksum": stored.checksum},
                 ],
@@ -145,7 +148,7 @@ def test_the_dialect_is_the_plans(storage: Storage, csv: Csv, expected: dict[str
     """Format settings are those with which the job read the file; CSV's settings only of CSV."""
     plan = Plan("orders", "1.0.0", "lines", (), (), csv=csv, storage=storage)
 
-    assert terms(canonical(plan)).dialect == expected
+    assert terms_of(canonical(plan)).dialect == expected
 
 
 def test_the_schema_knows_every_format() -> None:

@@ -14,8 +14,8 @@ from lakegate.functions.usecases.publish_contract import CompiledContract, publi
 from lakegate.functions.usecases.routing import add_route, remove_route
 from lakegate.functions.usecases.steps import Effect
 from tests.fakes import Memory
+from tests.simulation.contract import DIGESTS
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
-from tests.simulation.meaning import DIGESTS
 from tests.unit.usecases.scenarios import (
     drive,
     resumed,

@@ -7,30 +7,40 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.lake.ledger import BlockKind
+from lakegate.contracts.plan.check import NONE, Check, Metric, Tier, Unit
+from lakegate.contracts.plan.query import Query, QueryRelation
 from lakegate.functions.adapters.rows import workload_item, workload_of
 from lakegate.functions.usecases.completion import completion
 from lakegate.functions.usecases.intake import intake
 from lakegate.functions.usecases.submission import request_document
 from lakegate.functions.workload import Referred
+from tests.simulation.contract import PLAN
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
-from tests.simulation.meaning import MEANING
 from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.usecases.scenarios import KEY, drive
 
 if TYPE_CHECKING:
-    from lakegate.functions.usecases.dependencies import Dependencies, Terms
     from lakegate.functions.workload import Workload
 
 UNKNOWN = "nobody/nothing_v1"
 
 
-def referring(env: Environment, *lines: str) -> Dependencies:
-    """The gate of an environment whose plans refer to these lines."""
-
-    def terms(plan: bytes) -> Terms:
-        return replace(MEANING.terms(plan), references=lines)
-
-    return replace(env.dependencies, meaning=replace(MEANING, terms=terms))
+def referring(env: Environment, *lines: str) -> None:
+    """Publish a plan with a rule that refers to these lines."""
+    relations = (QueryRelation("lines", ()), *(QueryRelation(line, (), delivered=False, line=line) for line in lines))
+    query = Query("SELECT count(1) AS k0 FROM r0 AS q1", (), relations)
+    rule = Check(
+        "known",
+        "known",
+        "references",
+        (),
+        Metric.ANSWER,
+        Unit.VALUE,
+        Tier(NONE),
+        query=query,
+        skip="the simulated job runs no query",
+    )
+    env.publish("1.0.0", "active", replace(PLAN, checks=(*PLAN.checks, rule)))
 
 
 def published(env: Environment, *bodies: bytes) -> str:
@@ -55,11 +65,12 @@ def test_the_job_gets_the_data_accepted_before_intake() -> None:
     """Accepted objects up to the pinned height, each with the plan that accepted it; refused ones are no part of it."""
     env = Environment()
     chain = published(env, b"good:1", b"bad:2", b"good:3")
-    dependencies = referring(env, chain, UNKNOWN)
+    referring(env, chain, UNKNOWN)
+    dependencies = env.dependencies
     upload = env.upload(KEY, b"good:4")
     drive(dependencies, intake(dependencies, LANDING, KEY))
     row = dependencies.workloads.get(upload.workload)
-    accepted, nothing = references(env, row)
+    nothing, accepted = references(env, row)
     blocks = [each for each in dependencies.ledger.blocks(chain) if each.kind is BlockKind.PUBLISHED]
     expected = [
         {
@@ -72,7 +83,7 @@ def test_the_job_gets_the_data_accepted_before_intake() -> None:
         for each in block.objects
     ]
 
-    assert (Referred(chain, 2), Referred(UNKNOWN, -1)) == (row.pin and row.pin.references)
+    assert (Referred(UNKNOWN, -1), Referred(chain, 2)) == (row.pin and row.pin.references)
     assert {"line": chain, "height": 2, "parts": expected} == accepted
     assert (nothing, len(expected)) == ({"line": UNKNOWN, "height": -1, "parts": []}, 2)
 
@@ -81,7 +92,8 @@ def test_what_is_accepted_later_changes_no_attempt() -> None:
     """Another attempt gets the same references, though their line has grown meanwhile."""
     env = Environment()
     chain = published(env, b"good:1")
-    dependencies = referring(env, chain)
+    referring(env, chain)
+    dependencies = env.dependencies
     upload = env.upload(KEY, b"good:4")
     drive(dependencies, intake(dependencies, LANDING, KEY))
     row = dependencies.workloads.get(upload.workload)

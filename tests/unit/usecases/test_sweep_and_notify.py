@@ -11,8 +11,8 @@ from lakegate.functions.usecases.notify import notify
 from lakegate.functions.usecases.steps import Alarm, run
 from lakegate.functions.usecases.sweep import sweep
 from lakegate.functions.workload import Message, State
+from tests.simulation.contract import DIGESTS
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
-from tests.simulation.meaning import DIGESTS
 from tests.unit.usecases.scenarios import (
     KEY,
     drive,

@@ -1,27 +1,22 @@
-"""What the control plane reads of a plan, and the verdict in its words."""
+"""What the control plane reads of a plan: its terms, and what is refused at the door."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
 from importlib import resources
-from types import SimpleNamespace
 
 import pytest
 
 from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.judge.verdict import Verdict
+from lakegate.contracts.door.refusals import refusals
+from lakegate.contracts.door.terms import Terms, terms_of
 from lakegate.contracts.lake.states import PUSH
 from lakegate.contracts.lint.examine import read
 from lakegate.contracts.model.policy import Additional, Duplicates, Mode, OnReject, Policy
 from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.plan.plan import Plan
-from lakegate.contracts.plan.result import Result
 from lakegate.contracts.plan.serialization import canonical, encode
-from lakegate.functions import meaning
-from lakegate.functions.meaning import MAX_REASON, MAX_REASONS, MEANING
-from lakegate.functions.usecases.dependencies import Terms
 
 PLAN = Plan("orders", "1.0.0", "lines", (), ())
 BYTES = canonical(PLAN)
@@ -39,7 +34,7 @@ def test_the_terms_of_a_plan_are_read_without_its_schema(kind: Duplicates) -> No
     """Suffix and the policy on duplicates come from the plan's own words."""
     dialect = {"format": "csv", "compression": "none", "csv": encode(Csv())}
 
-    assert Terms(".csv", duplicates=kind is Duplicates.ACCEPT, dialect=dialect) == MEANING.terms(
+    assert Terms(".csv", duplicates=kind is Duplicates.ACCEPT, dialect=dialect) == terms_of(
         with_policy(duplicates=kind)
     )
 
@@ -49,12 +44,12 @@ def test_the_workflow_is_the_one_the_plan_carries() -> None:
     patient = PUSH.to_json() | {"name": "patient", "attempts": 7}
     document = json.loads(BYTES) | {"workflow": patient}
 
-    assert MEANING.terms(json.dumps(document).encode()).workflow.attempts == 7
-    assert MEANING.terms(BYTES).workflow == PUSH
+    assert terms_of(json.dumps(document).encode()).workflow.attempts == 7
+    assert terms_of(BYTES).workflow == PUSH
 
 
 def at_the_door(first: bytes, size: int | None = None, plan: Plan = COMPILED) -> tuple[str, ...]:
-    return MEANING.door(canonical(plan), len(first) if size is None else size, first)
+    return refusals(canonical(plan), len(first) if size is None else size, first)
 
 
 @pytest.mark.parametrize(
@@ -130,34 +125,4 @@ def test_a_header_that_is_only_half_there_is_the_jobs_to_judge() -> None:
 
 def test_an_empty_object_may_be_promised() -> None:
     """A contract that allows empty deliveries lets an empty object pass."""
-    assert MEANING.door(with_policy(allow_empty=True), 0, b"") == ()
-
-
-LONG = SimpleNamespace(id="amount/min", message="x" * 2 * MAX_REASON)
-TOLD = SimpleNamespace(
-    verdict=Verdict.REJECTED, reasons=(LONG,) * 2 * MAX_REASONS, rows=1, rejected_rows=0, outcomes=()
-)
-
-
-def test_the_verdict_is_that_of_the_contracts() -> None:
-    """An answer that reports no rows is rejected, for the reason that contracts/verdict gives."""
-    judged = MEANING.judge(BYTES, canonical(Result("w", 1, PLAN.digest, "v", 0)))
-
-    assert (judged.verdict, judged.reasons) == ("rejected", ("file/rows: the delivery holds no rows",))
-
-
-def test_reasons_are_cut_to_what_a_row_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However much a verdict has to say, the row of its workload stays far below what DynamoDB takes."""
-    monkeypatch.setattr("lakegate.contracts.judge.judgement.judge", lambda _plan, _result: TOLD)
-    reasons = MEANING.judge(BYTES, canonical(Result("w", 1, PLAN.digest, "v", 1))).reasons
-
-    assert (MAX_REASONS, {MAX_REASON}) == (len(reasons), set(map(len, reasons)))
-
-
-@pytest.mark.parametrize(
-    ("plan", "result"), [(b"{", b"{}"), (BYTES, b""), (b"\xff", b"{}"), (b"[" * 100_000, b"{}"), (BYTES, b"{}")]
-)
-def test_what_is_no_document_is_an_input_error(plan: bytes, result: bytes) -> None:
-    """Bytes that are no document, or break its schema, are refused in our own words, not Python's."""
-    with pytest.raises(InputError):
-        meaning.judge(plan, result)
+    assert refusals(with_policy(allow_empty=True), 0, b"") == ()

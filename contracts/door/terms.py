@@ -1,0 +1,67 @@
+"""What the control plane needs to know of a plan, read from its JSON.
+
+A plan was validated when it was published, and its address is the digest of its bytes: its schema is not needed again.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from lakegate.contracts.lake.states import PUSH, read
+from lakegate.contracts.model.storage import Compression, Format, Storage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lakegate.contracts.lake.states import Workflow
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The part of a plan that decides how a delivery moves, not what is measured."""
+
+    suffix: str = ""
+    """The suffix of keys of this dataset, from the declared format: `.csv`, `.csv.gz`, `.parquet`."""
+    duplicates: bool = False
+    """Whether the same content is accepted again."""
+    by_rows: bool = False
+    """Whether single rows are rejected."""
+    references: tuple[str, ...] = ()
+    """The lines whose accepted data its rules refer to, sorted."""
+    workflow: Workflow = PUSH
+    dialect: Mapping[str, object] = field(default_factory=dict)
+    """What a reader needs to read a file of this dataset, as in the manifest: format, compression and, of CSV, `csv`."""
+
+
+UNROUTED: Final = Terms()
+"""The terms of an upload before a plan is pinned, and where no route covers the key."""
+
+
+@lru_cache(maxsize=128)
+def terms_of(plan: bytes) -> Terms:
+    """The terms of a plan, given its bytes."""
+    document = json.loads(plan)
+    policy, storage = document["policy"], storage_of(document)
+    csv = document["csv"] if storage.format is Format.CSV else None
+    return Terms(
+        suffix=storage.suffix,
+        duplicates=policy["duplicates"] == "accept",
+        by_rows=policy["on_reject"] == "rows",
+        references=_lines(document),
+        workflow=read(document["workflow"]) if "workflow" in document else PUSH,
+        dialect={"format": storage.format.value, "compression": storage.compression.value, "csv": csv},
+    )
+
+
+def storage_of(plan: Mapping[str, Any]) -> Storage:
+    """The declared format and compression; plain CSV in plans that do not contain them."""
+    storage = plan.get("storage", {})
+    return Storage(Format(storage.get("format", "csv")), Compression(storage.get("compression", "none")))
+
+
+def _lines(plan: Mapping[str, Any]) -> tuple[str, ...]:
+    queries = (check.get("query") for check in plan.get("checks", ()))
+    return tuple(sorted({each["line"] for query in queries if query for each in query["relations"] if each["line"]}))

@@ -1,0 +1,113 @@
+"""The contract of the simulated deliveries: two versions of a small plan, what a job measures, and the expected verdicts.
+
+The use cases read and judge these plans with the code of contracts/. The expectations are written down a second time here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from contextlib import contextmanager
+from decimal import Decimal
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakegate.contracts.model.policy import OnReject, Policy
+from lakegate.contracts.model.storage import Csv
+from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.check import NONE, Check, Interval, Metric, Tier, Unit
+from lakegate.contracts.plan.plan import Plan, PlanField
+from lakegate.contracts.plan.predicate import Present
+from lakegate.contracts.plan.result import Measured, Measurement, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.contracts.lake.ledger import Block
+
+ENCODE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+VERDICTS = {"good": "accepted", "split": "accepted_with_warnings", "bad": "rejected", "": "rejected"}
+"""By the first word of a file; `mild` is accepted by 1.0.0 only, `error` cannot be measured, `%PDF` is refused at the door."""
+
+
+read_json = lru_cache(10_000)(json.loads)
+"""A document as read from its text; shared by all who read it, so nobody may change it."""
+
+
+def plan_of(version: str, most: int) -> Plan:
+    """A plan that rejects rows without a value, and deliveries whose amounts sum up to more than `most`."""
+    fields = (PlanField("name", "c0", LogicalType.STRING), PlanField("amount", "c1", LogicalType.INTEGER))
+    name = Check("name", "name", "required", ("name",), Metric.FAILING_ROWS, Unit.ROWS, Tier(NONE, Present("name")))
+    bound = Tier(Interval(high=Decimal(most)))
+    amount = Check("amount", "amount", "sum", ("amount",), Metric.SUM, Unit.VALUE, bound)
+    policy = Policy(on_reject=OnReject.ROWS)
+    return Plan("orders", version, "lines", fields, (name, amount), policy=policy, csv=Csv(header=False))
+
+
+def measurements_of(body: bytes) -> tuple[Measurement, ...]:
+    """What the job measures of a file, for both checks."""
+    content = kind(body)
+    failing, amount = {"good": (0, 0), "split": (1, 0), "mild": (0, 1), "bad": (1, 2)}.get(content, (0, None))
+    if amount is None:
+        return tuple(Measurement(check, error="the engine failed") for check in ("name", "amount"))
+    rows = len(body)
+    return Measurement("name", Measured(rows, failing)), Measurement("amount", Measured(rows, number=float(amount)))
+
+
+@contextmanager
+def results_remembered() -> Iterator[None]:
+    """Equal results are validated once: schedules repeat the same few deliveries, and validation takes half of their time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Result, "from_bytes", lru_cache(50_000)(Result.from_bytes))
+        yield
+
+
+def block_digest(block: Block) -> str:
+    """SHA3-256 over the canonical form, written a second time from docs/ledger.md."""
+    document = {
+        "chain": block.chain,
+        "contract_version": block.contract_version,
+        "event_time": block.event_time,
+        "format": "lakegate-block/1",
+        "height": block.height,
+        "kind": block.kind,
+        "objects": [
+            {"checksum": o.checksum, "key": o.key, "size": o.size, "version": o.version} for o in block.objects
+        ],
+        "plan": block.plan,
+        "previous": block.previous,
+        "rejected_rows": block.rejected_rows,
+        "rows": block.rows,
+        "system_time": block.system_time,
+        "verdict": block.verdict,
+        "workload": block.workload,
+    }
+    return hashlib.sha3_256(ENCODE(document).encode()).hexdigest()
+
+
+@lru_cache(10_000)
+def digest(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()
+
+
+PLAN = plan_of("1.0.0", 1)
+PLANS = {"1.0.0": PLAN.to_bytes(), "1.1.0": plan_of("1.1.0", 0).to_bytes()}
+DIGESTS = {version: digest(body) for version, body in PLANS.items()}
+VERSION_OF = {address: version for version, address in DIGESTS.items()}
+
+
+def kind(body: bytes) -> str:
+    return body.partition(b":")[0].decode()
+
+
+@cache
+def truth(address: str, body: bytes) -> str:
+    """The verdict that this plan and these bytes must end in."""
+    content = kind(body)
+    if content == "mild":
+        return "rejected" if VERSION_OF[address] == "1.1.0" else "accepted"
+    if content == "%PDF":
+        return "refused"
+    return VERDICTS.get(content, "undecided")
