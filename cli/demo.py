@@ -27,7 +27,7 @@ from lakegate.functions.usecases.publish_contract import publish
 from lakegate.functions.usecases.routing import add_route
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.workload import workload_id
-from lakegate.infra.local.stack import DeployedStack as LocalStack
+from lakegate.infra.local.stack import Stack as LocalStack
 from lakegate.infra.local.stack import StackOptions
 from lakegate.infra.samples.demo import CONTRACTS, UPLOADS, write_uploads
 

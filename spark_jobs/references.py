@@ -20,7 +20,7 @@ from lakegate.spark_jobs.tasks import run, spark_type
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pyspark.sql import QueryColumn as SparkColumn
+    from pyspark.sql import Column as SparkColumn
     from pyspark.sql import SparkSession
 
     from lakegate.contracts.plan.plan import Plan
