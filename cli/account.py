@@ -51,6 +51,8 @@ CAUSES = {
     FailureCause.NO_RESULT: "its job run ended without a result",
     FailureCause.WRONG_RESULT: "its result cannot be read, or answers something else",
     FailureCause.UNDECIDED: "a rule could not be measured",
+    FailureCause.ACCESS_DENIED: "its upload cannot be read: grant the gate s3:GetObjectVersion, and kms:Decrypt on its key",
+    FailureCause.ARCHIVED: "its upload is in an archive storage class: restore it (RestoreObject), or upload it to S3 Standard",
     FailureCause.TOKEN_TAKEN: "its job run could not be started: the token was used before",
 }
 """Why an attempt came to nothing."""

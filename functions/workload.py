@@ -105,6 +105,10 @@ class FailureCause(StrEnum):
     """result.json cannot be read, or belongs to another attempt."""
     UNDECIDED = "undecided"
     """A rule could not be measured."""
+    ACCESS_DENIED = "access-denied"
+    """The gate may not read what landed, or not use the KMS key that encrypts it. No run was started."""
+    ARCHIVED = "archived"
+    """What landed is in an archive storage class and has to be restored. No run was started."""
     TOKEN_TAKEN = "token-taken"  # noqa: S105 - a code
     """StartJobRun refused: the token was used with another request."""
 

@@ -37,6 +37,7 @@ class Outcome(StrEnum):
 
     ROUTED = "routed"
     VANISHED = "vanished"
+    UNREADABLE = "unreadable"
     PASSED = "passed"
     REFUSED = "refused"
     READY = "ready"
@@ -86,15 +87,15 @@ SIGNATURES: Mapping[Operation, tuple[frozenset[State], frozenset[State]]] = {
     P.START: (frozenset({S.SUBMITTING}), frozenset({S.VALIDATING})),
     P.DECIDE: (frozenset({S.VALIDATING}), frozenset({S.DECIDED})),
     P.PUBLISH: (frozenset({S.DECIDED}), frozenset({S.PUBLISHED, S.QUARANTINED})),
-    P.FAIL: (frozenset({S.SUBMITTING, S.VALIDATING}), frozenset({S.FAILED})),
+    P.FAIL: (frozenset({S.RECEIVED, S.PINNED, S.SUBMITTING, S.VALIDATING}), frozenset({S.FAILED})),
     P.VANISH: (frozenset({S.RECEIVED, S.PINNED, S.DECIDED}), frozenset({S.GONE})),
     P.REVIVE: (frozenset({S.FAILED}), frozenset({S.RECEIVED})),
 }
 """The allowed target states of each operation: only decided workloads are published, only pinned ones are decided."""
 
 OUTCOMES: Mapping[State, frozenset[Outcome]] = {
-    S.RECEIVED: frozenset({O.ROUTED, O.VANISHED}),
-    S.PINNED: frozenset({O.PASSED, O.REFUSED, O.VANISHED}),
+    S.RECEIVED: frozenset({O.ROUTED, O.VANISHED, O.UNREADABLE}),
+    S.PINNED: frozenset({O.PASSED, O.REFUSED, O.VANISHED, O.UNREADABLE}),
     S.STAGED: frozenset({O.READY}),
     S.SUBMITTING: frozenset({O.STORED, O.CONFLICT, O.EXHAUSTED}),
     S.VALIDATING: frozenset({O.JUDGED, O.UNDECIDED, O.LOST, O.EXHAUSTED}),
@@ -164,6 +165,8 @@ def read(document: Mapping[str, object], path: str = "$") -> Workflow:
     if not isinstance(attempts, int) or isinstance(attempts, bool) or not 1 <= attempts <= MAX_ATTEMPTS:
         problems.append(_problem("workflow-attempts", f"{path}.attempts", f"attempts must be 1 to {MAX_ATTEMPTS}"))
         attempts = 1
+    known = {(row.source, row.on) for row in transitions}
+    transitions += [row for row in LATER if (row.source, row.on) not in known]
     workflow = Workflow(str(document.get("name", "")), attempts, tuple(transitions))
     problems += [_problem(code, f"{path}.transitions", message) for code, message in _faults(workflow)]
     if problems:
@@ -246,9 +249,11 @@ PUSH = Workflow(
     (
         Transition(S.RECEIVED, O.ROUTED, S.PINNED, P.PIN),
         Transition(S.RECEIVED, O.VANISHED, S.GONE, P.VANISH),
+        Transition(S.RECEIVED, O.UNREADABLE, S.FAILED, P.FAIL),
         Transition(S.PINNED, O.PASSED, S.STAGED, P.STAGE),
         Transition(S.PINNED, O.REFUSED, S.DECIDED, P.REFUSE),
         Transition(S.PINNED, O.VANISHED, S.GONE, P.VANISH),
+        Transition(S.PINNED, O.UNREADABLE, S.FAILED, P.FAIL),
         Transition(S.STAGED, O.READY, S.SUBMITTING, P.PREPARE),
         Transition(S.SUBMITTING, O.STORED, S.VALIDATING, P.START),
         Transition(S.SUBMITTING, O.CONFLICT, S.SUBMITTING, P.PREPARE, Bound.ATTEMPTS),
@@ -264,3 +269,5 @@ PUSH = Workflow(
     ),
 )
 """`workflows/push.yaml` (a test compares) for what happens before a plan is read: intake parses no YAML."""
+LATER = tuple(row for row in PUSH.transitions if row.on is O.UNREADABLE)
+"""Transitions that tables of earlier releases, in published plans, do not contain: these tables are completed with them."""

@@ -8,9 +8,18 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTTPClientError  # noqa: A004 - botocore calls it so
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectionError,  # noqa: A004 - botocore calls it so
+    FlexibleChecksumError,
+    HTTPClientError,
+    IncompleteReadError,
+)
 
 from lakegate.functions.ports.errors import (
+    AccessDenied,
+    Archived,
     ConditionFailed,
     IdempotencyMismatch,
     NotFound,
@@ -31,10 +40,19 @@ BY_CODE: Final[Mapping[str, type[PortError]]] = {
     "NoSuchVersion": NotFound,
     "NoSuchUpload": NotFound,
     "ResourceNotFoundException": NotFound,
+    "403": AccessDenied,  # HEAD: its answer has no body, so no other code
+    "AccessDenied": AccessDenied,
+    "AccessDeniedException": AccessDenied,
+    "KMS.DisabledException": AccessDenied,
+    "KMS.KMSInvalidStateException": AccessDenied,
+    "KMS.NotFoundException": AccessDenied,
+    "InvalidObjectState": Archived,  # GetObject
+    "ObjectNotInActiveTierError": Archived,  # CopyObject, UploadPartCopy
     "412": ConditionFailed,
     "PreconditionFailed": ConditionFailed,
     "ConditionalCheckFailedException": ConditionFailed,
     "409": TransactionConflict,
+    "ConcurrentModification": TransactionConflict,
     "ConditionalRequestConflict": TransactionConflict,
     "OperationAborted": TransactionConflict,
     "TransactionConflictException": TransactionConflict,
@@ -55,6 +73,8 @@ BY_CODE: Final[Mapping[str, type[PortError]]] = {
     "InternalFailure": Unanswered,
     "RequestTimeout": Unanswered,
 }
+BROKEN_OFF: Final = (ConnectionError, HTTPClientError, IncompleteReadError, FlexibleChecksumError)
+"""The connection broke, also while a body was read; the bytes that came are not those that were sent."""
 SERVER_ERROR: Final = 500
 """From this HTTP status on the server broke off: the effect may have happened."""
 
@@ -66,7 +86,7 @@ def port_errors(*condition: str) -> Iterator[None]:
         yield
     except ClientError as error:
         raise translated(error, condition) from None
-    except (ConnectionError, HTTPClientError) as error:
+    except BROKEN_OFF as error:
         raise Unanswered(type(error).__name__) from None
     except BotoCoreError as error:  # nothing was sent: a defect or a stack without credentials, and no other's trouble
         raise PortError(type(error).__name__) from None

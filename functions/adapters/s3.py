@@ -15,14 +15,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
 
-from lakegate.functions.adapters.errors import port_errors, translated
+from lakegate.functions.adapters.checksums import OF_COPIES, checksum_of, kept_algorithm, part_of
+from lakegate.functions.adapters.errors import port_errors
 from lakegate.functions.ports.errors import ConditionFailed, NotFound, PortError, TransactionConflict, Unfinished
-from lakegate.functions.ports.objects import Address, ObjectVersion, VersionPage
+from lakegate.functions.ports.objects import Address, ObjectVersion, VersionPage, agree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -37,9 +39,7 @@ WHOLE_COPY_LIMIT: Final = 512 * 1024 * 1024
 """CopyObject takes up to 5 GB, but cannot continue after a timeout: larger copies use parts."""
 HAND_OVER: Final = 60.0
 """Seconds: with less than this left no further part is begun."""
-FULL_OBJECT: Final = ("CRC64NVME", "CRC32", "CRC32C")
-"""Checksums that S3 also knows of a whole object that came in parts."""
-WHOLE_ONLY: Final = ("SHA256", "SHA1")
+BEHIND_THE_END: Final = frozenset({"InvalidRange", "416"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class S3Store:
             version=answer.get("VersionId", "null"),
             etag=answer["ETag"],
             size=answer["ContentLength"],
-            checksum=_checksum(answer),
+            checksum=checksum_of(answer),
             modified=answer["LastModified"],
             current=address.version is None,
         )
@@ -75,12 +75,13 @@ class S3Store:
             self.head(address)
             return b""
         last = "" if length is None else start + length - 1
-        try:
-            return self.client.get_object(Range=f"bytes={start}-{last}", **self._at(address))["Body"].read()
-        except ClientError as error:
-            if error.response["Error"]["Code"] in {"InvalidRange", "416"}:
+        with port_errors():
+            try:
+                return self.client.get_object(Range=f"bytes={start}-{last}", **self._at(address))["Body"].read()
+            except ClientError as error:
+                if error.response["Error"]["Code"] not in BEHIND_THE_END:
+                    raise
                 return b""
-            raise translated(error) from None
 
     def versions(self, bucket: str, prefix: str, after: str | None = None, limit: int = 1000) -> VersionPage:
         """ListObjectVersions; `after` holds both of its markers."""
@@ -121,7 +122,7 @@ class S3Store:
             raise ConditionFailed("etag")
         copy = self._copy_whole if original.size <= self.limit else self._copy_in_parts
         arrived = copy(original, source, to, _absent(absent=absent))
-        if not _same(original, arrived):
+        if arrived.size != original.size or not agree(original.checksum, arrived.checksum):
             raise PortError("CopyObject: the copy differs from its source")
         return arrived
 
@@ -137,7 +138,7 @@ class S3Store:
             answer = self.client.copy_object(
                 MetadataDirective="REPLACE",  # what a producer wrote beside the data does not enter the lake
                 TaggingDirective="REPLACE",
-                ChecksumAlgorithm=_algorithm(original, (*FULL_OBJECT, *WHOLE_ONLY)),
+                ChecksumAlgorithm=kept_algorithm(original),
                 **condition,
                 **self._from(original, source),
                 **self._at(to),
@@ -147,13 +148,13 @@ class S3Store:
     def _copy_in_parts(
         self, original: ObjectVersion, source: Address, to: Address, condition: Mapping[str, Any]
     ) -> ObjectVersion:
-        upload = self.uploads.get(to) or self._begin(original, to)
+        upload = self.uploads.get(to) or self._begin(to)
         at = {"UploadId": upload, **self._at(to)}
         try:
             with port_errors("absent"):
                 parts = list(self._parts(original, source, at))
                 answer = self.client.complete_multipart_upload(MultipartUpload={"Parts": parts}, **condition, **at)
-        except ConditionFailed:
+        except (ConditionFailed, TransactionConflict):  # a conflict ends the upload, too: S3 wants another one
             self._abandon(at, to)
             raise
         except NotFound:
@@ -172,13 +173,13 @@ class S3Store:
 
     def _abandon(self, at: Mapping[str, Any], to: Address) -> None:
         self.uploads.drop(to)
-        with port_errors():
+        with suppress(NotFound), port_errors():  # another worker may have completed or ended it
             self.client.abort_multipart_upload(**at)
 
-    def _begin(self, original: ObjectVersion, to: Address) -> str:
+    def _begin(self, to: Address) -> str:
         with port_errors():
             upload = self.client.create_multipart_upload(
-                ChecksumAlgorithm=_algorithm(original, FULL_OBJECT), ChecksumType="FULL_OBJECT", **self._at(to)
+                ChecksumAlgorithm=OF_COPIES, ChecksumType="FULL_OBJECT", **self._at(to)
             )["UploadId"]
         noted = self.uploads.note(to, upload)
         if noted != upload:
@@ -200,11 +201,13 @@ class S3Store:
         answer = self.client.upload_part_copy(
             PartNumber=number, CopySourceRange=f"bytes={first}-{last}", **self._from(original, source), **at
         )
-        return _part(answer["CopyPartResult"], number)
+        return part_of(answer["CopyPartResult"], number)
 
     def _arrived(self, at: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
         pages = self.client.get_paginator("list_parts").paginate(**at)
-        return {part["PartNumber"]: _part(part, part["PartNumber"]) for page in pages for part in page.get("Parts", ())}
+        return {
+            part["PartNumber"]: part_of(part, part["PartNumber"]) for page in pages for part in page.get("Parts", ())
+        }
 
     def _part_size(self, original: ObjectVersion) -> int:
         return max(self.part, -(-original.size // MAX_PARTS))
@@ -240,31 +243,3 @@ def _listed(bucket: str, listed: Mapping[str, Any]) -> ObjectVersion:
         modified=listed["LastModified"],
         current=listed["IsLatest"],
     )
-
-
-def _checksums(answer: Mapping[str, Any]) -> dict[str, str]:
-    found = {name: answer.get(f"Checksum{name}", "") for name in (*FULL_OBJECT, *WHOLE_ONLY)}
-    return {name: value for name, value in found.items() if value and "-" not in value}
-
-
-def _checksum(answer: Mapping[str, Any]) -> str:
-    if answer.get("ChecksumType") == "COMPOSITE":
-        return ""
-    return next((f"{name.lower()}:{value}" for name, value in _checksums(answer).items()), "")
-
-
-def _part(answer: Mapping[str, Any], number: int) -> dict[str, Any]:
-    return {"PartNumber": number, "ETag": answer["ETag"]} | {
-        f"Checksum{name}": value for name, value in _checksums(answer).items()
-    }
-
-
-def _algorithm(original: ObjectVersion, known: tuple[str, ...]) -> Any:  # noqa: ANN401 - the stubs ask for a literal type of their own
-    """The source's own algorithm where it can be kept, so that both checksums can be compared."""
-    name = original.checksum.partition(":")[0].upper()
-    return name if name in known else FULL_OBJECT[0]
-
-
-def _same(original: ObjectVersion, arrived: ObjectVersion) -> bool:
-    comparable = original.checksum.partition(":")[0] == arrived.checksum.partition(":")[0]
-    return original.size == arrived.size and (not comparable or original.checksum == arrived.checksum)

@@ -6,6 +6,8 @@
     └── PortError               AWS refused or did not answer
         ├── NotFound            the object version, row or job run is not there
         ├── ConditionFailed     a condition of ours did not hold; nothing was written
+        ├── AccessDenied        the caller may not use the object or the key that encrypts it
+        ├── Archived            the object is in an archive class and has to be restored first
         ├── IdempotencyMismatch a token was used before with another content
         ├── Unfinished          a copy in several parts ran out of time; calling again goes on with it
         ├── Throttled           refused for now, nothing was done        ┐ calling again
@@ -32,6 +34,14 @@ class ConditionFailed(PortError):  # noqa: N818 - likewise
     def __init__(self, *reasons: str) -> None:
         super().__init__(", ".join(reasons))
         self.reasons = reasons
+
+
+class AccessDenied(PortError):  # noqa: N818 - likewise
+    """The caller may not use the object, or the KMS key that encrypts it, or the key is disabled."""
+
+
+class Archived(PortError):  # noqa: N818 - likewise
+    """The object is in an archive storage class or tier: it can be read once it is restored."""
 
 
 class IdempotencyMismatch(PortError):  # noqa: N818 - likewise

@@ -33,6 +33,11 @@ class ObjectVersion(NamedTuple):
     """The version a read without version id would see."""
 
 
+def agree(one: str, other: str) -> bool:
+    """Whether two checksums show no difference. Those of different algorithms cannot be compared."""
+    return one == other or one.partition(":")[0] != other.partition(":")[0]
+
+
 class VersionPage(NamedTuple):
     """Some versions of a listing and where it continues; `after` is None on the last page."""
 
@@ -69,6 +74,8 @@ class ObjectWriter(Protocol):
     def copy(self, source: Address, etag: str, to: Address, *, absent: bool = False) -> ObjectVersion:
         """Copy one version whose ETag is `etag`; `absent`: If-None-Match `*` on the destination.
 
+        The copy has a checksum of the whole object that identifies its content: the source's own (SHA-256, SHA-1, CRC-64/NVME)
+        where the store can compute it of a copy of this size, else CRC-64/NVME.
         Raises NotFound (no such source version), ConditionFailed (another ETag, or the destination exists), Unfinished.
         """
         ...

@@ -62,7 +62,9 @@ def take(dependencies: Dependencies, workload: Workload, found: Observation) -> 
     try:
         return (yield from OPERATIONS[transition.operation](dependencies, workload, transition.to, found))
     except OutcomeChanged as other:
-        return (yield from take(dependencies, workload, Observation(other.on, cause=other.cause)))
+        return (
+            yield from take(dependencies, workload, Observation(other.on, cause=other.cause, decision=other.decision))
+        )
 
 
 def _transition(dependencies: Dependencies, workload: Workload, on: Outcome) -> Transition:

@@ -16,16 +16,17 @@ if TYPE_CHECKING:
     from lakegate.contracts.lake.states import Outcome
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.steps import Steps
-    from lakegate.functions.workload import FailureCause, Workload
+    from lakegate.functions.workload import Decision, FailureCause, Workload
 
 
 class OutcomeChanged(LakegateError):  # noqa: N818 - the name is what happened
     """An operation observed another outcome than the one it was called for; nothing was written."""
 
-    def __init__(self, on: Outcome, cause: FailureCause | None = None) -> None:
+    def __init__(self, on: Outcome, cause: FailureCause | None = None, decision: Decision | None = None) -> None:
         super().__init__(on)
         self.on = on
         self.cause = cause
+        self.decision = decision
 
 
 def move(  # noqa: PLR0913 - the write has these parts

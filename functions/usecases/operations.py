@@ -14,7 +14,7 @@ from lakegate.functions.ports.errors import ConditionFailed, IdempotencyMismatch
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.moves import OutcomeChanged, message, move
-from lakegate.functions.usecases.observe import address, content, described, result_of
+from lakegate.functions.usecases.observe import address, content, described, duplicate, result_of
 from lakegate.functions.usecases.publish_delivery import publish
 from lakegate.functions.usecases.steps import Alarm, ConcurrentUpdate, Effect, Steps, perform
 from lakegate.functions.usecases.submission import back_off, request_document, start_request
@@ -51,6 +51,9 @@ def _stage(dependencies: Dependencies, workload: Workload, to: State, found: Obs
     staged = yield from _copied(dependencies, workload, layout.staging_key(workload.id, terms.suffix))
     if staged.size != workload.source.size:
         raise Alarm("copy-differs", workload.id)
+    reasons = duplicate(dependencies, workload, described(staged))
+    if reasons:  # only the copy's checksum identifies the content; sweep deletes the copy
+        raise OutcomeChanged(Outcome.REFUSED, decision=Decision(Verdict.REJECTED, reasons, staged=False))
     due = dependencies.clock.now() + dependencies.timing.lease
     after = workload._replace(
         state=to,
@@ -87,11 +90,11 @@ def _over(dependencies: Dependencies, workload: Workload, found: Observation) ->
         raise ConcurrentUpdate(workload.id)
 
 
-def _failures(dependencies: Dependencies, workload: Workload, found: Observation) -> tuple[FailedAttempt, ...]:
+def _failures(dependencies: Dependencies, workload: Workload, cause: FailureCause | None) -> tuple[FailedAttempt, ...]:
     """The attempts that came to nothing, now with the current one, if it did."""
-    if found.cause is None:
+    if cause is None:
         return workload.failed
-    return (*workload.failed, FailedAttempt(workload.attempt, workload.run, found.cause, dependencies.clock.now()))
+    return (*workload.failed, FailedAttempt(workload.attempt, workload.run, cause, dependencies.clock.now()))
 
 
 def _prepare(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
@@ -111,7 +114,7 @@ def _prepare(dependencies: Dependencies, workload: Workload, to: State, found: O
         run="",
         not_before=not_before,
         deadline=None,
-        failed=_failures(dependencies, workload, found),
+        failed=_failures(dependencies, workload, found.cause),
         due_at=not_before or now + dependencies.timing.lease,
     )
     return (yield from move(dependencies, Effect.SUBMIT, workload, after))
@@ -148,7 +151,9 @@ def _decide(dependencies: Dependencies, workload: Workload, to: State, found: Ob
 
 def _fail(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
     yield from _over(dependencies, workload, found)
-    after = workload._replace(state=to, failed=_failures(dependencies, workload, found), due_at=None)
+    # What cannot be read took no job run, but counts as an attempt: state and attempt must not repeat after a replay.
+    tried = workload._replace(attempt=workload.attempt + (found.on is Outcome.UNREADABLE))
+    after = tried._replace(state=to, failed=_failures(dependencies, tried, found.cause), due_at=None)
     return (yield from move(dependencies, Effect.FAIL, workload, after, message=message(dependencies, after)))
 
 

@@ -16,7 +16,7 @@ from lakegate.contracts.lake.ledger import Block, BlockKind, LedgerObject
 from lakegate.contracts.lake.states import Outcome, State
 from lakegate.contracts.plan.result import Result, Shares
 from lakegate.functions.ports.errors import ConditionFailed, NotFound, TransactionConflict
-from lakegate.functions.ports.objects import Address
+from lakegate.functions.ports.objects import Address, agree
 from lakegate.functions.ports.workloads import Expected
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.moves import OutcomeChanged, is_same_write, message
@@ -128,7 +128,7 @@ def _rest(
 
 
 def _verified(workload: Workload, source: SourceObject, copied: ObjectVersion) -> ObjectVersion:
-    if copied.size != source.size or (source.checksum and copied.checksum != source.checksum):
+    if copied.size != source.size or not agree(source.checksum, copied.checksum):
         raise Alarm("copy-differs", workload.id)
     return copied
 

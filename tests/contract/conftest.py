@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import zlib
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -16,13 +19,18 @@ from tests.fakes import Memory
 from tests.unit.adapters.conftest import BUCKETS, Cloud, clients, cloud  # noqa: F401 - fixtures
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lakegate.functions.ports.agenda import Agenda
     from lakegate.functions.ports.jobs import JobRunner
     from lakegate.functions.ports.ledger import Ledger
-    from lakegate.functions.ports.objects import ObjectStore
+    from lakegate.functions.ports.objects import Address, ObjectStore, ObjectVersion
     from lakegate.functions.ports.outbox import Outbox
     from lakegate.functions.ports.registry import Registry
     from lakegate.functions.ports.workloads import Workloads
+
+
+LIMIT = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +43,22 @@ class Ports:
     registry: Registry
     jobs: JobRunner
     application: str
+    land: Callable[[Address, bytes, str], ObjectVersion]
+    """A producer's upload, with the checksum of this algorithm; `composite`: in parts, with one of each part."""
+    in_parts: ObjectStore
+    """The same store, where objects above 6 bytes are copied in parts."""
 
 
 def in_memory() -> Ports:
     memory = Memory.of(*BUCKETS)
     rows = memory.rows
-    return Ports(memory.objects, rows, rows, rows, memory.ledger, memory.registry, memory.jobs, "application")
+    objects = memory.objects
+
+    def land(to: Address, body: bytes, algorithm: str) -> ObjectVersion:
+        objects.parts_above = LIMIT
+        return objects.land(to, body, algorithm.replace("composite", ""))
+
+    return Ports(objects, rows, rows, rows, memory.ledger, memory.registry, memory.jobs, "application", land, objects)
 
 
 def on_aws(there: Cloud) -> Ports:
@@ -56,7 +74,17 @@ def on_aws(there: Cloud) -> Ports:
         DynamoRegistry(there.table("registry"), "landing"),
         EmrServerless(emr, application),
         application,
+        partial(landed, there),
+        there.store(limit=LIMIT),
     )
+
+
+def landed(there: Cloud, to: Address, body: bytes, algorithm: str) -> ObjectVersion:
+    """Moto has no composite checksums, and CRC-32s as values of CRC-32C and CRC-64/NVME, in landed objects and in copies."""
+    name = algorithm.replace("composite", "crc32").upper()
+    value = {f"Checksum{name}": base64.b64encode(zlib.crc32(body).to_bytes(4)).decode()} if "CRC" in name else {}
+    there.s3.put_object(Bucket=to.bucket, Key=to.key, Body=body, ChecksumAlgorithm=name, **value)  # type: ignore[arg-type] # a name
+    return there.store().head(to)
 
 
 @pytest.fixture(params=["memory", "moto"])

@@ -112,6 +112,36 @@ def test_a_copy_with_another_etag_is_refused(ports: Ports) -> None:
         ports.objects.copy(Address("landing", "day.csv", put.version), '"00000000000000000000000000000000"', AT)
 
 
+SMALL, LARGE = b"small", b"large: copied in parts"
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "small", "large"),
+    [
+        ("sha256", "sha256", "crc64nvme"),
+        ("sha1", "sha1", "crc64nvme"),
+        ("crc64nvme", "crc64nvme", "crc64nvme"),
+        ("crc32", "crc64nvme", "crc64nvme"),
+        ("crc32c", "crc64nvme", "crc64nvme"),
+        ("composite", "crc64nvme", "crc64nvme"),
+    ],
+)
+def test_a_copy_has_a_checksum_that_identifies_its_content(
+    ports: Ports, algorithm: str, small: str, large: str
+) -> None:
+    """Whatever checksum a producer chose and however large the object is, its copy has a long one of the whole object."""
+    copies = []
+    for number, body in enumerate((SMALL, LARGE)):
+        landed = ports.land(Address("landing", f"{number}.csv"), body, algorithm)
+        source, to = Address("landing", landed.key, landed.version), Address("lake", f"{number}.csv")
+        copy = ports.in_parts.copy(source, landed.etag, to, absent=True)
+        copies.append((ports.objects.read(to), copy.size, copy.checksum.partition(":")[0]))
+        if landed.checksum.startswith(copy.checksum.partition(":")[0]):
+            assert copy.checksum == landed.checksum
+
+    assert copies == [(SMALL, len(SMALL), small), (LARGE, len(LARGE), large)]
+
+
 @pytest.mark.moto_gap("CopyObject ignores If-None-Match on the destination")
 def test_a_copy_onto_what_exists_is_refused(ports: Ports) -> None:
     """A destination is written once: a second safeguard beside keys that carry the workload."""

@@ -7,12 +7,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from lakegate.contracts.errors import InputError
-from lakegate.functions.ports.errors import ConditionFailed, NotFound
+from lakegate.functions.ports.errors import AccessDenied, ConditionFailed, NotFound
 from lakegate.functions.ports.objects import ObjectVersion, VersionPage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lakegate.functions.ports.errors import PortError
     from lakegate.functions.ports.objects import Address
     from tests.fakes.fault_injector import FaultInjector, VirtualClock
 
@@ -22,6 +23,12 @@ MAX_KEY_BYTES = 1024
 @lru_cache(1_000)
 def _digest(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
+
+
+def checksum(body: bytes, algorithm: str) -> str:
+    """As S3 describes it. Of 32 bits, all contents of one size share one: what two random ones do seldom, these always do."""
+    value = str(len(body)) if algorithm.startswith("crc32") else _digest(body)
+    return f"{algorithm}:{value}" if algorithm else ""
 
 
 class Stored(NamedTuple):
@@ -44,14 +51,21 @@ class MemoryObjects:
         self.touched: list[tuple[str, str]] = []
         """Bucket and key of every write and delete: for tests that check only what changed."""
         self._past: dict[str, ObjectVersion] = {}
+        self.locked: dict[str, type[PortError]] = {}
+        """Versions that nobody but their producer can read, and how S3 refuses: AccessDenied or Archived."""
+        self.parts_above = 512 * 1024 * 1024
+        """Bytes: larger copies go in parts, of which S3 computes a CRC of the whole object only."""
 
     def head(self, address: Address) -> ObjectVersion:
-        """The description of a version."""
-        return self._find(address)[0]
+        """The description of a version; HeadObject answers for an archived one, too."""
+        described = self._find(address)[0]
+        if self.locked.get(described.version) is AccessDenied:
+            raise AccessDenied
+        return described
 
     def read(self, address: Address, start: int = 0, length: int | None = None) -> bytes:
         """A range of a version's bytes."""
-        body = self._find(address)[1]
+        body = self._readable(address)[1]
         return body[start:] if length is None else body[start : start + length]
 
     def versions(self, bucket: str, prefix: str, after: str | None = None, limit: int = 1000) -> VersionPage:
@@ -73,17 +87,22 @@ class MemoryObjects:
         """A new version, if its conditions hold."""
         self._weather.pass_or_refuse()
         self._judge(to, absent=absent, etag=etag)
-        digest = _digest(body)
-        return self._write(to, body, f'"{digest[:32]}"', f"sha256:{digest}")
+        return self._write(to, body, f'"{_digest(body)[:32]}"', checksum(body, "sha256"))
+
+    def land(self, to: Address, body: bytes, algorithm: str) -> ObjectVersion:
+        """A producer's put, with the checksum that its program chose; empty: one of each part, none of the whole."""
+        return self._write(to, body, f'"{_digest(body)[:32]}"', checksum(body, algorithm))
 
     def copy(self, source: Address, etag: str, to: Address, *, absent: bool = False) -> ObjectVersion:
         """A new version with the bytes of another, if its conditions hold."""
         self._weather.pass_or_refuse()
-        described, body = self._find(source)
+        described, body = self._readable(source)
         if described.etag != etag:
             raise ConditionFailed("etag")
         self._judge(to, absent=absent)
-        return self._write(to, body, described.etag, described.checksum)
+        algorithm = described.checksum.partition(":")[0]
+        kept = algorithm in {"sha256", "sha1"} and len(body) <= self.parts_above
+        return self._write(to, body, described.etag, checksum(body, algorithm if kept else "crc64nvme"))
 
     def delete(self, address: Address) -> None:
         """A version for ever, or the key behind a marker."""
@@ -113,6 +132,12 @@ class MemoryObjects:
                     break
                 return each.described, each.body
         raise NotFound
+
+    def _readable(self, address: Address) -> tuple[ObjectVersion, bytes]:
+        described, body = self._find(address)
+        if described.version in self.locked:
+            raise self.locked[described.version]
+        return described, body
 
     def _judge(self, to: Address, *, absent: bool, etag: str | None = None) -> None:
         if not 0 < len(to.key.encode()) <= MAX_KEY_BYTES:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from lakegate.contracts.plan.plan import Plan
+    from lakegate.functions.ports.errors import PortError
     from lakegate.functions.ports.objects import ObjectVersion
     from tests.fakes.jobs import Run
     from tests.fakes.objects import Stored
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 LANDING, LAKE = "landing", "lake"
 PREFIX = "shop/orders/"
 LINE = "orders/lines_v1"
+PARTS_ABOVE = 6
+"""Bytes: some bodies of the schedules are copied whole, some in parts."""
 TIMING = Timing()
 
 
@@ -43,6 +46,8 @@ class Upload:
     workload: str
     """Its id, by the formula of docs/ledger.md and not by the code under test."""
     deleted: bool = False
+    refusal: type[PortError] | None = None
+    """How S3 refused to read it when it landed, for a reason that a person removes."""
 
     @property
     def routed(self) -> bool:
@@ -92,6 +97,7 @@ class Environment:
             places,
             TIMING,
         )
+        m.objects.parts_above = PARTS_ABOVE
         for version, body in PLANS.items():
             m.objects.put(Address(LAKE, f"plans/{DIGESTS[version]}.json"), body)
         self.publish("1.0.0", "active")
@@ -108,13 +114,22 @@ class Environment:
         route = Route(LANDING, PREFIX, "orders", "lines", 1, version, status, address)
         self.memory.registry.publish(Publication("orders", version, status, f"contracts/{version}", (route,)))
 
-    def upload(self, key: str, body: bytes) -> Upload:
-        version = self.memory.objects.put(Address(LANDING, key), body)
+    def upload(self, key: str, body: bytes, algorithm: str = "sha256") -> Upload:
+        version = self.memory.objects.land(Address(LANDING, key), body, algorithm)
         identity = hashlib.sha256(f"{LANDING}\0{key}\0{version.version}".encode()).hexdigest()
         upload = self.by_version[version.version] = Upload(version, body, identity)
         self.uploads.append(upload)
         self.inbox.append(("landed", key))
         return upload
+
+    def lock(self, upload: Upload, refusal: type[PortError]) -> None:
+        """The upload is encrypted by a key that the gate may not use, or it is archived: only a person can change that."""
+        upload.refusal = refusal
+        self.memory.objects.locked[upload.version.version] = refusal
+
+    def unlock(self) -> None:
+        """The right is granted, and what is archived restored."""
+        self.memory.objects.locked.clear()
 
     def delete(self, upload: Upload) -> None:
         upload.deleted = True

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING
 
+from lakegate.functions.ports.errors import AccessDenied, Archived
 from lakegate.functions.usecases.steps import Effect
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import PREFIX, Environment, Upload
@@ -13,6 +14,8 @@ from tests.simulation.stage import KINDS, Fault, Stage, settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from lakegate.functions.ports.errors import PortError
 
 KEY = f"{PREFIX}day.csv"
 Planned = tuple[Effect, Fault]
@@ -28,6 +31,8 @@ class Scenario:
     endings: tuple[Ending, ...] = ()
     before: tuple[tuple[Effect, Callable[[Environment, Upload], None]], ...] = ()
     """What else happens, right before an effect first does."""
+    refusal: type[PortError] | None = None
+    """How S3 refuses to read the upload."""
     may_end: tuple[str, ...] = field(default=())
     """Other ends that a fault may lead to."""
 
@@ -66,6 +71,8 @@ MORE = (
     Scenario("contract changed", b"mild:1", "PUBLISHED", before=((Effect.STAGE, _publish),), may_end=("QUARANTINED",)),
     Scenario("contract retired", b"good:1", "PUBLISHED", before=((Effect.DECIDE, _retire),)),
     Scenario("refused and deleted", b"%PDF:1", "GONE", before=((Effect.COPY, _delete),), may_end=("QUARANTINED",)),
+    Scenario("key not granted", b"good:1", "FAILED", refusal=AccessDenied),
+    Scenario("archived", b"%PDF:1", "FAILED", refusal=Archived),
     Scenario("deleted while judged", b"good:1", "PUBLISHED", before=((Effect.DECIDE, _delete),)),
 )
 
@@ -119,6 +126,8 @@ def _played(scenario: Scenario, planned: tuple[Planned, ...], trace: list[str] |
 
     env = Environment(list(scenario.endings))
     upload = env.upload(KEY, scenario.body)
+    if scenario.refusal is not None:
+        env.lock(upload, scenario.refusal)
     stage = Stage(env, fault_at, trace)
     stage.before = [(effect, lambda act=act: act(env, upload)) for effect, act in scenario.before]  # type: ignore[misc]
     settle(stage)

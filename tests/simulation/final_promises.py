@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.lake.states import State
 from tests.simulation.contract import read_json
-from tests.simulation.environment import LAKE
-from tests.simulation.promises import ATTEMPTS, ENDED, Violation
+from tests.simulation.environment import LAKE, PARTS_ABOVE
+from tests.simulation.promises import ATTEMPTS, ENDED, REFUSALS, Violation
 
 if TYPE_CHECKING:
     from lakegate.functions.workload import Workload
+    from tests.simulation.environment import Upload
     from tests.simulation.promises import Promises
 
 
@@ -39,6 +40,9 @@ def _check_row(promises: Promises, row: Workload) -> None:
     elif row.state is State.GONE:
         if row.staged is not None or not deleted:
             raise Violation("P1", "a version counts as gone that was staged or never deleted")
+    elif row.failed[-1].cause in REFUSALS.values():
+        if not there and not deleted:
+            raise Violation("P1", "a delivery that could not be read is not in landing")
     elif (dead := promises.env.deaths(row.id, promises.rounds.get(row.id, 0))) < ATTEMPTS:
         raise Violation("P4", f"given up after {dead} dead attempts")
     elif not there and not deleted:
@@ -90,9 +94,18 @@ def _manifest_is_whole(promises: Promises, name: str) -> None:
 
 def _content_is_accepted_once(promises: Promises) -> None:
     rows = [row for row in promises.rows.values() if row.state is State.PUBLISHED]
-    accepted = {(row.pin.chain if row.pin else "", promises.upload_of(row).body) for row in rows}
+    accepted = {
+        (row.pin.chain if row.pin else "", promises.upload_of(row).body, _identity(promises.upload_of(row)))
+        for row in rows
+    }
     if len(accepted) != len(rows):
         raise Violation("P3", "the same content was accepted twice")
+
+
+def _identity(upload: Upload) -> str:
+    """By which checksum its content is known, written a second time from docs/architecture.md."""
+    algorithm = upload.version.checksum.partition(":")[0]
+    return algorithm if algorithm == "sha256" and len(upload.body) <= PARTS_ABOVE else "crc64nvme"
 
 
 def _messages_are_sent(promises: Promises) -> None:

@@ -27,6 +27,8 @@ S = State
 STEPS = {
     (S.RECEIVED, S.PINNED),
     (S.RECEIVED, S.GONE),
+    (S.RECEIVED, S.FAILED),
+    (S.PINNED, S.FAILED),
     (S.PINNED, S.STAGED),
     (S.PINNED, S.DECIDED),
     (S.PINNED, S.GONE),
@@ -49,6 +51,8 @@ ATTEMPTS = 3
 """Of one round."""
 JOB_LIMIT = timedelta(minutes=75)
 """A job's own limit, and the grace beyond it: no run is cancelled earlier that may still answer."""
+REFUSALS = {"AccessDenied": "access-denied", "Archived": "archived"}
+"""The cause that a row has, by S3's refusal."""
 NOBODY: frozenset[str] = frozenset()
 
 
@@ -235,6 +239,9 @@ class Promises:
         over = row.state is S.FAILED or (row.state is S.SUBMITTING and before.state is not S.STAGED)
         if not over:
             return
+        if before.state in {S.RECEIVED, S.PINNED}:
+            self._unreadable(before, row)
+            return
         if row.attempt != before.attempt + (row.state is S.SUBMITTING):
             raise Violation("P6", f"attempt {row.attempt} follows attempt {before.attempt}")
         at = row.id, before.attempt
@@ -245,6 +252,14 @@ class Promises:
         last = row.failed[-1] if len(row.failed) == len(before.failed) + 1 else None
         if last is None or (last.number, last.run) != (before.attempt, before.run):
             raise Violation("P4", "a row does not say which attempt failed")
+
+    def _unreadable(self, before: Workload, row: Workload) -> None:
+        """P4: a delivery that no run was started for failed because S3 refused to read it, and counts as an attempt."""
+        upload, last = self.upload_of(row), row.failed[-1]
+        if upload.refusal is None or last.cause != REFUSALS[upload.refusal.__name__]:
+            raise Violation("P4", f"a delivery failed as {last.cause}, and it can be read")
+        if (last.number, last.run, row.attempt) != (before.attempt + 1, "", before.attempt + 1):
+            raise Violation("P6", "a delivery that could not be read used no attempt of its own")
 
     def _touched(self, bucket: str, key: str) -> None:
         if bucket == self.env.dependencies.places.landing:

@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.lake.states import State
+from lakegate.functions.ports.errors import AccessDenied, Archived
 from tests.fakes.jobs import Ending
 from tests.simulation.choices import Choices
 from tests.simulation.environment import PREFIX, Environment
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.steps import Effect
     from lakegate.functions.workload import Workload
 
-BODIES = (b"good:1", b"good:2", b"bad:1", b"mild:1", b"split:12", b"%PDF:1", b"", b"error:1")
+BODIES = (b"good:1", b"good:2", b"bad:1", b"mild:1", b"split:12", b"%PDF:12", b"", b"error:1")
+ALGORITHMS = ("sha256", "crc32", "crc64nvme", "")
+REFUSALS = (None, AccessDenied, Archived)
 KEYS = (f"{PREFIX}a.csv", f"{PREFIX}b.csv", "elsewhere/c.csv")
 FAULTS = tuple(Fault)
 ENDINGS = tuple(Ending)
@@ -121,8 +124,17 @@ def _act(stage: Stage, choices: Choices, _place: int) -> None:
 
 def _upload(stage: Stage, choices: Choices) -> None:
     key, body = KEYS[choices.rarely(len(KEYS), 0.4)], BODIES[choices.rarely(len(BODIES), 0.6)]
-    stage.log(f"the producer uploads {body.decode() or 'nothing'!r} to {key}")
-    stage.env.upload(key, body)
+    algorithm, refusal = ALGORITHMS[choices.rarely(4, 0.3)], REFUSALS[choices.rarely(3, 0.1)]
+    stage.log(f"the producer uploads {body.decode() or 'nothing'!r} to {key} with {algorithm or 'no checksum'}")
+    upload = stage.env.upload(key, body, algorithm)
+    if refusal is not None:
+        stage.log(f"it cannot be read: {refusal.__name__}")
+        stage.env.lock(upload, refusal)
+
+
+def _unlock(stage: Stage, _choices: Choices) -> None:
+    stage.log("somebody grants the right to read, and restores what is archived")
+    stage.env.unlock()
 
 
 def _delete(stage: Stage, choices: Choices) -> None:
@@ -170,7 +182,7 @@ def _notify(stage: Stage, _choices: Choices, _place: int) -> None:
     stage.notify()
 
 
-ACTS = (_upload, _delete, _publish, _retire, _replay, _collide, _deploy, _upload)
+ACTS = (_upload, _delete, _publish, _retire, _replay, _collide, _deploy, _upload, _unlock)
 
 
 def broken(choices: Choices, trace: list[str] | None = None) -> Violation | None:

@@ -56,6 +56,14 @@ def test_a_workflow_survives_the_plan() -> None:
     assert read(push()) == PUSH
 
 
+def test_a_table_of_an_earlier_release_is_completed() -> None:
+    """Published plans carry their table for ever: what they could not name yet has the answer that this release has."""
+    earlier = push()
+    earlier["transitions"] = [row for row in earlier["transitions"] if row["on"] != "unreadable"]
+
+    assert set(read(earlier).transitions) == set(PUSH.transitions)
+
+
 def test_every_outcome_of_every_state_has_its_transition() -> None:
     """Whatever is found out, the table has an answer."""
     for state, outcomes in OUTCOMES.items():

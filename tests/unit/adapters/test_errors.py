@@ -12,8 +12,11 @@ from botocore.exceptions import (
     ClientError,
     ConnectTimeoutError,
     EndpointConnectionError,
+    FlexibleChecksumError,
+    IncompleteReadError,
     ParamValidationError,
     ReadTimeoutError,
+    ResponseStreamingError,
 )
 from botocore.stub import Stubber
 
@@ -55,7 +58,7 @@ def test_every_code_of_the_table_has_its_error(code: str, kind: type[PortError])
 @pytest.mark.parametrize(
     ("code", "status", "kind"),
     [
-        ("AccessDenied", 403, PortError),
+        ("InvalidRequest", 400, PortError),
         ("NoSuchBucket", 404, PortError),
         ("InternalError", 500, Unanswered),
         ("503", 503, Unanswered),
@@ -66,11 +69,24 @@ def test_an_unknown_code_is_judged_by_its_status(code: str, status: int, kind: t
     assert kind is type(translated(error(code, status)))
 
 
-@pytest.mark.parametrize("broken", [ReadTimeoutError, ConnectTimeoutError, EndpointConnectionError])
-def test_no_answer_is_no_answer(broken: Any) -> None:
-    """When the line breaks, nobody knows whether the effect has happened."""
-    with pytest.raises(Unanswered), port_errors():
-        raise broken(endpoint_url="https://canary", error="canary")
+@pytest.mark.parametrize(
+    "broken",
+    [
+        ReadTimeoutError(endpoint_url="https://canary", error="canary"),
+        ConnectTimeoutError(endpoint_url="https://canary", error="canary"),
+        EndpointConnectionError(endpoint_url="https://canary", error="canary"),
+        ResponseStreamingError(error="canary"),
+        IncompleteReadError(actual_bytes=1, expected_bytes=2),
+        FlexibleChecksumError(error_msg="canary"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_no_answer_is_no_answer(broken: Exception) -> None:
+    """When the connection breaks, before or within an answer, nobody knows whether the effect has happened."""
+    with pytest.raises(Unanswered) as raised, port_errors():
+        raise broken
+
+    assert str(raised.value) == type(broken).__name__
 
 
 def test_what_was_never_sent_is_a_plain_error() -> None:

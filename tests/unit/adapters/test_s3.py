@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -11,9 +12,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from botocore.awsrequest import AWSResponse
+from botocore.response import StreamingBody
 from botocore.stub import Stubber
+from urllib3.exceptions import ProtocolError
+from urllib3.exceptions import ReadTimeoutError as UrllibTimeout
 
-from lakegate.functions.ports.errors import ConditionFailed, NotFound, PortError, TransactionConflict, Unfinished
+from lakegate.functions.ports.errors import (
+    AccessDenied,
+    Archived,
+    ConditionFailed,
+    NotFound,
+    PortError,
+    TransactionConflict,
+    Unanswered,
+    Unfinished,
+)
 from lakegate.functions.ports.objects import Address
 
 if TYPE_CHECKING:
@@ -139,6 +153,53 @@ def test_the_description_of_a_delete_marker_is_refused(cloud: Cloud) -> None:
 def test_a_range_reads_what_is_there(cloud: Cloud, start: int, length: int | None, expected: bytes) -> None:
     """A read takes what lies in its range; behind the end that is nothing, not an error."""
     assert expected == cloud.store().read(landed(cloud, b"abcdef"), start, length)
+
+
+class Broken:
+    """The connection below a response: some bytes, then what urllib3 raises."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def read(self, _amount: int | None = None) -> bytes:
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        StreamingBody(Broken(ProtocolError("canary", ConnectionResetError())), 6),  # type: ignore[arg-type] # a stub of it
+        StreamingBody(Broken(UrllibTimeout(None, "canary", "canary")), 6),  # type: ignore[arg-type] # likewise
+        StreamingBody(io.BytesIO(b"abc"), 6),
+    ],
+    ids=["reset", "timeout", "cut off"],
+)
+def test_a_body_that_breaks_off_is_no_answer(cloud: Cloud, body: StreamingBody) -> None:
+    """A connection that is lost while a body is read is an error of the port, and never a shorter body."""
+    with Stubber(cloud.s3) as stub:
+        stub.add_response("get_object", {"Body": body})
+        with pytest.raises(Unanswered):
+            cloud.store().read(TO)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [("AccessDenied", AccessDenied), ("KMS.DisabledException", AccessDenied), ("InvalidObjectState", Archived)],
+)
+def test_what_may_not_be_read_is_told_from_what_is_not_there(cloud: Cloud, code: str, expected: type) -> None:
+    """A right that is missing and an object in an archive are errors of their own: a person removes them."""
+    with Stubber(cloud.s3) as stub:
+        stub.add_client_error("get_object", code, "canary", 403)
+        with pytest.raises(expected):
+            cloud.store().read(TO)
+
+
+def test_a_description_that_is_refused_is_access_denied(cloud: Cloud) -> None:
+    """HeadObject's answer has no body: its status alone names the reason."""
+    with Stubber(cloud.s3) as stub:
+        stub.add_client_error("head_object", "403", "Forbidden", 403)
+        with pytest.raises(AccessDenied):
+            cloud.store().head(TO)
 
 
 def test_an_empty_object_reads_as_nothing(cloud: Cloud) -> None:
@@ -284,11 +345,10 @@ def test_an_upload_is_noted_before_its_first_part(cloud: Cloud) -> None:
 
 def test_two_workers_share_one_upload(cloud: Cloud) -> None:
     """Who begins an upload and finds another one noted ends their own and goes on with the other's."""
-    source = landed(cloud, BIG)
     store = cloud.store(limit=0, part=PART)
     store.uploads.note(TO, other := cloud.s3.create_multipart_upload(Bucket="lake", Key=TO.key)["UploadId"])
 
-    assert other == store._begin(store.head(source), TO)  # noqa: SLF001 - the moment between looking and noting
+    assert other == store._begin(TO)  # noqa: SLF001 - the moment between looking and noting
     assert [other] == uploads_of(cloud)
 
 
@@ -321,6 +381,39 @@ def test_a_refused_completion_leaves_nothing(cloud: Cloud) -> None:
         store.copy(source, store.head(source).etag, TO, absent=True)
 
     assert (store.uploads.get(TO), uploads_of(cloud), body_of(cloud, TO)) == (None, [], b"taken")
+
+
+@pytest.mark.parametrize("code", ["ConditionalRequestConflict", "ConcurrentModification", "OperationAborted"])
+def test_a_completion_that_meets_another_write_begins_again(cloud: Cloud, code: str) -> None:
+    """409 on CompleteMultipartUpload: S3's documentation asks for a new upload, so the noted one is ended and forgotten."""
+    source, store = landed(cloud, BIG), cloud.store(limit=0, part=PART)
+    refusals = iter([code])
+
+    def conflict(**_: Any) -> Any:
+        found = next(refusals, None)
+        return found and (
+            AWSResponse("", 409, {}, None),
+            {"Error": {"Code": found}, "ResponseMetadata": {"HTTPStatusCode": 409}},
+        )
+
+    cloud.s3.meta.events.register("before-call.s3.CompleteMultipartUpload", conflict)
+    try:
+        with pytest.raises(TransactionConflict):
+            store.copy(source, store.head(source).etag, TO, absent=True)
+        left = store.uploads.get(TO), uploads_of(cloud)
+        copied = store.copy(source, store.head(source).etag, TO, absent=True)
+    finally:
+        cloud.s3.meta.events.unregister("before-call.s3.CompleteMultipartUpload", conflict)
+
+    assert (left, copied.size, body_of(cloud, TO)) == ((None, []), len(BIG), BIG)
+
+
+def test_an_upload_that_another_worker_ended_first_is_no_missing_source(cloud: Cloud) -> None:
+    """Ending an upload that is completed already is done: NotFound means the source, and makes a workload GONE."""
+    store = cloud.store(limit=0, part=PART)
+    store._abandon({"Bucket": TO.bucket, "Key": TO.key, "UploadId": "completed"}, TO)  # noqa: SLF001 - the moment after a refusal
+
+    assert uploads_of(cloud) == []
 
 
 def test_a_copy_that_differs_is_an_error(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:

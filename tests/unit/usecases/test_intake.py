@@ -18,9 +18,10 @@ from lakegate.functions.usecases.intake import intake
 from lakegate.functions.usecases.observe import content, observe
 from lakegate.functions.usecases.steps import Alarm, Effect, run
 from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.workload import SourceObject, State
+from lakegate.functions.workload import Decision, SourceObject, State
 from tests.simulation.contract import DIGESTS, PLAN
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
+from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.usecases.scenarios import (
     KEY,
     drive,
@@ -162,3 +163,28 @@ def test_duplicates_may_be_accepted() -> None:
 
     assert [row.state for row in env.memory.rows.rows.values()] == [State.PUBLISHED] * 2
     assert env.memory.rows.contents == {}
+
+
+@pytest.mark.parametrize("algorithm", ["crc32", "crc64nvme", "sha256", ""])
+def test_the_same_content_is_refused_before_a_job_whatever_its_checksum(algorithm: str) -> None:
+    """Where the landed version's checksum does not identify its content, that of the staged copy does."""
+    stage = Stage(Environment(), lambda _: Fault.NONE)
+    for _ in range(2):
+        stage.env.upload(KEY, b"good:1", algorithm)
+        settle(stage)
+    first, second = (stage.env.dependencies.workloads.get(each.workload) for each in stage.env.uploads)
+
+    assert (first.state, second.state) == (State.PUBLISHED, State.QUARANTINED)
+    assert second.decision == Decision("rejected", ("duplicate-content",), staged=False)
+    assert len(stage.env.memory.jobs.runs) == 2  # one of them is somebody else's
+
+
+@pytest.mark.parametrize("algorithm", ["crc32", "crc32c", ""])
+def test_different_contents_of_one_size_are_no_duplicates(algorithm: str) -> None:
+    """Equal size and CRC-32 do not make two contents equal: 32 bits are too few for a line of 10,000 deliveries."""
+    stage = Stage(Environment(), lambda _: Fault.NONE)
+    for body in (b"good:1", b"good:2"):
+        stage.env.upload(KEY, body, algorithm)
+        settle(stage)
+
+    assert {row.state for row in stage.env.memory.rows.rows.values()} == {State.PUBLISHED}
