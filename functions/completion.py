@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lakegate.functions.edge import REMAINING, batch, dependencies, metrics
-from lakegate.functions.events import JobMoved
+from lakegate.functions.events.hints import JobMoved
 from lakegate.functions.logs import logger
 from lakegate.functions.usecases.completion import completion
 from lakegate.functions.usecases.steps import run

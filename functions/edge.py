@@ -16,7 +16,8 @@ from aws_lambda_powertools import Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
 from lakegate.functions.bootstrap import bootstrap
-from lakegate.functions.events import Decoded, JobMoved, Nothing, ObjectSeen, Unintelligible, decode
+from lakegate.functions.events.decode import decode
+from lakegate.functions.events.hints import Decoded, JobMoved, Nothing, ObjectSeen, Unintelligible
 from lakegate.functions.logs import of_error, of_key
 from lakegate.functions.ports.errors import Unfinished
 from lakegate.functions.settings import read

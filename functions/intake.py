@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lakegate.functions.edge import REMAINING, batch, dependencies, metrics
-from lakegate.functions.events import ObjectSeen
+from lakegate.functions.events.hints import ObjectSeen
 from lakegate.functions.logs import logger
 from lakegate.functions.usecases.intake import intake
 from lakegate.functions.usecases.steps import run

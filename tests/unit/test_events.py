@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakegate.functions.events import Decoded, JobMoved, Nothing, ObjectSeen, Unintelligible, Why, decode
+from lakegate.functions.events.decode import decode
+from lakegate.functions.events.hints import Decoded, JobMoved, Nothing, ObjectSeen, RefusalReason, Unintelligible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +29,7 @@ MEANINGS: dict[str, Any] = {
     "seen": lambda bucket_and_key: ObjectSeen(*bucket_and_key),
     "moved": lambda run: JobMoved(*run),
     "nothing": Nothing,
-    "unintelligible": lambda reason_and_path: Unintelligible(Why(reason_and_path[0]), reason_and_path[1]),
+    "unintelligible": lambda reason_and_path: Unintelligible(RefusalReason(reason_and_path[0]), reason_and_path[1]),
 }
 
 FULL = "LAKEGATE_FULL" in os.environ
@@ -90,7 +91,7 @@ def test_a_document_means_the_same_inside_a_message(case: dict[str, Any]) -> Non
         for each in decoded
     ]
 
-    assert list(expected(case)) == bare or Why.TOO_DEEP in {getattr(each, "reason", None) for each in bare}
+    assert list(expected(case)) == bare or RefusalReason.TOO_DEEP in {getattr(each, "reason", None) for each in bare}
 
 
 def test_the_corpus_is_as_large_as_promised() -> None:
@@ -104,15 +105,19 @@ def test_every_reason_has_a_document() -> None:
     """No reason is listed that no document of the corpus can show."""
     shown = {each.reason for case in CORPUS.values() for each in expected(case) if isinstance(each, Unintelligible)}
 
-    assert set(Why) - {Why.TOO_LARGE} == shown
+    assert set(RefusalReason) - {RefusalReason.TOO_LARGE} == shown
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [('"' + "x" * 1024 * 1024 + '"', Why.TOO_LARGE), ("[" * 100_000, Why.TOO_DEEP), ("9" * 5000, Why.NOT_JSON)],
+    [
+        ('"' + "x" * 1024 * 1024 + '"', RefusalReason.TOO_LARGE),
+        ("[" * 100_000, RefusalReason.TOO_DEEP),
+        ("9" * 5000, RefusalReason.NOT_JSON),
+    ],
     ids=["a megabyte and more", "brackets without end", "a number without end"],
 )
-def test_a_bomb_is_one_reason(text: str, reason: Why) -> None:
+def test_a_bomb_is_one_reason(text: str, reason: RefusalReason) -> None:
     """A document made to break the reader is refused like any other."""
     assert (Unintelligible(reason, "$"),) == decode(text)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lakegate.contracts.errors import SetUpError
-from lakegate.functions.events import Why
+from lakegate.functions.events.hints import RefusalReason
 from lakegate.functions.settings import DEFAULTS, PATTERNS, Settings, read
 
 ROOT = Path(__file__).parents[2]
@@ -91,7 +91,7 @@ def test_the_guide_names_every_reason() -> None:
     """An operator finds every reason of a dead letter in docs/functions.md."""
     paragraph = GUIDE.partition("`reason` is one of")[2].partition("\n\n")[0]
 
-    assert {*Why, "misrouted"} == set(re.findall(r"`([a-z-]+)`", paragraph))
+    assert {*RefusalReason, "misrouted"} == set(re.findall(r"`([a-z-]+)`", paragraph))
 
 
 def test_the_guide_names_every_metric() -> None:
