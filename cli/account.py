@@ -13,14 +13,14 @@ from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.result import Result
 from lakegate.functions.usecases import layout
-from lakegate.functions.usecases.deliveries import first_of_content, result_of, row_of
+from lakegate.functions.usecases.delivery import first_of_content, result_of, row_of
 from lakegate.functions.usecases.steps import Alarm
 from lakegate.functions.workload import TERMINAL, FailureCause, State, replay_id
 
 if TYPE_CHECKING:
     from lakegate.contracts.judge.counts import Counts
     from lakegate.contracts.judge.judgement import Judgement
-    from lakegate.functions.usecases.deliveries import Delivery
+    from lakegate.functions.usecases.delivery import Delivery
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.workload import FailedAttempt, Pin, Workload
 

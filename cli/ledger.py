@@ -13,13 +13,13 @@ from lakegate.cli import terminal
 from lakegate.cli.aws import opened
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
-from lakegate.contracts.lake.ledger import digest
-from lakegate.functions.usecases.deliveries import at_rest
+from lakegate.contracts.lake.block import digest
+from lakegate.functions.usecases.delivery import at_rest
 from lakegate.functions.usecases.lines import line_named
 
 if TYPE_CHECKING:
-    from lakegate.contracts.lake.ledger import Block
-    from lakegate.functions.usecases.deliveries import Delivery
+    from lakegate.contracts.lake.block import Block
+    from lakegate.functions.usecases.delivery import Delivery
 
 NUMBERS = ("height", "rows", "rejected")
 

@@ -16,13 +16,14 @@ from lakegate.cli.waiting import LONGEST_WAIT, Timeout, Wait, Waited, WaitExit, 
 from lakegate.cli.waiting import wait as wait_for
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.states import RESTING
-from lakegate.functions.usecases.deliveries import named, row_of
+from lakegate.functions.usecases.deliveries import named
+from lakegate.functions.usecases.delivery import row_of
 from lakegate.functions.usecases.replay import replay as start_again
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.workload import State, replay_id
 
 if TYPE_CHECKING:
-    from lakegate.functions.usecases.deliveries import Delivery
+    from lakegate.functions.usecases.delivery import Delivery
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.workload import Workload
 

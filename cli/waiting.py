@@ -13,7 +13,8 @@ from lakegate.cli import terminal
 from lakegate.cli.account import account, standing
 from lakegate.cli.status import print_account
 from lakegate.contracts.lake.states import RESTING
-from lakegate.functions.usecases.deliveries import Delivery, named, row_of
+from lakegate.functions.usecases.deliveries import named
+from lakegate.functions.usecases.delivery import Delivery, row_of
 from lakegate.functions.workload import State
 
 if TYPE_CHECKING:

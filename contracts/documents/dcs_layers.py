@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.documents.document import DEEPEST_LEVEL
+from lakegate.contracts.documents.composer import DEEPEST_LEVEL
 from lakegate.contracts.words import did_you_mean, shown
 
 if TYPE_CHECKING:

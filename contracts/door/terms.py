@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.contracts.lake.states import PUSH, read
+from lakegate.contracts.lake.workflow import PUSH, read
 from lakegate.contracts.model.storage import Compression, Format, Storage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lakegate.contracts.lake.states import Workflow
+    from lakegate.contracts.lake.workflow import Workflow
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lakegate.contracts.lake.ledger import GENESIS, digest, from_json, to_json
+from lakegate.contracts.lake.block import GENESIS, digest, from_json, to_json
 from lakegate.functions.adapters.dynamodb import transact
 from lakegate.functions.adapters.errors import port_errors
 from lakegate.functions.adapters.rows import message_item, workload_item
@@ -17,7 +17,7 @@ from lakegate.functions.ports.ledger import Head
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from lakegate.contracts.lake.ledger import Block
+    from lakegate.contracts.lake.block import Block
     from lakegate.functions.adapters.dynamodb import DynamoTable
     from lakegate.functions.ports.workloads import Expected
     from lakegate.functions.workload import Message, Workload

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.contracts.lake.ledger import Block
+    from lakegate.contracts.lake.block import Block
     from lakegate.functions.ports.workloads import Expected
     from lakegate.functions.workload import Message, Workload
 

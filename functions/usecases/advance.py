@@ -18,7 +18,7 @@ from lakegate.functions.usecases.tidying import tidy
 from lakegate.functions.workload import TERMINAL, State
 
 if TYPE_CHECKING:
-    from lakegate.contracts.lake.states import Transition
+    from lakegate.contracts.lake.workflow import Transition
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.steps import Steps
     from lakegate.functions.workload import Workload

@@ -16,18 +16,18 @@ from itertools import islice, repeat
 from typing import TYPE_CHECKING, Final
 
 from lakegate.contracts.judge.verdict import ACCEPTING
-from lakegate.contracts.lake.ledger import BlockKind, stored_block
+from lakegate.contracts.lake.block import BlockKind, stored_block
 from lakegate.contracts.lake.states import State
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout
-from lakegate.functions.usecases.deliveries import row_of
+from lakegate.functions.usecases.delivery import row_of
 from lakegate.functions.workload import TERMINAL, replay_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lakegate.contracts.lake.ledger import Block, LedgerObject
+    from lakegate.contracts.lake.block import Block, LedgerObject
     from lakegate.functions.ports.objects import ObjectVersion
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.workload import Workload

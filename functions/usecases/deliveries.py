@@ -9,7 +9,6 @@ A workload that is GONE, because its producer deleted the version before it was 
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from heapq import nlargest
@@ -17,22 +16,18 @@ from typing import TYPE_CHECKING, Final
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.words import did_you_mean, listed
-from lakegate.functions.ports.errors import NotFound
-from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout
+from lakegate.functions.usecases.delivery import Delivery, at_rest, delivery_of, delivery_of_block, row_of
 from lakegate.functions.usecases.lines import chains
-from lakegate.functions.usecases.observe import content
-from lakegate.functions.usecases.steps import Alarm
 from lakegate.functions.workload import TERMINAL, State, replay_id, workload_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import date
 
-    from lakegate.contracts.lake.ledger import Block
+    from lakegate.contracts.lake.block import Block
     from lakegate.functions.ports.objects import ObjectVersion
     from lakegate.functions.usecases.dependencies import Dependencies
-    from lakegate.functions.workload import SourceObject, Workload
 
 LOOKED_BACK: Final = 500
 """Blocks of a chain that are searched for one workload."""
@@ -45,23 +40,6 @@ SEARCHED_ROWS: Final = 1_000
 NO_VERDICT: Final = "none"
 WHOLE_ID: Final = 64
 ALWAYS: Final = datetime(9999, 1, 1, tzinfo=UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """One upload and what is known of it."""
-
-    id: str
-    key: str
-    """Where it landed: text of the producer's."""
-    size: int
-    """Bytes."""
-    at: datetime | None
-    """The latest known time: of its block, else of its intake, else of its landing."""
-    row: Workload | None = None
-    """None: it landed, and nobody has claimed it yet."""
-    block: Block | None = None
-    """None: it is neither published nor quarantined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,57 +101,17 @@ def named(dependencies: Dependencies, name: str, among: int) -> Delivery:
     raise InputError(f"none of the latest {among} deliveries is called so: give the whole workload id.{hint}")
 
 
-def first_of_content(dependencies: Dependencies, row: Workload) -> Delivery | None:
-    """The delivery that brought the same content first; None where nobody has claimed it."""
-    claim = content(row, row.staged or row.source)
-    owner = dependencies.agenda.owner(claim) if claim else None
-    claimed = row_of(dependencies, owner) if owner else None
-    return _delivered(claimed) if claimed else None
-
-
-def result_of(dependencies: Dependencies, row: Workload) -> bytes | None:
-    """`result.json` of the attempt that was decided on, or of the last one of a FAILED workload; None where there is none.
-
-    Raises Alarm where it is not the one that was decided on.
-    """
-    if not row.attempt or (row.decision is not None and not row.decision.result):
-        return None
-    where = Address(dependencies.places.lake, f"{layout.attempt_prefix(row.id, row.attempt)}/result.json")
-    try:
-        body = dependencies.objects.read(where)
-    except NotFound:
-        return None
-    if row.decision is not None and hashlib.sha256(body).hexdigest() != row.decision.result:
-        raise Alarm("result-differs", row.id)
-    return body
-
-
-def row_of(dependencies: Dependencies, workload: str) -> Workload | None:
-    """The row of a workload; None where there is none."""
-    try:
-        return dependencies.workloads.get(workload)
-    except NotFound:
-        return None
-
-
-def at_rest(dependencies: Dependencies, block: Block) -> Delivery:
-    """The delivery of a block. Without its row, neither file nor size are known."""
-    row = row_of(dependencies, block.workload)
-    return _delivered(row, block) if row else _delivered_block(block)
-
-
 def _at_rest(dependencies: Dependencies, limit: int, wanted: Wanted) -> Iterator[Delivery]:
     count = limit if wanted == EVERY else max(limit, SEARCHED_BLOCKS)
     among = set(wanted.chains or chains(dependencies)) | ({f"{layout.UNROUTED}/{wanted.day}"} if wanted.day else set())
     blocks = (
-        block for chain in among for block in _top(dependencies, chain, count) if wanted.admits(_delivered_block(block))
+        block
+        for chain in among
+        for block in _top(dependencies, chain, count)
+        if wanted.admits(delivery_of_block(block))
     )
     for block in nlargest(limit, blocks, key=lambda each: each.system_time):
         yield at_rest(dependencies, block)
-
-
-def _delivered_block(block: Block) -> Delivery:
-    return Delivery(block.workload, "", 0, datetime.fromisoformat(block.system_time), None, block)
 
 
 def _top(dependencies: Dependencies, chain: str, count: int) -> tuple[Block, ...]:
@@ -186,7 +124,7 @@ def _landed(dependencies: Dependencies, limit: int) -> Iterator[Delivery]:
     for version in versions[:limit]:
         identity = workload_id(version.bucket, version.key, version.version)
         row = row_of(dependencies, identity)
-        yield _delivered(row) if row else Delivery(identity, version.key, version.size, version.modified)
+        yield delivery_of(row) if row else Delivery(identity, version.key, version.size, version.modified)
 
 
 def _listed(dependencies: Dependencies) -> Iterator[ObjectVersion]:
@@ -201,7 +139,7 @@ def _listed(dependencies: Dependencies) -> Iterator[ObjectVersion]:
 
 def _open(dependencies: Dependencies, limit: int) -> Iterator[Delivery]:
     rows = (row_of(dependencies, identity) for identity in dependencies.agenda.due(ALWAYS, limit))
-    return (_delivered(row) for row in rows if row)
+    return (delivery_of(row) for row in rows if row)
 
 
 def _replays(dependencies: Dependencies, known: Iterable[Delivery]) -> Iterator[Delivery]:
@@ -209,7 +147,7 @@ def _replays(dependencies: Dependencies, known: Iterable[Delivery]) -> Iterator[
         if delivery.row is not None and delivery.row.state is State.QUARANTINED:
             row = row_of(dependencies, replay_id(delivery.id))
             if row is not None:
-                yield _delivered(row)
+                yield delivery_of(row)
 
 
 def _replayed(delivery: Delivery) -> str:
@@ -229,22 +167,9 @@ def _by_id(dependencies: Dependencies, identity: str) -> Delivery:
     if row is None:
         raise InputError("no workload has this id")
     if row.state not in TERMINAL or row.pin is None:
-        return _delivered(row)
+        return delivery_of(row)
     blocks = _top(dependencies, row.pin.chain, LOOKED_BACK)
-    return _delivered(row, next((block for block in blocks if block.workload == identity), None))
-
-
-def _delivered(row: Workload, block: Block | None = None) -> Delivery:
-    landed: SourceObject = row.landed or row.source
-    return Delivery(row.id, landed.key, landed.size, _latest(row, block), row, block)
-
-
-def _latest(row: Workload, block: Block | None) -> datetime | None:
-    if block is not None:
-        return datetime.fromisoformat(block.system_time)
-    if row.pin is not None:
-        return datetime.fromisoformat(row.pin.judging_time)
-    return row.due_at
+    return delivery_of(row, next((block for block in blocks if block.workload == identity), None))
 
 
 def _is_hex(text: str) -> bool:

@@ -9,7 +9,7 @@ from lakegate.contracts.door.terms import terms_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lakegate.contracts.lake.ledger import Block
+    from lakegate.contracts.lake.block import Block
     from lakegate.functions.usecases.dependencies import Dependencies
 
 FORMAT: Final = "lakegate-manifest/2"

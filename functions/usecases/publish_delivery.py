@@ -12,7 +12,7 @@ import hashlib
 from functools import partial
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.lake.ledger import Block, BlockKind, LedgerObject
+from lakegate.contracts.lake.block import Block, BlockKind, LedgerObject
 from lakegate.contracts.lake.states import Outcome, State
 from lakegate.contracts.plan.result import Result, Shares
 from lakegate.functions.ports.errors import ConditionFailed, NotFound, TransactionConflict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.lake.ledger import BlockKind
+from lakegate.contracts.lake.block import BlockKind
 from lakegate.contracts.plan.request import AcceptedPart, Reference, Request, StagedPart
 from lakegate.functions.usecases import layout
 from lakegate.functions.workload import job_token

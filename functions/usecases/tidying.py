@@ -6,7 +6,7 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.lake.ledger import BlockKind
+from lakegate.contracts.lake.block import BlockKind
 from lakegate.contracts.lake.states import State
 from lakegate.functions.ports.errors import ConditionFailed, NotFound, TransactionConflict
 from lakegate.functions.ports.objects import Address

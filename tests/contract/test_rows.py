@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.lake.ledger import GENESIS, Block, BlockKind, LedgerObject, canonical, digest, verify_stored
+from lakegate.contracts.lake.block import GENESIS, Block, BlockKind, LedgerObject, canonical, digest
+from lakegate.contracts.lake.ledger import verify_stored
 from lakegate.contracts.lake.routes import Route
 from lakegate.functions.ports.errors import ConditionFailed, NotFound
 from lakegate.functions.ports.ledger import Head

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.lake.ledger import GENESIS, canonical, digest
+from lakegate.contracts.lake.block import GENESIS, canonical, digest
 from lakegate.functions.ports.errors import ConditionFailed, IdempotencyMismatch
 from lakegate.functions.ports.ledger import Head
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from lakegate.contracts.lake.ledger import Block
+    from lakegate.contracts.lake.block import Block
     from lakegate.functions.ports.workloads import Expected
     from lakegate.functions.workload import Message, Workload
     from tests.fakes.rows import MemoryRows

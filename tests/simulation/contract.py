@@ -25,7 +25,7 @@ from lakegate.contracts.plan.result import Measured, Measurement, Result
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.contracts.lake.ledger import Block
+    from lakegate.contracts.lake.block import Block
 
 ENCODE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 VERDICTS = {"good": "accepted", "split": "accepted_with_warnings", "bad": "rejected", "": "rejected"}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from datetime import datetime
 
-    from lakegate.contracts.lake.ledger import Block
+    from lakegate.contracts.lake.block import Block
     from lakegate.functions.workload import Workload
     from tests.fakes.objects import Stored
     from tests.simulation.environment import Environment, Upload

@@ -6,7 +6,8 @@ from itertools import islice
 
 import pytest
 
-from lakegate.contracts.lake.states import PUSH, Outcome, State
+from lakegate.contracts.lake.states import Outcome, State
+from lakegate.contracts.lake.workflow import PUSH
 from lakegate.functions.usecases.steps import Effect
 from tests.fakes.jobs import Ending
 from tests.simulation.__main__ import PLANTED_LIMIT, caught, main, until_caught

@@ -11,7 +11,7 @@ import pytest
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.door.refusals import refusals
 from lakegate.contracts.door.terms import Terms, terms_of
-from lakegate.contracts.lake.states import PUSH
+from lakegate.contracts.lake.workflow import PUSH
 from lakegate.contracts.lint.examine import read
 from lakegate.contracts.model.policy import Additional, Duplicates, Mode, OnReject, Policy
 from lakegate.contracts.model.storage import Csv

@@ -18,22 +18,19 @@ from jsonschema import Draft202012Validator
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake import ledger
-from lakegate.contracts.lake.ledger import (
+from lakegate.contracts.lake.block import (
     FORMAT,
     GENESIS,
     MAX_INTEGER,
     Block,
     BlockKind,
-    ChainFault,
     LedgerObject,
-    Wrong,
     canonical,
     digest,
     from_json,
     to_json,
-    verify,
-    verify_stored,
 )
+from lakegate.contracts.lake.ledger import ChainFault, Wrong, verify, verify_stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -380,4 +377,4 @@ def test_the_form_of_a_block_is_the_published_one() -> None:
     document = json.loads(canonical(CHAIN[1]))
     text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
-    assert hashlib.sha3_256(text.encode()).hexdigest() == ledger.digest(CHAIN[1])
+    assert hashlib.sha3_256(text.encode()).hexdigest() == digest(CHAIN[1])

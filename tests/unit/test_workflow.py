@@ -11,7 +11,8 @@ import yaml
 
 from lakegate import contracts
 from lakegate.contracts.errors import ContractError
-from lakegate.contracts.lake.states import MAX_ATTEMPTS, OUTCOMES, PUSH, SIGNATURES, Operation, Outcome, State, read
+from lakegate.contracts.lake.states import OUTCOMES, SIGNATURES, Operation, Outcome, State
+from lakegate.contracts.lake.workflow import MAX_ATTEMPTS, PUSH, read
 
 DOCUMENT = Path(contracts.__file__).parent / "workflows" / "push.yaml"
 

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from lakegate.contracts.lake.ledger import Block, BlockKind
+from lakegate.contracts.lake.block import Block, BlockKind
 from lakegate.contracts.lake.routes import Route
 from lakegate.functions.adapters.ledger import DynamoLedger
 from lakegate.functions.adapters.registry import DynamoRegistry

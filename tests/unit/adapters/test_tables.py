@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakegate.contracts.judge.counts import Counts
-from lakegate.contracts.lake.ledger import GENESIS, Block, BlockKind, LedgerObject, digest, verify
+from lakegate.contracts.lake.block import GENESIS, Block, BlockKind, LedgerObject, digest
+from lakegate.contracts.lake.ledger import verify
 from lakegate.contracts.lake.routes import Route
 from lakegate.functions.adapters.dynamodb import transact
 from lakegate.functions.adapters.ledger import DynamoLedger

@@ -8,7 +8,7 @@ import pytest
 
 from lakegate.cli.checksums import ALGORITHMS, checksum_of, encoded
 from lakegate.contracts.errors import InputError
-from lakegate.functions.adapters.s3 import FULL_OBJECT, WHOLE_ONLY
+from lakegate.functions.adapters.checksums import FULL_OBJECT, WHOLE_ONLY
 
 CHECK = b"123456789"
 

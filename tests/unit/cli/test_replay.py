@@ -13,6 +13,7 @@ from lakegate.functions.workload import State, replay_id
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lakegate.functions.usecases.delivery import Delivery
     from tests.unit.cli.conftest import Lakegate
 
 KEY = "orders/bad.csv"
@@ -126,7 +127,7 @@ def test_an_upload_too_old_for_the_list_is_found_through_its_replay(
     lakegate.json("replay", first)
     latest = deliveries.recent
 
-    def without_the_upload(*given: Any) -> tuple[deliveries.Delivery, ...]:
+    def without_the_upload(*given: Any) -> tuple[Delivery, ...]:
         return tuple(each for each in latest(*given) if each.row and each.row.replay_of)
 
     monkeypatch.setattr(deliveries, "recent", without_the_upload)

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakegate.contracts.documents.document import MOST_PROBLEMS, parse
+from lakegate.contracts.documents.composer import MOST_PROBLEMS
+from lakegate.contracts.documents.document import parse
 from lakegate.contracts.documents.nodes import address, steps_of
 from lakegate.contracts.errors import ContractError, Problem
 

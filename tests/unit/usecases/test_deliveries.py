@@ -11,7 +11,8 @@ from lakegate.contracts.lake.routes import Route
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.registry import Publication
 from lakegate.functions.usecases import deliveries
-from lakegate.functions.usecases.deliveries import named, recent, result_of
+from lakegate.functions.usecases.deliveries import named, recent
+from lakegate.functions.usecases.delivery import Delivery, result_of
 from lakegate.functions.usecases.intake import intake
 from lakegate.functions.usecases.steps import Alarm
 from lakegate.functions.workload import State, replay_id
@@ -139,7 +140,7 @@ def test_a_beginning_that_several_share_is_not_guessed(monkeypatch: pytest.Monke
         named(stage.env.dependencies, "abcdef", 5)
 
 
-def _two(stage: Stage) -> tuple[deliveries.Delivery, ...]:
+def _two(stage: Stage) -> tuple[Delivery, ...]:
     for name in ("a", "b"):
         finished(stage, f"{PREFIX}{name}.csv", f"good:{name}".encode())
     return recent(stage.env.dependencies, 2)

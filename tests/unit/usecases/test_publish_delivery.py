@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lakegate.contracts.lake.ledger import GENESIS
+from lakegate.contracts.lake.block import GENESIS
 from lakegate.functions.ports.errors import ConditionFailed, IdempotencyMismatch, TransactionConflict
 from lakegate.functions.ports.ledger import Head
 from lakegate.functions.ports.objects import Address

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.lake.ledger import BlockKind
+from lakegate.contracts.lake.block import BlockKind
 from lakegate.contracts.plan.check import NONE, Check, Metric, Tier, Unit
 from lakegate.contracts.plan.query import Query, QueryRelation
 from lakegate.functions.adapters.rows import workload_item, workload_of

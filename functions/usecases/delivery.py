@@ -1,0 +1,94 @@
+"""One delivery and what is known of it: its row, its block, its result."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from lakegate.functions.ports.errors import NotFound
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases import layout
+from lakegate.functions.usecases.observe import content
+from lakegate.functions.usecases.steps import Alarm
+
+if TYPE_CHECKING:
+    from lakegate.contracts.lake.block import Block
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.workload import SourceObject, Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One upload and what is known of it."""
+
+    id: str
+    key: str
+    """Where it landed: text of the producer's."""
+    size: int
+    """Bytes."""
+    at: datetime | None
+    """The latest known time: of its block, else of its intake, else of its landing."""
+    row: Workload | None = None
+    """None: it landed, and nobody has claimed it yet."""
+    block: Block | None = None
+    """None: it is neither published nor quarantined."""
+
+
+def first_of_content(dependencies: Dependencies, row: Workload) -> Delivery | None:
+    """The delivery that brought the same content first; None where nobody has claimed it."""
+    claim = content(row, row.staged or row.source)
+    owner = dependencies.agenda.owner(claim) if claim else None
+    claimed = row_of(dependencies, owner) if owner else None
+    return delivery_of(claimed) if claimed else None
+
+
+def result_of(dependencies: Dependencies, row: Workload) -> bytes | None:
+    """`result.json` of the attempt that was decided on, or of the last one of a FAILED workload; None where there is none.
+
+    Raises Alarm where it is not the one that was decided on.
+    """
+    if not row.attempt or (row.decision is not None and not row.decision.result):
+        return None
+    where = Address(dependencies.places.lake, f"{layout.attempt_prefix(row.id, row.attempt)}/result.json")
+    try:
+        body = dependencies.objects.read(where)
+    except NotFound:
+        return None
+    if row.decision is not None and hashlib.sha256(body).hexdigest() != row.decision.result:
+        raise Alarm("result-differs", row.id)
+    return body
+
+
+def row_of(dependencies: Dependencies, workload: str) -> Workload | None:
+    """The row of a workload; None where there is none."""
+    try:
+        return dependencies.workloads.get(workload)
+    except NotFound:
+        return None
+
+
+def at_rest(dependencies: Dependencies, block: Block) -> Delivery:
+    """The delivery of a block. Without its row, neither file nor size are known."""
+    row = row_of(dependencies, block.workload)
+    return delivery_of(row, block) if row else delivery_of_block(block)
+
+
+def delivery_of_block(block: Block) -> Delivery:
+    """The delivery of a block whose row is not read: its file and its size are not known."""
+    return Delivery(block.workload, "", 0, datetime.fromisoformat(block.system_time), None, block)
+
+
+def delivery_of(row: Workload, block: Block | None = None) -> Delivery:
+    """The delivery of a row, with its block if it has one."""
+    landed: SourceObject = row.landed or row.source
+    return Delivery(row.id, landed.key, landed.size, _latest(row, block), row, block)
+
+
+def _latest(row: Workload, block: Block | None) -> datetime | None:
+    if block is not None:
+        return datetime.fromisoformat(block.system_time)
+    if row.pin is not None:
+        return datetime.fromisoformat(row.pin.judging_time)
+    return row.due_at
