@@ -22,13 +22,13 @@ from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.model.policy import OnReject
 from lakegate.contracts.plan.result import MalformedRecords, Result
 from lakegate.engine.evaluate.program import program
-from lakegate.engine.explain.rejected import Rejected
 from lakegate.engine.explain.samples import Samples
 from lakegate.engine.explain.undeclared import undeclared
 from lakegate.engine.measure.metrics import event_time
 from lakegate.engine.measure.partial import LevelCounts, Partial
 from lakegate.engine.measure.shares import Evaluation
 from lakegate.engine.read.open import open_source
+from lakegate.engine.split.rejected import Rejected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -21,7 +21,7 @@ from lakegate.engine.ask.accepted import accepted_sources
 from lakegate.engine.ask.queries import Tables, ask
 from lakegate.engine.attempt import SAMPLES, Attempt
 from lakegate.engine.evaluate.program import program
-from lakegate.engine.measure.metrics import LevelMetrics
+from lakegate.engine.measure.metrics import NativeMetrics
 from lakegate.engine.measure.shares import Evaluation
 from lakegate.engine.measure.tables import BITS, RECORDS, append, create, database, sharing
 from lakegate.engine.type.values import SQL_TYPES, value_name
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.request import Request
     from lakegate.contracts.plan.result import Measurement, Result, Shares
     from lakegate.engine.evaluate.program import Program
-    from lakegate.engine.explain.rejected import Rejected
     from lakegate.engine.measure.partial import LevelCounts, Partial
     from lakegate.engine.read.chunk import Level, Source, Store
+    from lakegate.engine.split.rejected import Rejected
 
 
 def measure(  # noqa: PLR0913, PLR0917 - a request and its plan, and where and how they are measured
@@ -141,7 +141,7 @@ class Process:
         """See `Backend`."""
         self.connection.execute(f"SET threads = {os.cpu_count() or 1}")
         for level, own in programs.items():
-            yield from LevelMetrics(own, counts[level], self.connection, self.request.judged_at).measurements()
+            yield from NativeMetrics(own, counts[level], self.request.judged_at, self.connection).measurements()
 
     def sharing(self, own: Program, keys: Keys, limit: int | None) -> pa.Table:
         """See `Backend`."""

@@ -16,7 +16,7 @@ import pyspark
 
 from lakegate.engine.measure.tables import database, identity
 from lakegate.engine.read.chunk import AT
-from lakegate.spark_jobs.checks import LevelChecks
+from lakegate.spark_jobs.checks import DeequMetrics
 from lakegate.spark_jobs.keys import sharing
 from lakegate.spark_jobs.queries import Tables, ask
 from lakegate.spark_jobs.references import Accepted
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.request import Request
     from lakegate.contracts.plan.result import Measurement, Shares
     from lakegate.engine.evaluate.program import Program
-    from lakegate.engine.explain.rejected import Rejected
     from lakegate.engine.measure.partial import LevelCounts, Partial
     from lakegate.engine.measure.shares import Evaluation
     from lakegate.engine.read.chunk import Level, Source
+    from lakegate.engine.split.rejected import Rejected
     from lakegate.spark_jobs.tasks import Pass
 
 SMALL = 1 << 20
@@ -97,8 +97,8 @@ class Spark:
     ) -> Iterator[Measurement]:
         """See `Backend`."""
         for level, program in programs.items():
-            checks = LevelChecks(self.session, program, counts[level], partials, self.passed, self.request.judged_at)
-            yield from checks.measurements()
+            metrics = DeequMetrics(program, counts[level], self.request.judged_at, self.session, partials, self.passed)
+            yield from metrics.measurements()
 
     def sharing(self, own: Program, keys: Keys, limit: int | None) -> pa.Table:
         """See `Backend`."""

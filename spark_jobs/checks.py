@@ -1,27 +1,28 @@
-"""Measuring: every check of a plan by Deequ, over what the tasks hand over.
+"""Measures every check of a plan by Deequ, over what the tasks return.
 
-1. What records add up to is a small frame, a row for each share: Deequ computes sums, minima and maxima of its columns. There is
-   one PyDeequ Check for each check and tier, at level Error for the tier that decides about failing, at level Warning for the
-   stricter one.
+1. The partial results are a small frame with a row for each share: Deequ computes sums, minima and maxima of its columns.
+   There is one PyDeequ Check for each check and tier, at level Error for the tier that decides about failing, at level Warning
+   for the stricter one.
 2. Keys are grouped once for each set of fields and rows, and Deequ measures the frequencies; quantiles over their numbers.
-3. Where nothing is left to take a number of, Deequ (which has no metric of an empty frame) is not asked: the counts are zero.
+3. A check without records is not measured by Deequ, which has no metric of an empty frame: its counts are zero.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.judge.numbers import tier_holds
-from lakegate.contracts.plan.check import Metric
 from lakegate.contracts.plan.population import keys_of
 from lakegate.contracts.plan.result import Measured, Measurement
-from lakegate.engine.measure.metrics import MICROSECONDS
+from lakegate.engine.evaluate.metrics import KEY_METRICS, NUMBER_METRICS
+from lakegate.engine.measure.aggregates import AGGREGATES
+from lakegate.engine.measure.metrics import LevelMetrics
 from lakegate.spark_jobs.deequ import Analyzer, Constraint, run
-from lakegate.spark_jobs.keys import frequencies, most_common
+from lakegate.spark_jobs.keys import MOST_COMMON, frequencies, most_common
 from lakegate.spark_jobs.session import INTERPRETED, settings
-from lakegate.spark_jobs.sums import JUDGED, sums
+from lakegate.spark_jobs.sums import JUDGED, aggregate_name, sums
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,21 +31,21 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.plan.check import Check, Tier
     from lakegate.contracts.plan.population import Keys
-    from lakegate.engine.evaluate.program import Program
-    from lakegate.engine.measure.partial import LevelCounts, Partial
+    from lakegate.engine.measure.partial import Partial
     from lakegate.spark_jobs.deequ import Finding
     from lakegate.spark_jobs.tasks import Pass
 
 Scan = tuple[str, "Keys | None"]
-"""Which frame answers: `shares`, `rows` of records, `keys` or the `most` common of them."""
+"""The frame that is measured: `shares`, `rows` of records, `keys` or the `most_common` of them."""
 SHARES: Scan = "shares", None
 UNMEASURED = "Deequ could not measure this check"
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
-    """How a number of ours is read off an analyzer of Deequ's."""
+class MetricReader:
+    """How a measurement is read from an analyzer of Deequ."""
 
+    scan: Scan
     analyzer: Analyzer
     column: str
     read: Callable[[float], Measured]
@@ -57,21 +58,14 @@ class TierRequest:
     name: str
     check: Check
     tier: Tier
-    reader: Reader
+    reader: MetricReader
     population: int
-    """Records or values that the number is taken of."""
+    """Records or values that the check is measured over."""
     is_warning: bool
 
     @property
-    def scan(self) -> Scan:
-        """Which frame answers."""
-        if self.check.metric.is_key_based:
-            return "most" if self.check.metric is Metric.MOST_COMMON else "keys", keys_of(self.check, self.tier)
-        return ("rows", None) if self.check.metric is Metric.QUANTILE else SHARES
-
-    @property
     def constraint(self) -> Constraint:
-        """What Deequ is asked."""
+        """The constraint that Deequ measures."""
         reader = self.reader
         return Constraint(
             self.name,
@@ -83,7 +77,7 @@ class TierRequest:
         )
 
     def measured(self, finding: Finding | None) -> Measured | None:
-        """What was found; None where Deequ had rows and gave no number."""
+        """The measurement; None where Deequ had rows and returned no number."""
         if self.population == 0:
             return Measured(of=0, failing=0)
         if finding is None or finding.metric is None:
@@ -92,29 +86,25 @@ class TierRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class LevelChecks:
-    """The checks of a level, with what was counted of it."""
+class DeequMetrics(LevelMetrics):
+    """The metrics of a level's checks, computed by Deequ."""
 
     spark: SparkSession
-    program: Program
-    counts: LevelCounts
     partials: list[Partial]
     passed: Pass
-    judged_at: str
 
     def measurements(self) -> Iterator[Measurement]:
         """The measurement of each check, errors included."""
-        for refused, reason in self.program.errors.items():
-            yield Measurement(refused, error=reason)
+        yield from self.errors()
         requests = [request for check in self.program.checks for request in self._requests(check)]
-        asked: dict[Scan, list[Constraint]] = {}
+        constraints: dict[Scan, list[Constraint]] = {}
         for request in requests:
             if request.population:
-                asked.setdefault(request.scan, []).append(request.constraint)
+                constraints.setdefault(request.reader.scan, []).append(request.constraint)
         found: dict[str, Finding] = {}
-        for scan, constraints in asked.items():
+        for scan, own in constraints.items():
             with settings(self.spark, INTERPRETED if scan == SHARES else {}):
-                found |= run(self._frame(scan), constraints)
+                found |= run(self._frame(scan), own)
         answers = {request.name: request.measured(found.get(request.name)) for request in requests}
         for check in self.program.checks:
             accept, tolerate = answers[check.id], answers.get(_tolerance(check))
@@ -123,20 +113,31 @@ class LevelChecks:
             else:
                 yield Measurement(check.id, accept=accept, tolerate=tolerate)
 
-    def population(self, check: Check) -> int:
-        """Records that the check's number is taken over."""
-        return self.counts.over(self.program.population(check))
-
     def _requests(self, check: Check) -> Iterator[TierRequest]:
-        population = self.population(check)
-
-        def request(name: str, tier: Tier, *, is_warning: bool) -> TierRequest:
-            reader = _READERS[check.metric](self, check, tier)
-            return TierRequest(name, check, tier, reader, population, is_warning)
-
-        yield request(check.id, check.accept, is_warning=check.tolerate is not None)
+        population, has_two = self.population(check), check.tolerate is not None
+        yield TierRequest(check.id, check, check.accept, self._reader(check, check.accept), population, has_two)
         if check.tolerate:
-            yield request(_tolerance(check), check.tolerate, is_warning=False)
+            reader = self._reader(check, check.tolerate)
+            yield TierRequest(_tolerance(check), check, check.tolerate, reader, population, is_warning=False)
+
+    def _reader(self, check: Check, tier: Tier) -> MetricReader:
+        if check.metric in KEY_METRICS:
+            count = KEY_METRICS[check.metric].count
+            scan = MOST_COMMON if count == MOST_COMMON else "keys", keys_of(check, tier)
+            analyzer, column = (Analyzer.SIZE, "") if count == "keys" else (Analyzer.SUM, count)
+            return MetricReader(scan, analyzer, column, lambda found: self.of_keys(check, round(found)))
+        if check.metric in NUMBER_METRICS:
+            aggregate, column = NUMBER_METRICS[check.metric].aggregate, self.program.number(check)
+            read = partial(self.of_numbers, check)
+            if aggregate is None:
+                return MetricReader(("rows", None), Analyzer.QUANTILE, column, read)
+            analyzer = Analyzer(AGGREGATES[aggregate].merge)
+            return MetricReader(SHARES, analyzer, aggregate_name(column, aggregate), read)
+        if tier.predicate is None:
+            column = self.program.population(check) or JUDGED
+            return MetricReader(SHARES, Analyzer.SUM, column, lambda found: Measured(of=round(found)))
+        column = self.program.predicates[tier.predicate]
+        return MetricReader(SHARES, Analyzer.SUM, column, lambda found: self.of_predicate(check, round(found)))
 
     def _frame(self, scan: Scan) -> DataFrame:
         kind, keys = scan
@@ -146,83 +147,8 @@ class LevelChecks:
             return self.passed.rows(self.program)
         assert keys is not None
         found = frequencies(self.program, self.passed.rows(self.program), keys)
-        return most_common(found) if kind == "most" else found
+        return most_common(found) if kind == MOST_COMMON else found
 
 
 def _tolerance(check: Check) -> str:
     return f"{check.id} (tolerance)"
-
-
-# --- readers: one small function for each metric
-
-
-def _row_count(level: LevelChecks, check: Check, _: Tier) -> Reader:
-    column = level.program.population(check) or JUDGED
-    return Reader(Analyzer.SUM, column, lambda found: Measured(of=round(found)))
-
-
-def _failing_rows(level: LevelChecks, check: Check, tier: Tier) -> Reader:
-    assert tier.predicate is not None
-    of, column = level.population(check), level.program.predicates[tier.predicate]
-    return Reader(Analyzer.SUM, column, lambda found: Measured(of, failing=round(found)))
-
-
-def _duplicates(column: str) -> Callable[[LevelChecks, Check, Tier], Reader]:
-    def reader(level: LevelChecks, check: Check, _: Tier) -> Reader:
-        of = level.counts.rows if check.row_filter is None else level.population(check)
-        return Reader(Analyzer.SUM, column, lambda found: Measured(of, failing=round(found)))
-
-    return reader
-
-
-def _distinct(level: LevelChecks, check: Check, _: Tier) -> Reader:
-    of = level.population(check)
-    return Reader(Analyzer.SIZE, "", lambda distinct: Measured(of, failing=of - round(distinct)))
-
-
-def _most_common(level: LevelChecks, check: Check, _: Tier) -> Reader:
-    of = level.population(check)
-    return Reader(Analyzer.SUM, "meant", lambda found: Measured(of, failing=of - round(found)))
-
-
-def _number(
-    analyzer: Analyzer, suffix: str, number: Callable[[float, int], float | None]
-) -> Callable[[LevelChecks, Check, Tier], Reader]:
-    """A number made of what Deequ finds and of how many numbers there are."""
-
-    def reader(level: LevelChecks, check: Check, _: Tier) -> Reader:
-        of, column = level.population(check), f"{level.program.number(check)}{suffix}"
-        return Reader(analyzer, column, lambda found: Measured(of, number=number(found, of)))
-
-    return reader
-
-
-def _mean(total: float, count: int) -> float:
-    return total / count
-
-
-def _deviation(squares: float, count: int) -> float | None:
-    return math.sqrt(squares / (count - 1)) if count > 1 else None
-
-
-def _seconds(found: float, _: int) -> float:
-    return found / MICROSECONDS
-
-
-_READERS: dict[Metric, Callable[[LevelChecks, Check, Tier], Reader]] = {
-    Metric.ROW_COUNT: _row_count,
-    Metric.FAILING_ROWS: _failing_rows,
-    Metric.DUPLICATE_ROWS: _duplicates("shared"),
-    Metric.DUPLICATE_KEYS: _duplicates("repeated"),
-    Metric.DISTINCT_COUNT: _distinct,
-    Metric.DISTINCT_SHARE: _distinct,
-    Metric.MOST_COMMON: _most_common,
-    Metric.MEAN: _number(Analyzer.SUM, "_total", _mean),
-    Metric.SUM: _number(Analyzer.SUM, "_total", lambda total, _: total),
-    Metric.DEVIATION: _number(Analyzer.SUM, "_squares", _deviation),
-    Metric.QUANTILE: _number(Analyzer.QUANTILE, "", lambda found, _: found),
-    Metric.MEAN_LENGTH: _number(Analyzer.SUM, "_total", _mean),
-    Metric.YOUNGEST: _number(Analyzer.MINIMUM, "_youngest", _seconds),
-    Metric.OLDEST: _number(Analyzer.MAXIMUM, "_oldest", _seconds),
-    Metric.DELAY: _number(Analyzer.MAXIMUM, "_greatest", _seconds),
-}

@@ -17,15 +17,17 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.population import Keys
     from lakegate.engine.evaluate.program import Program
 
+MOST_COMMON = "most_common"
+
 
 def frequencies(program: Program, rows: DataFrame, keys: Keys) -> DataFrame:
     """How often (`n`) each key occurs; of those in more than one row `shared` is the same number and `repeated` 1, else zero.
 
-    Those that meet the predicate are `meant`, with 1, else zero.
+    `most_common` is 1 for keys that meet the predicate, else zero; it is summed over `most_common()`.
     """
     meets = F.min(~F.col(program.predicates[keys.predicate])) if keys.predicate else F.lit(True)
     grouped = _keyed(program, rows, keys).groupBy(*_columns(program, keys))
-    counted = grouped.agg(F.count(F.lit(1)).alias("n"), meets.cast("int").alias("meant"))
+    counted = grouped.agg(F.count(F.lit(1)).alias("n"), meets.cast("int").alias(MOST_COMMON))
     many = F.col("n") > 1
     return counted.withColumns(
         {"shared": F.when(many, F.col("n")).otherwise(0), "repeated": F.when(many, 1).otherwise(0)}

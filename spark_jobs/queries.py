@@ -37,7 +37,7 @@ from lakegate.contracts.judge.answers import (
     measured,
     seconds_each,
 )
-from lakegate.contracts.plan.check import Metric
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.query import ID
 from lakegate.contracts.plan.result import Measurement
 from lakegate.engine.type.values import value_name

@@ -24,7 +24,7 @@ from lakegate.spark_jobs.store import store_for
 from lakegate.spark_jobs.table_types import named_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import DataFrame, DataFrameWriter
 
@@ -45,9 +45,8 @@ class Judged:
 
     frame: DataFrame
     """`malformed`, `reasons`, and `line`; of a table its columns `x0`, `x1`, … instead."""
-    names: list[str]
-    """What the columns of a table are called in the file."""
-    kinds: list[Physical]
+    kinds: Mapping[str, Physical]
+    """The columns of a table by their names in the file."""
     header: str | None
     """The header line of CSV."""
 
@@ -55,7 +54,7 @@ class Judged:
 def write_shares(plan: Plan, judged: Judged, folder: str) -> Shares:
     """Write both shares below a folder, and list what was written."""
     good, bad = judged.frame.where(F.col("reasons") == ""), judged.frame.where(F.col("reasons") != "")
-    _WRITE[plan.storage.format](plan, judged, good, bad, folder)
+    WRITERS.get(plan.storage.format, _table)(plan, judged, good, bad, folder)
     return Shares(accepted=_written(f"{folder}/accepted"), rejected=_written(f"{folder}/rejected"))
 
 
@@ -78,8 +77,7 @@ def _jsonl(plan: Plan, _: Judged, good: DataFrame, bad: DataFrame, folder: str) 
 
 def _table(plan: Plan, judged: Judged, good: DataFrame, bad: DataFrame, folder: str) -> None:
     columns = [
-        F.col(f"x{at}").cast(named_type(kind)).alias(name)
-        for at, (name, kind) in enumerate(zip(judged.names, judged.kinds, strict=True))
+        F.col(f"x{at}").cast(named_type(kind)).alias(name) for at, (name, kind) in enumerate(judged.kinds.items())
     ]
     good.select(*columns).write.format(plan.storage.format.value).save(f"{folder}/accepted")
     rejected = bad.select(F.col("reasons").alias(REASONS), *columns)
@@ -104,10 +102,5 @@ def _written(uri: str) -> tuple[WrittenObject, ...]:
     return tuple(WrittenObject(each, store.size(each), store.etag(each)) for each in store.list_parts(uri))
 
 
-_WRITE: dict[Format, Write] = {
-    Format.CSV: _csv,
-    Format.JSONL: _jsonl,
-    Format.PARQUET: _table,
-    Format.ORC: _table,
-    Format.AVRO: _table,
-}
+WRITERS: dict[Format, Write] = {Format.CSV: _csv, Format.JSONL: _jsonl}
+"""Formats of text; Spark has a writer of its own for each table format."""

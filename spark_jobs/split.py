@@ -18,10 +18,7 @@ import pyarrow.compute as pc
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.file_outcomes import RECORDS
 from lakegate.contracts.model.storage import Format
-from lakegate.engine.read.chunk import ROW
-from lakegate.engine.read.csv import CsvSource
-from lakegate.engine.read.tables import TableSource
-from lakegate.engine.split.originals import LINE, originals
+from lakegate.engine.read.chunk import LINE, ROW
 from lakegate.engine.type.arrow import canonical
 from lakegate.spark_jobs.shares import Judged, write_shares
 
@@ -32,8 +29,8 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.result import Shares
-    from lakegate.engine.explain.rejected import Rejected
     from lakegate.engine.read.chunk import Source
+    from lakegate.engine.split.rejected import Rejected
     from lakegate.engine.type.physical import Physical
 
 SEPARATOR = "; "
@@ -43,14 +40,14 @@ ORC_GAP = -141437, -141428
 
 def split(spark: SparkSession, plan: Plan, source: Source, rejected: Rejected, output_uri: str) -> Shares:
     """Write both shares below `<output_uri>/rows/` and list what was written."""
-    kinds, checks, is_orc = _kinds(source), rejected.checks, plan.storage.format is Format.ORC
-    encoding = plan.csv.encoding if isinstance(source, CsvSource) else "utf-8"
+    kinds, checks, is_orc = list(source.kinds.values()), rejected.checks, plan.storage.format is Format.ORC
+    encoding = plan.csv.encoding if plan.storage.format is Format.CSV else "utf-8"
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number, payload in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 lines, masks = pickle.loads(payload)  # noqa: S301 - the driver wrote it
-                for found in originals(source, source.shares[number]):
+                for found in source.originals(source.shares[number]):
                     if is_orc:
                         _refuse_lost_dates(found.columns)
                     yield from _with_reasons(_decoded(found, encoding), lines, masks, checks, kinds)
@@ -60,7 +57,7 @@ def split(spark: SparkSession, plan: Plan, source: Source, rejected: Rejected, o
     rows = [(partial.number, bytearray(pickle.dumps(rejected.reasons(partial)))) for partial in rejected.partials]
     tasks = max(1, min(len(rows), spark.sparkContext.defaultParallelism))
     numbered = spark.createDataFrame(spark.sparkContext.parallelize(rows, tasks), "number INT, payload BINARY")
-    judged = Judged(numbered.mapInArrow(read, schema), _names(source), kinds, _header(source))
+    judged = Judged(numbered.mapInArrow(read, schema), source.kinds, source.header)
     return write_shares(plan, judged, f"{output_uri}/rows")
 
 
@@ -112,19 +109,3 @@ def _decoded(found: pa.Table, encoding: str) -> pa.Table:
 def _words(mask: int, checks: tuple[str, ...]) -> str:
     """The broken checks of a record; of one that was not judged, that it is malformed."""
     return RECORDS if mask < 0 else SEPARATOR.join(check for at, check in enumerate(checks) if mask >> at & 1)
-
-
-def _kinds(source: Source) -> list[Physical]:
-    """The kinds of a table's columns; none of text."""
-    if not isinstance(source, TableSource):
-        return []
-    kinds = dict(source.tables[0].schema.parts)
-    return [kinds[name] for name in source.names]
-
-
-def _names(source: Source) -> list[str]:
-    return list(source.names) if isinstance(source, TableSource) else []
-
-
-def _header(source: Source) -> str | None:
-    return source.header if isinstance(source, CsvSource) else None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 from lakegate.contracts.errors import InputError
-from lakegate.engine.read.arrow_tables import AddressedFile
+from lakegate.engine.read.addressed import AddressedFile
 from lakegate.engine.read.local import LocalStore, path_of
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What the records of a level add up to, as a small frame with a row for each share."""
+"""The partial results of a level as a small frame with a row for each share."""
 
 from __future__ import annotations
 
@@ -10,52 +10,56 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from lakegate.engine.measure.metrics import micros
-from lakegate.engine.measure.partial import LevelCounts, Moments
+from lakegate.engine.evaluate.metrics import NUMBER_METRICS
+from lakegate.engine.measure.aggregates import AGGREGATES, micros
+from lakegate.engine.measure.partial import LevelCounts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from lakegate.engine.evaluate.program import Program
-    from lakegate.engine.measure.partial import Partial
+    from lakegate.engine.measure.aggregates import Aggregate
+    from lakegate.engine.measure.partial import Moments, Partial
 
 JUDGED = "judged"
 """The column of the number of judged records."""
-_WHOLE = pa.decimal128(38, 0)
 
 
 def sums(
     spark: SparkSession, program: Program, total: LevelCounts, partials: list[Partial], judged_at: str
 ) -> DataFrame:
-    """Counts of each bit; of numbers the sum, squares about the mean of all, ages and the greatest, null without a number."""
+    """A row for each share: counts of each bit, and the aggregates of numbers that checks need, null without a number."""
     found = [each.levels.get(program.level, LevelCounts()) for each in partials]
     columns = {JUDGED: pa.array([each.rows for each in found], pa.int64())}
     for name in (*program.predicates.values(), *program.populations.values()):
         columns[name] = pa.array([each.bits.get(name, 0) for each in found], pa.int64())
-    for numbers, name in program.numbers.items():
-        cells = [
-            _cells(each.numbers.get(name, Moments()), total.numbers[name], numbers.kind, judged_at) for each in found
-        ]
-        types = [pa.float64() if numbers.kind == "float" else _WHOLE, pa.float64(), pa.int64(), pa.int64(), pa.int64()]
-        names = [f"{name}_{of}" for of in ("total", "squares", "youngest", "oldest", "greatest")]
-        columns |= {
-            each: pa.array(own, kind) for each, own, kind in zip(names, zip(*cells, strict=True), types, strict=True)
-        }
+    kinds = {name: numbers.kind for numbers, name in program.numbers.items()}
+    for check in program.checks:
+        metric = NUMBER_METRICS.get(check.metric)
+        if metric is not None and metric.aggregate is not None:
+            name, aggregate = program.number(check), AGGREGATES[metric.aggregate]
+            values = [_value(each.numbers.get(name), total.numbers.get(name), aggregate, judged_at) for each in found]
+            columns[aggregate_name(name, metric.aggregate)] = _column(values, aggregate, kinds[name])
     return local_frame(spark, pa.table(columns))
 
 
-def _cells(of: Moments, all_shares: Moments, kind: str, judged_at: str) -> tuple[object, ...]:
-    """Of one share: sum, squares about the mean of all shares, ages and greatest."""
-    if not of.count:
-        return (None,) * 5
-    distance = of.mean - all_shares.mean
-    squares = of.squares + of.count * distance * distance
-    if kind == "float":
-        return float(of.total), squares, None, None, None
-    if kind not in {"moment", "delay"}:
-        return Decimal(int(of.total)), squares, None, None, None
-    judged, least, greatest = micros(judged_at), int(of.least or 0), int(of.greatest or 0)
-    return Decimal(int(of.total)), squares, judged - greatest, judged - least, greatest
+def aggregate_name(numbers: str, aggregate: str) -> str:
+    """The column of an aggregate of a column of numbers."""
+    return f"{numbers}_{aggregate}"
+
+
+def _value(own: Moments | None, total: Moments | None, aggregate: Aggregate, judged_at: str) -> float | int | None:
+    """The aggregate of one share."""
+    return aggregate.of(own, total, micros(judged_at)) if own and total and own.count else None
+
+
+def _column(values: list[float | int | None], aggregate: Aggregate, kind: str) -> pa.Array:
+    """The values of shares: of whole numbers exact ones, whose sum may exceed 64 bits."""
+    if aggregate.is_float or kind == "float":
+        return pa.array(values, pa.float64())
+    if aggregate.merge != "sum":
+        return pa.array(values, pa.int64())
+    return pa.array([None if each is None else Decimal(int(each)) for each in values], pa.decimal128(38, 0))
 
 
 def local_frame(spark: SparkSession, table: pa.Table) -> DataFrame:

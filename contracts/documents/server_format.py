@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.model.storage import Format
+from lakegate.contracts.model.storage import FORMATS, Format
 
 if TYPE_CHECKING:
     from lakegate.contracts.documents.nodes import Place
 
 _JSON = {"new_line": Format.JSONL, "newline": Format.JSONL, "array": Format.JSON}
 """The JSON format by the `delimiter` of a server; without one the first character of a file decides."""
-_FORMATS = {
-    **{each.value: each for each in Format if each is not Format.UNKNOWN},
-    **dict.fromkeys(("ndjson", "json-lines", "jsonlines", "json_lines"), Format.JSONL),
-}
 
 
 def served(servers: Place) -> Format | None:
@@ -32,4 +28,5 @@ def _format(server: Place) -> Format:
     word = (server["format"].text or "").strip().lower()
     if word == Format.JSON.value:
         return _JSON.get((server["delimiter"].text or "").strip().lower(), Format.ANY_JSON)
-    return _FORMATS.get(word, Format.UNKNOWN)
+    found = (each for each, spec in FORMATS.items() if word in {each.value, *spec.aliases})
+    return next(found, Format.UNKNOWN)

@@ -1,6 +1,7 @@
-"""Compares the file signature, the first bytes of a file, with the format that the contract declares. Names are ignored.
+"""Compares the first bytes of a file with the format that the contract declares. Names are ignored.
 
-Binary formats and codecs have a signature (*magic bytes*); a file without a known one is text.
+Binary formats and codecs have a signature (*magic bytes*); a file without a known one is text. Every refusal is one function in
+`SIGNATURE_REFUSALS` (of bytes as delivered) or `TEXT_REFUSALS` (of decompressed text): intake and the engine both apply them.
 """
 
 from __future__ import annotations
@@ -9,36 +10,26 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.errors import LakegateError
-from lakegate.contracts.model.storage import Compression, Format
+from lakegate.contracts.model.storage import COMPRESSIONS, FORMATS, Compression, Format
 from lakegate.contracts.plan.result import Unreadable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from lakegate.contracts.model.storage import Csv, Storage
 
+    Refusal = Callable[[bytes, Storage, Csv], "tuple[str, str] | None"]
+    """Code and message of the reason why a file with these first bytes is refused; None if it is not."""
+
 BOM = b"\xef\xbb\xbf"
-_MAGIC = {
-    b"\x1f\x8b": ("gzip", "gzip-compressed"),
-    b"BZh": ("bzip2", "bzip2-compressed"),
-    b"\x28\xb5\x2f\xfd": ("zstd", "zstd-compressed"),
+FOREIGN = {
     b"\xfd7zXZ": ("xz", "xz-compressed"),
     b"PK\x03\x04": ("zip", "a zip archive (an Excel workbook is one too)"),
-    b"PAR1": ("parquet", "a Parquet file"),
     b"PARE": ("encrypted-parquet", "an encrypted Parquet file"),
-    b"Obj\x01": ("avro", "an Avro file"),
-    b"ORC": ("orc", "an ORC file"),
     b"%PDF": ("pdf", "a PDF document"),
     b"\xd0\xcf\x11\xe0": ("office", "an old Office document"),
 }
-_BINARY = {Format.PARQUET: "a Parquet file", Format.ORC: "an ORC file", Format.AVRO: "an Avro file"}
-_TEXT = {
-    Format.CSV: "CSV",
-    Format.JSONL: "JSON lines",
-    Format.JSON: "a JSON array",
-    Format.ANY_JSON: "JSON lines or a JSON array",
-}
-_FIRST = {Format.JSONL: {b"", b"{"}, Format.JSON: {b"", b"["}, Format.ANY_JSON: {b"", b"{", b"["}}
-"""The first characters of texts of the format; a blank text has no rows."""
-_PACKED = {Compression.GZIP: "gzip", Compression.BZIP2: "bzip2", Compression.ZSTD: "zstd"}
+"""Signatures of files that no contract can declare: code and description."""
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _JSON_SPACE = b" \t\r\n"
 
@@ -56,78 +47,81 @@ class UnreadableError(LakegateError):
         return self
 
 
+def refuse(refusals: Mapping[str, Refusal], head: bytes, storage: Storage, csv: Csv) -> None:
+    """Raise UnreadableError for the first of some refusals that applies to a file with these first bytes."""
+    for refusal in refusals.values():
+        found = refusal(head, storage, csv)
+        if found is not None:
+            raise UnreadableError(*found)
+
+
 def promised(storage: Storage) -> str:
     """The description of the declared format: `plain CSV`, `CSV packed with gzip`, `a Parquet file`."""
-    if storage.format in _BINARY:
-        return _BINARY[storage.format]
-    text = _TEXT[storage.format]
-    if storage.compression in _PACKED:
-        return f"{text} packed with {_PACKED[storage.compression]}"
-    return "plain CSV" if storage.format is Format.CSV else f"plain text, {text}"
-
-
-def refuse_other_kinds(head: bytes, storage: Storage) -> None:
-    """Raise UnreadableError if the first bytes are not those of the declared format or codec."""
-    if storage.format is Format.UNKNOWN:
-        raise UnreadableError(
-            "format-unknown",
-            "the servers of the contract name formats that differ or are not read here: "
-            "say `format` in its `lakegate` extension",
-        )
-    if not head:
-        raise UnreadableError("empty", "the file is empty: it has not even a header")
-    wanted = storage.compression.value if storage.format.is_text else storage.format.value
-    found, words = next((description for magic, description in _MAGIC.items() if head.startswith(magic)), ("none", ""))
-    if found == wanted:
-        return
-    if found != "none":
-        raise UnreadableError(
-            found, f"the file is {words}, although the contract promises {promised(storage)}: {_mend(found, storage)}"
-        )
-    if storage.compression is not Compression.NONE and storage.format.is_text:
-        raise UnreadableError(
-            "not-packed",
-            f"the file is not packed with {wanted}, although the contract says so: pack it, or declare another compression",
-        )
-    raise UnreadableError(
-        "other-format", f"the file does not begin as {promised(storage)} does: deliver that, or declare what it is"
-    )
-
-
-def refuse_other_text(head: bytes, storage: Storage, csv: Csv) -> None:
-    """Raise UnreadableError if uncompressed text does not begin like the declared format."""
-    if head.startswith(_UTF_16) or b"\0" in head[:2]:
-        mend = "save it as UTF-8" if storage.format is Format.CSV else "JSON is written in UTF-8 (RFC 8259)"
-        raise UnreadableError("encoding", f"the file is UTF-16: {mend}")
-    if head.startswith(BOM) and not (storage.format is Format.CSV and csv.encoding == "utf-8-sig"):
-        declared = ", or declare csv.encoding: utf-8-sig" if storage.format is Format.CSV else ""
-        raise UnreadableError("bom", f"the file begins with a byte order mark: save it as UTF-8 without one{declared}")
-    if storage.format is not Format.CSV:
-        _refuse_other_json(head.lstrip(_JSON_SPACE)[:1], storage.format)
+    title = storage.format.spec.title
+    if not storage.format.is_text:
+        return title
+    if storage.compression is not Compression.NONE:
+        return f"{title} packed with {storage.compression.value}"
+    return "plain CSV" if storage.format is Format.CSV else f"plain text, {title}"
 
 
 def settled(storage: Storage, text: bytes) -> Storage:
     """The storage of a file with this beginning: the first character decides between JSON lines and a JSON array."""
     if storage.format is not Format.ANY_JSON:
         return storage
-    is_array = text.lstrip(_JSON_SPACE).startswith(b"[")
-    return replace(storage, format=Format.JSON if is_array else Format.JSONL)
+    return replace(storage, format=Format.JSON if _first_character(text) == b"[" else Format.JSONL)
 
 
-def _refuse_other_json(first: bytes, form: Format) -> None:
-    """The first character of JSON text decides whether it is an array; a blank text has no rows."""
-    if form is Format.JSONL and first == b"[":
-        raise UnreadableError(
-            "json-array",
-            "the file is one JSON array, although the contract promises a JSON object on each line: declare format: json",
-        )
-    if form is Format.JSON and first == b"{":
-        raise UnreadableError(
-            "json-lines",
-            "the file begins with a JSON object, although the contract promises one JSON array: declare format: jsonl",
-        )
-    if first not in _FIRST[form]:
-        raise UnreadableError("not-json", f"the file does not begin as {_TEXT[form]} does: is this JSON?")
+# --- refusals by the bytes as delivered
+
+
+def _unknown_format(_head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
+    if storage.format is not Format.UNKNOWN:
+        return None
+    words = "the servers of the contract name formats that differ or are not read here"
+    return "format-unknown", f"{words}: say `format` in its `lakegate` extension"
+
+
+def _empty(head: bytes, _storage: Storage, _csv: Csv) -> tuple[str, str] | None:
+    return None if head else ("empty", "the file is empty: it has not even a header")
+
+
+def _other_signature(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
+    found, words = _signature(head)
+    if found in {_wanted(storage), Compression.NONE.value}:
+        return None
+    message = f"the file is {words}, although the contract promises {promised(storage)}: {_mend(found, storage)}"
+    return found, message
+
+
+def _no_signature(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
+    wanted = _wanted(storage)
+    if _signature(head)[0] == wanted:
+        return None
+    if storage.format.is_text:
+        words = f"the file is not packed with {wanted}, although the contract says so"
+        return "not-packed", f"{words}: pack it, or declare another compression"
+    return "other-format", f"the file does not begin as {promised(storage)} does: deliver that, or declare what it is"
+
+
+SIGNATURE_REFUSALS: dict[str, Refusal] = {
+    "unknown format": _unknown_format,
+    "empty": _empty,
+    "other signature": _other_signature,
+    "no signature": _no_signature,
+}
+
+
+def _wanted(storage: Storage) -> str:
+    return storage.compression.value if storage.format.is_text else storage.format.value
+
+
+def _signature(head: bytes) -> tuple[str, str]:
+    """Code and description of the binary format or the compression of a file with these first bytes; `none` for text."""
+    known = {spec.signature: (each.value, f"{each.value}-compressed") for each, spec in COMPRESSIONS.items()}
+    known |= {spec.signature: (each.value, spec.title) for each, spec in FORMATS.items()}
+    found = (kind for signature, kind in (FOREIGN | known).items() if signature and head.startswith(signature))
+    return next(found, (Compression.NONE.value, ""))
 
 
 def _mend(found: str, storage: Storage) -> str:
@@ -135,5 +129,58 @@ def _mend(found: str, storage: Storage) -> str:
         unpacked = "upload the CSV itself" if storage.format is Format.CSV else "unpack it"
         return f"{unpacked}, or declare compression: {found}"
     if found in {each.value for each in Format}:
-        return f"deliver {_BINARY.get(storage.format) or _TEXT[storage.format]}, or declare format: {found}"
+        return f"deliver {storage.format.spec.title}, or declare format: {found}"
     return "upload the CSV itself" if storage.format is Format.CSV else "deliver what it promises"
+
+
+# --- refusals by the beginning of decompressed text
+
+
+def _utf_16(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
+    if not head.startswith(_UTF_16) and b"\0" not in head[:2]:
+        return None
+    mend = "save it as UTF-8" if storage.format is Format.CSV else "JSON is written in UTF-8 (RFC 8259)"
+    return "encoding", f"the file is UTF-16: {mend}"
+
+
+def _byte_order_mark(head: bytes, storage: Storage, csv: Csv) -> tuple[str, str] | None:
+    is_csv = storage.format is Format.CSV
+    if not head.startswith(BOM) or (is_csv and csv.encoding == "utf-8-sig"):
+        return None
+    declared = ", or declare csv.encoding: utf-8-sig" if is_csv else ""
+    return "bom", f"the file begins with a byte order mark: save it as UTF-8 without one{declared}"
+
+
+def _array(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
+    if storage.format is not Format.JSONL or _first_character(head) != b"[":
+        return None
+    words = "the file is one JSON array, although the contract promises a JSON object on each line"
+    return "json-array", f"{words}: declare format: json"
+
+
+def _lines(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
+    if storage.format is not Format.JSON or _first_character(head) != b"{":
+        return None
+    words = "the file begins with a JSON object, although the contract promises one JSON array"
+    return "json-lines", f"{words}: declare format: jsonl"
+
+
+def _not_json(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
+    starts = storage.format.spec.json_starts
+    if starts is None or _first_character(head) in starts:
+        return None
+    return "not-json", f"the file does not begin as {storage.format.spec.title} does: is this JSON?"
+
+
+TEXT_REFUSALS: dict[str, Refusal] = {
+    "encoding": _utf_16,
+    "byte order mark": _byte_order_mark,
+    "array": _array,
+    "lines": _lines,
+    "not JSON": _not_json,
+}
+
+
+def _first_character(text: bytes) -> bytes:
+    """The first character of JSON text; empty for a blank text, which has no rows."""
+    return text.lstrip(_JSON_SPACE)[:1]

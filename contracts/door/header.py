@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.door.file_signatures import BOM, UnreadableError, refuse_other_kinds, refuse_other_text
+from lakegate.contracts.door.file_signatures import BOM, SIGNATURE_REFUSALS, TEXT_REFUSALS, UnreadableError, refuse
 from lakegate.contracts.door.unpack import beginning
 from lakegate.contracts.judge.faults import readable_in
 from lakegate.contracts.judge.no_header import cells, why_no_header
@@ -26,10 +26,10 @@ def text_of(first: bytes, storage: Storage, csv: Csv) -> bytes | None:
 
     UnreadableError where the first bytes are those of another kind of file than the contract promises.
     """
-    refuse_other_kinds(first, storage)
+    refuse(SIGNATURE_REFUSALS, first, storage, csv)
     text = beginning(first, storage.compression, HEAD) if storage.format.is_text else None
     if text is not None:
-        refuse_other_text(text, storage, csv)
+        refuse(TEXT_REFUSALS, text, storage, csv)
     return text
 
 

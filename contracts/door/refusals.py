@@ -1,8 +1,13 @@
-"""Refuses an object before any job: it is too large, empty, of another format, or its header rejects it whatever rows follow."""
+"""Refuses an object before any job: it is too large, empty, of another format, or its header rejects it whatever rows follow.
+
+Each refusal is one function and its row in `REFUSALS`. Those by the first bytes alone are rows of
+`lakegate.contracts.door.file_signatures`, which the engine applies too.
+"""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.contracts.door.file_signatures import UnreadableError
@@ -12,7 +17,7 @@ from lakegate.contracts.model.storage import Csv, Format
 from lakegate.contracts.plan.serialization import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from lakegate.contracts.plan.result import Columns
 
@@ -20,22 +25,56 @@ FIRST_BYTES: Final = 65_536
 """How many bytes of an object are read: enough for any header and every file signature."""
 
 
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """An object at the door."""
+
+    plan: Mapping[str, Any]
+    """The document of the plan."""
+    size: int
+    """Bytes of the object."""
+    first: bytes
+    """Its first bytes, at most `FIRST_BYTES`."""
+
+
 def refusals(plan: bytes, size: int, first: bytes) -> tuple[str, ...]:
     """The reasons to refuse an object of `size` bytes that begins with `first`; none if the job has to judge it.
 
     A header that does not end within `first` is left to the job.
     """
-    document = json.loads(plan)
-    most = document["policy"]["max_bytes"]
-    if most is not None and size > most:
-        return (f"file/size: the object has {size:,} bytes, the contract allows {most:,}",)
-    if size == 0:
-        return () if document["policy"]["allow_empty"] else ("file/rows: the object is empty",)
+    arrival = Arrival(json.loads(plan), size, first)
+    return next((reasons for refusal in REFUSALS.values() if (reasons := refusal(arrival))), ())
+
+
+def _too_large(arrival: Arrival) -> tuple[str, ...]:
+    most = arrival.plan["policy"]["max_bytes"]
+    if most is None or arrival.size <= most:
+        return ()
+    return (f"file/size: the object has {arrival.size:,} bytes, the contract allows {most:,}",)
+
+
+def _empty(arrival: Arrival) -> tuple[str, ...]:
+    is_allowed = arrival.size > 0 or arrival.plan["policy"]["allow_empty"]
+    return () if is_allowed else ("file/rows: the object is empty",)
+
+
+def _beginning(arrival: Arrival) -> tuple[str, ...]:
+    """The first bytes are not those of the declared format, or the header rejects the object."""
+    if arrival.size == 0:
+        return ()
     try:
-        columns = _columns(document, size, first)
+        columns = _columns(arrival.plan, arrival.size, arrival.first)
     except UnreadableError as error:
         return (f"file/readable: {error.finding.message}",)
-    return _early_rejections(document, columns) if columns is not None and (columns.absent or columns.extra) else ()
+    return _early_rejections(arrival.plan, columns) if columns is not None and (columns.absent or columns.extra) else ()
+
+
+REFUSALS: dict[str, Callable[[Arrival], tuple[str, ...]]] = {
+    "size": _too_large,
+    "empty": _empty,
+    "beginning": _beginning,
+}
+"""The first one with reasons decides."""
 
 
 def _columns(plan: Mapping[str, Any], size: int, first: bytes) -> Columns | None:

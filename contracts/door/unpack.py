@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import bz2
-import zlib
-
 from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.contracts.model.storage import Compression
-
-_GZIP_WINDOW = 31
 
 
 def beginning(first: bytes, compression: Compression, limit: int) -> bytes | None:
     """At most `limit` unpacked bytes of a file that begins with `first`; None where this takes more than is at hand.
 
-    UnreadableError where the bytes are damaged. zstd is left to the job: Python's own library does not know it yet.
+    UnreadableError where the bytes are damaged. A codec that Python's own library lacks (zstd) is left to the engine.
     """
     if compression is Compression.NONE:
         return first[:limit]
-    if compression is Compression.ZSTD:
+    spec = compression.spec
+    if spec.decompressor is None:
         return None
     try:
-        unpacked = (
-            zlib.decompressobj(_GZIP_WINDOW).decompress(first, limit)
-            if compression is Compression.GZIP
-            else bz2.BZ2Decompressor().decompress(first, limit)
-        )
-    except (zlib.error, OSError):
+        unpacked: bytes = spec.decompressor().decompress(first, limit)
+    except spec.failures:
         raise damaged(compression) from None
     return unpacked or None
 

@@ -18,7 +18,8 @@ from lakegate.contracts.judge.file_outcomes import RECORDS, column_outcomes, fil
 from lakegate.contracts.judge.outcomes import CheckOutcome, Status, check_outcome
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.model.policy import Mode, OnReject
-from lakegate.contracts.plan.check import Metric, Unit
+from lakegate.contracts.plan.check import Unit
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.predicate import Present, together
 from lakegate.contracts.plan.result import Result
 

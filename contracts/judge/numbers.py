@@ -6,17 +6,12 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.plan.check import EPSILON, Metric, Unit
+from lakegate.contracts.plan.check import EPSILON, Unit
+from lakegate.contracts.plan.metrics import Number
 
 if TYPE_CHECKING:
     from lakegate.contracts.plan.check import Check, Tier
     from lakegate.contracts.plan.result import Measured
-
-COUNTED = {Metric.ROW_COUNT, Metric.COLUMN_COUNT}
-"""Metrics whose number is the total."""
-
-OCCURRING = {Metric.DISTINCT_COUNT, Metric.MOST_COMMON}
-"""Metrics whose number is the total without `failing`."""
 
 
 def tier_holds(check: Check, tier: Tier, found: Measured) -> bool:
@@ -27,15 +22,15 @@ def tier_holds(check: Check, tier: Tier, found: Measured) -> bool:
 
 def number_of(check: Check, found: Measured) -> Fraction | None:
     """The number that is compared with the interval; None if there was no value to measure."""
-    metric = check.metric
-    if metric is Metric.ANSWER:
+    kind = check.metric.spec.number
+    if kind is Number.ANSWER:
         return None if found.exact is None else Fraction(found.exact)
-    if metric.floating or metric.is_duration:
+    if kind in {Number.FLOATING, Number.SECONDS}:
         return Fraction(found.number) if found.number is not None and math.isfinite(found.number) else None
-    if metric in COUNTED:
+    if kind is Number.TOTAL:
         return Fraction(found.of)
     failing = Fraction(found.failing or 0)
-    if metric in OCCURRING:
+    if kind is Number.REMAINING:
         return found.of - failing
     share = failing / found.of if found.of else Fraction(0)
     return {

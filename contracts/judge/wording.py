@@ -7,11 +7,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.judge.numbers import number_of
-from lakegate.contracts.plan.check import Metric, Unit
+from lakegate.contracts.plan.check import Unit
+from lakegate.contracts.plan.metrics import Metric
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from lakegate.contracts.plan.check import Check
     from lakegate.contracts.plan.result import Measured
 
@@ -54,12 +53,12 @@ def _unit(check: Check) -> str:
         return _UNITS[check.unit]
     if check.metric.is_duration:
         return "seconds"
-    return _counted(check) if check.metric.of_rows else _UNITS_OF.get(check.metric, "value")
+    return _counted(check) if check.metric.of_rows else check.metric.spec.unit
 
 
 def measured(check: Check, found: Measured) -> str:
     """The number with its unit, for a sentence."""
-    number = number_of(check, found)
+    number, spec = number_of(check, found), check.metric.spec
     if number is None:
         return "no values to take it of"
     if found.exact is not None:
@@ -68,9 +67,9 @@ def measured(check: Check, found: Measured) -> str:
         return f"{float(number):.6g}"
     if check.metric.is_duration:
         return lasting(number)
-    if check.metric in _NOUNS:
-        return _NOUNS[check.metric](int(number))
-    return "0 values measured" if found.of == 0 else _COUNTS[check.metric](check, found)
+    if spec.noun:
+        return f"{int(number):,} {spec.noun}"
+    return _counts(spec.text or _failing(check), found) if found.of else "0 values measured"
 
 
 def briefly(check: Check, found: Measured) -> str:
@@ -96,46 +95,21 @@ def lasting(seconds: Fraction) -> str:
     return f"{float(seconds / size):.4g} {name}"
 
 
-def _failing(check: Check, found: Measured) -> str:
-    """If a check requires such rows, they do not fail."""
-    failing = found.failing or 0
+def _failing(check: Check) -> str:
+    """The sentence of a count; if a check requires such rows, they do not fail."""
     low = check.accept.interval.low
-    if check.unit is Unit.ROWS and low is not None and low > 0:
-        return f"{failing:,} of {found.of:,} {_counted(check)}"
-    return _share_of(found, f"{_counted(check)} fail")
+    counts = f"{{failing:,}} of {{of:,}} {_counted(check)}"
+    return counts if check.unit is Unit.ROWS and low is not None and low > 0 else f"{counts} fail ({{bad}})"
 
 
-def _share_of(found: Measured, words: str) -> str:
-    failing = found.failing or 0
-    return f"{failing:,} of {found.of:,} {words} ({percent(Fraction(failing, found.of))})"
+def _counts(text: str, found: Measured) -> str:
+    """A sentence of `lakegate.contracts.plan.metrics` with the counts of a measurement."""
+    bad = Fraction(found.failing or 0, found.of)
+    return text.format(failing=found.failing or 0, of=found.of, bad=percent(bad), good=percent(1 - bad))
 
 
 def _counted(check: Check) -> str:
     return "elements" if check.of_elements else "rows"
 
 
-_NOUNS: dict[Metric, Callable[[int], str]] = {
-    Metric.ROW_COUNT: lambda number: f"{number:,} rows",
-    Metric.COLUMN_COUNT: lambda number: f"{number:,} columns",
-    Metric.COLUMNS: lambda number: f"{number:,} columns otherwise",
-    Metric.DISTINCT_COUNT: lambda number: f"{number:,} distinct values",
-    Metric.MOST_COMMON: lambda number: f"{number:,} such values",
-}
-"""Metrics that are defined without values."""
-_COUNTS: dict[Metric, Callable[[Check, Measured], str]] = {
-    Metric.FAILING_ROWS: _failing,
-    Metric.DUPLICATE_ROWS: _failing,
-    Metric.UNMATCHED_ROWS: lambda _, found: _share_of(found, "keys are found nowhere"),
-    Metric.DUPLICATE_KEYS: lambda _, found: f"{found.failing or 0:,} values in more than one row",
-    Metric.DISTINCT_SHARE: lambda _, found: f"{percent(1 - Fraction(found.failing or 0, found.of))} distinct",
-}
 _UNITS = {Unit.PERCENT: "percent", Unit.SHARE: "share", Unit.PART: "share"}
-_UNITS_OF = {
-    Metric.ROW_COUNT: "rows",
-    Metric.COLUMN_COUNT: "columns",
-    Metric.COLUMNS: "columns",
-    Metric.DISTINCT_COUNT: "values",
-    Metric.DUPLICATE_KEYS: "values",
-    Metric.MOST_COMMON: "values",
-    Metric.MEAN_LENGTH: "characters",
-}

@@ -38,7 +38,9 @@ def compressed_inside(contract: Contract, document: Document) -> Iterator[Findin
 
 def rows_not_parted(contract: Contract, document: Document) -> Iterator[Finding]:
     """Rows are refused one by one only in files whose rows can be written anew."""
-    if any(dataset.policy.on_reject is OnReject.ROWS and _is_one_piece(dataset) for dataset in contract.datasets):
+    if any(
+        dataset.policy.on_reject is OnReject.ROWS and not dataset.storage.splits_rows for dataset in contract.datasets
+    ):
         for place in extensions_of(document):
             if place["onReject"].text == OnReject.ROWS.value:
                 words = "Rows of a JSON array, or of a file packed with zstd, cannot be parted"
@@ -69,7 +71,3 @@ def parts_in_csv(contract: Contract, _document: Document) -> Iterator[Finding]:
 
 def _is_packed(dataset: Dataset) -> bool:
     return dataset.storage.compression is not Compression.NONE
-
-
-def _is_one_piece(dataset: Dataset) -> bool:
-    return dataset.storage.format in {Format.JSON, Format.ANY_JSON} or dataset.storage.compression is Compression.ZSTD

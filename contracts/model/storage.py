@@ -1,13 +1,23 @@
-"""The files of a dataset as the contract declares them: format, compression and CSV dialect."""
+"""File formats and compressions: what a contract may declare, and what is known of each.
+
+`FORMATS` and `COMPRESSIONS` are the only tables of their properties. Documents, the door and file names read them;
+`lakegate.engine.read.open` adds the reader of each format. Neither is ever derived from a file's name.
+"""
 
 from __future__ import annotations
 
+import bz2
+import zlib
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Format(Enum):
-    """The file format of a dataset. It is never derived from a file's name."""
+    """The file format of a dataset."""
 
     CSV = "csv"
     JSONL = "jsonl"
@@ -23,14 +33,64 @@ class Format(Enum):
     """The servers of the document have different or unsupported formats: files of the dataset are refused."""
 
     @property
+    def spec(self) -> FormatSpec:
+        """What is known of the format."""
+        return FORMATS[self]
+
+    @property
     def is_text(self) -> bool:
         """Whether the file is text; binary formats contain a schema and are compressed internally."""
-        return self is Format.CSV or self.is_json
+        return self.spec.is_text
 
     @property
     def is_json(self) -> bool:
         """Whether the file is JSON lines or a JSON array."""
-        return self in {Format.JSONL, Format.JSON, Format.ANY_JSON}
+        return self.spec.json_starts is not None
+
+
+@dataclass(frozen=True, slots=True)
+class FormatSpec:
+    """The properties of a file format."""
+
+    title: str
+    """Its name in a sentence: `a Parquet file`."""
+    suffix: str
+    """The suffix of generated keys; empty if the format is unknown."""
+    signature: bytes = b""
+    """The first bytes of every file of a binary format; text has none."""
+    is_text: bool = False
+    json_starts: frozenset[bytes] | None = None
+    """Of JSON, the characters with which a text may begin; the empty one stands for a blank text, which has no rows."""
+    splits_rows: bool = True
+    """Whether accepted and rejected rows can be written as files of the format."""
+    aliases: tuple[str, ...] = ()
+    """Other names in the servers of documents."""
+
+
+FORMATS: dict[Format, FormatSpec] = {
+    Format.CSV: FormatSpec("CSV", ".csv", is_text=True),
+    Format.JSONL: FormatSpec(
+        "JSON lines",
+        ".jsonl",
+        is_text=True,
+        json_starts=frozenset({b"", b"{"}),
+        aliases=("ndjson", "json-lines", "jsonlines", "json_lines"),
+    ),
+    Format.JSON: FormatSpec(
+        "a JSON array", ".json", is_text=True, json_starts=frozenset({b"", b"["}), splits_rows=False
+    ),
+    Format.ANY_JSON: FormatSpec(
+        "JSON lines or a JSON array",
+        ".json",
+        is_text=True,
+        json_starts=frozenset({b"", b"{", b"["}),
+        splits_rows=False,
+    ),
+    Format.PARQUET: FormatSpec("a Parquet file", ".parquet", b"PAR1"),
+    Format.ORC: FormatSpec("an ORC file", ".orc", b"ORC"),
+    Format.AVRO: FormatSpec("an Avro file", ".avro", b"Obj\x01"),
+    Format.UNKNOWN: FormatSpec("", ""),
+}
 
 
 class Compression(Enum):
@@ -41,10 +101,43 @@ class Compression(Enum):
     BZIP2 = "bzip2"
     ZSTD = "zstd"
 
+    @property
+    def spec(self) -> CompressionSpec:
+        """What is known of the compression."""
+        return COMPRESSIONS[self]
+
+
+@dataclass(frozen=True, slots=True)
+class CompressionSpec:
+    """The properties of a compression."""
+
+    suffix: str
+    """Follows the suffix of the format in generated keys."""
+    signature: bytes = b""
+    """The first bytes of every file."""
+    decompressor: Callable[[], Any] | None = None
+    """A new decompressor of one member (`bz2.BZ2Decompressor`); None where Python 3.11 has none: then the door sees no text."""
+    failures: tuple[type[Exception], ...] = ()
+    """What the decompressor raises for damaged bytes."""
+    splits_rows: bool = True
+    """Whether accepted and rejected rows can be written with it."""
+
+
+_GZIP_WINDOW = 31
+
+COMPRESSIONS: dict[Compression, CompressionSpec] = {
+    Compression.NONE: CompressionSpec(""),
+    Compression.GZIP: CompressionSpec(
+        ".gz", b"\x1f\x8b", lambda: zlib.decompressobj(_GZIP_WINDOW), failures=(zlib.error,)
+    ),
+    Compression.BZIP2: CompressionSpec(".bz2", b"BZh", bz2.BZ2Decompressor, failures=(OSError,)),
+    Compression.ZSTD: CompressionSpec(".zst", b"\x28\xb5\x2f\xfd", splits_rows=False),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """Format and compression of a file, as the contract declares them, never as the file's name suggests."""
+    """Format and compression of a file, as the contract declares them."""
 
     format: Format = Format.CSV
     compression: Compression = Compression.NONE
@@ -52,11 +145,12 @@ class Storage:
     @property
     def suffix(self) -> str:
         """The suffix of generated keys: `.csv`, `.jsonl.gz`, `.parquet`; empty if the format is unknown."""
-        form = {Format.ANY_JSON: ".json", Format.UNKNOWN: ""}.get(self.format, f".{self.format.value}")
-        return form + _ENDINGS[self.compression]
+        return self.format.spec.suffix + self.compression.spec.suffix
 
-
-_ENDINGS = {Compression.NONE: "", Compression.GZIP: ".gz", Compression.BZIP2: ".bz2", Compression.ZSTD: ".zst"}
+    @property
+    def splits_rows(self) -> bool:
+        """Whether accepted and rejected rows can be written apart."""
+        return self.format.spec.splits_rows and self.compression.spec.splits_rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,90 +13,12 @@ from enum import Enum
 from fractions import Fraction
 
 from lakegate.contracts.model.contract import Severity
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.predicate import Predicate, fields_of
 from lakegate.contracts.plan.query import Query
 from lakegate.contracts.plan.serialization import DOCUMENT_NAME
 
 EPSILON = Fraction(1, 10**9)
-
-
-class Metric(Enum):
-    """What an engine measures for a check."""
-
-    ROW_COUNT = "row_count"
-    FAILING_ROWS = "failing_rows"
-    """Rows for which the tier's predicate does not hold."""
-    DUPLICATE_ROWS = "duplicate_rows"
-    """Rows that share their key with another row; rows with a null in the key are ignored."""
-    DUPLICATE_KEYS = "duplicate_keys"
-    """Complete keys that occur more than once, each counted once."""
-    DISTINCT_COUNT = "distinct_count"
-    """Distinct complete keys."""
-    DISTINCT_SHARE = "distinct_share"
-    """The share of distinct values among the non-null values."""
-    MOST_COMMON = "most_common"
-    """The number of most common values that meet the tier's predicate; more than one if several are equally common."""
-    MEAN = "mean"
-    SUM = "sum"
-    DEVIATION = "deviation"
-    """Sample standard deviation (n - 1), as in Great Expectations and DCM."""
-    ANSWER = "answer"
-    """The number that the check's query returns."""
-    UNMATCHED_ROWS = "unmatched_rows"
-    """Rows whose key does not exist in the data it refers to; rows with a null in the key are ignored."""
-    QUANTILE = "quantile"
-    """The value below which a share of the values lies, interpolated between two values (0.5 is the median)."""
-    MEAN_LENGTH = "mean_length"
-    """The average length of texts, in code points."""
-    YOUNGEST = "youngest"
-    """Seconds from the latest timestamp to the judging time; negative if it is in the future."""
-    OLDEST = "oldest"
-    """Seconds from the earliest timestamp to the judging time."""
-    DELAY = "delay"
-    """The longest duration from the first field's timestamp to the second's, in seconds."""
-    COLUMN_COUNT = "column_count"
-    """Columns of the file."""
-    COLUMNS = "columns"
-    """Columns that violate the check's requirement of the header."""
-
-    @property
-    def floating(self) -> bool:
-        """Whether the number is a floating-point aggregate."""
-        return self in {Metric.MEAN, Metric.SUM, Metric.DEVIATION, Metric.QUANTILE, Metric.MEAN_LENGTH}
-
-    @property
-    def is_duration(self) -> bool:
-        """Whether the number counts seconds."""
-        return self in {Metric.YOUNGEST, Metric.OLDEST, Metric.DELAY}
-
-    @property
-    def is_query(self) -> bool:
-        """Whether it is measured by a separate query instead of the shared scan."""
-        return self in {Metric.ANSWER, Metric.UNMATCHED_ROWS}
-
-    @property
-    def is_key_based(self) -> bool:
-        """Whether keys are compared with each other."""
-        return self in _KEYED
-
-    @property
-    def of_rows(self) -> bool:
-        """Whether the metric is a number of bad rows."""
-        return self in {Metric.FAILING_ROWS, Metric.DUPLICATE_ROWS, Metric.DISTINCT_SHARE, Metric.UNMATCHED_ROWS}
-
-    @property
-    def of_header(self) -> bool:
-        """Whether the header alone gives the metric."""
-        return self in {Metric.COLUMN_COUNT, Metric.COLUMNS}
-
-
-_KEYED = {
-    Metric.DUPLICATE_ROWS,
-    Metric.DUPLICATE_KEYS,
-    Metric.DISTINCT_COUNT,
-    Metric.DISTINCT_SHARE,
-    Metric.MOST_COMMON,
-}
 
 
 class Unit(Enum):

@@ -26,11 +26,14 @@ class VersionedDocument:
 
     @classmethod
     def from_json(cls, document: object) -> Self:
-        """The value of a document; InputError if it does not match the schema."""
+        """The value of a document; InputError if it does not match the schema, or has a name that no registry contains."""
         from lakegate.contracts.schemas import validate  # noqa: PLC0415 - who only writes documents starts without JSON Schema
 
         validate(cls.schema, document)
-        return decode(cls, document)
+        try:
+            return decode(cls, document)
+        except ValueError:
+            raise InputError(f"{cls.schema}.json names a metric, a format or a compression that is unknown") from None
 
     @classmethod
     def from_bytes(cls, body: bytes) -> Self:

@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.plan.check import Metric
+from lakegate.contracts.plan.metrics import Over
 from lakegate.contracts.plan.predicate import Not, Predicate, Present, together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lakegate.contracts.plan.check import Check, Tier
-
-OVER_ROWS = {Metric.FAILING_ROWS, Metric.ROW_COUNT}
-"""Metrics of all rows, not only of rows with a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +39,10 @@ class Keys:
 
 def population_of(check: Check) -> Population | None:
     """The population of a check; None for all records."""
-    if check.metric is Metric.MEAN_LENGTH:
+    over = check.metric.spec.over
+    if over is Over.TEXTS:
         return Population(condition=together(check.row_filter, *map(Present, check.fields)))
-    fields = () if check.metric in OVER_ROWS or check.nulls_alike else check.fields
+    fields = () if over is Over.ROWS or check.nulls_alike else check.fields
     return Population(fields, check.row_filter) if fields or check.row_filter is not None else None
 
 

@@ -32,7 +32,7 @@ from lakegate.contracts.judge.answers import (
     measured,
     seconds_each,
 )
-from lakegate.contracts.plan.check import Metric
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.query import ID
 from lakegate.contracts.plan.result import Measurement
 from lakegate.engine.ask.guard import unsafe

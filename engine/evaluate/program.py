@@ -17,9 +17,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.model.types import GRAMMARS, Cast
-from lakegate.contracts.plan.check import Metric
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.population import Keys, Population, keys_of, population_of, predicates_of, tiers_of
 from lakegate.contracts.plan.predicate import Length, Matches, fields_of
+from lakegate.engine.evaluate.metrics import NUMBER_METRICS
 from lakegate.engine.evaluate.predicates import fails, found_name, leaves, search
 from lakegate.engine.read.chunk import AT, ROW
 from lakegate.engine.type.values import present_name, value_name
@@ -203,29 +204,18 @@ def program(plan: Plan, level: Level, checks: tuple[Check, ...], asked: Iterable
 
 def _numbers(check: Check, plan: Plan) -> Numbers | None:
     """The numbers that a check's aggregate is taken of; None where it has none."""
-    kind = _KINDS.get(check.metric)
-    population = population_of(check)
-    if kind is None or population is None:
+    metric, population = NUMBER_METRICS.get(check.metric), population_of(check)
+    if metric is None or population is None:
         return None
-    fields = check.fields if check.metric is Metric.DELAY else check.fields[:1]
-    if kind == "float" and check.metric in _EXACT and GRAMMARS[plan.field(fields[0]).type].cast is Cast.LONG:
-        kind = "exact"
+    kind = metric.kind
+    fields = check.fields if kind == "delay" else check.fields[:1]
+    if kind == "float" and metric.aggregate == "total" and GRAMMARS[plan.field(fields[0]).type].cast is Cast.LONG:
+        kind = "exact"  # 64 bits would overflow, floats would depend on the order of the rows
     return Numbers(kind, fields, population)
 
 
 def _present(expression: Expression) -> str:
     return f"{expression.column or expression.text} IS NOT NULL"
-
-
-_EXACT = {Metric.MEAN, Metric.SUM}
-"""Sums of whole numbers are kept exact: 64 bits would overflow, floats would depend on the order of the rows."""
-_KINDS = {
-    **dict.fromkeys((Metric.MEAN, Metric.SUM, Metric.DEVIATION, Metric.QUANTILE), "float"),
-    Metric.MEAN_LENGTH: "length",
-    Metric.YOUNGEST: "moment",
-    Metric.OLDEST: "moment",
-    Metric.DELAY: "delay",
-}
 
 
 def _micros(alias: str) -> str:

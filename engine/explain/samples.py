@@ -18,15 +18,14 @@ from lakegate.contracts.judge.faults import SEEN_OF_A_LINE, readable_in, record_
 from lakegate.contracts.judge.masks import cut, hexadecimal, mask
 from lakegate.contracts.judge.outcomes import OF_TYPES
 from lakegate.contracts.judge.writing import form_of
+from lakegate.contracts.model.storage import Format
 from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import Metric
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.population import keys_of
 from lakegate.contracts.plan.result import Sample
 from lakegate.engine.evaluate.program import SOURCE
 from lakegate.engine.measure.tables import POSITION_BITS
-from lakegate.engine.read.chunk import AT, ROW
-from lakegate.engine.read.csv import CsvSource
-from lakegate.engine.split.originals import LINE, originals
+from lakegate.engine.read.chunk import AT, LINE, ROW
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -110,10 +109,10 @@ class Samples:
         return tuple(self._first_record(each, lines.get((share, line), b"")) for each, share, line in malformed)
 
     def _first_record(self, found: MalformedRecords, line: bytes) -> MalformedRecords:
-        csv, is_csv = self.plan.csv, isinstance(self.source, CsvSource)
-        if found.reason == "encoding" and is_csv and csv.encoding.startswith("utf-8"):
+        csv = self.plan.csv
+        if found.reason == "encoding" and self._is_csv and csv.encoding.startswith("utf-8"):
             return replace(found, encoding=readable_in(line, csv.encoding))
-        if found.reason == "fields" and isinstance(self.source, CsvSource):
+        if found.reason == "fields" and self._is_csv:
             text = line.decode(csv.encoding, errors="replace")
             record = record_of(text, self.source.header, csv)
             return replace(found, values=values_in(text, csv), wanted=len(self.source.columns.found), record=record)
@@ -200,11 +199,11 @@ class Samples:
     def _lines(self, places: set[tuple[int, int]], *, every: bool = False) -> dict[tuple[int, int], bytes]:
         """The beginning of lines of CSV (with `every`, of any text), by share and line."""
         found: dict[tuple[int, int], bytes] = {}
-        if not (every or isinstance(self.source, CsvSource)):
+        if not (every or self._is_csv):
             return found
         for number, wanted in _by_share(places).items():
             lines = pa.array(sorted(line for _, line in wanted))
-            for table in originals(self.source, self.source.shares[number]):
+            for table in self.source.originals(self.source.shares[number]):
                 own = table.filter(pc.is_in(table.column(ROW), lines))
                 for line, content in zip(own.column(ROW).to_pylist(), own.column(LINE).to_pylist(), strict=True):
                     found[number, line] = content[: 4 * SEEN_OF_A_LINE]
@@ -216,7 +215,7 @@ class Samples:
         number, line, at = place
         shown = [self._shown(each, texts[each.alias]) for each in fields]
         record = None
-        if isinstance(self.source, CsvSource):
+        if self._is_csv:
             text = lines[number, line].decode(self.plan.csv.encoding, errors="replace")
             record = record_of(text, self.source.header, self.plan.csv)
         return Sample(
@@ -237,6 +236,10 @@ class Samples:
     def _masked(self, field: PlanField, text: str | None) -> str:
         """The shape of a value; of bytes only their number is shown."""
         return mask("9" * (2 * len(text)) if text and self._is_bytes(field) else text)
+
+    @property
+    def _is_csv(self) -> bool:
+        return self.plan.storage.format is Format.CSV
 
     def _is_bytes(self, field: PlanField) -> bool:
         return field.type is LogicalType.BINARY and not self.plan.storage.format.is_text

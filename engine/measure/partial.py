@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -47,11 +46,6 @@ class Moments:
     def mean(self) -> float:
         """The mean of at least one number."""
         return float(self.total / self.count)
-
-    @property
-    def deviation(self) -> float | None:
-        """The sample standard deviation (n - 1); None of fewer than two numbers."""
-        return math.sqrt(self.squares / (self.count - 1)) if self.count > 1 else None
 
 
 @dataclass(slots=True)

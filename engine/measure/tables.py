@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from lakegate.contracts.model.types import GRAMMARS
-from lakegate.contracts.plan.check import Metric
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.population import keys_of, tiers_of
 from lakegate.engine.evaluate import patterns
 from lakegate.engine.read.chunk import AT, ROW

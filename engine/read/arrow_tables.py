@@ -5,7 +5,6 @@ Arrow reads every type of both formats and knows no time zone of a machine (deci
 
 from __future__ import annotations
 
-import io
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakegate.contracts.model.storage import Format
+from lakegate.engine.read.addressed import AddressedFile
 from lakegate.engine.read.limits import GRACE_VALUES, LONGEST_FOOTER, RATIO, unreadable
 from lakegate.engine.read.schema import Table, refuse_values, refuse_wide
 from lakegate.engine.type.arrow import physical
@@ -31,63 +30,16 @@ _FIXED = 8
 """Bytes of a value of fixed size, about."""
 _LONG = 1 << 10
 """Bytes of a text from which on a dictionary costs more than it saves."""
+_FOOTER_END = 8
+"""Bytes at the end of a Parquet file: the length of the footer, and the signature."""
 SHARE_ROWS = 1 << 17
 """Rows of one share."""
 MOST_AT_ONCE = 16 << 20
 """Bytes that are handed over at a time, but for a single row."""
-_ENDS = {Format.PARQUET: 8, Format.ORC: 1}
-"""Bytes at the end of a file that say how long its footer is."""
-
-
-class AddressedFile(io.RawIOBase):
-    """An object of a storage as a file that can be read anywhere."""
-
-    def __init__(self, store: Store, address: str) -> None:
-        super().__init__()
-        self._store, self._address, self._at = store, address, 0
-        self.size = self._store.size(address)
-        self.failure: OSError | None = None
-        """What the storage answered: no word about the file itself."""
-
-    def readable(self) -> bool:
-        """It is."""
-        return True
-
-    def seekable(self) -> bool:
-        """It is."""
-        return True
-
-    def tell(self) -> int:
-        """Where it stands."""
-        return self._at
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go elsewhere; the place."""
-        begun = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self.size}[whence]
-        self._at = begun + offset
-        return self._at
-
-    def read(self, size: int = -1) -> bytes:
-        """So many bytes from where it stands, fewer at the end."""
-        wanted = min(self.size - self._at, size if size >= 0 else self.size)
-        try:
-            found = self._store.part(self._address, self._at, wanted) if wanted > 0 else b""
-        except OSError as error:
-            self.failure = error
-            raise
-        self._at += len(found)
-        return found
-
-    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - whatever has writable bytes
-        """Fill a buffer from where it stands; how many bytes of it were filled."""
-        view = memoryview(buffer).cast("B")
-        found = self.read(len(view))
-        view[: len(found)] = found
-        return len(found)
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened:
+class Opened:
     """A file whose footer was read."""
 
     schema: pa.Schema
@@ -96,19 +48,29 @@ class _Opened:
     unpacked: int
     """Bytes that its footer says it unpacks to; 0 where it does not say."""
     read: Callable[[int, list[str]], Iterator[Any]]
+    """The columns with these names of a row group or stripe, as batches."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowFormat:
+    """A file format that Arrow reads."""
+
+    open: Callable[[AddressedFile], Opened]
+    check_footer: Callable[[AddressedFile], None]
+    """UnreadableError where reading the footer would fill the memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArrowReader:
     """Parquet and ORC files (`lakegate.engine.read.tables.Reader`)."""
 
-    format: Format
+    format: ArrowFormat
     store: Store
 
     def described(self, address: str) -> Table:
         """See `Reader`."""
         with closing(AddressedFile(self.store, address)) as file:
-            _refuse_footer(file, self.format)
+            self.format.check_footer(file)
             opened = _opened(self.format, file)
             parts = tuple((each.name, physical(each.type)) for each in opened.schema)
             table = Table(Physical(Kind.RECORD, "record", parts=parts), opened.rows, _bounds(opened))
@@ -123,13 +85,13 @@ class ArrowReader:
                 yield from _parts(self.format, file, group, names)
 
 
-def _bounds(opened: _Opened) -> tuple[int, ...]:
+def _bounds(opened: Opened) -> tuple[int, ...]:
     """Whole row groups, few small ones together."""
     step = max(1, SHARE_ROWS * opened.groups // max(1, opened.rows))
     return (*range(0, opened.groups, step), opened.groups)
 
 
-def _parts(form: Format, file: AddressedFile, group: int, names: list[str]) -> Iterator[Any]:
+def _parts(form: ArrowFormat, file: AddressedFile, group: int, names: list[str]) -> Iterator[Any]:
     """Those columns of one row group or stripe, in parts of bounded size; UnreadableError where there are no more."""
     try:
         most, total = max(GRACE_VALUES, RATIO * file.size), 0
@@ -157,16 +119,16 @@ def _size(column: Any) -> int:  # noqa: ANN401 - an array, or pieces of one
     return int(pc.sum(lengths.take(column.indices)).as_py() or 0)
 
 
-def _opened(form: Format, file: AddressedFile) -> _Opened:
+def _opened(form: ArrowFormat, file: AddressedFile) -> Opened:
     try:
-        return _OPEN[form](file)
+        return form.open(file)
     except (pa.ArrowException, OSError, ValueError, EOFError):
         if file.failure is not None:
             raise
         raise unreadable("footer") from None
 
 
-def _parquet(file: AddressedFile) -> _Opened:
+def _parquet(file: AddressedFile) -> Opened:
     from pyarrow.parquet import ParquetFile, read_metadata  # noqa: PLC0415 - a worker's import, too
 
     about = read_metadata(file)
@@ -183,7 +145,7 @@ def _parquet(file: AddressedFile) -> _Opened:
     chunks = [
         about.row_group(at).column(each) for at in range(about.num_row_groups) for each in range(about.num_columns)
     ]
-    return _Opened(
+    return Opened(
         opened.schema_arrow,
         about.num_rows,
         about.num_row_groups,
@@ -222,7 +184,7 @@ def _rows_at_once(about: Any, group: int) -> int:  # noqa: ANN401 - likewise
     return max(1, min(most, MOST_AT_ONCE * rows // max(1, sum(sizes))))
 
 
-def _orc(file: AddressedFile) -> _Opened:
+def _orc(file: AddressedFile) -> Opened:
     from pyarrow.orc import ORCFile  # noqa: PLC0415 - a worker's import, too
 
     opened = ORCFile(file)
@@ -230,22 +192,21 @@ def _orc(file: AddressedFile) -> _Opened:
     def read(stripe: int, names: list[str]) -> Iterator[Any]:
         yield opened.read_stripe(stripe, columns=names or None)
 
-    return _Opened(opened.schema, opened.nrows, opened.nstripes, 0, read)
+    return Opened(opened.schema, opened.nrows, opened.nstripes, 0, read)
 
 
-_OPEN: dict[Format, Callable[[AddressedFile], _Opened]] = {Format.PARQUET: _parquet, Format.ORC: _orc}
+def _accept_footer(_: AddressedFile) -> None:
+    """The length of an ORC file's footer is one byte."""
 
 
-# --- bounds
-
-
-def _refuse_footer(file: AddressedFile, form: Format) -> None:
-    """Parquet says the length of its footer at its end; a longer one than a schema needs would fill the memory."""
-    size = file.seek(0, io.SEEK_END)
-    file.seek(max(0, size - _ENDS[form]))
+def _check_footer(file: AddressedFile) -> None:
+    """The length of a Parquet file's footer stands at its end: UnreadableError where it is not plausible."""
+    file.seek(max(0, file.size - _FOOTER_END))
     end = file.read()
-    if form is Format.PARQUET:
-        if not end.endswith(b"PAR1"):
-            raise unreadable("footer")
-        if int.from_bytes(end[:4], "little") > min(size, LONGEST_FOOTER):
-            raise unreadable("footer")
+    length = int.from_bytes(end[:4], "little")
+    if not end.endswith(b"PAR1") or length > min(file.size, LONGEST_FOOTER):
+        raise unreadable("footer")
+
+
+PARQUET = ArrowFormat(_parquet, _check_footer)
+ORC = ArrowFormat(_orc, _accept_footer)

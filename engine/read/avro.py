@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from lakegate.contracts.door.file_signatures import UnreadableError
-from lakegate.engine.read.arrow_tables import AddressedFile
+from lakegate.engine.read.addressed import AddressedFile
 from lakegate.engine.read.avro_blocks import blocks_of, described, header_of
 from lakegate.engine.read.avro_columns import Exacts, Nulls, Numbers, Texts, Truths, content, fixed, number
 from lakegate.engine.read.avro_nested import Lists, Maps, Optional, Others, Records

@@ -6,18 +6,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+import pyarrow as pa
+
 from lakegate.contracts.door.file_signatures import UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import BinaryIO
 
-    import pyarrow as pa
-
     from lakegate.contracts.plan.result import Columns, MalformedRecords
+    from lakegate.engine.type.physical import Physical
 
 Level = tuple[str, ...]
 """The steps to a list or a map whose elements are counted; empty for the records themselves (`PlanField.level`)."""
+LINE = "line"
+"""The column of the bytes of a record of text (`Source.originals`)."""
 ROW, AT = "row", "place"
 """Columns of every table of a chunk: the line of the record in its share, from 0; of an element also its place (`items[2]`)."""
 
@@ -89,6 +92,12 @@ class Expression:
     """A raw column that is NULL exactly where the text is, and cheaper to test; "" for none."""
 
 
+def line_table(lines: list[tuple[int, bytes]]) -> pa.Table:
+    """Records of text as `Source.originals` returns them."""
+    rows, texts = zip(*lines, strict=True) if lines else ((), ())
+    return pa.table({ROW: pa.array(rows, pa.int64()), LINE: pa.array(texts, pa.binary())})
+
+
 @contextmanager
 def of_object(number: int) -> Iterator[None]:
     """Name the object of the delivery that is unreadable in the block."""
@@ -121,6 +130,23 @@ class Source(Protocol):
         """What `Chunk.size` must add up to for each object: its bytes, or the rows that its footer counts."""
         ...
 
+    @property
+    def header(self) -> str | None:
+        """The header line of CSV; None without one."""
+        ...
+
+    @property
+    def kinds(self) -> Mapping[str, Physical]:
+        """The columns that `originals` returns of a table, in their order; of text none."""
+        ...
+
     def chunks(self, share: Share) -> Iterator[Chunk]:
         """Read one share; UnreadableError where the object has no good end, OSError where the storage fails."""
+        ...
+
+    def originals(self, share: Share) -> Iterator[pa.Table]:
+        """The unchanged records of a share: `row` (line in the share, from 0), and `line` (bytes) or, of a table, `x0`, `x1`, ….
+
+        Headers and blank lines are no records.
+        """
         ...

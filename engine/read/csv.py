@@ -6,7 +6,8 @@ quoted values may hold line breaks, is one share. `lakegate.engine.read.records`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -16,8 +17,8 @@ from lakegate.contracts.door.header import columns_of, first_line
 from lakegate.contracts.model.storage import Compression
 from lakegate.contracts.plan.result import Columns
 from lakegate.engine.read.blocks import object_blocks, share_block, shares_of
-from lakegate.engine.read.chunk import ROW, Chunk, Expression, of_object
-from lakegate.engine.read.grammar import Dialect
+from lakegate.engine.read.chunk import ROW, Chunk, Expression, line_table, of_object
+from lakegate.engine.read.grammar import Dialect, record_ends
 from lakegate.engine.read.records import merged, parse
 from lakegate.engine.type.values import text_literal, typed_value
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.request import StagedPart
     from lakegate.engine.read.blocks import Block
     from lakegate.engine.read.chunk import Share, Store
+    from lakegate.engine.type.physical import Physical
 
 SHARE = 8 << 20
 """Bytes of an object that one share, and one block of a share, holds."""
@@ -45,6 +47,7 @@ class CsvSource:
     sizes: tuple[int, ...]
     header: str | None
     """The header line that all objects share; None where the contract has none."""
+    kinds: Mapping[str, Physical] = field(default_factory=dict)
 
     def chunks(self, share: Share) -> Iterator[Chunk]:
         """See `Source`."""
@@ -63,19 +66,36 @@ class CsvSource:
         else:
             yield share_block(self.store, share)
 
-    def _chunk(self, block: bytes, size: int, lines: int, *, is_first: bool) -> Chunk:
-        """The chunk of a block before which so many lines of the share stand."""
+    def originals(self, share: Share) -> Iterator[pa.Table]:
+        """See `Source`."""
+        before, dialect, has_one_column = 0, Dialect.of(self.plan.csv), len(self.columns.found) == 1
+        for block, _ in self.blocks(share):
+            is_first = share.start == 0 and before == 0
+            text, skipped = self._without_header(block, is_first=is_first)
+            ends = record_ends(text, dialect.raw_quote if dialect.multi_line else None).tolist()
+            if text and (not ends or ends[-1] < len(text)):
+                ends.append(len(text))
+            lines = (text[start:end].removesuffix(b"\n").removesuffix(b"\r") for start, end in pairwise([0, *ends]))
+            numbered = enumerate(lines, before + skipped)
+            yield line_table([(row, line) for row, line in numbered if line or has_one_column])
+            before += skipped + len(ends)
+
+    def _without_header(self, block: bytes, *, is_first: bool) -> tuple[bytes, int]:
+        """A block without a byte order mark and a header line, and the number of header lines, 0 or 1."""
         csv = self.plan.csv
         if is_first and csv.encoding == "utf-8-sig":
             block = block.removeprefix(BOM)
         header = block.find(b"\n") + 1 or len(block) if is_first and csv.header else 0
-        text = block[header:]
+        return block[header:], 1 if header else 0
+
+    def _chunk(self, block: bytes, size: int, lines: int, *, is_first: bool) -> Chunk:
+        """The chunk of a block that follows `lines` lines of the share."""
+        text, skipped = self._without_header(block, is_first=is_first)
         if text and not text.endswith(b"\n"):
             text += b"\n"
         names = {name: at for at, name in enumerate(self.columns.found)}
         aliases = {f"x{names[each.name]}": each.alias for each in self.plan.columns if each.name in names}
-        parsed = parse(text, Dialect.of(csv), len(names), sorted(int(name[1:]) for name in aliases))
-        skipped = 1 if header else 0
+        parsed = parse(text, Dialect.of(self.plan.csv), len(names), sorted(int(name[1:]) for name in aliases))
         before = lines + skipped
         columns = {aliases[name]: parsed.table.column(name) for name in parsed.table.column_names if name in aliases}
         return Chunk(

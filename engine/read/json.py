@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ from lakegate.contracts.model.storage import Compression, Format
 from lakegate.contracts.plan.plan import Shape
 from lakegate.contracts.plan.result import Columns, MalformedRecords
 from lakegate.engine.read.blocks import object_blocks, share_block, shares_of
-from lakegate.engine.read.chunk import AT, ROW, Chunk, Expression
+from lakegate.engine.read.chunk import AT, ROW, Chunk, Expression, line_table
 from lakegate.engine.read.json_flat import learned
 from lakegate.engine.read.json_rows import MalformedError, Reading, parsed
 from lakegate.engine.read.limits import unreadable
@@ -34,11 +34,13 @@ if TYPE_CHECKING:
     from lakegate.engine.read.chunk import Level, Share, Store
     from lakegate.engine.read.json_rows import Cells
     from lakegate.engine.read.streams import Batch
+    from lakegate.engine.type.physical import Physical
 
 SHARE = 4 << 20
 """Bytes of an object that one share, and one block of a share, holds."""
 MOST_NAMED = 20
 """Undeclared keys that are kept of a chunk: the first ones in their order."""
+_SPACE = b" \t\r\n"
 _PLACE = re.compile(r"\[[0-9]+\]")
 
 
@@ -52,6 +54,8 @@ class JsonSource:
     columns: Columns
     shares: tuple[Share, ...]
     expressions: Mapping[str, Expression]
+    header: None = None
+    kinds: Mapping[str, Physical] = field(default_factory=dict)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -64,6 +68,13 @@ class JsonSource:
         for texts, taken in self.texts(share):
             yield self._chunk(texts, taken, line)
             line += len(texts)
+
+    def originals(self, share: Share) -> Iterator[pa.Table]:
+        """See `Source`."""
+        before = 0
+        for texts, _ in self.texts(share):
+            yield line_table([(row, text) for row, text in enumerate(texts, before) if text.strip(_SPACE)])
+            before += len(texts)
 
     def texts(self, share: Share) -> Iterator[Batch]:
         """The texts of a share's records, some MiB at a time; UnreadableError where its object has no good end."""

@@ -1,21 +1,27 @@
-"""Opening a delivery: whatever format its contract promises, as a source of chunks.
+"""Opens a delivery in the format that its contract declares, as a source of chunks.
 
-The first bytes of each object are looked at before anything else: a file of another kind is refused without a scan.
+The first bytes of each object are checked first: a file of another kind is refused without a scan. `OPENERS` has the formats.
 """
 
 from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.door.file_signatures import UnreadableError, refuse_other_text, settled
+from lakegate.contracts.door.file_signatures import TEXT_REFUSALS, UnreadableError, refuse, settled
 from lakegate.contracts.door.header import HEAD, text_of
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.model.storage import Compression, Format
+from lakegate.engine.read.arrow_tables import ORC, PARQUET, ArrowReader
+from lakegate.engine.read.avro import AvroReader
 from lakegate.engine.read.chunk import of_object
+from lakegate.engine.read.csv import open_csv
+from lakegate.engine.read.json import open_json
 from lakegate.engine.read.limits import PIECE, unreadable
 from lakegate.engine.read.streams import BrokenError, unpacked
+from lakegate.engine.read.tables import open_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +29,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.request import StagedPart
     from lakegate.engine.read.chunk import Source, Store
+    from lakegate.engine.read.tables import Reader
 
     Open = Callable[[Plan, tuple[StagedPart, ...], Store, list[bytes]], Source]
 
@@ -39,7 +46,7 @@ def open_source(plan: Plan, parts: tuple[StagedPart, ...], store: Store) -> Sour
             "forms", "some objects of the delivery are JSON lines, others a JSON array: give all of them one form"
         )
     plan = replace(plan, storage=storages.pop())
-    return _opener(plan.storage.format)(plan, parts, store, heads)
+    return OPENERS[plan.storage.format](plan, parts, store, heads)
 
 
 def _beginning(number: int, part: StagedPart, plan: Plan, store: Store) -> bytes:
@@ -50,7 +57,7 @@ def _beginning(number: int, part: StagedPart, plan: Plan, store: Store) -> bytes
         if plan.storage.compression is Compression.NONE or not plan.storage.format.is_text:
             return first
         text = _unpacked_beginning(part, plan.storage.compression, store)
-        refuse_other_text(text, plan.storage, plan.csv)
+        refuse(TEXT_REFUSALS, text, plan.storage, plan.csv)
         return text
 
 
@@ -79,16 +86,16 @@ def _head(part: StagedPart, store: Store) -> bytes:
     return store.part(part.uri, 0, min(HEAD, size)) if size else b""
 
 
-def _opener(form: Format) -> Open:
-    """What opens files of a format; each loads what it alone needs."""
-    if form is Format.CSV:
-        from lakegate.engine.read.csv import open_csv  # noqa: PLC0415 - see above
+def _table(reader: Callable[[Store], Reader]) -> Open:
+    """Opens files that contain their own schema."""
+    return lambda plan, parts, store, _: open_tables(reader(store), plan, parts)
 
-        return open_csv
-    if form.is_json:
-        from lakegate.engine.read.json import open_json  # noqa: PLC0415 - see above
 
-        return open_json
-    from lakegate.engine.read.tables import open_tables  # noqa: PLC0415 - see above
-
-    return open_tables
+OPENERS: dict[Format, Open] = {
+    Format.CSV: open_csv,
+    Format.JSONL: open_json,
+    Format.JSON: open_json,
+    Format.PARQUET: _table(partial(ArrowReader, PARQUET)),
+    Format.ORC: _table(partial(ArrowReader, ORC)),
+    Format.AVRO: _table(AvroReader),
+}

@@ -6,12 +6,12 @@ packed ones, and no more than a piece of the file is ever in memory, however far
 
 from __future__ import annotations
 
-import bz2
 import codecs
 import json
 import re
-import zlib
 from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
 
 from lakegate.contracts.model.storage import Compression
 from lakegate.engine.read.limits import GRACE, LONGEST_RECORD, MOST_UNPACKED, PIECE, RATIO
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import BinaryIO
 
+    from lakegate.contracts.model.storage import CompressionSpec
+
 Piece = tuple[bytes, int]
 """Unpacked bytes, and the packed bytes that they took."""
 Batch = tuple[list[bytes], int]
 """Records, and the packed bytes that were read for them."""
-_GZIP_WINDOW = 31
 _SPACE = " \t\r\n"
 
 
@@ -39,7 +40,8 @@ class BrokenError(Exception):
 def unpacked(source: BinaryIO, compression: Compression) -> Iterator[Piece]:
     """The file in pieces of at most `PIECE` bytes; BrokenError where it is damaged or unpacks beyond its bounds."""
     inside = outside = 0
-    for piece, taken in _PIECES[compression](source):
+    pieces = READERS[compression](source) if compression in READERS else _members(source, compression.spec)
+    for piece, taken in pieces:
         inside, outside = inside + taken, outside + len(piece)
         if outside > MOST_UNPACKED or outside > max(GRACE, RATIO * inside):
             raise BrokenError("bomb")
@@ -118,7 +120,7 @@ _PAST_SPACE = re.compile(f"[{_SPACE}]*").match
 _MARKS = {("before", "["): "first", ("first", "]"): "after", ("next", "]"): "after", ("next", ","): "wanted"}
 
 
-# --- codecs: one small generator for each
+# --- compressions
 
 
 def _plain(source: BinaryIO) -> Iterator[Piece]:
@@ -126,19 +128,18 @@ def _plain(source: BinaryIO) -> Iterator[Piece]:
         yield piece, len(piece)
 
 
-def _members(
-    source: BinaryIO, begin: Callable[[], Any], failure: type[Exception], holds: Callable[[Any], bool]
-) -> Iterator[Piece]:
-    """Packed members, one after the other; `holds` tells whether one has more to give without more bytes."""
+def _members(source: BinaryIO, spec: CompressionSpec) -> Iterator[Piece]:
+    """Compressed members, one after the other, by a decompressor of the standard library."""
     member: Any = None
     for packed, size in _plain(source):
         rest, taken = packed, size
-        while rest or (member is not None and holds(member)):
+        while rest or _has_output(member):
             if member is None or member.eof:
-                member = begin()
+                assert spec.decompressor is not None
+                member = spec.decompressor()
             try:
                 piece = member.decompress(rest, PIECE)
-            except failure:
+            except spec.failures:
                 raise BrokenError("damaged") from None
             rest = member.unused_data if member.eof else getattr(member, "unconsumed_tail", b"")
             yield piece, taken
@@ -147,17 +148,12 @@ def _members(
         raise BrokenError("damaged")
 
 
-def _gzip(source: BinaryIO) -> Iterator[Piece]:
-    return _members(source, lambda: zlib.decompressobj(_GZIP_WINDOW), zlib.error, lambda _: False)
-
-
-def _bzip2(source: BinaryIO) -> Iterator[Piece]:
-    return _members(source, bz2.BZ2Decompressor, OSError, lambda each: not (each.needs_input or each.eof))
+def _has_output(member: Any) -> bool:  # noqa: ANN401 - any decompressor of the standard library
+    """Whether a decompressor has more output without more input; those without `needs_input` return input that they leave."""
+    return not (getattr(member, "needs_input", True) or member.eof)
 
 
 def _zstd(source: BinaryIO) -> Iterator[Piece]:
-    import pyarrow as pa  # noqa: PLC0415 - a worker's import
-
     counted = _Counted(source)
     stream = pa.CompressedInputStream(pa.PythonFile(counted, "r"), "zstd")
     piece, taken = b"more", 0
@@ -199,9 +195,5 @@ class _Counted:
         """Leave the file to whoever opened it."""
 
 
-_PIECES: dict[Compression, Callable[[BinaryIO], Iterator[Piece]]] = {
-    Compression.NONE: _plain,
-    Compression.GZIP: _gzip,
-    Compression.BZIP2: _bzip2,
-    Compression.ZSTD: _zstd,
-}
+READERS: dict[Compression, Callable[[BinaryIO], Iterator[Piece]]] = {Compression.NONE: _plain, Compression.ZSTD: _zstd}
+"""Compressions that the standard library does not decompress."""

@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakegate.contracts.model.storage import Format
 from lakegate.contracts.plan.result import MalformedRecords
-from lakegate.engine.read.arrow_tables import ArrowReader
-from lakegate.engine.read.avro import AvroReader
 from lakegate.engine.read.chunk import AT, ROW, Chunk, Share
 from lakegate.engine.read.elements import Elements
 from lakegate.engine.read.json_rows import levels
@@ -29,7 +26,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.plan import Plan, PlanField
     from lakegate.contracts.plan.request import StagedPart
     from lakegate.contracts.plan.result import Columns
-    from lakegate.engine.read.chunk import Expression, Level, Store
+    from lakegate.engine.read.chunk import Expression, Level
     from lakegate.engine.read.schema import Found, Table
 
 _SURROGATE, _REPLACED = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]"), "\ufffd".encode()
@@ -61,6 +58,13 @@ class TableSource:
     columns: Columns
     shares: tuple[Share, ...]
     expressions: Mapping[str, Expression]
+    header: None = None
+
+    @property
+    def kinds(self) -> dict[str, Physical]:
+        """See `Source`."""
+        kinds = dict(self.tables[0].schema.parts)
+        return {name: kinds[name] for name in self.names}
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -74,10 +78,22 @@ class TableSource:
             yield self._chunk(batch, row)
             row += batch.num_rows
 
+    def originals(self, share: Share) -> Iterator[pa.Table]:
+        """See `Source`."""
+        row = 0
+        for batch in self.reader.batches(share, self.names):
+            columns = self._columns(batch)
+            names = [f"x{at}" for at in range(len(columns))]
+            yield pa.table([pa.arange(row, row + batch.num_rows), *columns], names=[ROW, *names])
+            row += batch.num_rows
+
+    def _columns(self, batch: pa.RecordBatch) -> list[pa.Array]:
+        """The columns that are read, in the order of `names`."""
+        return [batch.column(batch.schema.get_field_index(name)) for name in self.names]
+
     def _chunk(self, batch: pa.RecordBatch, first: int) -> Chunk:
-        kinds = dict(self.tables[0].schema.parts)
-        columns = {name: batch.column(batch.schema.get_field_index(name)) for name in self.names}
-        parts = {f".{name}": (column, kinds[name]) for name, column in columns.items()}
+        columns = zip(self.kinds.items(), self._columns(batch), strict=True)
+        parts = {f".{name}": (column, kind) for (name, kind), column in columns}
         records = Elements(parts, pa.arange(first, first + batch.num_rows))
         long = _too_long(records, self._of(()))
         malformed: tuple[MalformedRecords, ...] = ()
@@ -105,10 +121,8 @@ class TableSource:
         return pa.table(columns)
 
 
-def open_tables(plan: Plan, parts: tuple[StagedPart, ...], store: Store, _: list[bytes]) -> TableSource:
+def open_tables(reader: Reader, plan: Plan, parts: tuple[StagedPart, ...]) -> TableSource:
     """The delivery as a source; UnreadableError where its files are damaged, bombs, or of other columns."""
-    form = plan.storage.format
-    reader: Reader = AvroReader(store) if form is Format.AVRO else ArrowReader(form, store)
     tables = tuple(reader.described(part.uri) for part in parts)
     schema = schema_of(tables)
     found = found_in(schema, plan)

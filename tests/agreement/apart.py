@@ -7,7 +7,7 @@ import gzip
 import json
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import duckdb
@@ -16,10 +16,9 @@ import pyarrow as pa
 from lakegate.contracts.judge.file_outcomes import RECORDS
 from lakegate.contracts.model.storage import Compression, Format
 from lakegate.contracts.plan.request import StagedPart
-from lakegate.engine.read.chunk import ROW
+from lakegate.engine.read.chunk import LINE, ROW
 from lakegate.engine.read.local import LocalStore
 from lakegate.engine.read.open import open_source
-from lakegate.engine.split.originals import LINE, originals
 from lakegate.engine.type.arrow import canonical
 
 if TYPE_CHECKING:
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.result import Shares, WrittenObject
-    from lakegate.engine.explain.rejected import Rejected
     from lakegate.engine.read.chunk import Source
+    from lakegate.engine.split.rejected import Rejected
 
 Records = Counter[tuple[str, ...]]
 """Records by their text, or by the texts of their columns; the rejected ones behind their reasons."""
@@ -68,7 +67,7 @@ def written_apart(plan: Plan, shares: Shares) -> tuple[Records, Records]:
 
 
 def _records(plan: Plan, source: Source, number: int) -> Iterator[tuple[int, tuple[str, ...]]]:
-    for found in originals(source, source.shares[number]):
+    for found in source.originals(source.shares[number]):
         rows = found.column(ROW).to_pylist()
         if LINE in found.column_names:
             lines = [line.decode(plan.csv.encoding, "replace") for line in found.column(LINE).to_pylist()]
@@ -77,10 +76,9 @@ def _records(plan: Plan, source: Source, number: int) -> Iterator[tuple[int, tup
             yield from zip(rows, _texts(source, found.drop_columns([ROW])), strict=True)
 
 
-def _texts(source: Any, table: pa.Table) -> list[tuple[str, ...]]:
+def _texts(source: Source, table: pa.Table) -> list[tuple[str, ...]]:
     """The rows of a table of `x0`, … by the texts of their values."""
-    kinds = dict(source.tables[0].schema.parts)
-    columns = [canonical(table.column(at).combine_chunks(), kinds[name]) for at, name in enumerate(source.names)]
+    columns = [canonical(table.column(at).combine_chunks(), kind) for at, kind in enumerate(source.kinds.values())]
     if not table.num_rows:
         return []
     named = pa.table(columns, names=table.column_names)

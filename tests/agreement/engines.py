@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.request import Request
     from lakegate.contracts.plan.result import Measured, Result, Shares
-    from lakegate.engine.explain.rejected import Rejected
     from lakegate.engine.read.chunk import Source
+    from lakegate.engine.split.rejected import Rejected
     from tests.agreement.apart import Records
     from tests.agreement.cases import Case
 

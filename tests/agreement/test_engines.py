@@ -7,7 +7,7 @@ import pytest
 
 from lakegate.contracts.model.policy import OnReject
 from lakegate.contracts.model.storage import Compression, Format
-from lakegate.contracts.plan.check import Metric
+from lakegate.contracts.plan.metrics import Metric
 from tests.agreement import run
 from tests.agreement.cases import case_of
 from tests.agreement.engines import differences

@@ -12,7 +12,8 @@ import pytest
 
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.model.policy import Policy
-from lakegate.contracts.plan.check import NONE, Check, Metric, Tier, Unit
+from lakegate.contracts.plan.check import NONE, Check, Tier, Unit
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.predicate import Matches
 from tests.deliveries.side_by_side import side_by_side
 from tests.reference.cases import good_cases

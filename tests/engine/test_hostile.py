@@ -18,7 +18,8 @@ from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.lint.examine import examine
 from lakegate.contracts.model.policy import Policy
 from lakegate.contracts.model.storage import Csv
-from lakegate.contracts.plan.check import NONE, Check, Metric, Tier, Unit
+from lakegate.contracts.plan.check import NONE, Check, Tier, Unit
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.predicate import Not, OneOf, Predicate
 from tests.deliveries.delivery import plan_of
 from tests.reference.sampling import sampled

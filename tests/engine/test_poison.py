@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.plan.check import NONE, Check, Metric, Tier, Unit
+from lakegate.contracts.plan.check import NONE, Check, Tier, Unit
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.predicate import (
     All,
     Length,

@@ -14,7 +14,7 @@ from lakegate.contracts.judge.judgement import judge
 from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.model.policy import Policy
-from lakegate.contracts.plan.check import Metric
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.result import Columns
 from tests.deliveries.side_by_side import as_csv, comparable, side_by_side
 from tests.reference.cases import Case, good_cases

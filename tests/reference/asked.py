@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import Metric
+from lakegate.contracts.plan.metrics import Metric
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import Check, Metric, QuantileMethod, Tier
+from lakegate.contracts.plan.check import Check, QuantileMethod, Tier
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.result import Columns, Measured, Measurement, Result
 from tests.reference.asked import answer
 from tests.reference.lexical import DAY_SECONDS, days, parse

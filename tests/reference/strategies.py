@@ -8,16 +8,8 @@ from lakegate.contracts.model.contract import Severity
 from lakegate.contracts.model.policy import Additional, Duplicates, Mode, OnReject, Policy
 from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import (
-    Check,
-    HeaderRequirement,
-    Interval,
-    Metric,
-    Quantile,
-    QuantileMethod,
-    Tier,
-    Unit,
-)
+from lakegate.contracts.plan.check import Check, HeaderRequirement, Interval, Quantile, QuantileMethod, Tier, Unit
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.plan import Plan, PlanField
 from lakegate.contracts.plan.predicate import (
     All,

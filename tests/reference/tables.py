@@ -14,7 +14,7 @@ from lakegate.contracts.compile.rules.table import RULES
 from lakegate.contracts.documents import dcm, dcs_fields, odcs_properties
 from lakegate.contracts.documents.physical_types import PHYSICAL
 from lakegate.contracts.model.types import GRAMMARS
-from lakegate.contracts.plan.check import Metric
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.predicate import All, Not, Predicate, Present, together
 from tests.reference.cases import good_cases
 

@@ -12,7 +12,8 @@ import pytest
 
 from lakegate.contracts.judge.answers import REFUSED
 from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import Check, Interval, Metric, Tier, Unit
+from lakegate.contracts.plan.check import Check, Interval, Tier, Unit
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.query import Query, QueryColumn, QueryRelation
 from lakegate.engine.ask.guard import unsafe
 from lakegate.engine.ask.lock import lock

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.plan.check import Check, Interval, Metric, Tier, Unit
+from lakegate.contracts.plan.check import Check, Interval, Tier, Unit
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.query import Query, QueryRelation
 from tests.deliveries.delivery import JUDGED_AT, plan_of, request_for
 from tests.reference.sampling import FULL

@@ -12,7 +12,8 @@ from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.model.policy import Additional, Mode, Policy
 from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import NONE, Check, Metric, Tier, Unit
+from lakegate.contracts.plan.check import NONE, Check, Tier, Unit
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.plan import Plan, PlanField
 from lakegate.contracts.plan.predicate import Present, Typed
 from lakegate.contracts.plan.result import (

@@ -12,7 +12,8 @@ from lakegate.contracts.judge.counts import Counts
 from lakegate.contracts.judge.judgement import counts_of, judge
 from lakegate.contracts.judge.wording import ReportedNumbers
 from lakegate.contracts.model.policy import Mode, OnReject, Policy
-from lakegate.contracts.plan.check import Metric, Unit
+from lakegate.contracts.plan.check import Unit
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.result import Measured, Measurement
 from tests.unit.test_verdict import BAD, CLEAN, answer, check, measured, plan
 

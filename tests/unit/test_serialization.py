@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from lakegate.contracts.model.contract import Severity
 from lakegate.contracts.model.policy import Additional, Duplicates, Mode, OnReject
 from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import Metric, Unit
+from lakegate.contracts.plan.check import Check, Interval, Tier, Unit
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.plan import Plan, PlanField
 from lakegate.contracts.plan.predicate import Predicate, Present
 from lakegate.contracts.plan.request import Request, StagedPart
@@ -71,7 +73,6 @@ def test_a_document_without_defaults_means_the_defaults() -> None:
 @pytest.mark.parametrize(
     ("schema", "path", "enum"),
     [
-        ("plan", "check/metric", Metric),
         ("plan", "check/unit", Unit),
         ("plan", "check/worst", Severity),
         ("plan", "planField/type", LogicalType),
@@ -144,6 +145,16 @@ def test_a_document_out_of_bounds_is_refused(name: str, path: str, value: object
 
     with pytest.raises(InputError, match=rf"{name}\.json does not fit its schema at"):
         validate(name, changed(documents[name], path, value))
+
+
+@pytest.mark.parametrize("path", ["checks/0/metric", "storage/format", "storage/compression"])
+def test_a_plan_with_a_name_that_no_registry_contains_is_refused(path: str) -> None:
+    """The names of metrics, formats and compressions are those of their registries."""
+    check = Check("c", "c", "c", (), Metric.ROW_COUNT, Unit.VALUE, Tier(Interval()))
+    plan = replace(PLAN, checks=(check,))
+
+    with pytest.raises(InputError, match="unknown"):
+        Plan.from_json(changed(plan.to_json(), path, "toy"))
 
 
 def test_a_document_that_fits_is_read() -> None:

@@ -16,7 +16,8 @@ from lakegate.contracts.judge.wording import percent
 from lakegate.contracts.model.contract import Severity
 from lakegate.contracts.model.policy import Additional, Mode, OnReject, Policy
 from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import NONE, Check, HeaderRequirement, Interval, Metric, Tier, Unit
+from lakegate.contracts.plan.check import NONE, Check, HeaderRequirement, Interval, Tier, Unit
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.plan import Plan, PlanField
 from lakegate.contracts.plan.predicate import Present, Typed, Within
 from lakegate.contracts.plan.result import Columns, MalformedRecords, Measured, Measurement, Result, Unreadable

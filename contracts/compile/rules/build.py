@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NoReturn
 from lakegate.contracts.errors import ContractError, Problem
 from lakegate.contracts.model.literals import literal, number_of
 from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import NONE, Check, Interval, Metric, Tier, Unit
+from lakegate.contracts.plan.check import NONE, Check, Interval, Tier, Unit
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.predicate import OneOf, Within, together, where
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.compile.rules.build import argument, check, items, listed, number, one_of, refuse, rows, within
 from lakegate.contracts.model.contract import Severity
-from lakegate.contracts.plan.check import NONE, Interval, Metric, Tier, Unit
+from lakegate.contracts.plan.check import NONE, Interval, Tier, Unit
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.predicate import Present
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from lakegate.contracts.compile.rules import expected_values as values
 from lakegate.contracts.compile.rules.build import brief, conditioned, number, refuse, skipped
 from lakegate.contracts.compile.rules.conditions import UnreadError, condition_of
 from lakegate.contracts.model.contract import Field, Rule
-from lakegate.contracts.plan.check import Check, Interval, Metric, Tier, Unit
+from lakegate.contracts.plan.check import Check, Interval, Tier, Unit
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.predicate import Predicate, Present, together
 
 Arguments = Mapping[str, object]

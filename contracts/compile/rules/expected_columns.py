@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.compile.rules.build import argument_of, brief, check, items, number, refuse, unique_rows
 from lakegate.contracts.compile.rules.expected_numbers import interval
-from lakegate.contracts.plan.check import NONE, Check, HeaderRequirement, Interval, Metric, Tier, Unit
+from lakegate.contracts.plan.check import NONE, Check, HeaderRequirement, Interval, Tier, Unit
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.predicate import All, Compare, Not, Present, Relation, Typed, any_present, together, where
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ from lakegate.contracts.compile.rules.build import (
     unique_rows,
     within,
 )
-from lakegate.contracts.plan.check import Check, Interval, Metric, Quantile, QuantileMethod, Tier, Unit
+from lakegate.contracts.plan.check import Check, Interval, Quantile, QuantileMethod, Tier, Unit
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.predicate import Not, Present
 
 if TYPE_CHECKING:

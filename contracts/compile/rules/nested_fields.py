@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.compile.rules.build import skipped
-from lakegate.contracts.plan.check import Metric
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.plan import PlanField, Shape
 from lakegate.contracts.plan.predicate import All, Not, Present
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.compile.rules.build import InContract, argument, check, items, one_of, refuse, whole, within
 from lakegate.contracts.compile.rules.patterns import translate
 from lakegate.contracts.compile.rules.written import one_as_written, valid_in_words
-from lakegate.contracts.plan.check import Interval, Metric, Tier, Unit
+from lakegate.contracts.plan.check import Interval, Tier, Unit
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.predicate import All, Length, Matches, Not, Present
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from lakegate.contracts.compile.rules.nested_fields import shape_of
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.routes import line_of
 from lakegate.contracts.lake.versions import major
-from lakegate.contracts.plan.check import NONE, Metric, Tier
+from lakegate.contracts.plan.check import NONE, Tier
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.plan import Shape
 from lakegate.contracts.plan.query import Query, QueryColumn, QueryRelation
 

@@ -15,7 +15,8 @@ from lakegate.contracts.compile.rules.build import brief, check, refuse, skipped
 from lakegate.contracts.judge.wording import lasting
 from lakegate.contracts.model.literals import number_of
 from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import Check, Interval, Metric, Tier, Unit
+from lakegate.contracts.plan.check import Check, Interval, Tier, Unit
+from lakegate.contracts.plan.metrics import Metric
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,8 @@ from lakegate.contracts.compile.rules.expected_numbers import extremes, numeric,
 from lakegate.contracts.compile.rules.service_levels import age
 from lakegate.contracts.compile.rules.soda_values import MISSING, VALIDITY, there, valid
 from lakegate.contracts.compile.rules.written import valid_in_words
-from lakegate.contracts.plan.check import Check, Interval, Metric, Quantile, QuantileMethod, Tier, Unit
+from lakegate.contracts.plan.check import Check, Interval, Quantile, QuantileMethod, Tier, Unit
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.predicate import Length, Predicate, Present, together, where
 
 if TYPE_CHECKING:

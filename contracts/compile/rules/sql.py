@@ -10,7 +10,8 @@ from lakegate.contracts.compile.rules.odcs import OPERATORS, interval_of
 from lakegate.contracts.errors import ContractError, Problem
 from lakegate.contracts.model.contract import Comparison
 from lakegate.contracts.model.literals import number_of
-from lakegate.contracts.plan.check import Check, Metric, Tier, Unit
+from lakegate.contracts.plan.check import Check, Tier, Unit
+from lakegate.contracts.plan.metrics import Metric
 
 if TYPE_CHECKING:
     from lakegate.contracts.model.contract import Contract, Dataset, Field, Rule

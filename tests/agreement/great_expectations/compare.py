@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.judge.judgement import judge
-from lakegate.contracts.judge.numbers import OCCURRING
 from lakegate.contracts.judge.outcomes import Status
+from lakegate.contracts.plan.metrics import Number
 from lakegate.infra.setup.environments import program
 from tests.reference.cases import contract_of, rule_of
 from tests.reference.evaluator import measure
@@ -66,7 +66,9 @@ def ours(case: AgreedCase, result: Result | None = None) -> Answer:
     if Status.SKIP in statuses or Status.ERROR in statuses:
         return Answer(None, reason="; ".join(each.message for each in outcomes))
     counted = [
-        each.failing_rows for each, check in zip(outcomes, plan.checks, strict=True) if check.metric not in OCCURRING
+        each.failing_rows
+        for each, check in zip(outcomes, plan.checks, strict=True)
+        if check.metric.spec.number is not Number.REMAINING
     ]
     of_nothing = all(each.accept is not None and each.accept.of == 0 for each in found.measurements)
     return Answer(statuses == {Status.PASS}, counted[0] if counted else None, of_nothing=of_nothing)

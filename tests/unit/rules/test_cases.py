@@ -14,8 +14,7 @@ from lakegate.contracts.compile.rules.table import RULES
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.judge.columns import of_header
 from lakegate.contracts.judge.judgement import judge
-from lakegate.contracts.judge.numbers import COUNTED, OCCURRING
-from lakegate.contracts.plan.check import Metric
+from lakegate.contracts.plan.metrics import Metric, Number
 from lakegate.contracts.plan.result import Measurement
 from tests.reference.cases import Case, cases, good_cases, refused_cases
 from tests.reference.evaluator import measure
@@ -47,9 +46,9 @@ def found(case: Case, result: Result) -> list[dict[str, str]]:
 
 
 def figures(check: Check, measured: Measured) -> str:
-    if check.metric in COUNTED:
+    if check.metric.spec.number is Number.TOTAL:
         return str(measured.of)
-    if check.metric in OCCURRING:
+    if check.metric.spec.number is Number.REMAINING:
         return f"{measured.of - (measured.failing or 0)}/{measured.of}"
     if check.metric is Metric.ANSWER:
         return f"{'none' if measured.exact is None else format(float(measured.exact), '.9g')}/{measured.of}"

@@ -13,7 +13,7 @@ from lakegate.contracts.judge.answers import UNREAD, lacking, seconds_each
 from lakegate.contracts.model.contract import Contract, Dataset, Field, Origin, Rule
 from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import Metric
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.request import AcceptedPart, Reference
 from lakegate.contracts.plan.result import Measured, Measurement
 from lakegate.engine.ask import queries

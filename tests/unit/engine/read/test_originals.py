@@ -1,4 +1,4 @@
-"""Records as they came, for the shares that they are written to."""
+"""The unchanged records of a delivery, to be written as accepted or rejected rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.model.storage import Compression, Csv, Format, Storage
-from lakegate.engine.split.originals import originals
 from tests.deliveries.delivery import plan_of
 from tests.unit.engine.read.opened import opened
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def test_an_object_without_a_byte_has_no_records(tmp_path: Path) -> None:
-    """A packed object of nothing beside others, of a file without a header, gives nothing, and the others their lines."""
+    """An empty compressed object beside another one has no records, and the lines of the other one are returned."""
     plan = plan_of({"a": "string"}, csv=Csv(header=False, multi_line=True))
     plan = replace(plan, storage=Storage(Format.CSV, Compression.GZIP))
     source = opened(plan, tmp_path, gzip.compress(b""), gzip.compress(b'x\n"y\nz"\n'))
@@ -24,7 +23,7 @@ def test_an_object_without_a_byte_has_no_records(tmp_path: Path) -> None:
     found = [
         (share.part, line)
         for share in source.shares
-        for table in originals(source, share)
+        for table in source.originals(share)
         for line in table.column("line").to_pylist()
     ]
 
