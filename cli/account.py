@@ -48,6 +48,7 @@ CAUSES = {
     FailureCause.RUN_FAILED: "its job run failed and left no result",
     FailureCause.RUN_CANCELLED: "its job run was cancelled, or reached its own time limit",
     FailureCause.RUN_HUNG: "its job run was still running after its time limit, and was cancelled",
+    FailureCause.NOT_STARTED: "its job run waited for its turn until its time there was over (this does not count)",
     FailureCause.NO_RESULT: "its job run ended without a result",
     FailureCause.WRONG_RESULT: "its result cannot be read, or answers something else",
     FailureCause.UNDECIDED: "a rule could not be measured",

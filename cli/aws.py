@@ -17,7 +17,7 @@ from lakegate.functions.adapters.clients import client
 from lakegate.functions.adapters.errors import port_errors
 from lakegate.functions.bootstrap import bootstrap
 from lakegate.functions.ports.errors import NotFound, PortError, Throttled, Unanswered
-from lakegate.functions.settings import Settings, read
+from lakegate.functions.settings import DEFAULTS, Settings, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -81,6 +81,7 @@ class DeployedStack:
                 job_minutes=1,
                 bus=self.output("EventBusName"),
                 unrouted="quarantine",
+                ignored=self.outputs.get("IgnoredKeys", DEFAULTS["ignored"]),
             )
         )
 

@@ -18,7 +18,8 @@ from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from lakegate.cli.transfer import To, read, send
 from lakegate.cli.waiting import LONGEST_WAIT, Timeout, Wait, Waited, WaitExit, exit_code, tell_end
 from lakegate.cli.waiting import wait as wait_for
-from lakegate.contracts.errors import LakegateError
+from lakegate.contracts.door.ignored import is_ignored
+from lakegate.contracts.errors import InputError, LakegateError
 from lakegate.contracts.lake.routes import candidates, covering
 from lakegate.functions.adapters.clients import client
 from lakegate.functions.ports.errors import PortError
@@ -94,6 +95,7 @@ def upload(  # noqa: PLR0913 - a command has these options
 
 def _sent(there: DeployedStack, dependencies: Dependencies, files: list[Path], keys: tuple[str, ...]) -> Iterator[Sent]:
     """Read all, then send one after the other: what cannot be read is refused before anything lands."""
+    _refuse_ignored(keys, dependencies.places.ignored)
     _warn_if_unrouted(dependencies, keys[0])
     read_files = [read(each) for each in files]
     for landed, (file, key) in enumerate(zip(read_files, keys, strict=True)):
@@ -112,6 +114,13 @@ def _one_sent(file: File, to: To) -> Sent:
         version = send(client("s3"), file, to, arrived)
     ended = time.monotonic()
     return Sent(workload_id(to.bucket, to.key, version), to, file, version, ended - began, ended)
+
+
+def _refuse_ignored(keys: tuple[str, ...], patterns: tuple[str, ...]) -> None:
+    """Raise InputError for a name that the gate takes for no delivery: nothing would ever become of it."""
+    for key in keys:
+        if is_ignored(key, 1, patterns):
+            raise InputError(f"{key} has a name that this stack ignores (docs/producer.md): give it another one")
 
 
 def _warn_if_unrouted(dependencies: Dependencies, key: str) -> None:

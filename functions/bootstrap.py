@@ -36,6 +36,7 @@ def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float
         notifier=EventBridgeNotifier(client("events"), settings.bus),
         clock=SystemClock(),
         places=_places(settings),
+        remaining=remaining,
     )
 
 
@@ -47,4 +48,10 @@ def _places(settings: Settings) -> Places:
         settings.job_parameters,
         settings.job_minutes,
     )
-    return Places(settings.landing, settings.lake, job, ignore_unrouted=settings.unrouted == "ignore")
+    return Places(
+        settings.landing,
+        settings.lake,
+        job,
+        ignore_unrouted=settings.unrouted == "ignore",
+        ignored=tuple(settings.ignored.split(",")),
+    )

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from lakegate.contracts.door.ignored import IGNORED
 from lakegate.contracts.errors import SetUpError
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ class Settings:
     """The event bus that messages are put on."""
     unrouted: str
     """What becomes of keys that no route covers: `quarantine` or `ignore`."""
+    ignored: str
+    """Patterns, with commas between them, of names of keys that are no deliveries."""
 
 
 PATTERNS: Final[Mapping[str, str]] = {
@@ -56,12 +59,14 @@ PATTERNS: Final[Mapping[str, str]] = {
     "job_minutes": r"[1-9]\d{0,4}",
     "bus": r"[\w./:-]{1,1600}",
     "unrouted": "quarantine|ignore",
+    "ignored": r"[^,\s/]+(,[^,\s/]+)*",
 }
 DEFAULTS: Final[Mapping[str, str]] = {
     "job_parameters": "--conf spark.sql.runSQLOnFiles=false",
     "job_minutes": "60",
     "bus": "default",
     "unrouted": "quarantine",
+    "ignored": ",".join(IGNORED),
 }
 
 

@@ -99,6 +99,8 @@ class FailureCause(StrEnum):
     """By a person, or by its own time limit."""
     RUN_HUNG = "run-hung"
     """It still ran after its deadline; the gate cancelled it."""
+    NOT_STARTED = "not-started"
+    """It waited in the queue, or for capacity, until EMR Serverless or its deadline ended it, and never ran."""
     NO_RESULT = "no-result"
     """The run succeeded, or EMR does not know it, and there is no result.json."""
     WRONG_RESULT = "wrong-result"

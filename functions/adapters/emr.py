@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.contracts.errors import InputError
 from lakegate.functions.adapters.errors import port_errors
-from lakegate.functions.ports.errors import IdempotencyMismatch, NotFound, PortError
+from lakegate.functions.ports.errors import IdempotencyMismatch, NotFound, PortError, Throttled
 from lakegate.functions.ports.jobs import JobRun, JobState
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from mypy_boto3_emr_serverless import EMRServerlessClient
 
+ACCEPTING: Final = frozenset({"CREATED", "STARTED", "STOPPED"})
+"""States of an application in which it takes runs: it starts by itself when one is submitted."""
 ENDS: Final = frozenset({JobState.SUCCESS, JobState.FAILED, JobState.CANCELLED})
 
 
@@ -33,8 +35,22 @@ class EmrServerless:
         """
         if not request.get("clientToken"):
             raise InputError("a StartJobRun request needs its own clientToken")
+        try:
+            return self._start(request)
+        except IdempotencyMismatch:  # so far only ConflictException: "conflict in the current state of the resource"
+            self._refuse_while_changing()
+        return self._start(request)
+
+    def _start(self, request: Mapping[str, Any]) -> str:
         with port_errors():
             return self.client.start_job_run(**request)["jobRunId"]
+
+    def _refuse_while_changing(self) -> None:
+        """Raise Throttled while the application takes no runs: its state is the conflict, and no token."""
+        with port_errors():
+            state = self.client.get_application(applicationId=self.application)["application"]["state"]
+        if state not in ACCEPTING:
+            raise Throttled(f"StartJobRun: the application is {state}")
 
     def describe(self, run: str) -> JobRun:
         """GetJobRun; what neither waits nor has ended is RUNNING."""
@@ -42,7 +58,8 @@ class EmrServerless:
             found = self.client.get_job_run(applicationId=self.application, jobRunId=run)["jobRun"]
         state = found["state"]
         known = JobState(state) if state in set(JobState) else JobState.RUNNING
-        return JobRun(found.get("name", ""), known, timedelta(milliseconds=found.get("queuedDurationMilliseconds", 0)))
+        queued = timedelta(milliseconds=found.get("queuedDurationMilliseconds", 0))
+        return JobRun(found.get("name", ""), known, queued, started="startedAt" in found)
 
     def cancel(self, run: str) -> None:
         """CancelJobRun. EMR refuses to cancel an ended run with one of several codes: what counts is that it ended."""

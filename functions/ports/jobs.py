@@ -30,6 +30,8 @@ class JobRun:
     state: JobState
     queued: timedelta = timedelta()
     """How long it waited for its turn."""
+    started: bool = True
+    """Whether it ever was RUNNING; one that only waited did nothing."""
 
 
 class JobRunner(Protocol):
@@ -38,7 +40,8 @@ class JobRunner(Protocol):
     def start(self, request: Mapping[str, object]) -> str:
         """StartJobRun, the request as stored; the same clientToken again returns the same run.
 
-        Returns the run's id. Raises IdempotencyMismatch (ConflictException), Throttled.
+        Returns the run's id. Raises IdempotencyMismatch (the token was used with another request), Throttled (also
+        while the application starts, stops or is updated).
         """
         ...
 

@@ -14,6 +14,7 @@ from lakegate.functions.usecases.moves import OutcomeChanged
 from lakegate.functions.usecases.observe import OBSERVERS, Observation, observe
 from lakegate.functions.usecases.operations import OPERATIONS
 from lakegate.functions.usecases.steps import ConcurrentUpdate, Effect, perform
+from lakegate.functions.usecases.submission import waits
 from lakegate.functions.usecases.tidying import tidy
 from lakegate.functions.workload import TERMINAL, State
 
@@ -58,7 +59,7 @@ def pause_of(dependencies: Dependencies, workload: Workload) -> float:
 
 def take(dependencies: Dependencies, workload: Workload, found: Observation) -> Steps[Workload]:
     """Perform the operation that belongs to what was observed."""
-    transition = _transition(dependencies, workload, found.on)
+    transition = _transition(dependencies, workload, found)
     try:
         return (yield from OPERATIONS[transition.operation](dependencies, workload, transition.to, found))
     except OutcomeChanged as other:
@@ -67,9 +68,10 @@ def take(dependencies: Dependencies, workload: Workload, found: Observation) -> 
         )
 
 
-def _transition(dependencies: Dependencies, workload: Workload, on: Outcome) -> Transition:
+def _transition(dependencies: Dependencies, workload: Workload, found: Observation) -> Transition:
     workflow = dependencies.terms(workload).workflow
-    transition = workflow.transition(workload.state, on)
-    if transition.bound is Bound.ATTEMPTS and workload.attempt >= workload.limit:
+    transition = workflow.transition(workload.state, found.on)
+    limit = workload.limit + waits(dependencies.timing, workload, found.cause)
+    if transition.bound is Bound.ATTEMPTS and workload.attempt >= limit:
         return workflow.transition(workload.state, Outcome.EXHAUSTED)
     return transition

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from heapq import nlargest
 from typing import TYPE_CHECKING, Final
 
+from lakegate.contracts.door.ignored import is_ignored
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.words import did_you_mean, listed
 from lakegate.functions.usecases import layout
@@ -131,7 +132,8 @@ def _listed(dependencies: Dependencies) -> Iterator[ObjectVersion]:
     after: str | None = None
     for _ in range(PAGES):
         page = dependencies.objects.versions(dependencies.places.landing, "", after)
-        yield from page.versions
+        ignored = dependencies.places.ignored
+        yield from (each for each in page.versions if not is_ignored(each.key, each.size, ignored))
         after = page.after
         if after is None:
             return

@@ -7,12 +7,15 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from lakegate.contracts.door.ignored import IGNORED
 from lakegate.contracts.door.terms import UNROUTED, terms_of
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.steps import Alarm
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lakegate.contracts.door.terms import Terms
     from lakegate.functions.ports.agenda import Agenda
     from lakegate.functions.ports.clock import Clock
@@ -45,6 +48,8 @@ class Places:
     lake: str
     job: JobSettings
     ignore_unrouted: bool = False
+    ignored: tuple[str, ...] = IGNORED
+    """Patterns of names of keys that are no deliveries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,8 @@ class Timing:
     """Before the second attempt; doubles with each further one."""
     longest_backoff: timedelta = timedelta(seconds=30)
     """Short enough for a worker to wait for the next attempt, for each message of a batch of five."""
+    waits: int = 20
+    """Attempts of one round that only waited and are not counted: five days, with EMR Serverless' queue timeout of six hours."""
     grace: timedelta = timedelta(minutes=15)
     """Beyond the job's own time limit, before it counts as hung: it may start slowly. Waiting for its turn does not count."""
 
@@ -77,6 +84,8 @@ class Dependencies:
     clock: Clock
     places: Places
     timing: Timing = field(default_factory=Timing)
+    remaining: Callable[[], float] = lambda: float("inf")
+    """Seconds that this invocation has left."""
     plans: dict[str, bytes] = field(default_factory=dict, repr=False)
     """Plans read before, by digest: content-addressed, so never stale."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from lakegate.contracts.door.ignored import is_ignored
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.routes import candidates, covering
 from lakegate.functions.ports.errors import ConditionFailed, NotFound
@@ -32,7 +33,9 @@ def intake(dependencies: Dependencies, bucket: str, key: str) -> Steps[None]:
 
 
 def admit(dependencies: Dependencies, version: ObjectVersion) -> Steps[None]:
-    """Claim one version if it is unclaimed, and advance it."""
+    """Claim one version if it is unclaimed and no key beside the data, and advance it."""
+    if is_ignored(version.key, version.size, dependencies.places.ignored):
+        return
     identity = workload_id(version.bucket, version.key, version.version)
     if _is_claimed(dependencies, identity):
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from lakegate.contracts.door.refusals import FIRST_BYTES, refusals
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lakegate.contracts.lake.routes import Route
+    from lakegate.functions.ports.jobs import JobRun
     from lakegate.functions.ports.objects import ObjectVersion
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.workload import Workload
@@ -40,7 +42,7 @@ class Observation(NamedTuple):
     @property
     def answered(self) -> bool:
         """False: the attempt counts as lost because no result was there; one may still come until its run is over."""
-        return self.cause not in CAUSES.values()
+        return self.cause not in UNANSWERED
 
 
 Observer: TypeAlias = "Callable[[Dependencies, Workload], Observation | None]"
@@ -54,6 +56,9 @@ CAUSES = {
     JobState.SUCCESS: FailureCause.NO_RESULT,
 }
 """Why a run that may not answer any more has no result, by its state."""
+UNANSWERED = frozenset({*CAUSES.values(), FailureCause.NOT_STARTED})
+SHORTEST_QUEUE_TIMEOUT = timedelta(minutes=15)
+"""Of EMR Serverless. Its documentation leaves open whether a run ends FAILED or CANCELLED when its time in the queue is over."""
 IDENTIFYING = frozenset({"crc64nvme", "sha256", "sha1"})
 """Checksums long enough that two contents of one size do not share one; every staged copy has one of them."""
 
@@ -203,7 +208,14 @@ def _cause(dependencies: Dependencies, workload: Workload) -> FailureCause | Non
     except NotFound:
         return FailureCause.NO_RESULT
     in_time = workload.deadline is None or dependencies.clock.now() < workload.deadline + run.queued
-    return None if run.state is JobState.QUEUED or (run.state is JobState.RUNNING and in_time) else CAUSES[run.state]
+    if run.state is JobState.QUEUED or (run.state is JobState.RUNNING and in_time):
+        return None
+    return FailureCause.NOT_STARTED if _only_waited(run) else CAUSES[run.state]
+
+
+def _only_waited(run: JobRun) -> bool:
+    """Whether a run ended, or has to be ended, without having begun; one that FAILED at once had another reason."""
+    return not run.started and (run.state is not JobState.FAILED or run.queued >= SHORTEST_QUEUE_TIMEOUT)
 
 
 def result_of(dependencies: Dependencies, workload: Workload) -> bytes | None:

@@ -17,7 +17,7 @@ from lakegate.functions.usecases.moves import OutcomeChanged, message, move
 from lakegate.functions.usecases.observe import address, content, described, duplicate, result_of
 from lakegate.functions.usecases.publish_delivery import publish
 from lakegate.functions.usecases.steps import Alarm, ConcurrentUpdate, Effect, Steps, perform
-from lakegate.functions.usecases.submission import back_off, request_document, start_request
+from lakegate.functions.usecases.submission import back_off, request_document, start_request, waits
 from lakegate.functions.workload import Decision, FailedAttempt, FailureCause
 
 if TYPE_CHECKING:
@@ -110,6 +110,7 @@ def _prepare(dependencies: Dependencies, workload: Workload, to: State, found: O
     after = workload._replace(
         state=to,
         attempt=attempt,
+        limit=workload.limit + waits(dependencies.timing, workload, found.cause),
         request=start,
         run="",
         not_before=not_before,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.lake.block import BlockKind
 from lakegate.contracts.plan.request import AcceptedPart, Reference, Request, StagedPart
 from lakegate.functions.usecases import layout
-from lakegate.functions.workload import job_token
+from lakegate.functions.workload import FailureCause, job_token
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -81,3 +81,9 @@ def back_off(timing: Timing, now: datetime, workload: Workload) -> datetime | No
     """Before when the next attempt is not sent; None: at once, for the first of a round."""
     ordinal: int = workload.attempt - workload.first
     return None if ordinal == 0 else now + min(timing.backoff * 2 ** (ordinal - 1), timing.longest_backoff)
+
+
+def waits(timing: Timing, workload: Workload, cause: FailureCause | None) -> int:
+    """How many attempts a round gets beyond its limit: 1 if the current one only waited, within the bound on waiting."""
+    waited = sum(each.cause is FailureCause.NOT_STARTED for each in workload.failed if each.number > workload.first)
+    return int(cause is FailureCause.NOT_STARTED and waited < timing.waits)

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 BATCH = 100
+"""Workloads, or versions of a listing, between two looks at the time that is left."""
+ENOUGH = 60.0
+"""Seconds: with less than this left nothing more is begun. As long as one step of one workload usually takes."""
 
 
 @dataclass(slots=True)
@@ -39,20 +42,40 @@ class Swept:
 def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
     """Continue what is due, claim what no event announced, remove staging of finished workloads.
 
-    Each listing continues where the last sweep stopped, so that several sweeps cover a large bucket. Attempts
-    that were prepared on the way are started in the end, after one pause for all of them.
+    The three take turns, a batch at a time, until all is done or time is short. Each listing continues where the last
+    sweep stopped, so that several sweeps cover a large bucket. Attempts that were prepared on the way are started in
+    the end, after one pause for all of them.
     """
     swept = Swept()
-    resumed = {}
-    for identity in dependencies.agenda.due(dependencies.clock.now(), batch):
-        resumed[identity] = yield from _guarded(swept, _resume(dependencies, identity))
-    for listing in (
-        Listing("landing", dependencies.places.landing, "", partial(admit, dependencies)),
-        Listing("staging", dependencies.places.lake, layout.STAGING, partial(_unstage, dependencies)),
-    ):
-        yield from _listed(dependencies, swept, listing, batch)
+    resumed: dict[str, Workload | None] = {}
+    landing = Listing("landing", dependencies.places.landing, "", partial(admit, dependencies))
+    staging = Listing("staging", dependencies.places.lake, layout.STAGING, partial(_unstage, dependencies))
+    parts = [
+        partial(_due, dependencies, swept, resumed, batch),
+        partial(_listed, dependencies, swept, landing, batch),
+        partial(_listed, dependencies, swept, staging, batch),
+    ]
+    while parts:
+        part = parts.pop(0)
+        if (yield from part()):
+            parts.append(part)
     yield from _retried(dependencies, swept, [row for row in resumed.values() if row is not None])
     return swept
+
+
+def _due(dependencies: Dependencies, swept: Swept, resumed: dict[str, Workload | None], batch: int) -> Steps[bool]:
+    """Continue a batch of workloads. Returns whether there may be more: the index lags, so what was continued is skipped."""
+    due = dependencies.agenda.due(dependencies.clock.now(), len(resumed) + batch)
+    fresh = [identity for identity in due if identity not in resumed][:batch]
+    for identity in fresh:
+        if not _has_time(dependencies):
+            return False
+        resumed[identity] = yield from _guarded(swept, _resume(dependencies, identity))
+    return len(fresh) == batch
+
+
+def _has_time(dependencies: Dependencies) -> bool:
+    return dependencies.remaining() >= ENOUGH
 
 
 def _guarded(swept: Swept, steps: Steps[T]) -> Steps[T | None]:
@@ -69,6 +92,8 @@ def _retried(dependencies: Dependencies, swept: Swept, rows: list[Workload]) -> 
     if pauses:
         yield from perform(Effect.WAIT, partial(dependencies.clock.sleep, max(pauses.values())))
     for identity in pauses:
+        if not _has_time(dependencies):
+            return
         yield from _guarded(swept, _resume(dependencies, identity))
 
 
@@ -96,13 +121,17 @@ class Listing(NamedTuple):
     each: Callable[[ObjectVersion], Steps[None]]
 
 
-def _listed(dependencies: Dependencies, swept: Swept, listing: Listing, batch: int) -> Steps[None]:
+def _listed(dependencies: Dependencies, swept: Swept, listing: Listing, batch: int) -> Steps[bool]:
+    """Go through one page. Returns whether there is another; a page that was not finished is listed again next time."""
     before = dependencies.agenda.cursor(listing.name)
     page = dependencies.objects.versions(listing.bucket, listing.prefix, before, batch)
     for version in page.versions:
+        if not _has_time(dependencies):
+            return False
         yield from _guarded(swept, listing.each(version))
     if page.after != before:
         yield from perform(Effect.KEEP_CURSOR, partial(dependencies.agenda.keep, listing.name, page.after))
+    return page.after is not None
 
 
 def _unstage(dependencies: Dependencies, version: ObjectVersion) -> Steps[None]:

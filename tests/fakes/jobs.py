@@ -29,6 +29,7 @@ class Ending(StrEnum):
     LATE_FAILURE = "writes its result, then fails"
     CONFUSED = "answers for another delivery and succeeds"
     CANCELLED = "is cancelled from outside"
+    QUEUE_TIMED_OUT = "waits in the queue until its time there is over, and never runs"
     TIMED_OUT = "runs into its own time limit"
     HUNG = "never ends"
 
@@ -43,6 +44,7 @@ ENDS_IN: dict[Ending, JobState] = {
     Ending.FAILED: JobState.FAILED,
     Ending.LATE_FAILURE: JobState.FAILED,
     Ending.CANCELLED: JobState.CANCELLED,
+    Ending.QUEUE_TIMED_OUT: JobState.CANCELLED,
     Ending.TIMED_OUT: JobState.CANCELLED,
     Ending.HUNG: JobState.RUNNING,
 }
@@ -55,6 +57,7 @@ class Run:
     id: str
     request: Mapping[str, object]
     state: JobState = JobState.RUNNING
+    started: bool = True
 
 
 class MemoryJobs:
@@ -87,7 +90,7 @@ class MemoryJobs:
             found = self.runs[run]
         except KeyError:
             raise NotFound from None
-        return JobRun(str(found.request["name"]), found.state)
+        return JobRun(str(found.request["name"]), found.state, started=found.started)
 
     def cancel(self, run: str) -> None:
         """End a run that has not ended."""
@@ -99,3 +102,4 @@ class MemoryJobs:
         found = self.runs.get(run)
         if found is not None and found.state is JobState.RUNNING:
             found.state = ENDS_IN[ending]
+            found.started = ending is not Ending.QUEUE_TIMED_OUT

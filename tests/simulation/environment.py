@@ -50,6 +50,11 @@ class Upload:
     """How S3 refused to read it when it landed, for a reason that a person removes."""
 
     @property
+    def ignored(self) -> bool:
+        """Whether it lies beside the data: written a second time from docs/producer.md."""
+        return "/_temporary/" in self.version.key or (self.version.key.endswith("/") and not self.body)
+
+    @property
     def routed(self) -> bool:
         """Whether a route covers its key."""
         return self.version.key.startswith(PREFIX)
@@ -68,6 +73,8 @@ class Environment:
     by_version: dict[str, Upload] = field(default_factory=dict)
     dead: set[tuple[str, int]] = field(default_factory=set)
     """Attempts that came to nothing, by any cause: workload and number."""
+    waited: set[tuple[str, int]] = field(default_factory=set)
+    """Those of them that only waited for their turn, and do not count."""
     answered: set[tuple[str, int]] = field(default_factory=set)
     """Attempts whose run gave a usable verdict before anybody cancelled it."""
     began: dict[str, datetime] = field(default_factory=dict)
@@ -153,6 +160,10 @@ class Environment:
         """Attempts that came to nothing, of one workload above a number or of all."""
         return sum(1 for each, number in self.dead if workload in {None, each} and number > above)
 
+    def waits(self, workload: str, above: int) -> int:
+        """Those of one workload above a number that only waited."""
+        return sum(1 for each, number in self.waited if each == workload and number > above)
+
     def attempt_of(self, run: Run) -> tuple[str, int]:
         """Workload and number of the attempt that a run was started for, by the request it has to read."""
         uri: str = run.request["jobDriver"]["sparkSubmit"]["entryPointArguments"][1]  # type: ignore[index]
@@ -191,6 +202,8 @@ class Environment:
         finally:
             ended = self.memory.jobs.runs[run].state is not JobState.RUNNING
             (self.answered if answered and not ended else self.dead).add(attempt)
+        if ending is Ending.QUEUE_TIMED_OUT and self.memory.jobs.runs[run].state is JobState.RUNNING:
+            self.waited.add(attempt)
         self.memory.jobs.end(run, ending)
         if ending in SENDS_EVENT:
             self.inbox.append(("job", run))

@@ -19,7 +19,7 @@ def kept_in_the_end(promises: Promises) -> None:
     """Raise Violation unless every delivery ended as promised."""
     promises.hold()
     for upload in promises.env.uploads:
-        if not upload.deleted and promises.row_of(upload) is None:
+        if not upload.deleted and not upload.ignored and promises.row_of(upload) is None:
             raise Violation("P1", "a version was never claimed")
     for row in promises.rows.values():
         _check_row(promises, row)
@@ -43,10 +43,16 @@ def _check_row(promises: Promises, row: Workload) -> None:
     elif row.failed[-1].cause in REFUSALS.values():
         if not there and not deleted:
             raise Violation("P1", "a delivery that could not be read is not in landing")
-    elif (dead := promises.env.deaths(row.id, promises.rounds.get(row.id, 0))) < ATTEMPTS:
+    elif (dead := _counted_deaths(promises, row)) < ATTEMPTS:
         raise Violation("P4", f"given up after {dead} dead attempts")
     elif not there and not deleted:
         raise Violation("P1", "a failed delivery is not in landing")
+
+
+def _counted_deaths(promises: Promises, row: Workload) -> int:
+    """Attempts of the last round that came to nothing; time in the queue is no attempt."""
+    began = promises.rounds.get(row.id, 0)
+    return promises.env.deaths(row.id, began) - promises.env.waits(row.id, began)
 
 
 def _check_finished(promises: Promises, row: Workload, *, there: bool) -> None:

@@ -121,7 +121,9 @@ class Promises:
 
     def anything_open(self) -> bool:
         """Whether a sweep would find anything to do: a due workload, an unclaimed version, a staging copy."""
-        if self.staging or any(upload.version.version not in self.by_version for upload in self.env.uploads):
+        if self.staging or any(
+            not upload.ignored and upload.version.version not in self.by_version for upload in self.env.uploads
+        ):
             return True
         now = self.env.memory.clock.now()
         return any(row.due_at is not None and row.due_at <= now for row in self.rows.values())
@@ -178,6 +180,8 @@ class Promises:
         self.rows_mark = hash(tuple(self.marks.values()))
 
     def _began(self, row: Workload) -> None:
+        if self.upload_of(row).ignored:
+            raise Violation("P1", "an object beside the data became a workload")
         if row.state is not S.RECEIVED:
             raise Violation("P6", f"a workload begins as {row.state}")
         known = self.replays if row.replay_of else self.by_version
@@ -234,7 +238,8 @@ class Promises:
         if row.state is S.SUBMITTING:
             request = read_json(row.request)
             self.requests[request["clientToken"]] = request, row.not_before or BEGINNING
-            if row.attempt - self.rounds.get(row.id, 0) > ATTEMPTS:
+            began = self.rounds.get(row.id, 0)
+            if row.attempt - began > ATTEMPTS + self.env.waits(row.id, began):
                 raise Violation("P7", f"attempt {row.attempt} is one too many")
         over = row.state is S.FAILED or (row.state is S.SUBMITTING and before.state is not S.STAGED)
         if not over:
@@ -286,6 +291,8 @@ class Promises:
         stored = self.env.landing.get(upload.version.key, ())
         if upload.deleted or any(each.version == upload.version.version for each in stored):
             return
+        if upload.ignored:
+            raise Violation("P1", "an object beside the data was removed")
         row = self.row_of(upload)
         if row is None or row.state not in ENDED or not self.contains(row, upload.body):
             raise Violation("P1", f"an object was lost while its workload is {row.state if row else 'unclaimed'}")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 BODIES = (b"good:1", b"good:2", b"bad:1", b"mild:1", b"split:12", b"%PDF:12", b"", b"error:1")
 ALGORITHMS = ("sha256", "crc32", "crc64nvme", "")
 REFUSALS = (None, AccessDenied, Archived)
-KEYS = (f"{PREFIX}a.csv", f"{PREFIX}b.csv", "elsewhere/c.csv")
+KEYS = (f"{PREFIX}a.csv", f"{PREFIX}b.csv", "elsewhere/c.csv", f"{PREFIX}_temporary/0/a.csv", f"{PREFIX}folder/")
 FAULTS = tuple(Fault)
 ENDINGS = tuple(Ending)
 EFFECT_OF = attrgetter("call.effect")

@@ -37,7 +37,8 @@ def test_what_is_not_said_has_its_default() -> None:
         settings.bus,
         settings.unrouted,
         settings.job_parameters,
-    ) == ("landing", 60, "default", "quarantine", "--conf spark.sql.runSQLOnFiles=false")
+        settings.ignored.split(",")[0],
+    ) == ("landing", 60, "default", "quarantine", "--conf spark.sql.runSQLOnFiles=false", "_temporary")
 
 
 def test_every_mistake_is_told_at_once() -> None:

@@ -139,7 +139,6 @@ def test_a_job_without_a_token_is_not_started(emr: Any) -> None:
 @pytest.mark.parametrize(
     ("code", "status", "kind"),
     [
-        ("ConflictException", 409, IdempotencyMismatch),
         ("ThrottlingException", 429, Throttled),
         ("ServiceQuotaExceededException", 402, Throttled),
         ("InternalServerException", 500, Unanswered),
@@ -156,6 +155,44 @@ def test_a_refused_start_has_the_right_error(emr: Any, code: str, status: int, k
     assert kind is type(raised.value)
 
 
+def application(state: str) -> dict[str, Any]:
+    at = datetime(2026, 11, 21, tzinfo=UTC)
+    named = {"applicationId": "a1", "arn": "arn:" + "x" * 60, "releaseLabel": "emr-7.14.0", "type": "SPARK"}
+    return {"application": named | {"state": state, "createdAt": at, "updatedAt": at}}
+
+
+@pytest.mark.parametrize(
+    ("state", "kind"),
+    [(state, Throttled) for state in ("CREATING", "STARTING", "STOPPING", "TERMINATED")]
+    + [(state, IdempotencyMismatch) for state in ("CREATED", "STARTED", "STOPPED")],
+)
+def test_a_conflict_is_of_the_token_only_where_the_application_takes_runs(
+    emr: Any, state: str, kind: type[PortError]
+) -> None:
+    """ConflictException names no reason. While the application changes, it means: later; and costs no attempt."""
+    with Stubber(emr) as stub:
+        stub.add_client_error("start_job_run", "ConflictException", "canary", 409)
+        stub.add_response("get_application", application(state), {"applicationId": "a1"})
+        if kind is IdempotencyMismatch:
+            stub.add_client_error("start_job_run", "ConflictException", "canary", 409)
+        with pytest.raises(kind):
+            EmrServerless(emr, "a1").start(REQUEST)
+
+        stub.assert_no_pending_responses()
+
+
+def test_a_conflict_that_is_over_is_none(emr: Any) -> None:
+    """An application that has started since takes the same request, and no attempt is lost."""
+    with Stubber(emr) as stub:
+        stub.add_client_error("start_job_run", "ConflictException", "canary", 409)
+        stub.add_response("get_application", application("STARTED"))
+        stub.add_response(
+            "start_job_run", {"applicationId": "a1", "jobRunId": "r1", "arn": "arn:" + "x" * 60}, dict(REQUEST)
+        )
+
+        assert EmrServerless(emr, "a1").start(REQUEST) == "r1"
+
+
 @pytest.mark.parametrize(
     ("state", "expected"),
     [(state, JobState.RUNNING) for state in ("SUBMITTED", "PENDING", "SCHEDULED", "RUNNING", "CANCELLING")]
@@ -168,15 +205,15 @@ def test_a_run_is_running_until_it_has_ended(emr: Any, state: str, expected: Job
         stub.add_response("get_job_run", described(state, None))
         runner = EmrServerless(emr, "a1")
 
-        assert JobRun("w1", expected) == runner.describe("r1")
-        assert JobRun("", expected) == runner.describe("r1")
+        assert JobRun("w1", expected, started=False) == runner.describe("r1")
+        assert JobRun("", expected, started=False) == runner.describe("r1")
 
 
 def test_a_run_reports_how_long_it_waited(emr: Any) -> None:
     """The time in the queue is EMR's own count."""
     with Stubber(emr) as stub:
         waited = described("RUNNING")
-        waited["jobRun"]["queuedDurationMilliseconds"] = 90_000
+        waited["jobRun"] |= {"queuedDurationMilliseconds": 90_000, "startedAt": datetime(2026, 11, 21, tzinfo=UTC)}
         stub.add_response("get_job_run", waited)
 
         assert JobRun("w1", JobState.RUNNING, timedelta(seconds=90)) == EmrServerless(emr, "a1").describe("r1")

@@ -247,6 +247,7 @@ def test_any_name_lands_as_it_is(lakegate: Lakegate, name: str) -> None:
         (["--to", "/orders/"], "a prefix is folders, each with a slash behind it and none before the first"),
         (["--to", "orders/", "--as", "é" * 509], "the key would have 1,025 bytes; S3 takes 1 to 1,024"),
         (["--to", "orders/", "--as", "a\x1b[31m.csv"], "the key would hold control characters"),
+        (["--to", "orders/", "--as", "_SUCCESS"], "orders/_SUCCESS has a name that this stack ignores"),
         (["--to", "orders/", "--as", "\udcff"], "the file's name is no UTF-8, which keys must be"),
     ],
 )

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.lake.states import State
+from lakegate.contracts.lake.states import Outcome, State
+from lakegate.functions.ports.jobs import JobRun, JobState
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.advance import pause_of
 from lakegate.functions.usecases.completion import completion
 from lakegate.functions.usecases.intake import intake
+from lakegate.functions.usecases.observe import Observation, observe
 from lakegate.functions.usecases.steps import Effect, run
 from lakegate.functions.usecases.sweep import sweep
 from lakegate.functions.workload import FailedAttempt, FailureCause
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
-from tests.unit.usecases.scenarios import KEY, drive, refused_at
+from tests.unit.usecases.scenarios import KEY, drive, landed, refused_at
 
 if TYPE_CHECKING:
     from lakegate.functions.workload import Workload
@@ -189,3 +191,59 @@ def test_a_result_that_is_none_is_a_wrong_result() -> None:
     env.memory.objects.put(Address(LAKE, f"runs/{row.id}/attempt=1/result.json"), b"nonsense")
 
     assert [each.cause for each in after_event(env, row).failed] == [FailureCause.WRONG_RESULT]
+
+
+def test_a_burst_that_waits_too_long_is_not_given_up() -> None:
+    """A run whose time in the queue is over costs no attempt, however often: three real attempts are left."""
+    waiting, env_endings = [Ending.QUEUE_TIMED_OUT] * 5, [Ending.FAILED, Ending.FAILED]
+    env, row = submitted(*waiting, *env_endings)
+    for _ in range(7):
+        row = after_event(env, row)
+        played(env)
+    row = after_event(env, row)
+
+    assert (row.state, row.attempt) == (State.PUBLISHED, 8)
+    assert [each.cause for each in row.failed] == [FailureCause.NOT_STARTED] * 5 + [FailureCause.RUN_FAILED] * 2
+
+
+def test_waiting_has_a_bound() -> None:
+    """A queue that never moves ends as FAILED after so many waits and three attempts more; nothing is tried for ever."""
+    env, row = submitted(*[Ending.QUEUE_TIMED_OUT] * 30)
+    tries = 0
+    while row.state is not State.FAILED:
+        tries += 1
+        row = after_event(env, row)
+        played(env)
+
+    assert tries == env.dependencies.timing.waits + 3
+    assert {each.cause for each in row.failed} == {FailureCause.NOT_STARTED}
+
+
+@pytest.mark.parametrize(
+    ("run", "cause"),
+    [
+        (JobRun("w", JobState.CANCELLED, started=False), FailureCause.NOT_STARTED),
+        (JobRun("w", JobState.FAILED, timedelta(hours=6), started=False), FailureCause.NOT_STARTED),
+        (JobRun("w", JobState.FAILED, timedelta(seconds=5), started=False), FailureCause.RUN_FAILED),
+        (JobRun("w", JobState.CANCELLED, timedelta(hours=6)), FailureCause.RUN_CANCELLED),
+    ],
+)
+def test_only_a_run_that_never_ran_has_waited(
+    monkeypatch: pytest.MonkeyPatch, run: JobRun, cause: FailureCause
+) -> None:
+    """EMR Serverless does not document how a run ends whose time in the queue is over; a refused run fails at once."""
+    env, row = landed()
+    monkeypatch.setattr(env.memory.jobs, "describe", lambda _: run)
+
+    assert observe(env.dependencies, row) == Observation(Outcome.LOST, cause=cause)
+
+
+def test_a_run_that_gets_no_capacity_in_time_has_waited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before RUNNING, EMR Serverless allocates capacity: past its deadline the run is cancelled, and counts as waiting."""
+    env, row = landed()
+    monkeypatch.setattr(env.memory.jobs, "describe", lambda _: JobRun(row.id, JobState.RUNNING, started=False))
+    early = observe(env.dependencies, row)
+    env.memory.clock.sleep(75 * 60)
+
+    assert early is None
+    assert observe(env.dependencies, row) == Observation(Outcome.LOST, cause=FailureCause.NOT_STARTED)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from lakegate.functions.ports.errors import Throttled
 from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases.deliveries import recent
 from lakegate.functions.usecases.intake import intake
 from lakegate.functions.usecases.notify import notify
 from lakegate.functions.usecases.steps import Alarm, run
 from lakegate.functions.usecases.sweep import sweep
 from lakegate.functions.workload import Message, State
+from tests.fakes.jobs import Ending
 from tests.simulation.contract import DIGESTS
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
 from tests.unit.usecases.scenarios import (
@@ -47,15 +51,91 @@ def test_staging_of_an_unknown_workload_is_left_alone() -> None:
     assert env.memory.objects.current(LAKE, "staging/") == {"staging/unknown/part-00000": b"x"}
 
 
-def test_a_large_bucket_is_seen_whole_over_several_sweeps() -> None:
-    """The cursor is kept: a batch smaller than the bucket misses nothing, and starts again at the end."""
+def crowded(uploads: int, calls: int | None = None) -> Environment:
+    """An environment with so many unclaimed uploads, and time for so many looks at the clock."""
     env = Environment()
-    for number in range(7):
+    for number in range(uploads):
         env.upload(f"elsewhere/{number}.csv", f"good:{number}".encode())
-    for _ in range(4):
-        drive(env.dependencies, sweep(env.dependencies, 2))
+    if calls is not None:
+        left = iter([900.0] * calls)
+        env.dependencies = replace(env.dependencies, remaining=lambda: next(left, 30.0))
+    return env
+
+
+def test_a_sweep_goes_on_while_it_has_time() -> None:
+    """A batch is no limit: one sweep claims everything that landed, however many pages its listing has."""
+    env = crowded(7)
+    drive(env.dependencies, sweep(env.dependencies, 2))
 
     assert len(env.memory.rows.rows) == 7
+
+
+def test_a_sweep_that_is_out_of_time_leaves_the_rest_to_the_next() -> None:
+    """The page that was not finished is listed again, so that nothing is passed over."""
+    env = crowded(7, calls=3)
+    drive(env.dependencies, sweep(env.dependencies, 2))
+    claimed = len(env.memory.rows.rows)
+    env.dependencies = replace(env.dependencies, remaining=lambda: 900.0)
+    for _ in range(2):
+        drive(env.dependencies, sweep(env.dependencies, 2))
+
+    assert (claimed, len(env.memory.rows.rows)) == (3, 7)
+
+
+def test_one_sweep_continues_more_workloads_than_a_batch() -> None:
+    """After a burst, everything that is due is continued, once each: the index, which lags, lists it again meanwhile."""
+    env = crowded(0)
+    for number in range(5):
+        env.upload(f"{PREFIX}{number}.csv", f"good:{number}".encode())
+        drive(env.dependencies, intake(env.dependencies, LANDING, f"{PREFIX}{number}.csv"))
+    for _, job in env.new_jobs():
+        run(job, env.dependencies.clock)
+    env.memory.clock.sleep(600)
+    drive(env.dependencies, sweep(env.dependencies, 2))
+
+    assert {row.state for row in env.memory.rows.rows.values()} == {State.PUBLISHED}
+
+
+def test_work_that_is_due_is_left_where_time_is_short() -> None:
+    """With too little time nothing is leased, so that the next sweep finds it at once; no retry is begun, either."""
+    env = crowded(0)
+    env.upload(KEY, b"good:1")
+    drive(env.dependencies, intake(env.dependencies, LANDING, KEY))
+    env.memory.clock.sleep(600)
+    before = dict(env.memory.rows.rows)
+    env.dependencies = replace(env.dependencies, remaining=lambda: 30.0)
+    drive(env.dependencies, sweep(env.dependencies))
+
+    assert env.memory.rows.rows == before
+
+
+def test_a_retry_is_not_begun_where_time_is_short() -> None:
+    """The attempt that a sweep prepared waits for the next one if the pause before it took the rest of the time."""
+    env = Environment([Ending.FAILED])
+    upload = env.upload(KEY, b"good:1")
+    drive(env.dependencies, intake(env.dependencies, LANDING, KEY))
+    for _, job in env.new_jobs():
+        run(job, env.dependencies.clock)
+    env.memory.clock.sleep(600)
+    left = iter([900.0])
+    env.dependencies = replace(env.dependencies, remaining=lambda: next(left, 30.0))
+    drive(env.dependencies, sweep(env.dependencies))
+
+    assert env.dependencies.workloads.get(upload.workload).state is State.SUBMITTING
+
+
+def test_what_lies_beside_the_data_is_no_delivery() -> None:
+    """Neither intake nor a sweep claims it, no list of deliveries shows it, and it stays where it is."""
+    env = Environment()
+    keys = [f"{PREFIX}_SUCCESS", f"{PREFIX}_temporary/0/part-00000.csv", f"{PREFIX}folder/"]
+    for key in keys:
+        env.upload(key, b"" if key.endswith("/") else b"good:1")
+        drive(env.dependencies, intake(env.dependencies, LANDING, key))
+    drive(env.dependencies, sweep(env.dependencies))
+
+    assert env.memory.rows.rows == {}
+    assert recent(env.dependencies, 10) == ()
+    assert sorted(env.landing) == sorted(keys)
 
 
 def test_a_message_that_cannot_be_sent_stays_and_delays_no_other() -> None:
