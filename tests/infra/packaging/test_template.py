@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 OUTPUTS = (
     "LandingBucket LakeBucket RegistryTable WorkloadsTable LedgerTable ApplicationId EventBusName IntakeFunction "
-    "CompletionFunction SweepFunction NotifyFunction DeadLetterQueueUrl IgnoredKeys AlarmTopic ProducerPolicy StewardPolicy EnginePolicy"
+    "CompletionFunction SweepFunction NotifyFunction DeadLetterQueueUrl IgnoredKeys AlarmTopic "
+    "ProducerPolicy StewardPolicy EnginePolicy"
 )
 FUNCTIONS = ("IntakeFunction", "CompletionFunction", "SweepFunction", "NotifyFunction")
 ENVIRONMENT_LIMIT = 4096
