@@ -68,6 +68,7 @@ class DeployedStack:
         """The gate for everything that starts no job: the registry, the ledger, the rows."""
         return _dependencies(
             Settings(
+                stack=self.name,
                 account=self.account,
                 landing=self.output("LandingBucket"),
                 lake=self.output("LakeBucket"),

@@ -20,7 +20,7 @@ from lakegate.functions.events.decode import decode
 from lakegate.functions.events.hints import Decoded, JobMoved, Nothing, ObjectSeen, Unintelligible
 from lakegate.functions.logs import of_error, of_key
 from lakegate.functions.ports.errors import Unfinished
-from lakegate.functions.settings import read
+from lakegate.functions.settings import PREFIX, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.dependencies import Dependencies
 
 NAMESPACE: Final = "Lakegate"
+STACK: Final = f"{PREFIX}STACK"
+"""Read before the settings are, because a handler counts from its first line on."""
 
 
 class Remaining:
@@ -58,8 +60,10 @@ def dependencies() -> Dependencies:
 
 
 def metrics(function: str) -> Metrics:
-    """The metrics of one function: counted by service, never by key."""
-    return Metrics(namespace=NAMESPACE, service=function)
+    """The metrics of one function: counted by stack and service, never by key."""
+    made = Metrics(namespace=NAMESPACE, service=function)
+    made.set_default_dimensions(stack=os.environ.get(STACK, NAMESPACE))
+    return made
 
 
 def batch(

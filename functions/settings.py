@@ -21,6 +21,8 @@ _TABLE: Final = r"[A-Za-z0-9_.-]{3,255}"
 class Settings:
     """The stack, as its functions see it. Each field is the variable of its name, in capitals, behind `LAKEGATE_`."""
 
+    stack: str
+    """Name of the stack: a dimension of its metrics."""
     account: str
     """Whom both buckets must belong to."""
     landing: str
@@ -46,6 +48,7 @@ class Settings:
 
 
 PATTERNS: Final[Mapping[str, str]] = {
+    "stack": r"[A-Za-z][A-Za-z0-9-]{0,127}",
     "account": r"\d{12}",
     "landing": _BUCKET,
     "lake": _BUCKET,

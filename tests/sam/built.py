@@ -23,6 +23,25 @@ PSEUDO = {
     "AWS::Partition": "aws",
     "AWS::StackName": "lakegate",
 }
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads the short forms of intrinsic functions, too: `!Sub text` as `{"Fn::Sub": text}`."""
+
+
+def _intrinsic(loader: yaml.SafeLoader, name: str, node: yaml.Node) -> dict[str, Any]:
+    value: Any
+    match node:
+        case yaml.ScalarNode():
+            value = loader.construct_scalar(node)
+        case yaml.SequenceNode():
+            value = loader.construct_sequence(node, deep=True)
+        case _:
+            value = loader.construct_mapping(node, deep=True)  # type: ignore[arg-type] # the third kind of node
+    return {name if name in {"Ref", "Condition"} else f"Fn::{name}": value}
+
+
+_Loader.add_multi_constructor("!", _intrinsic)
 ABSENT = {"Ref": "AWS::NoValue"}
 ARNS = {
     "AWS::DynamoDB::Table": f"arn:aws:dynamodb:{HERE}:table/",
@@ -30,8 +49,10 @@ ARNS = {
     "AWS::Events::EventBus": f"arn:aws:events:{HERE}:event-bus/",
     "AWS::Events::Rule": f"arn:aws:events:{HERE}:rule/",
     "AWS::IAM::Role": "arn:aws:iam::123456789012:role/",
+    "AWS::KMS::Key": f"arn:aws:kms:{HERE}:key/",
     "AWS::Logs::LogGroup": f"arn:aws:logs:{HERE}:log-group:",
     "AWS::S3::Bucket": "arn:aws:s3:::",
+    "AWS::SNS::Topic": f"arn:aws:sns:{HERE}:",
     "AWS::SQS::Queue": f"arn:aws:sqs:{HERE}:",
     "AWS::Serverless::Function": f"arn:aws:lambda:{HERE}:function:",
 }
@@ -39,7 +60,7 @@ ARNS = {
 
 def build(folder: Path) -> Path:
     """Package the functions and run `sam build`, all below a folder; the built template."""
-    for name in ("template.yaml", "samconfig.toml", ".cfnlintrc", ".checkov.yaml"):
+    for name in ("template.yaml", "tenant.yaml", "samconfig.toml", ".cfnlintrc", ".checkov.yaml"):
         (folder / name).write_bytes((ROOT / name).read_bytes())
     bundle_functions(ROOT, TOOLS, folder / "build")
     sam("build", folder=folder)
@@ -71,7 +92,7 @@ class Stack:
     @classmethod
     def read(cls, path: Path, **values: str) -> Stack:
         """The stack that a built template would become."""
-        document = yaml.safe_load(path.read_text())
+        document = yaml.load(path.read_text(), _Loader)  # noqa: S506 - a safe loader, with the template's tags
         defaults = {name: str(each.get("Default", "")) for name, each in document["Parameters"].items()}
         return cls(document, {**PSEUDO, **defaults, **values})
 
@@ -91,7 +112,7 @@ class Stack:
     def resolve(self, value: Any) -> Any:
         """A value without its intrinsic functions."""
         if isinstance(value, list):
-            return [self.resolve(each) for each in value]
+            return [self.resolve(each) for each in value if not self._absent(each)]
         if not isinstance(value, dict):
             return value
         if len(value) == 1:
@@ -108,21 +129,32 @@ class Stack:
         return {
             "Ref": self._ref,
             "Fn::GetAtt": self._attribute,
-            "Fn::Sub": lambda text: re.sub(r"\$\{([\w:.]+)\}", lambda found: self._named(found[1]), text),
+            "Fn::Sub": self._substituted,
             "Fn::Join": lambda parts: parts[0].join(self.resolve(parts[1])),
+            "Fn::Split": lambda parts: self.resolve(parts[1]).split(parts[0]),
+            "Fn::ImportValue": self.resolve,
             "Fn::If": lambda parts: self.resolve(parts[1] if self.holds(parts[0]) else parts[2]),
             "Fn::Equals": lambda parts: self.resolve(parts[0]) == self.resolve(parts[1]),
             "Fn::Not": lambda parts: not self.resolve(parts[0]),
+            "Fn::Or": lambda parts: any(map(self.resolve, parts)),
+            "Condition": self.holds,
         }
 
-    def _named(self, name: str) -> str:
+    def _substituted(self, argument: Any) -> str:
+        text, own = (argument, {}) if isinstance(argument, str) else argument
+        values = {name: self.resolve(value) for name, value in own.items()}
+        return re.sub(r"\$\{([\w:.]+)\}", lambda found: values.get(found[1]) or self._named(found[1]), text)
+
+    def _named(self, name: str) -> Any:
         return self._attribute(name.split(".")) if "." in name else self._ref(name)
 
-    def _ref(self, name: str) -> str:
+    def _ref(self, name: str) -> Any:
         assert name in self.values or name in self.template["Resources"], name
-        return self.values.get(name, name)
+        value = self.values.get(name, name)
+        listed = self.template["Parameters"].get(name, {}).get("Type") == "CommaDelimitedList"
+        return value.split(",") if listed else value
 
-    def _attribute(self, path: list[str]) -> str:
+    def _attribute(self, path: list[str]) -> Any:
         name, attribute = path
         assert name in self.template["Resources"], name
         kind = self.template["Resources"][name]["Type"]

@@ -248,6 +248,16 @@ def test_logs_are_lines_of_json_without_the_words_of_producers(env: Environment)
     ]
 
 
+def test_metrics_name_the_stack(env: Environment) -> None:
+    """Stack and service are the dimensions that alarms look at: another stack of the account does not raise them."""
+    env.sweep.invoke({})
+
+    (metrics,) = [line for line in env.sweep.lines() if "_aws" in line]
+
+    assert [each["Dimensions"] for each in metrics["_aws"]["CloudWatchMetrics"]] == [[["stack", "service"]]]
+    assert (metrics["stack"], metrics["service"]) == ("lakegate", "sweep")
+
+
 def overdue(env: Environment) -> None:
     """Let the lease of every open workload end."""
     for item in env.deployed.dynamodb.scan(TableName="workloads")["Items"]:

@@ -51,6 +51,18 @@ class Guarded:
         for bucket in ("LandingBucket", "LakeBucket"):
             self.s3.delete_bucket_policy(Bucket=self.outputs[bucket])
 
+    def deploy_tenant(self, **parameters: str) -> None:
+        """Deploy the policies of one owner of contracts; they are among the outputs from then on."""
+        given = [{"ParameterKey": name, "ParameterValue": value} for name, value in parameters.items()]
+        formation = self.client("cloudformation")
+        body = (ROOT / "tenant.yaml").read_text()
+        formation.create_stack(
+            StackName="lakegate-tenant", TemplateBody=body, Parameters=given, Capabilities=["CAPABILITY_IAM"]
+        )
+        formation.get_waiter("stack_create_complete").wait(StackName="lakegate-tenant")
+        (made,) = formation.describe_stacks(StackName="lakegate-tenant")["Stacks"]
+        self.outputs |= {each["OutputKey"]: each["OutputValue"] for each in made["Outputs"]}
+
     def person(self, name: str, *policies: str) -> Callable[..., int]:
         """The command line of somebody who has these policies; it gives the exit code."""
         iam = self.client("iam")
@@ -63,9 +75,11 @@ class Guarded:
 
         def lakegate(*words: str) -> int:
             command = [sys.executable, "-m", "lakegate.cli.main", *words]
-            return subprocess.run(  # noqa: S603 - this interpreter
-                command, cwd=ROOT, env=environment, capture_output=True, check=False
-            ).returncode
+            ended = subprocess.run(  # noqa: S603 - this interpreter
+                command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+            )
+            print(name, *words, ended.stdout, ended.stderr)  # pytest shows it where the test fails
+            return ended.returncode
 
         return lakegate
 
@@ -142,21 +156,33 @@ def test_each_function_can_do_its_work_with_its_own_role(guarded: Guarded) -> No
 
 
 def test_people_can_do_what_their_policies_say_and_no_more(guarded: Guarded, tmp_path: Path) -> None:
-    """A steward publishes and routes; a producer uploads and looks, and is refused the other two."""
+    """A steward publishes and routes; an operator looks at everything; a producer uploads below the prefix; no more."""
     guarded.allow_plain_http()
-    steward = guarded.person("steward", "ProducerPolicy", "StewardPolicy")
+    guarded.deploy_tenant(Prefix="in/", Contract="brazil-se-weather*")
+    steward = guarded.person("steward", "StewardPolicy")
+    operator = guarded.person("operator", "OperatorPolicy")
     producer = guarded.person("producer", "ProducerPolicy")
     file = tmp_path / "b.csv"
     file.write_text("a\n2\n")
 
-    publishing = steward("publish", CONTRACT)
-    routing = steward("route", "add", "weather/", "brazil-se-weather", "--yes")
-    allowed = [producer("upload", str(file), "--to", "in/"), producer("status"), producer("route", "list")]
-    refused = [producer("publish", CONTRACT), producer("route", "add", "x/", "brazil-se-weather", "--yes")]
+    publishing = [
+        steward("publish", CONTRACT),
+        steward("route", "add", "in/weather/", "brazil-se-weather", "--yes"),
+        operator("publish", CONTRACT),
+        producer("publish", CONTRACT),
+        producer("route", "add", "x/", "brazil-se-weather", "--yes"),
+    ]
+    looking = [operator("status"), operator("route", "list"), producer("route", "list"), producer("status")]
+    uploading = [
+        producer("upload", str(file), "--to", "in/weather/", "--wait"),
+        producer("upload", str(file), "--to", "other/"),
+        operator("upload", str(file), "--to", "in/weather/"),
+        steward("upload", str(file), "--to", "in/weather/"),
+    ]
 
-    assert (publishing, routing) == (0, 0)
-    assert allowed == [0, 0, 0]
-    assert refused == [2, 2]
+    assert publishing == [0, 0, 2, 2, 2]
+    assert looking == [0, 0, 0, 2]
+    assert uploading == [1, 2, 2, 2]
 
 
 def test_a_grant_taken_away_is_missed(guarded: Guarded) -> None:

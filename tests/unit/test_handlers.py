@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 CANARY = "Erika.Mustermann@example.com"
 KEYS = json.loads((Path(__file__).parent / "data/keys.json").read_text())
 ENVIRONMENT = {
+    "LAKEGATE_STACK": "lakegate",
     "LAKEGATE_ACCOUNT": "123456789012",
     "LAKEGATE_LANDING": "landing",
     "LAKEGATE_LAKE": "lake",

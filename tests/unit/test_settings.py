@@ -15,6 +15,7 @@ from lakegate.functions.settings import DEFAULTS, PATTERNS, Settings, read
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs/functions.md").read_text()
 WHOLE = {
+    "LAKEGATE_STACK": "lakegate",
     "LAKEGATE_ACCOUNT": "123456789012",
     "LAKEGATE_LANDING": "landing",
     "LAKEGATE_LAKE": "lake",

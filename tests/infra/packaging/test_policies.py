@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from lakegate.infra.local.places import ROOT
+import pytest
+
+from lakegate.infra.local.places import ROOT, TOOLS
+from tests.infra.packaging.iam import Call
+from tests.infra.packaging.iam import allowed as allowed_by
+from tests.sam.built import Stack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from tests.sam.built import Stack
+    from pathlib import Path
 
 ACTIONS = {
     "abort_multipart_upload": {"s3:AbortMultipartUpload"},
@@ -50,6 +56,30 @@ PLATFORM = {
     "xray:PutTraceSegments",
 }
 """What Lambda itself does in a function's name."""
+POLICY_LIMIT = 6144
+SCHEMAS = TOOLS / "sam/lib/python3.11/site-packages/cfnlint/data/schemas/resources"
+MINE = "123456789012:"
+DEPLOYED = {
+    "AWS::S3::Bucket": "arn:aws:s3:::lakegate-lakebucket-1",
+    "AWS::S3::BucketPolicy": "arn:aws:s3:::lakegate-lakebucket-1",
+    "AWS::DynamoDB::Table": f"arn:aws:dynamodb:eu-west-1:{MINE}table/lakegate-LedgerTable-1",
+    "AWS::SQS::Queue": f"arn:aws:sqs:eu-west-1:{MINE}lakegate-LandedQueue-1",
+    "AWS::SQS::QueuePolicy": f"arn:aws:sqs:eu-west-1:{MINE}lakegate-LandedQueue-1",
+    "AWS::Events::Rule": f"arn:aws:events:eu-west-1:{MINE}rule/lakegate-LandedRule-1",
+    "AWS::Events::EventBus": f"arn:aws:events:eu-west-1:{MINE}event-bus/lakegate",
+    "AWS::Lambda::Function": f"arn:aws:lambda:eu-west-1:{MINE}function:lakegate-IntakeFunction-1",
+    "AWS::Lambda::EventInvokeConfig": f"arn:aws:lambda:eu-west-1:{MINE}function:lakegate-IntakeFunction-1",
+    "AWS::Lambda::EventSourceMapping": f"arn:aws:lambda:eu-west-1:{MINE}event-source-mapping:1",
+    "AWS::Logs::LogGroup": f"arn:aws:logs:eu-west-1:{MINE}log-group:lakegate-IntakeLog-1",
+    "AWS::IAM::ManagedPolicy": f"arn:aws:iam::{MINE}policy/lakegate-EnginePolicy-1",
+    "AWS::IAM::Role": f"arn:aws:iam::{MINE}role/lakegate-IntakeRole-1",
+    "AWS::Scheduler::Schedule": f"arn:aws:scheduler:eu-west-1:{MINE}schedule/default/lakegate-SweepEvery-1",
+    "AWS::SNS::Topic": f"arn:aws:sns:eu-west-1:{MINE}lakegate-Alarms-1",
+    "AWS::SNS::TopicPolicy": f"arn:aws:sns:eu-west-1:{MINE}lakegate-Alarms-1",
+    "AWS::CloudWatch::Alarm": f"arn:aws:cloudwatch:eu-west-1:{MINE}alarm:lakegate-Troubles-1",
+    "AWS::EMRServerless::Application": f"arn:aws:emr-serverless:eu-west-1:{MINE}/applications/00f1",
+}
+"""A resource of each type that a deployment changes."""
 ROLES = ("IntakeRole", "CompletionRole", "SweepRole", "NotifyRole")
 
 
@@ -66,6 +96,24 @@ def calls() -> set[str]:
                 ):
                     found.add(name)
     return found - {"get_paginator"}
+
+
+@cache
+def schemas() -> dict[str, set[str]]:
+    """The permissions of each type's handlers, as CloudFormation's registry lists them (in cfn-lint's copy)."""
+    found: dict[str, set[str]] = {}
+    for path in SCHEMAS.glob("*.json"):
+        document = json.loads(path.read_text())
+        handlers = document.get("handlers", {}).items()
+        needed = {one for name, each in handlers if name != "list" for one in each.get("permissions", ())}
+        found.setdefault(document["typeName"], set()).update(needed)
+    return found
+
+
+def permissions(kind: str) -> set[str]:
+    """What a type's handlers need of their own service, for the features that the template uses."""
+    service = DEPLOYED[kind].split(":")[2]
+    return {each for each in schemas()[kind] if each.startswith(f"{service}:") and not NOT_USED.fullmatch(each)}
 
 
 def statements(stack: Stack, role: str) -> Iterator[dict[str, Any]]:
@@ -122,21 +170,118 @@ def test_notify_reads_and_sends_and_nothing_else(stack: Stack) -> None:
     ) - PLATFORM
 
 
-def test_a_producer_can_upload_and_look_and_nothing_else(stack: Stack) -> None:
-    """Whoever delivers can neither read what others delivered, nor change a contract, nor delete anything."""
-    managed = stack.resources("AWS::IAM::ManagedPolicy")["ProducerPolicy"]["PolicyDocument"]["Statement"]
-    writing = [each for each in managed if not _reads(each)]
+PEOPLE = ("StewardPolicy", "OperatorPolicy", "DeployerPolicy")
+PLACES = ("code", "contracts", "plans", "staging", "runs", "accepted", "quarantine")
+PERMISSIONS = ("GetObject", "GetObjectVersion", "PutObject", "DeleteObject", "DeleteObjectVersion", "PutObjectAcl")
+NOT_USED = re.compile(
+    r"dynamodb:(ImportTable|DescribeImport|.*Replica|.*Kinesis.*|.*(Item|ResourcePolicy)|Query|Scan)"
+    r"|lambda:(GetLayerVersion|PassCapacityProvider|.*CodeSigning.*)|logs:CreateLogDelivery"
+    r"|iam:((At|De)tach(User|Group)Policy|AttachRolePolicy|DetachRolePolicy|DeleteRolePermissionsBoundary)"
+    r"|s3:(.*Metadata.*|.*Abac|.*Object.*|ListBucket|REST.*)"
+)
+"""Permissions of handlers for features that the template does not use: replicas, streams, imports, layers, code signing,
+policies that are attached by the policy's own resource, objects that a bucket's creation writes."""
 
-    assert [(each["Action"], each["Resource"]) for each in writing] == [
-        (["s3:PutObject", "s3:AbortMultipartUpload"], "arn:aws:s3:::LandingBucket/*")
+
+def test_what_people_may_do_to_objects(stack: Stack) -> None:
+    """A steward writes contracts and plans, an operator reads results, a deployer writes code; nobody reads data."""
+    documents = {name: each["PolicyDocument"] for name, each in stack.resources("AWS::IAM::ManagedPolicy").items()}
+    asked = [
+        Call(f"s3:{action}", f"arn:aws:s3:::{place}")
+        for place in (
+            *(f"LakeBucket/{each}/1/a" for each in PLACES),
+            "LakeBucket/runs/1/attempt=1/result.json",
+            "LandingBucket/a",
+        )
+        for action in PERMISSIONS
     ]
-    readable = [place for each in managed if each["Sid"] == "ReadContractsAndResults" for place in each["Resource"]]
-    assert [place for place in readable if "accepted" in place or "Landing" in place] == []
+    reads = {"s3:GetObject", "s3:GetObjectVersion"}
+
+    may = {
+        name: {
+            (call.action, call.resource.partition("/")[2])
+            for call, answer in zip(asked, allowed_by([documents[name]], asked), strict=True)
+            if answer
+        }
+        for name in PEOPLE
+    }
+
+    assert may == {
+        "StewardPolicy": {
+            (f"s3:{each}", f"{place}/1/a") for each in ("GetObject", "GetObjectVersion", "PutObject") for place in ("contracts", "plans")
+        },
+        "OperatorPolicy": {
+            (each, place) for each in reads for place in ("contracts/1/a", "plans/1/a", "runs/1/attempt=1/result.json")
+        },
+        "DeployerPolicy": {(each, "code/1/a") for each in (*reads, "s3:PutObject")},
+    }
 
 
-def _reads(statement: dict[str, Any]) -> bool:
-    actions = [statement["Action"]] if isinstance(statement["Action"], str) else statement["Action"]
-    return all(re.match(r"\w+:(Get|List|BatchGet|Query|Scan|Describe)", action) for action in actions)
+def test_a_deployer_may_do_what_the_resources_handlers_need(built: Path) -> None:
+    """For each type of resource in the template, every permission that CloudFormation's own schema lists for it."""
+    stack = Stack.read(built, KmsKey="")
+    document = stack.resources("AWS::IAM::ManagedPolicy")["DeployerPolicy"]["PolicyDocument"]
+    asked = [Call(action, resource) for kind, resource in DEPLOYED.items() for action in sorted(permissions(kind))]
+
+    denied = [call for call, answer in zip(asked, allowed_by([document], asked), strict=True) if not answer]
+
+    assert len(asked) > 100
+    assert denied == []
+
+
+def test_a_deployer_gives_rights_only_under_the_permissions_boundary(built: Path) -> None:
+    """Where the account has a boundary, a role without it, and a role of another stack, are denied."""
+    boundary = "arn:aws:iam::123456789012:policy/boundary"
+    stack = Stack.read(built, PermissionsBoundary=boundary)
+    document = stack.resources("AWS::IAM::ManagedPolicy")["DeployerPolicy"]["PolicyDocument"]
+    role = "arn:aws:iam::123456789012:role/lakegate-IntakeRole-1"
+    other = "arn:aws:iam::123456789012:role/Admin"
+    asked = [
+        Call("iam:CreateRole", role, {"iam:PermissionsBoundary": boundary}),
+        Call("iam:CreateRole", role),
+        Call("iam:AttachRolePolicy", role),
+        Call("iam:CreateRole", other, {"iam:PermissionsBoundary": boundary}),
+        Call("iam:PassRole", other, {"iam:PassedToService": "lambda.amazonaws.com"}),
+        Call("iam:PassRole", role, {"iam:PassedToService": "ec2.amazonaws.com"}),
+    ]
+
+    assert allowed_by([document], asked) == [True, False, False, False, False, False]
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"PermissionsBoundary": "arn:aws:iam::123456789012:policy/boundary", "KmsKey": "own"}]
+)
+def test_no_policy_is_longer_than_iam_takes(built: Path, given: dict[str, str]) -> None:
+    """6,144 characters for a managed policy, white space aside, with names as long as CloudFormation makes them."""
+    long = "lakegate-production-eu"
+    stack = Stack.read(
+        built, **given, **{"AWS::StackName": long, "LandingBucket": f"{long}-landingbucket-0123456789ab"}
+    )
+    lengths = {
+        name: len(json.dumps(each["PolicyDocument"], separators=(",", ":")))
+        for name, each in stack.resources("AWS::IAM::ManagedPolicy").items()
+    }
+
+    assert {name: length for name, length in lengths.items() if length > POLICY_LIMIT} == {}
+
+
+def test_every_role_uses_the_keys_of_the_stack(built: Path) -> None:
+    """With a key, each role that reads or writes may decrypt and encrypt by it, and decrypt producers' uploads."""
+    theirs = "arn:aws:kms:eu-west-1:999999999999:key/2"
+    stack = Stack.read(built, KmsKey="own", UploadKeys=theirs)
+    managed = {name: each["PolicyDocument"] for name, each in stack.resources("AWS::IAM::ManagedPolicy").items()}
+    key = "arn:aws:kms:eu-west-1:123456789012:key/Key"
+    asked = [
+        Call("kms:Decrypt", key),
+        Call("kms:GenerateDataKey", key),
+        Call("kms:Decrypt", theirs),
+        Call("kms:GenerateDataKey", theirs),
+    ]
+
+    for role in (*ROLES, "JobRole"):
+        held = [managed[name] for name in stack.resources("AWS::IAM::Role")[role]["ManagedPolicyArns"]]
+        assert allowed_by(held, asked) == [True, True, True, False]
+    assert "KeyPolicy" not in Stack.read(built).resources("AWS::IAM::ManagedPolicy")
 
 
 def test_nobody_may_delete_accepted_data(stack: Stack) -> None:
@@ -161,6 +306,18 @@ def test_the_job_reads_what_is_staged_and_writes_its_runs(stack: Stack) -> None:
     assert reads | {("s3:PutObject", "runs"), ("s3:DeleteObject", "runs")} == may
     assert not allowed(stack, "JobRole", "s3:GetObject", "arn:aws:s3:::LandingBucket/x")
     assert all(action.startswith("s3:") for action in granted(stack, "JobRole"))
+
+
+@pytest.mark.parametrize("holder", [*ROLES[:3], "JobRole", "StewardPolicy", "OperatorPolicy"])
+def test_who_looks_for_absent_objects_may_list_without_a_prefix(stack: Stack, holder: str) -> None:
+    """S3 answers 404 only to whoever may list the bucket, and a HEAD or GET has no `s3:prefix` for a condition.
+
+    https://docs.aws.amazon.com/AmazonS3/latest/API/API_HeadObject.html: Spark's S3A, for one, looks for each path first.
+    """
+    held = stack.resources("AWS::IAM::ManagedPolicy").get(holder)
+    documents = [held["PolicyDocument"]] if held else [{"Statement": list(statements(stack, holder))}]
+
+    assert allowed_by(documents, [Call("s3:ListBucket", "arn:aws:s3:::LakeBucket")]) == [True]
 
 
 def test_functions_hand_over_the_job_role_and_to_emr_alone(stack: Stack) -> None:

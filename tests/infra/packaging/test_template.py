@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 OUTPUTS = (
     "LandingBucket LakeBucket RegistryTable WorkloadsTable LedgerTable ApplicationId EventBusName IntakeFunction "
-    "CompletionFunction SweepFunction NotifyFunction DeadLetterQueueUrl IgnoredKeys AlarmTopic "
-    "ProducerPolicy StewardPolicy EnginePolicy"
+    "CompletionFunction SweepFunction NotifyFunction DeadLetterQueueUrl IgnoredKeys AlarmTopic StewardPolicy "
+    "OperatorPolicy DeployerPolicy EnginePolicy KeyPolicy KeyArn AnchorBucket"
 )
 FUNCTIONS = ("IntakeFunction", "CompletionFunction", "SweepFunction", "NotifyFunction")
 ENVIRONMENT_LIMIT = 4096
@@ -112,15 +112,166 @@ def test_only_messages_expire(stack: Stack) -> None:
     assert list(lives.values()) == [None, None]
 
 
-@pytest.mark.parametrize("bucket", ["LandingBucket", "LakeBucket"])
-def test_each_bucket_is_versioned_encrypted_private_and_allows_tls_only(stack: Stack, bucket: str) -> None:
-    """The four properties that every promise about objects begins with."""
+BUCKETS = ("LandingBucket", "LakeBucket", "AnchorBucket", "AuditBucket")
+GIVEN_KEY = "arn:aws:kms:eu-west-1:123456789012:key/1"
+EVERYTHING = {"AnchorDays": "30", "AuditQuarantine": "yes", "WarmWorkers": "1", "SubnetIds": "subnet-1,subnet-2"}
+
+
+@pytest.mark.parametrize("key", ["", "own", GIVEN_KEY])
+def test_everything_stored_is_encrypted_by_the_key_that_is_wanted(built: Path, key: str) -> None:
+    """Buckets, tables, queues, logs and the topic: by AWS's keys, by one of the stack, or by the one given."""
+    stack = Stack.read(built, **EVERYTHING, KmsKey=key)
+    wanted = {"": None, "own": "arn:aws:kms:eu-west-1:123456789012:key/Key"}.get(key, key)
+    configured = {
+        name: each["BucketEncryption"]["ServerSideEncryptionConfiguration"][0]["ServerSideEncryptionByDefault"]
+        for name, each in stack.resources("AWS::S3::Bucket").items()
+    }
+    queues = stack.resources("AWS::SQS::Queue").values()
+    keys = [each.get("KMSMasterKeyID") for each in configured.values()]
+    keys += [
+        each["SSESpecification"].get("KMSMasterKeyId") for each in stack.resources("AWS::DynamoDB::Table").values()
+    ]
+    keys += [each.get("KmsMasterKeyId") for each in (*queues, *stack.resources("AWS::SNS::Topic").values())]
+    keys += [each.get("KmsKeyId") for each in stack.resources("AWS::Logs::LogGroup").values()]
+
+    assert set(configured) == set(BUCKETS)
+    assert {each["SSEAlgorithm"] for each in configured.values()} == {"aws:kms" if key else "AES256"}
+    assert {each["SqsManagedSseEnabled"] for each in queues} == {not key}
+    assert set(keys) == {wanted}
+    assert len(keys) == 4 + 3 + 3 + 1 + 4
+    assert list(stack.resources("AWS::KMS::Key")) == (["Key"] if key == "own" else [])
+
+
+def test_the_services_that_write_encrypted_may_use_the_stacks_key(built: Path) -> None:
+    """EventBridge to the queues and the topic, CloudWatch to the topic, Logs, CloudTrail: else messages are lost silently."""
+    (key,) = Stack.read(built, KmsKey="own").resources("AWS::KMS::Key").values()
+    services = {
+        each["Principal"]["Service"] if isinstance(each["Principal"]["Service"], str) else name
+        for each in key["KeyPolicy"]["Statement"][1:]
+        for name in each["Principal"]["Service"]
+        if isinstance(each["Principal"]["Service"], str) or name
+    }
+
+    assert key["EnableKeyRotation"]
+    assert services == {
+        "events.amazonaws.com",
+        "cloudwatch.amazonaws.com",
+        "logs.eu-west-1.amazonaws.com",
+        "cloudtrail.amazonaws.com",
+    }
+
+
+def test_a_failed_first_deployment_leaves_nothing(built: Path) -> None:
+    """What is kept when the stack is deleted is deleted when its creation is rolled back.
+
+    `Retain` would leave buckets, tables and keys of each failed attempt behind
+    (https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-attribute-deletionpolicy.html).
+    """
+    resources = Stack.read(built).template["Resources"]
+    kept = {name: each["DeletionPolicy"] for name, each in resources.items() if "DeletionPolicy" in each}
+
+    assert set(kept) == {*BUCKETS, "RegistryTable", "WorkloadsTable", "LedgerTable", "Key"}
+    assert set(kept.values()) == {"RetainExceptOnCreate"}
+    assert {name for name, each in resources.items() if each.get("UpdateReplacePolicy") == "Retain"} == set(kept)
+
+
+def test_existing_buckets_are_used_and_left_as_they_are(built: Path) -> None:
+    """The stack makes neither bucket nor bucket policy; functions, rules, the job and policies name the given ones."""
+    given = {"ExistingLandingBucket": "given-landing", "ExistingLakeBucket": "given-lake"}
+    stack = Stack.read(built, EmrApplicationId="00f1", **given)
+    settings = read(stack.function("IntakeFunction")["Environment"]["Variables"])
+
+    assert (settings.landing, settings.lake) == ("given-landing", "given-lake")
+    assert settings.entry_point == "s3://given-lake/code/current/validate.py"
+    assert stack.resources("AWS::S3::Bucket") == stack.resources("AWS::S3::BucketPolicy") == {}
+    assert stack.resources("AWS::Events::Rule")["LandedRule"]["EventPattern"]["detail"] == {
+        "bucket": {"name": ["given-landing"]}
+    }
+    assert not re.search(r"LandingBucket|LakeBucket", str(stack.resources("AWS::IAM::ManagedPolicy")))
+    assert not re.search(r"LandingBucket|LakeBucket", str(stack.resources("AWS::IAM::Role")))
+
+
+def test_functions_and_job_join_the_vpc_that_is_given(built: Path) -> None:
+    """Subnets and security groups go to all functions and to the application; without them there is no VPC."""
+    network = {"SubnetIds": ["subnet-1", "subnet-2"], "SecurityGroupIds": ["sg-1"]}
+    inside = Stack.read(built, SubnetIds="subnet-1,subnet-2", SecurityGroupIds="sg-1")
+    outside = Stack.read(built)
+
+    assert [inside.function(name)["VpcConfig"] for name in FUNCTIONS] == [network] * 4
+    assert inside.resources("AWS::EMRServerless::Application")["Application"]["NetworkConfiguration"] == network
+    assert ["VpcConfig" in outside.function(name) for name in FUNCTIONS] == [False] * 4
+    assert "NetworkConfiguration" not in outside.resources("AWS::EMRServerless::Application")["Application"]
+
+
+def test_warm_workers_have_the_size_that_the_job_asks_for(built: Path) -> None:
+    """A worker of another size would be paid for and never used: memory includes Spark's overhead of a tenth.
+
+    https://docs.aws.amazon.com/emr/latest/EMR-Serverless-UserGuide/pre-init-capacity.html
+    """
+    warm = Stack.read(built, WarmWorkers="3").resources("AWS::EMRServerless::Application")["Application"]
+    parameters = Stack.read(built).function("IntakeFunction")["Environment"]["Variables"]["LAKEGATE_JOB_PARAMETERS"]
+    cores, memory = (
+        int(found[1])
+        for name in ("cores", "memory")
+        if (found := re.search(rf"spark\.executor\.{name}=(\d+)", parameters))
+    )
+    size = {"Cpu": f"{cores} vCPU", "Memory": f"{-(-memory * 11 // 10)} GB"}
+
+    assert {each["Key"]: each["Value"] for each in warm["InitialCapacity"]} == {
+        kind: {"WorkerCount": "3", "WorkerConfiguration": size} for kind in ("Driver", "Executor")
+    }
+    assert "InitialCapacity" not in Stack.read(built).resources("AWS::EMRServerless::Application")["Application"]
+
+
+def test_every_role_is_made_under_the_permissions_boundary(built: Path) -> None:
+    """Where an account requires one, a role without it cannot be made."""
+    boundary = "arn:aws:iam::123456789012:policy/boundary"
+    bounded = Stack.read(built, PermissionsBoundary=boundary).resources("AWS::IAM::Role")
+    free = Stack.read(built).resources("AWS::IAM::Role")
+
+    assert {name: each["PermissionsBoundary"] for name, each in bounded.items()} == dict.fromkeys(bounded, boundary)
+    assert [name for name, each in free.items() if "PermissionsBoundary" in each] == []
+
+
+def test_anchors_are_locked_for_as_long_as_is_wanted(built: Path) -> None:
+    """In compliance mode nobody shortens it; without days there is no bucket."""
+    anchors = Stack.read(built, AnchorDays="400").resources("AWS::S3::Bucket")["AnchorBucket"]
+
+    assert anchors["ObjectLockEnabled"]
+    assert anchors["ObjectLockConfiguration"]["Rule"]["DefaultRetention"] == {"Mode": "COMPLIANCE", "Days": "400"}
+    assert "AnchorBucket" not in Stack.read(built).resources("AWS::S3::Bucket")
+
+
+def test_access_to_quarantined_objects_is_recorded_where_that_is_wanted(built: Path) -> None:
+    """Reads and writes of quarantine/, and of nothing else, go to a bucket that only this trail writes to."""
+    stack = Stack.read(built, AuditQuarantine="yes", ExistingLakeBucket="given-lake")
+    (trail,) = stack.resources("AWS::CloudTrail::Trail").values()
+    (selector,) = trail["AdvancedEventSelectors"]
+    writing = [
+        each
+        for each in stack.resources("AWS::S3::BucketPolicy")["AuditBucketPolicy"]["PolicyDocument"]["Statement"]
+        if each["Effect"] == "Allow"
+    ]
+
+    assert {"Field": "resources.ARN", "StartsWith": ["arn:aws:s3:::given-lake/quarantine/"]} in selector[
+        "FieldSelectors"
+    ]
+    assert trail["S3BucketName"] == "AuditBucket"
+    assert {each["Condition"]["StringEquals"]["aws:SourceArn"] for each in writing} == {
+        "arn:aws:cloudtrail:eu-west-1:123456789012:trail/lakegate-quarantine"
+    }
+    assert Stack.read(built).resources("AWS::CloudTrail::Trail") == {}
+
+
+@pytest.mark.parametrize("bucket", BUCKETS)
+def test_each_bucket_is_versioned_private_and_allows_tls_only(built: Path, bucket: str) -> None:
+    """The properties that every promise about objects begins with."""
+    stack = Stack.read(built, **EVERYTHING)
     made = stack.resources("AWS::S3::Bucket")[bucket]
     policies = [each for each in stack.resources("AWS::S3::BucketPolicy").values() if each["Bucket"] == bucket]
     denied = [each["Condition"] for each in policies[0]["PolicyDocument"]["Statement"] if each["Effect"] == "Deny"]
 
     assert made["VersioningConfiguration"] == {"Status": "Enabled"}
-    assert made["BucketEncryption"]["ServerSideEncryptionConfiguration"]
     assert {True} == set(made["PublicAccessBlockConfiguration"].values())
     assert {"Bool": {"aws:SecureTransport": "false"}} in denied
 
@@ -128,7 +279,7 @@ def test_each_bucket_is_versioned_encrypted_private_and_allows_tls_only(stack: S
 def test_no_delivery_expires(stack: Stack) -> None:
     """Lifecycle rules take away staging, leftovers of runs and incomplete uploads: never landed or final data."""
     buckets = stack.resources("AWS::S3::Bucket")
-    rules = {name: made["LifecycleConfiguration"]["Rules"] for name, made in buckets.items()}
+    rules = {name: buckets[name]["LifecycleConfiguration"]["Rules"] for name in ("LandingBucket", "LakeBucket")}
     taking = {"ExpirationInDays", "ExpirationDate", "NoncurrentVersionExpiration", "Transitions"}
 
     assert [rule for rule in rules["LandingBucket"] if taking & set(rule)] == []
@@ -170,10 +321,13 @@ def test_no_function_outlives_a_lease(stack: Stack, function: str) -> None:
     assert Timing().lease.total_seconds() > stack.function(function)["Timeout"]
 
 
-def test_one_sweep_at_a_time(built: Path) -> None:
-    """Sweep has one execution of its own, and none where the account has none to spare."""
-    reserving = Stack.read(built).function("SweepFunction")
-    sparing = Stack.read(built, ReserveConcurrency="no").function("SweepFunction")
+def test_a_new_account_has_no_concurrency_to_reserve(built: Path) -> None:
+    """Lambda keeps 100 unreserved executions, and a new account may have 10 in all: nothing is reserved by default.
+
+    https://docs.aws.amazon.com/lambda/latest/dg/configuration-concurrency.html
+    """
+    reserving = Stack.read(built, ReserveConcurrency="yes").function("SweepFunction")
+    sparing = Stack.read(built).function("SweepFunction")
 
     assert reserving["ReservedConcurrentExecutions"] == 1
     assert "ReservedConcurrentExecutions" not in sparing
@@ -188,6 +342,59 @@ def test_the_job_gets_what_it_needs_before_its_session(stack: Stack) -> None:
     assert pythons == {"./environment/bin/python"}
     assert settings["spark.archives"].endswith("/environment.tar.gz#environment")
     assert not set(SETTINGS) & set(settings)
+
+
+def test_alarms_look_at_this_stack_alone(stack: Stack) -> None:
+    """Each metric has a dimension of this stack: its name, or a resource of its own."""
+    alarms = stack.resources("AWS::CloudWatch::Alarm")
+    own = {
+        name: {each["Name"]: each["Value"] for each in alarm["Dimensions"]}
+        for name, alarm in alarms.items()
+        if alarm["Namespace"] == "Lakegate"
+    }
+    others = {each["Value"] for name, alarm in alarms.items() if name not in own for each in alarm["Dimensions"]}
+
+    assert own == {
+        "Troubles": {"stack": "lakegate", "service": "sweep"},
+        "Unsent": {"stack": "lakegate", "service": "notify"},
+    }
+    assert others == {*FUNCTIONS, "LandedQueue", "MovedQueue", "DeadLetterQueue"}
+
+
+def test_every_function_and_queue_has_its_alarms(stack: Stack) -> None:
+    """Errors and throttles of each function, the age of each queue's messages, and a schedule that does not run."""
+    watched = {
+        (each["MetricName"], each["Dimensions"][0]["Value"])
+        for each in stack.resources("AWS::CloudWatch::Alarm").values()
+    }
+
+    assert {(metric, function) for metric in ("Errors", "Throttles") for function in FUNCTIONS} <= watched
+    assert {("Invocations", "SweepFunction"), ("Invocations", "NotifyFunction")} <= watched
+    assert {("ApproximateAgeOfOldestMessage", queue) for queue in ("LandedQueue", "MovedQueue")} <= watched
+
+
+def test_eventbridge_publishes_failures_without_a_condition(built: Path) -> None:
+    """EventBridge supports no Condition in a topic's policy: with one, no message of a failure would ever arrive.
+
+    https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-troubleshooting.html
+    """
+    (policy,) = Stack.read(built).resources("AWS::SNS::TopicPolicy").values()
+    (events,) = [
+        each
+        for each in policy["PolicyDocument"]["Statement"]
+        if each["Principal"] == {"Service": "events.amazonaws.com"}
+    ]
+
+    assert "Condition" not in events
+    assert events["Action"] == "sns:Publish"
+
+
+def test_parameters_are_shown_in_groups(stack: Stack) -> None:
+    """The console shows every parameter, each in one group."""
+    groups = stack.template["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
+    grouped = [name for each in groups for name in each["Parameters"]]
+
+    assert sorted(grouped) == sorted(stack.template["Parameters"])
 
 
 def test_sam_makes_no_resource_that_exists_already(stack: Stack) -> None:

@@ -187,6 +187,7 @@ def _deployed(clients: dict[str, Any]) -> dict[str, str]:
     application = clients["emr-serverless"].create_application(name="x", releaseLabel="emr-7.14.0", type="SPARK")
     role = clients["iam"].create_role(RoleName="job", AssumeRolePolicyDocument="{}")["Role"]["Arn"]
     environment = {
+        "LAKEGATE_STACK": "lakegate",
         "LAKEGATE_ACCOUNT": ACCOUNT,
         "LAKEGATE_LANDING": LANDING,
         "LAKEGATE_LAKE": LAKE,

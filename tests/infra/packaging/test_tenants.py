@@ -1,0 +1,144 @@
+"""Two owners of contracts in one stack: what one may do never reaches what belongs to the other."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.infra.packaging.iam import Call, allowed
+from tests.sam.built import ROOT, Stack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HERE = "eu-west-1:123456789012"
+OWNERS = {
+    "sales": ("sales/", "sales.orders"),
+    "neighbour": ("sales-eu/", "sales.orders-eu"),
+    "inside": ("eu/sales/", "orders"),
+    "capital": ("Sales/", "Sales.orders"),
+}
+"""Landing prefix and contract; the others are as near to the first as names can be."""
+POLICIES = ("ProducerPolicy", "ReaderPolicy", "OwnerPolicy")
+OBJECT_CALLS = (
+    "s3:GetObject",
+    "s3:GetObjectVersion",
+    "s3:PutObject",
+    "s3:DeleteObject",
+    "s3:DeleteObjectVersion",
+    "s3:AbortMultipartUpload",
+    "s3:PutObjectAcl",
+    "s3:PutObjectTagging",
+    "s3:RestoreObject",
+)
+LIST_CALLS = ("s3:ListBucket", "s3:ListBucketVersions", "s3:ListBucketMultipartUploads")
+ITEM_CALLS = ("GetItem", "Query", "Scan", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem")
+
+
+def policies(owner: str) -> dict[str, Any]:
+    """The policies of an owner, by name."""
+    prefix, contract = OWNERS[owner]
+    made = Stack.read(ROOT / "tenant.yaml", Prefix=prefix, Contract=contract)
+    return {name: each["PolicyDocument"] for name, each in made.resources("AWS::IAM::ManagedPolicy").items()}
+
+
+def objects(owner: str) -> dict[str, str]:
+    """An object of each kind that is an owner's."""
+    prefix, contract = OWNERS[owner]
+    below = f"{contract}/orders_v1/ingest_date=2026-11-22/workload=1/part-00000.csv"
+    return {
+        "landing": f"lakegate-LandingBucket/{prefix}day.csv",
+        "accepted": f"lakegate-LakeBucket/accepted/{below}",
+        "quarantine": f"lakegate-LakeBucket/quarantine/{below}",
+    }
+
+
+def calls(owner: str) -> Iterator[tuple[str, Call]]:
+    """Every call on what is an owner's, with the place that it concerns."""
+    for (place, name), action in product(objects(owner).items(), OBJECT_CALLS):
+        yield place, Call(action, f"arn:aws:s3:::{name}")
+    for (place, name), action in product(objects(owner).items(), LIST_CALLS):
+        bucket, _, key = name.partition("/")
+        yield place, Call(action, f"arn:aws:s3:::{bucket}", {"s3:prefix": key[: key.rindex("/") + 1]})
+    for action in ITEM_CALLS:
+        table = f"arn:aws:dynamodb:{HERE}:table/lakegate-LedgerTable"
+        chain = {"dynamodb:LeadingKeys": [f"{OWNERS[owner][1]}/orders_v1"]}
+        yield "ledger", Call(f"dynamodb:{action}", table, chain)
+
+
+def granted(owner: str, *names: str, of: str) -> set[tuple[str, str]]:
+    """Place and action of the calls on another's (or the own) things that an owner's policies allow."""
+    asked = list(calls(of))
+    held = policies(owner)
+    answers = allowed([held[name] for name in names], [call for _, call in asked])
+    return {(place, call.action) for (place, call), answer in zip(asked, answers, strict=True) if answer}
+
+
+@pytest.mark.parametrize("other", [each for each in OWNERS if each != "sales"])
+def test_nothing_of_another_owner_is_reached(other: str) -> None:
+    """Both ways, with all policies at once: every call on every place of the other owner is denied."""
+    assert granted("sales", *POLICIES, of=other) == set()
+    assert granted(other, *POLICIES, of="sales") == set()
+
+
+def test_each_policy_grants_its_own_part_of_what_is_the_owners() -> None:
+    """A producer writes and lists, a reader reads accepted data and its versions, an owner quarantined data."""
+    listing = {"s3:ListBucket", "s3:ListBucketVersions"}
+    reading = {"s3:GetObject", "s3:GetObjectVersion"} | listing
+    chain = {("ledger", "dynamodb:GetItem"), ("ledger", "dynamodb:Query")}
+    writing = {"s3:PutObject", "s3:AbortMultipartUpload"} | listing
+
+    assert granted("sales", "ProducerPolicy", of="sales") == {("landing", each) for each in writing} | chain
+    assert granted("sales", "ReaderPolicy", of="sales") == {("accepted", each) for each in reading} | chain
+    assert granted("sales", "OwnerPolicy", of="sales") == {("quarantine", each) for each in reading}
+
+
+def test_a_producer_reads_results_and_no_rows() -> None:
+    """Below runs/ are complete accepted and rejected rows: nobody lists there, and only result.json is read."""
+    rows = "runs/0f/attempt=1/rows"
+    names = (f"{rows}/accepted/part-0.csv", f"{rows}/rejected/part-0.csv", "runs/0f/attempt=1/request.json")
+    reads = [Call("s3:GetObject", f"arn:aws:s3:::lakegate-LakeBucket/{name}") for name in names]
+    lists = [Call("s3:ListBucket", "arn:aws:s3:::lakegate-LakeBucket", keys) for keys in ({"s3:prefix": "runs/"}, {})]
+    staged = Call("s3:GetObject", "arn:aws:s3:::lakegate-LakeBucket/staging/0f/part-00000.csv")
+    result = Call("s3:GetObject", "arn:aws:s3:::lakegate-LakeBucket/runs/0f/attempt=1/result.json")
+
+    assert allowed(list(policies("sales").values()), [*reads, *lists, staged, result]) == [False] * 6 + [True]
+
+
+def test_workloads_are_read_by_id_alone() -> None:
+    """Whoever knows an id reads its record; nobody can list the records of all owners."""
+    table = f"arn:aws:dynamodb:{HERE}:table/lakegate-WorkloadsTable"
+    asked = [Call(f"dynamodb:{action}", table) for action in ITEM_CALLS]
+    asked.append(Call("dynamodb:Query", f"{table}/index/agenda"))
+
+    answers = allowed(list(policies("sales").values()), asked)
+
+    assert [call.action for call, answer in zip(asked, answers, strict=True) if answer] == ["dynamodb:GetItem"]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "right"),
+    [
+        ("Prefix", "sales/", True),
+        ("Prefix", "sales/eu/", True),
+        ("Prefix", "*", True),
+        ("Prefix", "sales", False),
+        ("Prefix", "s*/", False),
+        ("Prefix", "/", False),
+        ("Prefix", "${aws:username}/", False),
+        ("Contract", "sales.orders", True),
+        ("Contract", "sales.*", True),
+        ("Contract", "5f0c8a52-8f2d-4f7e-9e0c-0d6b4b1f9a11", True),
+        ("Contract", "s*s", False),
+        ("Contract", "a/b", False),
+        ("Contract", "a?", False),
+    ],
+)
+def test_names_that_are_patterns_to_iam_are_no_names_of_an_owner(parameter: str, value: str, right: bool) -> None:  # noqa: FBT001 - a column
+    """A star, a question mark or a variable inside a name would reach other owners."""
+    pattern = Stack.read(ROOT / "tenant.yaml").template["Parameters"][parameter]["AllowedPattern"]
+
+    assert bool(re.fullmatch(pattern, value)) is right
