@@ -78,7 +78,7 @@ class Guarded:
             ended = subprocess.run(  # noqa: S603 - this interpreter
                 command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
             )
-            print(name, *words, ended.stdout, ended.stderr)  # pytest shows it where the test fails
+            sys.stdout.write(f"{name} {words}: {ended.stdout}{ended.stderr}")  # shown where the test fails
             return ended.returncode
 
         return lakegate

@@ -55,6 +55,7 @@ class Context:
 
 def settings(application: str) -> dict[str, str]:
     return {
+        "LAKEGATE_STACK": "lakegate",
         "LAKEGATE_ACCOUNT": "123456789012",
         "LAKEGATE_LANDING": "landing",
         "LAKEGATE_LAKE": "lake",
