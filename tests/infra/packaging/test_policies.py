@@ -28,6 +28,7 @@ ACTIONS = {
     "create_multipart_upload": {"s3:PutObject"},
     "delete_item": {"dynamodb:DeleteItem"},
     "delete_object": {"s3:DeleteObject", "s3:DeleteObjectVersion"},
+    "get_application": {"emr-serverless:GetApplication"},
     "get_item": {"dynamodb:GetItem"},
     "get_job_run": {"emr-serverless:GetJobRun"},
     "get_object": {"s3:GetObject", "s3:GetObjectVersion", "s3:ListBucket"},
