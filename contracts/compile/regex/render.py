@@ -21,7 +21,7 @@ from lakegate.contracts.compile.regex.tree import (
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class RegexDialect:
     """The differences between the two engines: classes, word boundaries, and the end of the text."""
 
     chars: Callable[[Ranges], str]
@@ -29,12 +29,12 @@ class Dialect:
     end: str
 
 
-def render(items: Items, dialect: Dialect) -> str:
+def render(items: Items, dialect: RegexDialect) -> str:
     """The pattern of a syntax tree in a dialect."""
     return "".join(_spelt(node, dialect) for node in items)
 
 
-def _spelt(node: Node, dialect: Dialect) -> str:
+def _spelt(node: Node, dialect: RegexDialect) -> str:
     match node:
         case Chars(ranges):
             return dialect.chars(ranges)
@@ -67,5 +67,5 @@ def _re2_char(code: int) -> str:
     return char if char.isascii() and char.isalnum() else f"\\x{{{code:X}}}"
 
 
-PYTHON = Dialect(_python_chars, {Edge(inner=False): EDGE, Edge(inner=True): INNER}, r"\Z")
-RE2 = Dialect(_re2_chars, {Edge(inner=False): r"\b", Edge(inner=True): r"\B"}, r"\z")
+PYTHON = RegexDialect(_python_chars, {Edge(inner=False): EDGE, Edge(inner=True): INNER}, r"\Z")
+RE2 = RegexDialect(_re2_chars, {Edge(inner=False): r"\b", Edge(inner=True): r"\B"}, r"\z")

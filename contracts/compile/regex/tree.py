@@ -165,6 +165,17 @@ _NODES: dict[Any, Callable[[Any], Node]] = {
     op.ASSERT_NOT: lambda arguments: _look(arguments, wanted=False),
     op.AT: lambda anchor: _PLACES[anchor],
 }
-_EDGES: dict[Node, Node] = {}
-_EDGES |= {parse(EDGE)[0]: Edge(inner=False), parse(INNER)[0]: Edge(inner=True)}
-parse.cache_clear()
+
+
+def _boundary(*, after_word: bool, before_word: bool) -> Items:
+    word = Chars(((ord("A"), ord("Z")), (ord("a"), ord("z")), (ord("0"), ord("9")), (ord("_"), ord("_"))))
+    return Lookahead((word,), after_word, ahead=False), Lookahead((word,), before_word)
+
+
+_EDGES: dict[Node, Node] = {
+    Choice((_boundary(after_word=True, before_word=inner), _boundary(after_word=False, before_word=not inner))): Edge(
+        inner
+    )
+    for inner in (False, True)
+}
+"""EDGE and INNER, as they are parsed."""

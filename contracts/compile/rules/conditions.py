@@ -51,7 +51,7 @@ _NULLS = {
 _CLOSING = {"(": ")", "[": "]"}
 
 
-class UnreadError(Exception):
+class UnreadConditionError(Exception):
     """The condition is not part of this language; the rule is then skipped."""
 
 
@@ -74,7 +74,7 @@ def columns_of(text: str, *, is_sql: bool) -> tuple[str, ...]:
 
     try:
         _read(text, leaf, is_sql=is_sql)
-    except UnreadError:
+    except UnreadConditionError:
         return ()
     return tuple(dict.fromkeys(named))
 
@@ -88,18 +88,18 @@ def _read(text: str, leaf: Leaf, *, is_sql: bool) -> Predicate:
     reader = _Reader(list(_tokens(text, is_sql=is_sql)), leaf)
     found = reader.alternatives()
     if reader.take().kind != "end":
-        raise UnreadError
+        raise UnreadConditionError
     return found
 
 
 def _tokens(text: str, *, is_sql: bool) -> Iterator[Token]:
     at = 0
     if len(text) > LONGEST:
-        raise UnreadError
+        raise UnreadConditionError
     while True:
         found = _TOKEN.match(text, at)
         if found is None:
-            raise UnreadError
+            raise UnreadConditionError
         at, kind = found.end(), str(found.lastgroup)
         yield _token(kind, found[kind], is_sql=is_sql)
         if kind == "end":
@@ -136,7 +136,7 @@ class _Reader:
 
     def expect(self, text: str) -> None:
         if not self.takes(text):
-            raise UnreadError
+            raise UnreadConditionError
 
     def alternatives(self) -> Predicate:
         parts = self.several(self.together, _OR)
@@ -164,7 +164,7 @@ class _Reader:
     def column(self) -> str:
         token = self.take()
         if token.kind != "column":
-            raise UnreadError
+            raise UnreadConditionError
         return token.text
 
     def comparison(self, column: str) -> Predicate:
@@ -181,7 +181,7 @@ class _Reader:
                 return Not(found) if is_turned else found
         sign = self.take().text
         if sign not in _COMPARISONS or is_turned:
-            raise UnreadError
+            raise UnreadConditionError
         return self.leaf(column, sign, [self.value()])
 
     def listed(self) -> list[object]:
@@ -190,7 +190,7 @@ class _Reader:
         while self.takes(","):
             values.append(self.value())
         if closing is None or not self.takes(closing):
-            raise UnreadError
+            raise UnreadConditionError
         return values
 
     def ends(self) -> list[object]:
@@ -203,7 +203,7 @@ class _Reader:
         if token.kind == "sign" and token.text in _TRUTH:
             return _TRUTH[token.text]
         if token.kind != "value":
-            raise UnreadError
+            raise UnreadConditionError
         return token.text
 
 

@@ -14,7 +14,7 @@ from lakegate.contracts.compile.rules import expected_columns as columns
 from lakegate.contracts.compile.rules import expected_numbers as numbers
 from lakegate.contracts.compile.rules import expected_values as values
 from lakegate.contracts.compile.rules.build import brief, conditioned, number, refuse, skipped
-from lakegate.contracts.compile.rules.conditions import UnreadError, condition_of
+from lakegate.contracts.compile.rules.conditions import UnreadConditionError, condition_of
 from lakegate.contracts.model.contract import Field, Rule
 from lakegate.contracts.plan.check import Check, Interval, Tier, Unit
 from lakegate.contracts.plan.metrics import Metric
@@ -56,7 +56,7 @@ def great_expectations(rule: Rule, fields: tuple[Field, ...], call: str, argumen
         return (skipped(rule, subjects, reason or ""),)
     try:
         given = _condition(rule, fields, arguments)
-    except UnreadError:
+    except UnreadConditionError:
         return (skipped(rule, subjects, "the row_condition is written in a language that is not read here"),)
     groups = _groups(rule, expectation, call, subjects)
     compiled = [expectation.compile(rule, group, arguments) for group in groups]

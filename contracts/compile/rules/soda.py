@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.compile.rules.build import brief, conditioned, refuse, skipped
-from lakegate.contracts.compile.rules.conditions import UnreadError, condition_of
+from lakegate.contracts.compile.rules.conditions import UnreadConditionError, condition_of
 from lakegate.contracts.compile.rules.soda_checks import METRICS, Site, UnmeasuredError
 from lakegate.contracts.compile.rules.soda_schema import schema
-from lakegate.contracts.compile.rules.sodacl import Asked, MalformedError, read, zone
+from lakegate.contracts.compile.rules.sodacl import Asked, SodaSyntaxError, read, zone
 from lakegate.contracts.model.contract import Severity
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def soda(rule: Rule, fields: tuple[Field, ...], call: str, arguments: Arguments)
         names = subjects_of(call, arguments) or rule.fields
         subjects = tuple(known[name] for name in names if name in known)
         return tuple(_compiled(rule, known, subjects, asked))
-    except MalformedError as error:
+    except SodaSyntaxError as error:
         refuse(rule, "soda-check", str(error))
     except UnmeasuredError as error:
         return (skipped(rule, fields, str(error)),)
@@ -74,7 +74,7 @@ def subjects_of(call: str, arguments: Arguments) -> tuple[str, ...]:
     """The columns of a check, as far as it can be read."""
     try:
         asked = read(call, arguments)
-    except MalformedError:
+    except SodaSyntaxError:
         return ()
     return asked.columns[:1] if asked.metric == "percentile" else asked.columns
 
@@ -118,5 +118,5 @@ def _filter(rule: Rule, known: dict[str, Field], asked: Asked) -> Predicate | No
         return None
     try:
         return condition_of(rule, str(condition), known, is_sql=True)
-    except UnreadError:
+    except UnreadConditionError:
         raise UnmeasuredError("the filter is written in a language that is not read here") from None

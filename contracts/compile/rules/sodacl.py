@@ -54,7 +54,7 @@ _BETWEEN_KEYS = {"must_be_between": False, "must_be_not_between": True, "must_no
 ZONES = ("fail", "warn")
 
 
-class MalformedError(Exception):
+class SodaSyntaxError(Exception):
     """The check is not valid SodaCL; the message describes how to fix it."""
 
 
@@ -76,7 +76,7 @@ def read(call: str, arguments: Mapping[str, object]) -> Asked:
     """Parse a check in either syntax; MalformedError if it is invalid."""
     found = _CHECK.fullmatch(call.strip()) if len(call) <= LONGEST else None
     if found is None:
-        raise MalformedError(
+        raise SodaSyntaxError(
             "a check of Soda is a metric, its columns in brackets and a threshold: `missing_count(a) = 0`"
         )
     settings = {name.replace("_", " "): value for name, value in arguments.items() if name not in _reserved()}
@@ -95,7 +95,7 @@ def threshold(text: str, *, turned: bool = False) -> Interval:
     if compared:
         return _compared(compared["sign"], number(compared["number"]), turned=turned)
     if between is None:
-        raise MalformedError(f"`{text.strip()[:80]}` is no threshold: write `< 5` or `between 1 and 5`")
+        raise SodaSyntaxError(f"`{text.strip()[:80]}` is no threshold: write `< 5` or `between 1 and 5`")
     return Interval(
         number(between["low"]),
         number(between["high"]),
@@ -109,7 +109,7 @@ def zone(condition: object) -> Interval:
     """The good numbers outside of a zone: up to 5 for `when > 5`."""
     text = str(condition).strip()
     if not text.startswith("when "):
-        raise MalformedError("a zone begins with `when`: `warn: when > 5`")
+        raise SodaSyntaxError("a zone begins with `when`: `warn: when > 5`")
     return threshold(text.removeprefix("when "), turned=True)
 
 

@@ -12,18 +12,24 @@ from lakegate.contracts.compile.sql.dialects import FILES
 from lakegate.contracts.compile.sql.functions import whole
 from lakegate.contracts.compile.sql.refusal import UntranslatedError
 from lakegate.contracts.compile.sql.translator import Form, Translator, form, only, word_of
-from lakegate.contracts.compile.sql.typed_sql import Kind, TypedSql, combine, double, expect_kind, number
+from lakegate.contracts.compile.sql.typed_sql import SqlKind, TypedSql, combine, double, expect_kind, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lakegate.contracts.compile.sql.scope import Scope
 
-ORDERED = (*((Kind.INTEGER, Kind.SUM, Kind.DECIMAL, Kind.DOUBLE)), Kind.TEXT, Kind.DATE, Kind.TIMESTAMP, Kind.DURATION)
+ORDERED = (
+    *((SqlKind.INTEGER, SqlKind.SUM, SqlKind.DECIMAL, SqlKind.DOUBLE)),
+    SqlKind.TEXT,
+    SqlKind.DATE,
+    SqlKind.TIMESTAMP,
+    SqlKind.DURATION,
+)
 MAX_ROW_OFFSET = 1_000
 
 
-def aggregate(text: str, kind: Kind, inner: TypedSql | None = None) -> TypedSql:
+def aggregate(text: str, kind: SqlKind, inner: TypedSql | None = None) -> TypedSql:
     """An aggregate function; the columns that it reads need not be grouped by."""
     if inner is not None and (inner.aggregates or inner.has_subquery or inner.outer):
         raise UntranslatedError("an aggregate in it holds another, or a query")
@@ -44,31 +50,31 @@ def _inner(t: Translator, node: exp.Expr, scope: Scope) -> tuple[str, TypedSql]:
 def _count(t: Translator, node: exp.Count, scope: Scope) -> TypedSql:
     if isinstance(node.this, exp.Star):
         only(node.this, frozenset())
-        return aggregate("count(1)", Kind.INTEGER)
+        return aggregate("count(1)", SqlKind.INTEGER)
     word, inner = _inner(t, node.this, scope)
-    return aggregate(f"count({word}{inner.text})", Kind.INTEGER, inner)
+    return aggregate(f"count({word}{inner.text})", SqlKind.INTEGER, inner)
 
 
 def _count_if(t: Translator, node: exp.CountIf, scope: Scope) -> TypedSql:
-    inner = expect_kind(t.translate(node.this, scope), Kind.BOOLEAN)
-    return aggregate(f"count_if({inner.text})", Kind.INTEGER, inner)
+    inner = expect_kind(t.translate(node.this, scope), SqlKind.BOOLEAN)
+    return aggregate(f"count_if({inner.text})", SqlKind.INTEGER, inner)
 
 
 def _sum(t: Translator, node: exp.Sum, scope: Scope) -> TypedSql:
     """Sums of integers do not overflow at 64 bits."""
     word, inner = _inner(t, node.this, scope)
-    if inner.kind is Kind.DURATION:
-        return aggregate(f"sum({word}{inner.text})", Kind.DURATION, inner)
-    if number(inner).kind in {Kind.INTEGER, Kind.SUM, Kind.NULL}:
-        return aggregate(f"sum({word}CAST({inner.text} AS DECIMAL(38,0)))", Kind.SUM, inner)
+    if inner.kind is SqlKind.DURATION:
+        return aggregate(f"sum({word}{inner.text})", SqlKind.DURATION, inner)
+    if number(inner).kind in {SqlKind.INTEGER, SqlKind.SUM, SqlKind.NULL}:
+        return aggregate(f"sum({word}CAST({inner.text} AS DECIMAL(38,0)))", SqlKind.SUM, inner)
     return aggregate(f"sum({word}{inner.text})", inner.kind, inner)
 
 
 def _mean(t: Translator, node: exp.Avg, scope: Scope) -> TypedSql:
     word, inner = _inner(t, node.this, scope)
-    if inner.kind is Kind.DURATION:
-        return aggregate(f"CAST(avg({word}{inner.text}) AS BIGINT)", Kind.DURATION, inner)
-    return aggregate(f"avg({word}{double(inner).text})", Kind.DOUBLE, inner)
+    if inner.kind is SqlKind.DURATION:
+        return aggregate(f"CAST(avg({word}{inner.text}) AS BIGINT)", SqlKind.DURATION, inner)
+    return aggregate(f"avg({word}{double(inner).text})", SqlKind.DOUBLE, inner)
 
 
 def _extreme(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
@@ -82,7 +88,7 @@ def _extreme(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
 def _of_floats(template: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
     def translate(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
         inner = double(t.translate(node.this, scope))
-        return aggregate(template.format(inner.text), Kind.DOUBLE, inner)
+        return aggregate(template.format(inner.text), SqlKind.DOUBLE, inner)
 
     return translate
 
@@ -113,21 +119,21 @@ def _percentile(t: Translator, node: exp.Expr, of: exp.Expr, share: exp.Expr, sc
     at = t.translate(share, scope)
     if (
         not isinstance(share, exp.Literal)
-        or at.kind not in {Kind.DECIMAL, Kind.INTEGER}
+        or at.kind not in {SqlKind.DECIMAL, SqlKind.INTEGER}
         or Decimal(str(share.this)) > 1
     ):
         raise UntranslatedError("its percentile is no constant from 0 to 1")
     inner = t.translate(of, scope)
     number_at = f"{float(Decimal(str(share.this)))!r}D"
     if isinstance(node, exp.PercentileCont):
-        return aggregate(f"percentile({double(inner).text}, {number_at})", Kind.DOUBLE, inner)
+        return aggregate(f"percentile({double(inner).text}, {number_at})", SqlKind.DOUBLE, inner)
     value = double(inner)
-    return aggregate(f"percentile_disc({number_at}) WITHIN GROUP (ORDER BY {value.text})", Kind.DOUBLE, inner)
+    return aggregate(f"percentile_disc({number_at}) WITHIN GROUP (ORDER BY {value.text})", SqlKind.DOUBLE, inner)
 
 
 def _filtered(t: Translator, node: exp.Filter, scope: Scope) -> TypedSql:
     inner = t.translate(node.this, scope)
-    condition = expect_kind(t.translate(node.expression.this, scope), Kind.BOOLEAN)
+    condition = expect_kind(t.translate(node.expression.this, scope), SqlKind.BOOLEAN)
     if not inner.aggregates or condition.has_subquery or condition.outer:
         raise UntranslatedError("its FILTER stands at no aggregate, or asks a query")
     text = f"{inner.text} FILTER (WHERE {condition.text})"
@@ -166,7 +172,7 @@ def _window(t: Translator, node: exp.Window, scope: Scope) -> TypedSql:
 class _Windowed:
     """A function with an OVER clause, before that clause is added."""
 
-    def __init__(self, text: str, kind: Kind, sql: TypedSql | None, *, needs_order: bool) -> None:
+    def __init__(self, text: str, kind: SqlKind, sql: TypedSql | None, *, needs_order: bool) -> None:
         self.text, self.kind, self.sql, self.needs_order = text, kind, sql, needs_order
 
 
@@ -174,7 +180,7 @@ def _numbered(t: Translator, node: exp.Expr, scope: Scope) -> _Windowed:
     ranking = RANKING.get(type(node))
     if ranking:
         only(node, frozenset())
-        return _Windowed(f"{ranking}()", Kind.INTEGER, None, needs_order=True)
+        return _Windowed(f"{ranking}()", SqlKind.INTEGER, None, needs_order=True)
     if isinstance(node, exp.Lag | exp.Lead):
         only(node, frozenset({"this", "offset"}))
         inner = t.translate(node.this, scope)
@@ -198,7 +204,7 @@ OVER_WINDOWS = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
 def _ordered(t: Translator, node: exp.Expr, scope: Scope) -> tuple[TypedSql, str]:
     """A sort key and its ORDER BY term. The position of nulls is always explicit."""
     only(node, frozenset({"this", "desc", "nulls_first"}))
-    sql = expect_kind(t.translate(node.this, scope), *ORDERED, Kind.BOOLEAN)
+    sql = expect_kind(t.translate(node.this, scope), *ORDERED, SqlKind.BOOLEAN)
     nulls = "FIRST" if node.args.get("nulls_first") else "LAST"
     return sql, f"{sql.text} {'DESC' if node.args.get('desc') else 'ASC'} NULLS {nulls}"
 

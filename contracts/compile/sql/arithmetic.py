@@ -12,7 +12,7 @@ from lakegate.contracts.compile.sql.moments import minus, plus
 from lakegate.contracts.compile.sql.refusal import UntranslatedError
 from lakegate.contracts.compile.sql.translator import Form, Translator, form, plain
 from lakegate.contracts.compile.sql.typed_sql import (
-    Kind,
+    SqlKind,
     TypedSql,
     combine,
     double,
@@ -42,39 +42,39 @@ def _multiplied(t: Translator, node: exp.Mul, scope: Scope) -> TypedSql:
 
 def _arithmetic(sign: str, left: TypedSql, right: TypedSql) -> TypedSql:
     """Integers give an integer (an overflow is an error), decimals a decimal unless multiplied; anything else gives a float."""
-    kinds = {number(left).kind, number(right).kind} - {Kind.NULL}
-    if kinds <= {Kind.INTEGER}:
-        return combine(f"({left.text} {sign} {right.text})", Kind.INTEGER, left, right)
-    if Kind.DOUBLE in kinds or sign == "*":
+    kinds = {number(left).kind, number(right).kind} - {SqlKind.NULL}
+    if kinds <= {SqlKind.INTEGER}:
+        return combine(f"({left.text} {sign} {right.text})", SqlKind.INTEGER, left, right)
+    if SqlKind.DOUBLE in kinds or sign == "*":
         left, right = double(left), double(right)
-        return combine(f"({left.text} {sign} {right.text})", Kind.DOUBLE, left, right)
+        return combine(f"({left.text} {sign} {right.text})", SqlKind.DOUBLE, left, right)
     left, right = exact(left), exact(right)
-    return combine(f"try_cast(({left.text} {sign} {right.text}) AS DECIMAL(38,18))", Kind.DECIMAL, left, right)
+    return combine(f"try_cast(({left.text} {sign} {right.text}) AS DECIMAL(38,18))", SqlKind.DECIMAL, left, right)
 
 
 def _divided(t: Translator, node: exp.Div, scope: Scope) -> TypedSql:
     """Integer division where the dialect defines it; division by zero is null or an error, as in the dialect."""
     left, right = number(t.translate(node.this, scope)), number(t.translate(node.expression, scope))
     by = _divisor(right, t.dialect)
-    if node.args.get("typed") and {left.kind, right.kind} <= {Kind.INTEGER, Kind.SUM}:
-        if Kind.SUM in {left.kind, right.kind}:
+    if node.args.get("typed") and {left.kind, right.kind} <= {SqlKind.INTEGER, SqlKind.SUM}:
+        if SqlKind.SUM in {left.kind, right.kind}:
             raise UntranslatedError("it divides a sum of whole numbers by one: say the type of the sum by a cast")
-        return combine(f"({left.text} div {by})", Kind.INTEGER, left, right)
+        return combine(f"({left.text} div {by})", SqlKind.INTEGER, left, right)
     right = replace(right, text=by)
-    return combine(f"({double(left).text} / {double(right).text})", Kind.DOUBLE, left, right)
+    return combine(f"({double(left).text} / {double(right).text})", SqlKind.DOUBLE, left, right)
 
 
 def _whole_quotient(t: Translator, node: exp.IntDiv, scope: Scope) -> TypedSql:
-    left, right = (expect_kind(t.translate(each, scope), Kind.INTEGER) for each in (node.this, node.expression))
-    return combine(f"({left.text} div {_divisor(right, t.dialect)})", Kind.INTEGER, left, right)
+    left, right = (expect_kind(t.translate(each, scope), SqlKind.INTEGER) for each in (node.this, node.expression))
+    return combine(f"({left.text} div {_divisor(right, t.dialect)})", SqlKind.INTEGER, left, right)
 
 
 def _remainder(t: Translator, node: exp.Mod, scope: Scope) -> TypedSql:
     kind, (left, right) = to_common_kind(
         number(t.translate(node.this, scope)), number(t.translate(node.expression, scope))
     )
-    if kind is Kind.DECIMAL:
-        kind, left, right = Kind.DOUBLE, double(left), double(right)
+    if kind is SqlKind.DECIMAL:
+        kind, left, right = SqlKind.DOUBLE, double(left), double(right)
     return combine(f"({left.text} % {_divisor(right, t.dialect)})", kind, left, right)
 
 
@@ -90,6 +90,6 @@ FORMS: dict[type, Form] = {
     exp.Div: form(_divided, *BINARY),
     exp.IntDiv: form(_whole_quotient, *BINARY),
     exp.Mod: form(_remainder, *BINARY),
-    exp.SafeDivide: plain("({} / nullif({}, 0))", Kind.DOUBLE, this=double, expression=double),
+    exp.SafeDivide: plain("({} / nullif({}, 0))", SqlKind.DOUBLE, this=double, expression=double),
     exp.Neg: plain("(- {})", None, this=number),
 }

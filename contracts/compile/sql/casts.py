@@ -10,7 +10,16 @@ from lakegate.contracts.compile.sql.dialects import CASTS_ROUND_HALF_EVEN, CASTS
 from lakegate.contracts.compile.sql.moments import as_date, typed_constant
 from lakegate.contracts.compile.sql.refusal import UntranslatedError
 from lakegate.contracts.compile.sql.translator import Form, Translator, form
-from lakegate.contracts.compile.sql.typed_sql import Kind, TypedSql, combine, double, exact, expect_kind, moment, number
+from lakegate.contracts.compile.sql.typed_sql import (
+    SqlKind,
+    TypedSql,
+    combine,
+    double,
+    exact,
+    expect_kind,
+    moment,
+    number,
+)
 from lakegate.contracts.model.types import LogicalType
 
 if TYPE_CHECKING:
@@ -21,22 +30,22 @@ if TYPE_CHECKING:
 MAX_DIGITS = 18
 CAST_ERROR = "a text of the data is not of the type the query casts it to"
 TYPES = {
-    **dict.fromkeys(("INT", "BIGINT", "SMALLINT", "TINYINT", "MEDIUMINT"), Kind.INTEGER),
-    **dict.fromkeys(("DOUBLE", "FLOAT"), Kind.DOUBLE),
-    **dict.fromkeys(("DECIMAL", "BIGDECIMAL"), Kind.DECIMAL),
-    **dict.fromkeys(("TEXT", "VARCHAR", "CHAR", "NVARCHAR", "NCHAR"), Kind.TEXT),
-    "BOOLEAN": Kind.BOOLEAN,
-    "DATE": Kind.DATE,
+    **dict.fromkeys(("INT", "BIGINT", "SMALLINT", "TINYINT", "MEDIUMINT"), SqlKind.INTEGER),
+    **dict.fromkeys(("DOUBLE", "FLOAT"), SqlKind.DOUBLE),
+    **dict.fromkeys(("DECIMAL", "BIGDECIMAL"), SqlKind.DECIMAL),
+    **dict.fromkeys(("TEXT", "VARCHAR", "CHAR", "NVARCHAR", "NCHAR"), SqlKind.TEXT),
+    "BOOLEAN": SqlKind.BOOLEAN,
+    "DATE": SqlKind.DATE,
     **dict.fromkeys(
-        ("TIMESTAMP", "TIMESTAMPNTZ", "TIMESTAMPTZ", "TIMESTAMPLTZ", "DATETIME", "DATETIME2"), Kind.TIMESTAMP
+        ("TIMESTAMP", "TIMESTAMPNTZ", "TIMESTAMPTZ", "TIMESTAMPLTZ", "DATETIME", "DATETIME2"), SqlKind.TIMESTAMP
     ),
 }
 SPARK = {
-    Kind.INTEGER: "BIGINT",
-    Kind.DOUBLE: "DOUBLE",
-    Kind.DECIMAL: "DECIMAL(38,18)",
-    Kind.DATE: "DATE",
-    Kind.TIMESTAMP: "TIMESTAMP",
+    SqlKind.INTEGER: "BIGINT",
+    SqlKind.DOUBLE: "DOUBLE",
+    SqlKind.DECIMAL: "DECIMAL(38,18)",
+    SqlKind.DATE: "DATE",
+    SqlKind.TIMESTAMP: "TIMESTAMP",
 }
 
 
@@ -45,54 +54,54 @@ def _cast(t: Translator, node: exp.Cast, scope: Scope) -> TypedSql:
     to = TYPES.get(node.to.this.name)
     if to is None:
         raise UntranslatedError(f"a cast to {node.to.this.name[:30]} is not translated by this version")
-    if sql.kind is Kind.NULL:
+    if sql.kind is SqlKind.NULL:
         return TypedSql("NULL", to)
     return _CASTS[to](t, sql, node)
 
 
 def _to_integer(t: Translator, sql: TypedSql, node: exp.Cast) -> TypedSql:
-    if sql.kind is Kind.TEXT:
-        return _read(sql, Kind.INTEGER, node)
+    if sql.kind is SqlKind.TEXT:
+        return _read(sql, SqlKind.INTEGER, node)
     inner = number(sql)
-    if inner.kind is Kind.INTEGER:
+    if inner.kind is SqlKind.INTEGER:
         return inner
-    return combine(f"CAST({_rounded(t, inner)} AS BIGINT)", Kind.INTEGER, inner)
+    return combine(f"CAST({_rounded(t, inner)} AS BIGINT)", SqlKind.INTEGER, inner)
 
 
 def _rounded(t: Translator, sql: TypedSql) -> str:
     """A number truncated or rounded to an integer, as a cast of the dialect does."""
     if t.dialect in CASTS_TRUNCATE:
         return sql.text
-    is_even = sql.kind is Kind.DOUBLE and t.dialect in CASTS_ROUND_HALF_EVEN
+    is_even = sql.kind is SqlKind.DOUBLE and t.dialect in CASTS_ROUND_HALF_EVEN
     return f"rint({sql.text})" if is_even else f"round({sql.text}, 0)"
 
 
 def _to_double(_t: Translator, sql: TypedSql, node: exp.Cast) -> TypedSql:
-    return _read(sql, Kind.DOUBLE, node) if sql.kind is Kind.TEXT else double(sql)
+    return _read(sql, SqlKind.DOUBLE, node) if sql.kind is SqlKind.TEXT else double(sql)
 
 
 def _to_decimal(_t: Translator, sql: TypedSql, node: exp.Cast) -> TypedSql:
     """Rounds if the type has a scale."""
-    inner = _read(sql, Kind.DECIMAL, node) if sql.kind is Kind.TEXT else exact(sql)
+    inner = _read(sql, SqlKind.DECIMAL, node) if sql.kind is SqlKind.TEXT else exact(sql)
     sizes = [each.this for each in node.to.expressions]
     if not sizes:
         return inner
     scale = int(sizes[1].this) if len(sizes) > 1 else 0
     if not 0 <= scale <= MAX_DIGITS:
         raise UntranslatedError("it casts to more digits than can be compared")
-    return combine(f"CAST(round({inner.text}, {scale}) AS DECIMAL(38,18))", Kind.DECIMAL, inner)
+    return combine(f"CAST(round({inner.text}, {scale}) AS DECIMAL(38,18))", SqlKind.DECIMAL, inner)
 
 
 def _to_text(_t: Translator, sql: TypedSql, node: exp.Cast) -> TypedSql:
-    if sql.kind is Kind.INTEGER:
-        return combine(f"CAST({sql.text} AS STRING)", Kind.TEXT, sql)
+    if sql.kind is SqlKind.INTEGER:
+        return combine(f"CAST({sql.text} AS STRING)", SqlKind.TEXT, sql)
     if node.to.expressions:
         raise UntranslatedError("it cuts a text by a cast")
-    return expect_kind(sql, Kind.TEXT)
+    return expect_kind(sql, SqlKind.TEXT)
 
 
 def _to_boolean(_t: Translator, sql: TypedSql, _node: exp.Cast) -> TypedSql:
-    return expect_kind(sql, Kind.BOOLEAN)
+    return expect_kind(sql, SqlKind.BOOLEAN)
 
 
 def _to_date(_t: Translator, sql: TypedSql, node: exp.Cast) -> TypedSql:
@@ -103,17 +112,19 @@ def _to_date(_t: Translator, sql: TypedSql, node: exp.Cast) -> TypedSql:
             )
         )
     return (
-        _read(sql, Kind.DATE, node) if sql.kind is Kind.TEXT else as_date(expect_kind(sql, Kind.DATE, Kind.TIMESTAMP))
+        _read(sql, SqlKind.DATE, node)
+        if sql.kind is SqlKind.TEXT
+        else as_date(expect_kind(sql, SqlKind.DATE, SqlKind.TIMESTAMP))
     )
 
 
 def _to_timestamp(_t: Translator, sql: TypedSql, node: exp.Cast) -> TypedSql:
     if sql.constant is not None:
         return typed_constant(sql)
-    return _read(sql, Kind.TIMESTAMP, node) if sql.kind is Kind.TEXT else moment(sql)
+    return _read(sql, SqlKind.TIMESTAMP, node) if sql.kind is SqlKind.TEXT else moment(sql)
 
 
-def _read(sql: TypedSql, kind: Kind, node: exp.Cast) -> TypedSql:
+def _read(sql: TypedSql, kind: SqlKind, node: exp.Cast) -> TypedSql:
     """A text parsed as a value. Unreadable text is null in TRY_CAST, else an error that does not contain the text."""
     value = f"try_cast({sql.text} AS {SPARK[kind]})"
     if isinstance(node, exp.TryCast):
@@ -124,14 +135,14 @@ def _read(sql: TypedSql, kind: Kind, node: exp.Cast) -> TypedSql:
     )
 
 
-_CASTS: dict[Kind, Callable[[Translator, TypedSql, exp.Cast], TypedSql]] = {
-    Kind.INTEGER: _to_integer,
-    Kind.DOUBLE: _to_double,
-    Kind.DECIMAL: _to_decimal,
-    Kind.TEXT: _to_text,
-    Kind.BOOLEAN: _to_boolean,
-    Kind.DATE: _to_date,
-    Kind.TIMESTAMP: _to_timestamp,
+_CASTS: dict[SqlKind, Callable[[Translator, TypedSql, exp.Cast], TypedSql]] = {
+    SqlKind.INTEGER: _to_integer,
+    SqlKind.DOUBLE: _to_double,
+    SqlKind.DECIMAL: _to_decimal,
+    SqlKind.TEXT: _to_text,
+    SqlKind.BOOLEAN: _to_boolean,
+    SqlKind.DATE: _to_date,
+    SqlKind.TIMESTAMP: _to_timestamp,
 }
 
 

@@ -9,7 +9,7 @@ from sqlglot import exp
 from lakegate.contracts.compile.sql.operators import comparable
 from lakegate.contracts.compile.sql.refusal import UntranslatedError
 from lakegate.contracts.compile.sql.translator import Form, Translator, form
-from lakegate.contracts.compile.sql.typed_sql import Kind, TypedSql, combine, expect_kind, to_common_kind
+from lakegate.contracts.compile.sql.typed_sql import SqlKind, TypedSql, combine, expect_kind, to_common_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,19 +22,19 @@ def _case(t: Translator, node: exp.Case, scope: Scope) -> TypedSql:
     conditions: list[TypedSql] = []
     for each in node.args["ifs"]:
         if subject is None:
-            conditions.append(expect_kind(t.translate(each.this, scope), Kind.BOOLEAN))
+            conditions.append(expect_kind(t.translate(each.this, scope), SqlKind.BOOLEAN))
         else:
             left, right = comparable(t, t.translate(subject, scope), t.translate(each.this, scope))
-            conditions.append(combine(f"({left.text} = {right.text})", Kind.BOOLEAN, left, right))
+            conditions.append(combine(f"({left.text} = {right.text})", SqlKind.BOOLEAN, left, right))
     default = node.args.get("default")
-    other = t.translate(default, scope) if default is not None else TypedSql("NULL", Kind.NULL)
+    other = t.translate(default, scope) if default is not None else TypedSql("NULL", SqlKind.NULL)
     return _chosen(conditions, [t.translate(each.args["true"], scope) for each in node.args["ifs"]], other)
 
 
 def _if(t: Translator, node: exp.If, scope: Scope) -> TypedSql:
     other = node.args.get("false")
-    condition = expect_kind(t.translate(node.this, scope), Kind.BOOLEAN)
-    default = t.translate(other, scope) if other is not None else TypedSql("NULL", Kind.NULL)
+    condition = expect_kind(t.translate(node.this, scope), SqlKind.BOOLEAN)
+    default = t.translate(other, scope) if other is not None else TypedSql("NULL", SqlKind.NULL)
     return _chosen([condition], [t.translate(node.args["true"], scope)], default)
 
 

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from lakegate.contracts.compile.sql.refusal import UntranslatedError
 from lakegate.contracts.compile.sql.translator import Form, Translator, form, plain
-from lakegate.contracts.compile.sql.typed_sql import Kind, TypedSql, combine, double, expect_kind, number
+from lakegate.contracts.compile.sql.typed_sql import SqlKind, TypedSql, combine, double, expect_kind, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,16 +30,16 @@ def _round(t: Translator, node: exp.Round, scope: Scope) -> TypedSql:
 def _edge(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
     def translate(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
         inner = number(t.translate(node.this, scope))
-        if inner.kind is Kind.INTEGER:
+        if inner.kind is SqlKind.INTEGER:
             return inner
-        return combine(f"CAST({name}({inner.text}) AS DOUBLE)", Kind.DOUBLE, inner)
+        return combine(f"CAST({name}({inner.text}) AS DOUBLE)", SqlKind.DOUBLE, inner)
 
     return translate
 
 
-def _widened(text: str, kind: Kind) -> str:
+def _widened(text: str, kind: SqlKind) -> str:
     """A decimal in the common precision and scale; other kinds unchanged."""
-    return f"CAST({text} AS DECIMAL(38,18))" if kind is Kind.DECIMAL else text
+    return f"CAST({text} AS DECIMAL(38,18))" if kind is SqlKind.DECIMAL else text
 
 
 def whole(node: exp.Expr | None) -> int:
@@ -63,14 +63,14 @@ def text(t: Translator, node: exp.Expr, scope: Scope) -> TypedSql:
 
 
 def _text(sql: TypedSql) -> TypedSql:
-    return expect_kind(sql, Kind.TEXT)
+    return expect_kind(sql, SqlKind.TEXT)
 
 
 def _length(t: Translator, node: exp.Length, scope: Scope) -> TypedSql:
     if t.dialect == "tsql":
         raise UntranslatedError("LEN does not count spaces at the end in tsql")
     inner = text(t, node.this, scope)
-    return combine(f"CAST(length({inner.text}) AS BIGINT)", Kind.INTEGER, inner)
+    return combine(f"CAST(length({inner.text}) AS BIGINT)", SqlKind.INTEGER, inner)
 
 
 def _substring(t: Translator, node: exp.Substring, scope: Scope) -> TypedSql:
@@ -79,13 +79,13 @@ def _substring(t: Translator, node: exp.Substring, scope: Scope) -> TypedSql:
         raise UntranslatedError("the characters of a text are counted from 1")
     length = node.args.get("length")
     until = f", {whole(length)}" if length is not None else ""
-    return combine(f"substring({inner.text}, {start}{until})", Kind.TEXT, inner)
+    return combine(f"substring({inner.text}, {start}{until})", SqlKind.TEXT, inner)
 
 
 def _end(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
     def translate(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
         inner = text(t, node.this, scope)
-        return combine(f"{name}({inner.text}, {whole(node.expression)})", Kind.TEXT, inner)
+        return combine(f"{name}({inner.text}, {whole(node.expression)})", SqlKind.TEXT, inner)
 
     return translate
 
@@ -93,7 +93,7 @@ def _end(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
 def _joined(t: Translator, node: exp.DPipe, scope: Scope) -> TypedSql:
     parts = [text(t, each, scope) for each in (node.this, node.expression)]
     return combine(
-        f"concat({parts[0].text}, {parts[1].text})", Kind.TEXT, *parts, growth=sum(each.growth for each in parts)
+        f"concat({parts[0].text}, {parts[1].text})", SqlKind.TEXT, *parts, growth=sum(each.growth for each in parts)
     )
 
 
@@ -101,14 +101,14 @@ def _concat(t: Translator, node: exp.Concat, scope: Scope) -> TypedSql:
     """A null operand is an empty text in some dialects; in the others the result is null."""
     parts = [text(t, each, scope) for each in node.expressions]
     texts = [f"coalesce({each.text}, '')" if node.args.get("coalesce") else each.text for each in parts]
-    return combine(f"concat({', '.join(texts)})", Kind.TEXT, *parts, growth=sum(each.growth for each in parts))
+    return combine(f"concat({', '.join(texts)})", SqlKind.TEXT, *parts, growth=sum(each.growth for each in parts))
 
 
 def _replaced(t: Translator, node: exp.Replace, scope: Scope) -> TypedSql:
     inner, old, new = (text(t, each, scope) for each in (node.this, node.expression, node.args["replacement"]))
     if not old.constant or new.constant is None or len(new.constant) > len(old.constant):
         raise UntranslatedError("it replaces by what may be longer than what it replaces")
-    return combine(f"replace({inner.text}, {old.text}, {new.text})", Kind.TEXT, inner)
+    return combine(f"replace({inner.text}, {old.text}, {new.text})", SqlKind.TEXT, inner)
 
 
 FORMS: dict[type, Form] = {
@@ -116,11 +116,11 @@ FORMS: dict[type, Form] = {
     exp.Round: form(_round, "this", "decimals"),
     exp.Floor: form(_edge("floor"), "this"),
     exp.Ceil: form(_edge("ceil"), "this"),
-    exp.Sqrt: plain("sqrt({})", Kind.DOUBLE, this=double),
-    exp.Pow: plain("power({}, {})", Kind.DOUBLE, this=double, expression=double),
-    exp.Lower: plain("lower({})", Kind.TEXT, this=_text),
-    exp.Upper: plain("upper({})", Kind.TEXT, this=_text),
-    exp.Trim: plain("trim({})", Kind.TEXT, this=_text),
+    exp.Sqrt: plain("sqrt({})", SqlKind.DOUBLE, this=double),
+    exp.Pow: plain("power({}, {})", SqlKind.DOUBLE, this=double, expression=double),
+    exp.Lower: plain("lower({})", SqlKind.TEXT, this=_text),
+    exp.Upper: plain("upper({})", SqlKind.TEXT, this=_text),
+    exp.Trim: plain("trim({})", SqlKind.TEXT, this=_text),
     exp.Length: form(_length, "this"),
     exp.Substring: form(_substring, "this", "start", "length"),
     exp.Left: form(_end("left"), "this", "expression"),
@@ -128,7 +128,7 @@ FORMS: dict[type, Form] = {
     exp.DPipe: form(_joined, "this", "expression"),
     exp.Concat: form(_concat, "expressions"),
     exp.Replace: form(_replaced, "this", "expression", "replacement"),
-    exp.StartsWith: plain("startswith({}, {})", Kind.BOOLEAN, this=_text, expression=_text),
-    exp.EndsWith: plain("endswith({}, {})", Kind.BOOLEAN, this=_text, expression=_text),
-    exp.Contains: plain("contains({}, {})", Kind.BOOLEAN, this=_text, expression=_text),
+    exp.StartsWith: plain("startswith({}, {})", SqlKind.BOOLEAN, this=_text, expression=_text),
+    exp.EndsWith: plain("endswith({}, {})", SqlKind.BOOLEAN, this=_text, expression=_text),
+    exp.Contains: plain("contains({}, {})", SqlKind.BOOLEAN, this=_text, expression=_text),
 }

@@ -18,7 +18,7 @@ from lakegate.contracts.compile.sql.dialects import (
 )
 from lakegate.contracts.compile.sql.refusal import UntranslatedError
 from lakegate.contracts.compile.sql.translator import Form, Translator, form
-from lakegate.contracts.compile.sql.typed_sql import Kind, TypedSql, combine, expect_kind, micros, moment
+from lakegate.contracts.compile.sql.typed_sql import SqlKind, TypedSql, combine, expect_kind, micros, moment
 from lakegate.contracts.model.literals import literal
 from lakegate.contracts.model.types import LogicalType
 
@@ -51,8 +51,8 @@ PARTS: dict[str, str] = {
     "dow": "CAST((dayofweek({}) - 1) AS BIGINT)",
 }
 """The parts of a timestamp that are integers, as SQL templates."""
-NOW = TypedSql("CAST(:now AS TIMESTAMP)", Kind.TIMESTAMP)
-TODAY = TypedSql("CAST(CAST(:now AS TIMESTAMP) AS DATE)", Kind.DATE)
+NOW = TypedSql("CAST(:now AS TIMESTAMP)", SqlKind.TIMESTAMP)
+TODAY = TypedSql("CAST(CAST(:now AS TIMESTAMP) AS DATE)", SqlKind.DATE)
 
 
 def typed_constant(sql: TypedSql, logical: LogicalType = LogicalType.TIMESTAMP) -> TypedSql:
@@ -61,48 +61,48 @@ def typed_constant(sql: TypedSql, logical: LogicalType = LogicalType.TIMESTAMP) 
     if written is None:
         raise UntranslatedError("a text in it is read as a point in time and writes none")
     if logical is LogicalType.DATE:
-        return TypedSql(f"DATE '{written}'", Kind.DATE)
+        return TypedSql(f"DATE '{written}'", SqlKind.DATE)
     found = datetime.fromisoformat(written)
     in_utc = (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
-    return TypedSql(f"TIMESTAMP '{in_utc.replace(tzinfo=None).isoformat(' ', 'microseconds')}'", Kind.TIMESTAMP)
+    return TypedSql(f"TIMESTAMP '{in_utc.replace(tzinfo=None).isoformat(' ', 'microseconds')}'", SqlKind.TIMESTAMP)
 
 
 def plus(dialect: str, left: TypedSql, right: TypedSql) -> TypedSql | None:
     """The sum of a date or timestamp and a duration; None if neither operand is one."""
     if right.kind.temporal and not left.kind.temporal:
         left, right = right, left
-    if left.kind is Kind.DURATION and right.kind is Kind.DURATION:
-        return combine(f"({left.text} + {right.text})", Kind.DURATION, left, right)
+    if left.kind is SqlKind.DURATION and right.kind is SqlKind.DURATION:
+        return combine(f"({left.text} + {right.text})", SqlKind.DURATION, left, right)
     return _moved(dialect, left, right, "+") if left.kind.temporal else None
 
 
 def minus(dialect: str, left: TypedSql, right: TypedSql) -> TypedSql | None:
     """The difference of dates, timestamps and durations; None if the left operand is none of them."""
-    if left.kind is Kind.DURATION and right.kind is Kind.DURATION:
-        return combine(f"({left.text} - {right.text})", Kind.DURATION, left, right)
+    if left.kind is SqlKind.DURATION and right.kind is SqlKind.DURATION:
+        return combine(f"({left.text} - {right.text})", SqlKind.DURATION, left, right)
     if not left.kind.temporal:
         return None
     if right.constant is not None:
         right = typed_constant(right)
     if not right.kind.temporal:
         return _moved(dialect, left, right, "-")
-    if left.kind is right.kind is Kind.DATE:
+    if left.kind is right.kind is SqlKind.DATE:
         if dialect not in DAYS_BETWEEN_DATES:
             raise UntranslatedError(f"a date less a date is no number in {dialect}")
-        return combine(f"CAST(datediff({left.text}, {right.text}) AS BIGINT)", Kind.INTEGER, left, right)
+        return combine(f"CAST(datediff({left.text}, {right.text}) AS BIGINT)", SqlKind.INTEGER, left, right)
     if dialect not in MOMENTS_APART:
         raise UntranslatedError(f"a moment less a moment is no stretch of time in {dialect}")
-    return combine(f"({micros(left)} - {micros(right)})", Kind.DURATION, left, right)
+    return combine(f"({micros(left)} - {micros(right)})", SqlKind.DURATION, left, right)
 
 
 def _moved(dialect: str, point: TypedSql, by: TypedSql, sign: str) -> TypedSql:
-    if by.kind is Kind.DURATION:
-        return combine(f"timestamp_micros(({micros(point)} {sign} {by.text}))", Kind.TIMESTAMP, point, by)
-    if by.kind is Kind.MONTHS:
-        return combine(f"({moment(point).text} {sign} {by.text})", Kind.TIMESTAMP, point, by)
-    if point.kind is Kind.DATE and by.kind is Kind.INTEGER and dialect in DAYS_BETWEEN_DATES:
+    if by.kind is SqlKind.DURATION:
+        return combine(f"timestamp_micros(({micros(point)} {sign} {by.text}))", SqlKind.TIMESTAMP, point, by)
+    if by.kind is SqlKind.MONTHS:
+        return combine(f"({moment(point).text} {sign} {by.text})", SqlKind.TIMESTAMP, point, by)
+    if point.kind is SqlKind.DATE and by.kind is SqlKind.INTEGER and dialect in DAYS_BETWEEN_DATES:
         moved = "date_add" if sign == "+" else "date_sub"
-        return combine(f"{moved}({point.text}, CAST({by.text} AS INT))", Kind.DATE, point, by)
+        return combine(f"{moved}({point.text}, CAST({by.text} AS INT))", SqlKind.DATE, point, by)
     raise UntranslatedError(f"it moves a point in time by {by.kind.value}")
 
 
@@ -110,10 +110,10 @@ def duration(count: int, unit: str) -> TypedSql:
     """A duration of `count` units."""
     name = unit.lower().removesuffix("s")
     if name in MONTHS and abs(count) <= LONGEST_DURATION // MICROS["week"]:
-        return TypedSql(f"make_ym_interval(0, {count * MONTHS[name]})", Kind.MONTHS)
+        return TypedSql(f"make_ym_interval(0, {count * MONTHS[name]})", SqlKind.MONTHS)
     if name not in MICROS or abs(count) * MICROS[name] > LONGEST_DURATION:
         raise UntranslatedError("it names a stretch of time that is not known")
-    return TypedSql(f"{count * MICROS[name]}L" if count >= 0 else f"(- {-count * MICROS[name]}L)", Kind.DURATION)
+    return TypedSql(f"{count * MICROS[name]}L" if count >= 0 else f"(- {-count * MICROS[name]}L)", SqlKind.DURATION)
 
 
 def _interval(_t: Translator, node: exp.Interval, _scope: Scope) -> TypedSql:
@@ -139,7 +139,7 @@ def _shifted(sign: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
 
 
 def _point(sql: TypedSql) -> TypedSql:
-    return expect_kind(typed_constant(sql) if sql.constant is not None else sql, Kind.TIMESTAMP, Kind.DATE)
+    return expect_kind(typed_constant(sql) if sql.constant is not None else sql, SqlKind.TIMESTAMP, SqlKind.DATE)
 
 
 def _extract(t: Translator, node: exp.Extract, scope: Scope) -> TypedSql:
@@ -149,14 +149,14 @@ def _extract(t: Translator, node: exp.Extract, scope: Scope) -> TypedSql:
 def part(t: Translator, name: str, of: TypedSql) -> TypedSql:
     """A part of a date, timestamp or duration, such as its year."""
     if name == "epoch":
-        micro = of.text if of.kind is Kind.DURATION else micros(_point(of))
-        return combine(f"({micro} / {SECOND}D)", Kind.DOUBLE, of)
+        micro = of.text if of.kind is SqlKind.DURATION else micros(_point(of))
+        return combine(f"({micro} / {SECOND}D)", SqlKind.DOUBLE, of)
     of = _point(of)
     if name == "second" and t.dialect in SECONDS_HAVE_FRACTIONS:
-        return combine(f"CAST(extract(SECOND FROM {of.text}) AS DOUBLE)", Kind.DOUBLE, of)
+        return combine(f"CAST(extract(SECOND FROM {of.text}) AS DOUBLE)", SqlKind.DOUBLE, of)
     if name not in PARTS or (name == "dow" and t.dialect not in SUNDAY_IS_ZERO):
         raise UntranslatedError(f"{name.upper()[:20]} of a point in time is not translated by this version")
-    return combine(PARTS[name].format(of.text), Kind.INTEGER, of)
+    return combine(PARTS[name].format(of.text), SqlKind.INTEGER, of)
 
 
 def _part(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
@@ -168,7 +168,7 @@ def _truncated(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
     if unit not in TRUNCATED:
         raise UntranslatedError("it cuts a moment at a unit that is not known")
     of = moment(_point(t.translate(node.this, scope)))
-    return combine(f"date_trunc('{unit}', {of.text})", Kind.TIMESTAMP, of)
+    return combine(f"date_trunc('{unit}', {of.text})", SqlKind.TIMESTAMP, of)
 
 
 def _apart(t: Translator, node: exp.DateDiff, scope: Scope) -> TypedSql:
@@ -177,7 +177,7 @@ def _apart(t: Translator, node: exp.DateDiff, scope: Scope) -> TypedSql:
     later, earlier = _point(t.translate(node.this, scope)), _point(t.translate(node.expression, scope))
     if unit == "day" and (t.dialect in COUNTS_BOUNDARIES or not node.args.get("unit")):
         days = f"datediff(CAST({later.text} AS DATE), CAST({earlier.text} AS DATE))"
-        return combine(f"CAST({days} AS BIGINT)", Kind.INTEGER, later, earlier)
+        return combine(f"CAST({days} AS BIGINT)", SqlKind.INTEGER, later, earlier)
     if t.dialect not in COUNTS_BOUNDARIES or unit == "week":
         raise UntranslatedError(f"a difference in {unit.upper()[:20]} is not translated from {t.dialect}")
     if unit in MONTHS:
@@ -187,7 +187,7 @@ def _apart(t: Translator, node: exp.DateDiff, scope: Scope) -> TypedSql:
         counted = [_floored(micros(each), MICROS[unit]) for each in (later, earlier)]
     else:
         raise UntranslatedError("it counts a unit that is not known")
-    return combine(f"CAST(({counted[0]} - {counted[1]}) AS BIGINT)", Kind.INTEGER, later, earlier)
+    return combine(f"CAST(({counted[0]} - {counted[1]}) AS BIGINT)", SqlKind.INTEGER, later, earlier)
 
 
 def _floored(micro: str, unit: int) -> str:
@@ -200,7 +200,7 @@ def _elapsed(t: Translator, node: exp.TimestampDiff, scope: Scope) -> TypedSql:
     later, earlier = _point(t.translate(node.this, scope)), _point(t.translate(node.expression, scope))
     if unit not in MICROS:
         raise UntranslatedError("it counts a unit that is not known")
-    return combine(f"(({micros(later)} - {micros(earlier)}) div {MICROS[unit]}L)", Kind.INTEGER, later, earlier)
+    return combine(f"(({micros(later)} - {micros(earlier)}) div {MICROS[unit]}L)", SqlKind.INTEGER, later, earlier)
 
 
 def _wrapped(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
@@ -209,7 +209,7 @@ def _wrapped(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
 
 def as_date(sql: TypedSql) -> TypedSql:
     """A date or timestamp as its date in UTC."""
-    return replace(sql, text=f"CAST({sql.text} AS DATE)", kind=Kind.DATE) if sql.kind is Kind.TIMESTAMP else sql
+    return replace(sql, text=f"CAST({sql.text} AS DATE)", kind=SqlKind.DATE) if sql.kind is SqlKind.TIMESTAMP else sql
 
 
 def _by_name(t: Translator, node: exp.Anonymous, scope: Scope) -> TypedSql:

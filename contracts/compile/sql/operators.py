@@ -13,7 +13,7 @@ from lakegate.contracts.compile.sql.moments import typed_constant
 from lakegate.contracts.compile.sql.parse import one_word
 from lakegate.contracts.compile.sql.refusal import UntranslatedError, place_of
 from lakegate.contracts.compile.sql.translator import Form, Translator, form, plain
-from lakegate.contracts.compile.sql.typed_sql import Kind, TypedSql, combine, double, expect_kind, to_common_kind
+from lakegate.contracts.compile.sql.typed_sql import SqlKind, TypedSql, combine, double, expect_kind, to_common_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,13 +30,13 @@ WILD = 2
 def _literal(t: Translator, node: exp.Literal, _scope: Scope) -> TypedSql:
     text = str(node.this)
     if node.is_string:
-        return TypedSql(t.names.text(text), Kind.TEXT, constant=text)
+        return TypedSql(t.names.text(text), SqlKind.TEXT, constant=text)
     if WHOLE.fullmatch(text):
-        return TypedSql(f"{int(text)}L", Kind.INTEGER)
+        return TypedSql(f"{int(text)}L", SqlKind.INTEGER)
     if DECIMAL.fullmatch(text) and text != ".":
-        return TypedSql(f"{text.strip('.') if text.endswith('.') else text}BD", Kind.DECIMAL)
+        return TypedSql(f"{text.strip('.') if text.endswith('.') else text}BD", SqlKind.DECIMAL)
     if FLOAT.fullmatch(text):
-        return TypedSql(f"{float(text)!r}D", Kind.DOUBLE)
+        return TypedSql(f"{float(text)!r}D", SqlKind.DOUBLE)
     raise UntranslatedError("it writes a number with more digits than can be compared")
 
 
@@ -52,7 +52,7 @@ def _paren(t: Translator, node: exp.Paren, scope: Scope) -> TypedSql:
 
 
 def _truth(sql: TypedSql) -> TypedSql:
-    return expect_kind(sql, Kind.BOOLEAN)
+    return expect_kind(sql, SqlKind.BOOLEAN)
 
 
 def comparable(t: Translator, *parts: TypedSql) -> list[TypedSql]:
@@ -60,10 +60,10 @@ def comparable(t: Translator, *parts: TypedSql) -> list[TypedSql]:
     temporal = next((each.kind for each in parts if each.kind.temporal), None)
     if temporal:
         parts = tuple(typed_constant(each) if each.constant is not None else each for each in parts)
-    if {Kind.DECIMAL, Kind.SUM} <= {each.kind for each in parts}:
+    if {SqlKind.DECIMAL, SqlKind.SUM} <= {each.kind for each in parts}:
         parts = tuple(double(each) if each.kind.numeric else each for each in parts)
-    kinds = {each.kind for each in parts} - {Kind.NULL}
-    if kinds == {Kind.TEXT} and t.dialect in TEXTS_IGNORE_CASE:
+    kinds = {each.kind for each in parts} - {SqlKind.NULL}
+    if kinds == {SqlKind.TEXT} and t.dialect in TEXTS_IGNORE_CASE:
         raise UntranslatedError(f"texts that differ in case are equal in {t.dialect}, and never here")
     if kinds and all(each.numeric for each in kinds):
         return list(parts)
@@ -73,7 +73,7 @@ def comparable(t: Translator, *parts: TypedSql) -> list[TypedSql]:
 def _compared(sign: str) -> Callable[[Translator, exp.Binary, Scope], TypedSql]:
     def translate(t: Translator, node: exp.Binary, scope: Scope) -> TypedSql:
         left, right = comparable(t, t.translate(node.this, scope), t.translate(node.expression, scope))
-        return combine(f"({left.text} {sign} {right.text})", Kind.BOOLEAN, left, right)
+        return combine(f"({left.text} {sign} {right.text})", SqlKind.BOOLEAN, left, right)
 
     return translate
 
@@ -85,7 +85,7 @@ def _distinct_from(t: Translator, node: exp.NullSafeNEQ, scope: Scope) -> TypedS
 
 def _between(t: Translator, node: exp.Between, scope: Scope) -> TypedSql:
     value, low, high = comparable(t, *(t.translate(node.args[key], scope) for key in ("this", "low", "high")))
-    return combine(f"({value.text} BETWEEN {low.text} AND {high.text})", Kind.BOOLEAN, value, low, high)
+    return combine(f"({value.text} BETWEEN {low.text} AND {high.text})", SqlKind.BOOLEAN, value, low, high)
 
 
 def _in(t: Translator, node: exp.In, scope: Scope) -> TypedSql:
@@ -93,16 +93,16 @@ def _in(t: Translator, node: exp.In, scope: Scope) -> TypedSql:
     subquery = node.args.get("query")
     if subquery is None:
         value, *items = comparable(t, value, *t.translate_all(node.expressions, scope))
-        return combine(f"({value.text} IN ({', '.join(each.text for each in items)}))", Kind.BOOLEAN, value, *items)
+        return combine(f"({value.text} IN ({', '.join(each.text for each in items)}))", SqlKind.BOOLEAN, value, *items)
     found = t.translate_query(subquery, scope)
     if found.outer or [kind for _, kind in found.columns] != [value.kind]:
         raise UntranslatedError("its IN asks for other values than those it compares")
-    return replace(combine(f"({value.text} IN ({found.text}))", Kind.BOOLEAN, value), has_subquery=True)
+    return replace(combine(f"({value.text} IN ({found.text}))", SqlKind.BOOLEAN, value), has_subquery=True)
 
 
 def _exists(t: Translator, node: exp.Exists, scope: Scope) -> TypedSql:
     found = t.translate_query(node.this, scope)
-    return TypedSql(f"(EXISTS ({found.text}))", Kind.BOOLEAN, has_subquery=True)
+    return TypedSql(f"(EXISTS ({found.text}))", SqlKind.BOOLEAN, has_subquery=True)
 
 
 def _scalar(t: Translator, node: exp.Subquery, scope: Scope) -> TypedSql:
@@ -116,22 +116,24 @@ def _is(t: Translator, node: exp.Is, scope: Scope) -> TypedSql:
     value = t.translate(node.this, scope)
     match node.expression:
         case exp.Null():
-            return combine(f"({value.text} IS NULL)", Kind.BOOLEAN, value)
+            return combine(f"({value.text} IS NULL)", SqlKind.BOOLEAN, value)
         case exp.Boolean() as truth:
-            return combine(f"({expect_kind(value, Kind.BOOLEAN).text} <=> {bool(truth.this)})", Kind.BOOLEAN, value)
+            return combine(
+                f"({expect_kind(value, SqlKind.BOOLEAN).text} <=> {bool(truth.this)})", SqlKind.BOOLEAN, value
+            )
         case _:
             raise UntranslatedError("its IS compares with something other than null, true or false")
 
 
 def _like(t: Translator, node: exp.Like, scope: Scope) -> TypedSql:
     return _turned(
-        node, _matched(expect_kind(t.translate(node.this, scope), Kind.TEXT), t, t.translate(node.expression, scope))
+        node, _matched(expect_kind(t.translate(node.this, scope), SqlKind.TEXT), t, t.translate(node.expression, scope))
     )
 
 
 def _ilike(t: Translator, node: exp.ILike, scope: Scope) -> TypedSql:
-    value, pattern = expect_kind(t.translate(node.this, scope), Kind.TEXT), t.translate(node.expression, scope)
-    lowered = combine(f"lower({value.text})", Kind.TEXT, value)
+    value, pattern = expect_kind(t.translate(node.this, scope), SqlKind.TEXT), t.translate(node.expression, scope)
+    lowered = combine(f"lower({value.text})", SqlKind.TEXT, value)
     return _turned(node, _matched(lowered, t, replace(pattern, constant=pattern.constant and pattern.constant.lower())))
 
 
@@ -147,13 +149,13 @@ def _matched(value: TypedSql, t: Translator, pattern: TypedSql) -> TypedSql:
     if "_" not in written:
         first, *middle, last = written.split("%") if "%" in written else ("", written)
         if "%" not in written:
-            return combine(f"({value.text} = {t.names.text(written)})", Kind.BOOLEAN, value)
+            return combine(f"({value.text} = {t.names.text(written)})", SqlKind.BOOLEAN, value)
         middle = [each for each in middle if each]
         if not middle or (len(middle) == 1 and not first and not last):
             return _ends(value, t, first, middle, last)
     if written.count("%") > WILD:
         raise UntranslatedError("its LIKE has more wild parts than are matched in a bearable time")
-    return combine(f"({value.text} LIKE {t.names.text(written)})", Kind.BOOLEAN, value)
+    return combine(f"({value.text} LIKE {t.names.text(written)})", SqlKind.BOOLEAN, value)
 
 
 def _ends(value: TypedSql, t: Translator, first: str, middle: list[str], last: str) -> TypedSql:
@@ -163,19 +165,19 @@ def _ends(value: TypedSql, t: Translator, first: str, middle: list[str], last: s
     parts += [f"endswith({value.text}, {t.names.text(last)})"] if last else []
     if first and last:
         parts.append(f"(length({value.text}) >= {len(first) + len(last)})")
-    return combine(f"({' AND '.join(parts)})", Kind.BOOLEAN, value)
+    return combine(f"({' AND '.join(parts)})", SqlKind.BOOLEAN, value)
 
 
 BINARY = ("this", "expression")
 FORMS: dict[type, Form] = {
     exp.Literal: form(_literal, "this", "is_string"),
-    exp.Boolean: form(lambda _t, node, _s: TypedSql(str(bool(node.this)), Kind.BOOLEAN), "this"),
-    exp.Null: form(lambda _t, _n, _s: TypedSql("NULL", Kind.NULL)),
+    exp.Boolean: form(lambda _t, node, _s: TypedSql(str(bool(node.this)), SqlKind.BOOLEAN), "this"),
+    exp.Null: form(lambda _t, _n, _s: TypedSql("NULL", SqlKind.NULL)),
     exp.Column: form(_column, "this", "table", "db", "catalog"),
     exp.Paren: form(_paren, "this"),
-    exp.And: plain("({} AND {})", Kind.BOOLEAN, this=_truth, expression=_truth),
-    exp.Or: plain("({} OR {})", Kind.BOOLEAN, this=_truth, expression=_truth),
-    exp.Not: plain("(NOT {})", Kind.BOOLEAN, this=_truth),
+    exp.And: plain("({} AND {})", SqlKind.BOOLEAN, this=_truth, expression=_truth),
+    exp.Or: plain("({} OR {})", SqlKind.BOOLEAN, this=_truth, expression=_truth),
+    exp.Not: plain("(NOT {})", SqlKind.BOOLEAN, this=_truth),
     exp.EQ: form(_compared("="), *BINARY),
     exp.NEQ: form(_compared("<>"), *BINARY),
     exp.LT: form(_compared("<"), *BINARY),

@@ -9,9 +9,9 @@ from sqlglot import exp
 
 from lakegate.contracts.compile.sql.parse import one_word
 from lakegate.contracts.compile.sql.refusal import RefusedError, UntranslatedError, place_of
-from lakegate.contracts.compile.sql.scope import Scope, Source
+from lakegate.contracts.compile.sql.scope import FromItem, Scope
 from lakegate.contracts.compile.sql.translator import Translator, only, without_form
-from lakegate.contracts.compile.sql.typed_sql import Kind, TypedSql, expect_kind
+from lakegate.contracts.compile.sql.typed_sql import SqlKind, TypedSql, expect_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,12 +56,12 @@ def read_tables(t: Translator, node: exp.Select, outline: Outline) -> None:
         )
 
 
-def _table(t: Translator, node: exp.Expr, scope: Scope) -> tuple[Source, str]:
+def _table(t: Translator, node: exp.Expr, scope: Scope) -> tuple[FromItem, str]:
     if isinstance(node, exp.Subquery):
         only(node, frozenset({"this", "alias", "with_"}))
         subquery = t.translate_query(node, _not_lateral(scope))
         alias = t.names.fresh()
-        source = Source(alias, subquery.columns, None, subquery.one_row, subquery.joins, subquery.key)
+        source = FromItem(alias, subquery.columns, None, subquery.one_row, subquery.joins, subquery.key)
         scope.add(_alias(node) or alias, source, place_of(node))
         return source, f"({subquery.text}) AS {alias}"
     if not isinstance(node, exp.Table):
@@ -71,20 +71,20 @@ def _table(t: Translator, node: exp.Expr, scope: Scope) -> tuple[Source, str]:
     return named
 
 
-def _named_table(t: Translator, node: exp.Table, scope: Scope) -> tuple[Source, str]:
+def _named_table(t: Translator, node: exp.Table, scope: Scope) -> tuple[FromItem, str]:
     name, alias, place = one_word(node.this), t.names.fresh(), place_of(node)
     qualifiers = [one_word(node.args[key]) for key in ("db", "catalog") if node.args.get(key)]
     query = scope.find_query(name) if not qualifiers else None
     if query is not None:
         text, subquery = query
-        source = Source(alias, subquery.columns, None, subquery.one_row, subquery.joins, subquery.key)
+        source = FromItem(alias, subquery.columns, None, subquery.one_row, subquery.joins, subquery.key)
     else:
         if not all(t.names.may_qualify(each) for each in qualifiers):
             message = "A query reads the datasets of its own contract, and names them without a place."
             raise RefusedError("query-unknown-table", message, place)
         dataset = t.names.find_dataset(name, place)
         text = t.names.relation(dataset.name)
-        source = Source(alias, (), dataset)
+        source = FromItem(alias, (), dataset)
     scope.add(_alias(node) or name, source, place)
     return source, f"{text} AS {alias}"
 
@@ -102,7 +102,7 @@ def _not_lateral(scope: Scope) -> Scope:
     return Scope(scope.names, scope.queries, scope.outer, is_bridge=True)
 
 
-def _joined(t: Translator, node: exp.Join, source: Source, outline: Outline, *, many: bool) -> str:
+def _joined(t: Translator, node: exp.Join, source: FromItem, outline: Outline, *, many: bool) -> str:
     """The JOIN clause, as a template for the joined table."""
     only(node, frozenset({"this", "side", "kind", "on", "using"}))
     side, kind = (str(node.args.get(key) or "").upper() for key in ("side", "kind"))
@@ -138,7 +138,7 @@ def _on(t: Translator, node: exp.Join, scope: Scope) -> tuple[TypedSql, Equaliti
     on = node.args.get("on")
     if on is None:
         return None
-    sql = expect_kind(t.translate(on, scope), Kind.BOOLEAN)
+    sql = expect_kind(t.translate(on, scope), SqlKind.BOOLEAN)
     pairs = [
         (t.translate(each.this, scope).bare, t.translate(each.expression, scope).bare)
         for each in conjuncts(on)

@@ -1,115 +1,30 @@
-"""Name resolution: identifiers of a query to datasets and fields of the contract, and to generated names."""
+"""The tables of a SELECT, and the columns that its identifiers refer to."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
+from lakegate.contracts.compile.sql.names import OF_DATASET, find_by_name
 from lakegate.contracts.compile.sql.parse import placeholder
 from lakegate.contracts.compile.sql.refusal import RefusedError, UntranslatedError
-from lakegate.contracts.compile.sql.typed_sql import KINDS, Kind, TypedSql
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.routes import line_of
-from lakegate.contracts.lake.versions import major
-from lakegate.contracts.plan.query import QueryColumn, QueryRelation
+from lakegate.contracts.compile.sql.typed_sql import KINDS, SqlKind, TypedSql
 from lakegate.contracts.words import did_you_mean, shown
 
 if TYPE_CHECKING:
-    from lakegate.contracts.model.contract import Contract, Dataset, Field
+    from lakegate.contracts.compile.sql.names import QueryNames
+    from lakegate.contracts.model.contract import Dataset
 
     Place = tuple[int, int] | None
 
-T = TypeVar("T")
-Columns = tuple[tuple[str, Kind], ...]
+Columns = tuple[tuple[str, SqlKind], ...]
 """The columns `k0`, `k1`, … of a query: their original names and their kinds."""
 NESTED = ("array", "map", "object", "record", "struct", "variant", "json", "vector")
-OF_DATASET = ("model", "table", "object")
 OF_FIELD = ("field", "column", "property")
 
 
-class Names:
-    """The names of one query: its relations, the columns it reads, its constant texts and its generated aliases."""
-
-    def __init__(self, contract: Contract, dataset: Dataset, own: str | None) -> None:
-        self.contract = contract
-        self.dataset = dataset
-        self.own = own
-        """The field to which the rule is attached, if any."""
-        self.texts: dict[str, int] = {}
-        self.named: set[str] = set()
-        """Fields of the rule's dataset that the query names individually."""
-        self._read: dict[str, dict[str, QueryColumn]] = {}
-        self._made = 0
-
-    def fresh(self) -> str:
-        """A new unique alias."""
-        self._made += 1
-        return f"q{self._made}"
-
-    def text(self, constant: str) -> str:
-        """The bind parameter for a constant text."""
-        return f":t{self.texts.setdefault(constant, len(self.texts))}"
-
-    def relation(self, dataset: str) -> str:
-        """The generated name of a dataset."""
-        self._read.setdefault(dataset, {})
-        return f"r{list(self._read).index(dataset)}"
-
-    def column(self, dataset: str, sql: Field) -> str:
-        """The generated name of a field."""
-        columns = self._read[dataset]
-        columns.setdefault(sql.name, QueryColumn(sql.name, sql.type))
-        return f"c{list(columns).index(sql.name)}"
-
-    def column_if_read(self, dataset: str, name: str) -> str | None:
-        """The generated name of a field, or None if the query does not read it."""
-        columns = self._read.get(dataset, {})
-        return f"c{list(columns).index(name)}" if name in columns else None
-
-    def relations(self) -> tuple[QueryRelation, ...]:
-        """The relations that the query reads, in the order of their generated names."""
-        return tuple(self._relation(name, tuple(columns.values())) for name, columns in self._read.items())
-
-    def _relation(self, name: str, columns: tuple[QueryColumn, ...]) -> QueryRelation:
-        """The rule's dataset is the delivery; any other dataset is its accepted data."""
-        if name == self.dataset.name:
-            return QueryRelation(name, columns)
-        try:
-            line = line_of(self.contract.id, name, major(self.contract.version))
-        except InputError:
-            raise UntranslatedError("it reads another dataset, and its contract has no semantic version") from None
-        return QueryRelation(name, columns, delivered=False, line=line)
-
-    def find_dataset(self, name: str, place: Place) -> Dataset:
-        """The dataset that an identifier refers to; RefusedError if there is none."""
-        stands_for = placeholder(name)
-        if stands_for in OF_DATASET:
-            return self.dataset
-        known = {each.name: each for each in self.contract.datasets}
-        known |= {
-            each.physical: each for each in self.contract.datasets if each.physical and each.physical not in known
-        }
-        found = find_by_name(known, name)
-        if found is None:
-            hint = did_you_mean(name, known)
-            raise RefusedError("query-unknown-table", f"{shown(name)} is no dataset of this contract.{hint}", place)
-        return found
-
-    def may_qualify(self, name: str) -> bool:
-        """Whether a qualifier of a table name is a schema, database or catalog of the contract's own servers."""
-        places = ("schema", "database", "catalog", "project", "dataset")
-        sql = {
-            str(server.settings[key])
-            for server in self.contract.about.servers
-            for key in places
-            if key in server.settings
-        }
-        return placeholder(name) in places or name.casefold() in {each.casefold() for each in sql}
-
-
 @dataclass(frozen=True, slots=True)
-class Source:
+class FromItem:
     """One table in a FROM clause: a dataset or a subquery."""
 
     alias: str
@@ -121,7 +36,7 @@ class Source:
     key: tuple[int, ...] = ()
     """The column numbers of its unique key; empty if none is known."""
 
-    def keys(self, names: Names) -> list[set[str]]:
+    def keys(self, names: QueryNames) -> list[set[str]]:
         """The sets of columns, by their generated names, that are unique keys."""
         if self.dataset is None:
             return [{f"{self.alias}.k{at}" for at in self.key}] if self.key else []
@@ -150,15 +65,15 @@ class TypedQuery:
 class Scope:
     """The tables of one SELECT by their names in the query, and the enclosing scope."""
 
-    names: Names
+    names: QueryNames
     queries: dict[str, tuple[str, TypedQuery]]
     """Queries of a WITH clause by name, with their generated names."""
     outer: Scope | None = None
-    sources: dict[str, Source] = field(default_factory=dict)
+    sources: dict[str, FromItem] = field(default_factory=dict)
     is_bridge: bool = False
     """Whether the scope belongs to the same SELECT as its outer scope."""
 
-    def add(self, name: str, source: Source, place: Place) -> None:
+    def add(self, name: str, source: FromItem, place: Place) -> None:
         """Add a table under a name; RefusedError if the SELECT has a table of that name."""
         if find_by_name(self.sources, name) is not None:
             raise RefusedError("query-unknown-table", f"{shown(name)} names two tables of one SELECT.", place)
@@ -200,7 +115,7 @@ class Scope:
                 found += [(name, sql) for name in names if (sql := self._in(source, name, named=False))]
         return found
 
-    def _among(self, table: str | None) -> list[Source]:
+    def _among(self, table: str | None) -> list[FromItem]:
         if table is None:
             return list(self.sources.values())
         if placeholder(table) in OF_DATASET:
@@ -208,13 +123,13 @@ class Scope:
         found = find_by_name(self.sources, table)
         return [] if found is None else [found]
 
-    def _in(self, source: Source, name: str, *, named: bool = True) -> TypedSql | None:
+    def _in(self, source: FromItem, name: str, *, named: bool = True) -> TypedSql | None:
         if source.dataset is not None:
             return self._of_dataset(source, source.dataset, name, named=named)
         at = find_by_name({each: number for number, (each, _) in enumerate(source.columns)}, name)
         return None if at is None else _column_sql(f"{source.alias}.k{at}", source.columns[at][1])
 
-    def _of_dataset(self, source: Source, dataset: Dataset, name: str, *, named: bool) -> TypedSql | None:
+    def _of_dataset(self, source: FromItem, dataset: Dataset, name: str, *, named: bool) -> TypedSql | None:
         own = self.names.own if placeholder(name) in OF_FIELD and dataset is self.names.dataset else None
         known = {each.name: each for each in dataset.fields}
         known |= {each.physical: each for each in dataset.fields if each.physical and each.physical not in known}
@@ -243,13 +158,5 @@ class Scope:
         )
 
 
-def find_by_name(known: Mapping[str, T], name: str) -> T | None:
-    """The value for a name: an exact match, else the only match that ignores case, else None."""
-    if name in known:
-        return known[name]
-    alike = [each for key, each in known.items() if key.casefold() == name.casefold()]
-    return alike[0] if len(alike) == 1 else None
-
-
-def _column_sql(text: str, kind: Kind) -> TypedSql:
+def _column_sql(text: str, kind: SqlKind) -> TypedSql:
     return TypedSql(text, kind, bare=frozenset({text}))

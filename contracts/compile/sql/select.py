@@ -6,12 +6,13 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from lakegate.contracts.compile.sql.names import find_by_name
 from lakegate.contracts.compile.sql.parse import one_word
 from lakegate.contracts.compile.sql.reading import Outline, conjuncts, cross_join_error, read_tables
 from lakegate.contracts.compile.sql.refusal import RefusedError, UntranslatedError, place_of
-from lakegate.contracts.compile.sql.scope import Scope, TypedQuery, find_by_name
+from lakegate.contracts.compile.sql.scope import Scope, TypedQuery
 from lakegate.contracts.compile.sql.translator import Translator, only, without_form
-from lakegate.contracts.compile.sql.typed_sql import Kind, TypedSql, expect_kind
+from lakegate.contracts.compile.sql.typed_sql import SqlKind, TypedSql, expect_kind
 
 SELECT_PARTS = frozenset(
     (
@@ -131,7 +132,7 @@ def _condition(t: Translator, node: exp.Expr | None, outline: Outline) -> TypedS
     if node is None:
         return None
     only(node, frozenset({"this"}))
-    sql = expect_kind(t.translate(node.this, outline.scope), Kind.BOOLEAN)
+    sql = expect_kind(t.translate(node.this, outline.scope), SqlKind.BOOLEAN)
     if sql.outer:
         sides = (
             (t.translate(each.this, outline.scope), t.translate(each.expression, outline.scope))

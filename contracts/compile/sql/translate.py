@@ -9,12 +9,13 @@ from sqlglot import exp
 from lakegate.contracts.compile.sql import aggregates, arithmetic, casts, choices, functions, moments, operators
 from lakegate.contracts.compile.sql.dialects import dialect_of
 from lakegate.contracts.compile.sql.hazards import refuse_hazards
+from lakegate.contracts.compile.sql.names import QueryNames
 from lakegate.contracts.compile.sql.parse import parse
 from lakegate.contracts.compile.sql.refusal import RefusedError, UntranslatedError, place_of
-from lakegate.contracts.compile.sql.scope import Names, Scope
+from lakegate.contracts.compile.sql.scope import Scope
 from lakegate.contracts.compile.sql.select import translate_query
 from lakegate.contracts.compile.sql.translator import Translator
-from lakegate.contracts.compile.sql.typed_sql import MAX_TEXT_LENGTH, Kind
+from lakegate.contracts.compile.sql.typed_sql import MAX_TEXT_LENGTH, SqlKind
 from lakegate.contracts.plan.query import Query
 
 if TYPE_CHECKING:
@@ -41,14 +42,14 @@ def translate(contract: Contract, dataset: Dataset, rule: Rule) -> tuple[Query, 
     _check_windows(tree)
     if not set(rule.fields) <= {field.name for field in dataset.fields}:
         raise UntranslatedError("it stands at a part of a value")
-    names = Names(contract, dataset, rule.fields[0] if len(rule.fields) == 1 else None)
+    names = QueryNames(contract, dataset, rule.fields[0] if len(rule.fields) == 1 else None)
     translator = Translator(dialect, names, FORMS, translate_query)
     try:
         subquery = translator.translate_query(tree, Scope(names, {}))
     except RecursionError:
         raise RefusedError("query-too-large", "The query has too many levels.") from None
     kinds = [kind for _, kind in subquery.columns]
-    if len(kinds) != 1 or not (kinds[0].numeric or kinds[0] is Kind.NULL):
+    if len(kinds) != 1 or not (kinds[0].numeric or kinds[0] is SqlKind.NULL):
         found = f"{len(kinds)} columns" if len(kinds) != 1 else kinds[0].value
         raise RefusedError(
             "query-not-a-number", f"The query answers with {found}: let it answer with one number.", place_of(tree)

@@ -8,9 +8,10 @@ from typing import Any
 
 from sqlglot import exp
 
+from lakegate.contracts.compile.sql.names import QueryNames
 from lakegate.contracts.compile.sql.refusal import UntranslatedError
-from lakegate.contracts.compile.sql.scope import Names, Scope, TypedQuery
-from lakegate.contracts.compile.sql.typed_sql import Kind, TypedSql, combine
+from lakegate.contracts.compile.sql.scope import Scope, TypedQuery
+from lakegate.contracts.compile.sql.typed_sql import SqlKind, TypedSql, combine
 
 IGNORED_PARTS = frozenset(
     {"big_int", "typed", "safe", "nested", "quoted", "coalesce", "is_null", "date_part_boundary", "zone"}
@@ -31,7 +32,7 @@ def form(translate: Callable[[Translator, Any, Scope], TypedSql], *parts: str) -
     return Form(translate, frozenset(parts))
 
 
-def plain(template: str, kind: Kind | None, **parts: Callable[[TypedSql], TypedSql]) -> Form:
+def plain(template: str, kind: SqlKind | None, **parts: Callable[[TypedSql], TypedSql]) -> Form:
     """A form that converts each part to the needed kind and inserts the results into a template.
 
     `kind` is the kind of the result; None means the kind of the first part.
@@ -47,7 +48,7 @@ def plain(template: str, kind: Kind | None, **parts: Callable[[TypedSql], TypedS
 class Translator:
     """Translates the expressions of one query."""
 
-    def __init__(self, dialect: str, names: Names, forms: Mapping[type, Form], query: QueryForm) -> None:
+    def __init__(self, dialect: str, names: QueryNames, forms: Mapping[type, Form], query: QueryForm) -> None:
         self.dialect = dialect
         self.names = names
         self._forms = forms

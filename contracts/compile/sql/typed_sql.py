@@ -13,7 +13,7 @@ MAX_GROWTH = 64
 MAX_TEXT_LENGTH = 32_768
 
 
-class Kind(Enum):
+class SqlKind(Enum):
     """Kinds of values that need different SQL. The values of the members are used in messages."""
 
     INTEGER = "a whole number"
@@ -37,19 +37,19 @@ class Kind(Enum):
     @property
     def temporal(self) -> bool:
         """Whether values are dates or timestamps."""
-        return self in {Kind.DATE, Kind.TIMESTAMP}
+        return self in {SqlKind.DATE, SqlKind.TIMESTAMP}
 
 
-NUMBERS = (Kind.INTEGER, Kind.SUM, Kind.DECIMAL, Kind.DOUBLE)
+NUMBERS = (SqlKind.INTEGER, SqlKind.SUM, SqlKind.DECIMAL, SqlKind.DOUBLE)
 KINDS = {
-    LogicalType.STRING: Kind.TEXT,
-    LogicalType.INTEGER: Kind.INTEGER,
-    LogicalType.NUMBER: Kind.DOUBLE,
-    LogicalType.DECIMAL: Kind.DECIMAL,
-    LogicalType.BOOLEAN: Kind.BOOLEAN,
-    LogicalType.DATE: Kind.DATE,
-    LogicalType.TIMESTAMP: Kind.TIMESTAMP,
-    LogicalType.BINARY: Kind.TEXT,
+    LogicalType.STRING: SqlKind.TEXT,
+    LogicalType.INTEGER: SqlKind.INTEGER,
+    LogicalType.NUMBER: SqlKind.DOUBLE,
+    LogicalType.DECIMAL: SqlKind.DECIMAL,
+    LogicalType.BOOLEAN: SqlKind.BOOLEAN,
+    LogicalType.DATE: SqlKind.DATE,
+    LogicalType.TIMESTAMP: SqlKind.TIMESTAMP,
+    LogicalType.BINARY: SqlKind.TEXT,
 }
 
 
@@ -58,7 +58,7 @@ class TypedSql:
     """A Spark SQL expression with its kind. It needs no further parentheses wherever it is inserted."""
 
     text: str
-    kind: Kind
+    kind: SqlKind
     bare: frozenset[str] = frozenset()
     """Columns of its own SELECT that it reads outside of aggregate functions."""
     growth: int = 1
@@ -72,7 +72,7 @@ class TypedSql:
     """The value of a constant text, else None."""
 
 
-def combine(text: str, kind: Kind, *parts: TypedSql, growth: int | None = None) -> TypedSql:
+def combine(text: str, kind: SqlKind, *parts: TypedSql, growth: int | None = None) -> TypedSql:
     """An expression that combines `parts`; RefusedError if its text or its values may grow beyond the limits."""
     size = max((each.growth for each in parts), default=1) if growth is None else growth
     if size > MAX_GROWTH or len(text) > MAX_TEXT_LENGTH:
@@ -89,9 +89,9 @@ def combine(text: str, kind: Kind, *parts: TypedSql, growth: int | None = None) 
     )
 
 
-def expect_kind(sql: TypedSql, *kinds: Kind) -> TypedSql:
+def expect_kind(sql: TypedSql, *kinds: SqlKind) -> TypedSql:
     """The expression, if it is of one of these kinds (null is of every kind); else UntranslatedError."""
-    if sql.kind in kinds or sql.kind is Kind.NULL:
+    if sql.kind in kinds or sql.kind is SqlKind.NULL:
         return sql
     raise UntranslatedError(f"it uses {sql.kind.value} where {kinds[0].value} is needed")
 
@@ -103,23 +103,23 @@ def number(sql: TypedSql) -> TypedSql:
 
 def double(sql: TypedSql) -> TypedSql:
     """A number converted to a float."""
-    if sql.kind is Kind.DOUBLE:
+    if sql.kind is SqlKind.DOUBLE:
         return sql
-    return replace(number(sql), text=f"CAST({sql.text} AS DOUBLE)", kind=Kind.DOUBLE)
+    return replace(number(sql), text=f"CAST({sql.text} AS DOUBLE)", kind=SqlKind.DOUBLE)
 
 
 def exact(sql: TypedSql) -> TypedSql:
     """A number converted to a decimal; null if it has more than 20 digits before the point."""
-    if sql.kind is Kind.DECIMAL:
+    if sql.kind is SqlKind.DECIMAL:
         return sql
-    return replace(number(sql), text=f"try_cast({sql.text} AS DECIMAL(38,18))", kind=Kind.DECIMAL)
+    return replace(number(sql), text=f"try_cast({sql.text} AS DECIMAL(38,18))", kind=SqlKind.DECIMAL)
 
 
 def moment(sql: TypedSql) -> TypedSql:
     """A date or timestamp as a timestamp; a date becomes its midnight."""
-    if sql.kind is Kind.DATE:
-        return replace(sql, text=f"CAST({sql.text} AS TIMESTAMP)", kind=Kind.TIMESTAMP)
-    return expect_kind(sql, Kind.TIMESTAMP)
+    if sql.kind is SqlKind.DATE:
+        return replace(sql, text=f"CAST({sql.text} AS TIMESTAMP)", kind=SqlKind.TIMESTAMP)
+    return expect_kind(sql, SqlKind.TIMESTAMP)
 
 
 def micros(sql: TypedSql) -> str:
@@ -127,20 +127,20 @@ def micros(sql: TypedSql) -> str:
     return f"unix_micros({moment(sql).text})"
 
 
-def to_common_kind(*parts: TypedSql) -> tuple[Kind, list[TypedSql]]:
+def to_common_kind(*parts: TypedSql) -> tuple[SqlKind, list[TypedSql]]:
     """The common kind of the expressions, and the expressions converted to it; null fits any kind."""
-    kinds = {each.kind for each in parts} - {Kind.NULL}
+    kinds = {each.kind for each in parts} - {SqlKind.NULL}
     if len(kinds) <= 1:
-        return next(iter(kinds), Kind.NULL), list(parts)
+        return next(iter(kinds), SqlKind.NULL), list(parts)
     for common, family, turn in _FAMILIES:
         if kinds <= family:
-            return common, [each if each.kind is Kind.NULL else turn(each) for each in parts]
+            return common, [each if each.kind is SqlKind.NULL else turn(each) for each in parts]
     words = " with ".join(sorted(each.value for each in kinds))
     raise UntranslatedError(f"it mixes {words}")
 
 
 _FAMILIES = (
-    (Kind.DECIMAL, {Kind.INTEGER, Kind.DECIMAL}, exact),
-    (Kind.DOUBLE, set(NUMBERS), double),
-    (Kind.TIMESTAMP, {Kind.DATE, Kind.TIMESTAMP}, moment),
+    (SqlKind.DECIMAL, {SqlKind.INTEGER, SqlKind.DECIMAL}, exact),
+    (SqlKind.DOUBLE, set(NUMBERS), double),
+    (SqlKind.TIMESTAMP, {SqlKind.DATE, SqlKind.TIMESTAMP}, moment),
 )

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 from lakegate.infra.local.emr import events
 from lakegate.infra.local.emr.applications import Application
 from lakegate.infra.local.emr.errors import Absent, Conflict, Invalid, Unsupported
+from lakegate.infra.local.emr.limits import refuse_unsupported
 from lakegate.infra.local.emr.listing import Members, page, wanted
 from lakegate.infra.local.emr.names import Home, new_id, now
-from lakegate.infra.local.emr.parameters import read_parameters
 from lakegate.infra.local.emr.runs import Run
 from lakegate.infra.local.emr.states import ENDS, ApplicationState
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from lakegate.infra.local.emr.faults import Orders
     from lakegate.infra.local.emr.life import Life
 
-LEAST_MINUTES: Final = 5
-MOST_ATTEMPTS: Final = 10
 _IDLE: Final = frozenset({ApplicationState.CREATED, ApplicationState.STOPPED})
 
 
@@ -116,7 +114,7 @@ class Service:
     def start_job_run(self, request: Members) -> Members:
         """StartJobRun."""
         application = self._application(request)
-        _refuse_unfit(request)
+        refuse_unsupported(request)
         return self._once(("StartJobRun", application.id), request, self._new_run)
 
     def get_job_run(self, request: Members) -> Members:
@@ -245,16 +243,3 @@ OPERATIONS: Final[Mapping[str, Callable[[Service, Members], Members]]] = {
     "TagResource": Service.tag,
     "UntagResource": Service.untag,
 }
-
-
-def _refuse_unfit(request: Members) -> None:
-    """What AWS refuses beyond its model, and what is not played here."""
-    if request.get("mode", "BATCH") != "BATCH":
-        raise Invalid("Value at 'mode': only BATCH is played by the local EMR Serverless")
-    if "sparkSubmit" not in request.get("jobDriver", {}):
-        raise Invalid("Value at 'jobDriver': only sparkSubmit is played by the local EMR Serverless")
-    if request.get("executionTimeoutMinutes", LEAST_MINUTES) < LEAST_MINUTES:
-        raise Invalid(f"RunTimeout must be at least {LEAST_MINUTES} minutes")
-    if request.get("retryPolicy", {}).get("maxAttempts", 1) > MOST_ATTEMPTS:
-        raise Invalid(f"Value at 'retryPolicy.maxAttempts': at most {MOST_ATTEMPTS}")
-    read_parameters(request["jobDriver"]["sparkSubmit"].get("sparkSubmitParameters", ""))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.contracts.compile.rules.conditions import LONGEST, UnreadError, columns_of, condition_of
+from lakegate.contracts.compile.rules.conditions import LONGEST, UnreadConditionError, columns_of, condition_of
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.model.contract import Field, Origin
 from lakegate.contracts.model.types import LogicalType
@@ -106,7 +106,7 @@ def test_quotes_are_names_in_sql_and_texts_elsewhere() -> None:
 )
 def test_an_unknown_condition_is_not_read(text: str) -> None:
     """A condition outside of this language raises an error and has no columns."""
-    with pytest.raises(UnreadError):
+    with pytest.raises(UnreadConditionError):
         read(text)
 
     assert columns_of(text, is_sql=False) == ()

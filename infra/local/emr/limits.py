@@ -1,0 +1,27 @@
+"""Limits of StartJobRun that the service model of AWS does not contain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from lakegate.infra.local.emr.errors import Invalid
+from lakegate.infra.local.emr.parameters import read_parameters
+
+if TYPE_CHECKING:
+    from lakegate.infra.local.emr.listing import Members
+
+LEAST_MINUTES: Final = 5
+MOST_ATTEMPTS: Final = 10
+
+
+def refuse_unsupported(request: Members) -> None:
+    """Invalid for a request that AWS refuses beyond its model, or that this service does not support."""
+    if request.get("mode", "BATCH") != "BATCH":
+        raise Invalid("Value at 'mode': only BATCH is played by the local EMR Serverless")
+    if "sparkSubmit" not in request.get("jobDriver", {}):
+        raise Invalid("Value at 'jobDriver': only sparkSubmit is played by the local EMR Serverless")
+    if request.get("executionTimeoutMinutes", LEAST_MINUTES) < LEAST_MINUTES:
+        raise Invalid(f"RunTimeout must be at least {LEAST_MINUTES} minutes")
+    if request.get("retryPolicy", {}).get("maxAttempts", 1) > MOST_ATTEMPTS:
+        raise Invalid(f"Value at 'retryPolicy.maxAttempts': at most {MOST_ATTEMPTS}")
+    read_parameters(request["jobDriver"]["sparkSubmit"].get("sparkSubmitParameters", ""))
