@@ -1,95 +1,149 @@
-"""The house keeps its arrows: who may import whom, proven by reading every source file."""
+"""The layers of docs/architecture.md, and what every file of the product keeps to, shown by reading the source."""
 
 from __future__ import annotations
 
 import ast
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pytest
+from tests.unit.layers import ROOT, covers, imported, layer_of, layers, libraries, own_files, product, tree_of
 
-ROOT = Path(__file__).parents[2]
-HOUSES = ("contracts", "engine", "functions", "spark_jobs", "cli", "infra")
-ARROWS = {
-    "contracts": {"contracts"},
-    "functions": {"functions", "contracts"},
-    "engine": {"engine", "contracts"},
-    "spark_jobs": {"spark_jobs", "contracts", "engine"},
-    "cli": set(HOUSES),
-    "infra": set(HOUSES),
-}
-THIRD_PARTY = {
-    "contracts": {"yaml", "jsonschema", "sqlglot"},
-    "functions": {"aws_lambda_powertools", "boto3", "botocore"},
-    "engine": {"duckdb", "numpy", "pyarrow"},
-    "spark_jobs": {"boto3", "botocore", "duckdb", "numpy", "py4j", "pyarrow", "pydeequ", "pyspark"},
-}
-TYPES_ONLY = {
-    "mypy_boto3_dynamodb",
-    "mypy_boto3_emr_serverless",
-    "mypy_boto3_events",
-    "mypy_boto3_s3",
-    "mypy_boto3_sqs",
-}
-BOTO3_OF_THE_JOB = {"spark_jobs/store.py"}
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MOST_LINES = 250
+TO_BE_SPLIT = {"engine/explain/samples.py", "engine/read/arrow_tables.py", "engine/read/json_rows.py"}
 IMPURE_MODULES = {"os", "socket", "subprocess", "time", "random", "secrets", "urllib", "http", "tempfile"}
 IMPURE_CALLS = {"now", "utcnow", "today", "getenv"}
+DECLARATIONS = (
+    ast.Import,
+    ast.ImportFrom,
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Assign,
+    ast.AnnAssign,
+    ast.TypeAlias if hasattr(ast, "TypeAlias") else ast.Assign,
+)
+"""What a module consists of. Python 3.12 has a statement for type aliases."""
+GUARDS = ("TYPE_CHECKING", "not TYPE_CHECKING", "__name__ == '__main__'")
+CHANGES = {
+    *("append", "extend", "insert", "add", "update", "setdefault", "pop", "popitem", "clear", "remove", "discard"),
+    *("appendleft", "popleft", "cache_clear", "__setitem__"),
+}
+"""Methods that change a container or a cache."""
+CONTAINERS = (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp)
+CONTAINER_TYPES = {"dict", "list", "set", "defaultdict", "deque", "Counter", "OrderedDict", "WeakValueDictionary"}
 
 
-def sources(house: str) -> list[Path]:
-    return sorted((ROOT / house).rglob("*.py"))
+def test_every_name_in_the_table_exists() -> None:
+    """A row and what it may import are files or folders of the repository."""
+    names = {name for layer in layers().values() for name in (layer.name, *layer.imports)}
+
+    assert {name for name in names if not any(covers(name, file) for file in product())} == set()
 
 
-def imported(path: Path) -> set[str]:
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            names |= {alias.name.removeprefix("lakegate.") for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
-            names.add((node.module or "").removeprefix("lakegate."))
-    return names
-
-
-@pytest.mark.parametrize("house", HOUSES)
-def test_a_house_imports_only_the_houses_its_arrows_point_to(house: str) -> None:
-    """No source file imports a house that the architecture gives it no arrow to."""
+def test_a_file_imports_only_what_its_layer_may() -> None:
+    """The table decides which packages a file may import, for types too."""
     wrong = {
-        (str(path.relative_to(ROOT)), name)
-        for path in sources(house)
-        for name in imported(path)
-        if name.split(".")[0] in HOUSES and name.split(".")[0] not in ARROWS[house]
+        (str(file), str(other))
+        for file in product()
+        for other in own_files(file)
+        if layer_of(other) != layer_of(file) and not any(covers(name, other) for name in layer_of(file).imports)
     }
 
-    assert set() == wrong
+    assert wrong == set()
 
 
-@pytest.mark.parametrize("house", sorted(THIRD_PARTY))
-def test_a_house_uses_only_the_libraries_on_its_list(house: str) -> None:
-    """Each library a house depends on stands in one short table, so that a new one is a decision."""
-    used = {name.split(".")[0] for path in sources(house) for name in imported(path)}
+def test_a_file_imports_only_the_libraries_of_its_layer() -> None:
+    """A new library is a decision: a row of the table."""
+    wrong = {(str(file), name) for file in product() for name in libraries(file) - layer_of(file).libraries}
 
-    assert set() == used - set(sys.stdlib_module_names) - set(HOUSES) - THIRD_PARTY[house] - TYPES_ONLY
+    assert wrong == set()
 
 
-def test_the_meaning_of_a_contract_depends_on_no_clock_and_no_environment() -> None:
+def test_imports_are_absolute() -> None:
+    """A name says where it comes from."""
+    assert {(str(file), name) for file in product() for name in imported(file) if name.startswith(".")} == set()
+
+
+def test_contracts_depend_on_no_clock_and_no_environment() -> None:
     """Nothing in contracts/ reads the clock, the environment, a file of its own choice or a random number."""
-    wrong = set()
-    for path in sources("contracts"):
-        wrong |= {(path.name, name) for name in imported(path) if name.split(".")[0] in IMPURE_MODULES}
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Attribute) and node.attr in IMPURE_CALLS:
-                wrong.add((path.name, node.attr))
+    files = [file for file in product() if file.parts[0] == "contracts"]
+    modules = {(str(file), name) for file in files for name in imported(file) if name.split(".")[0] in IMPURE_MODULES}
+    nodes = ((str(file), node) for file in files for node in ast.walk(tree_of(file)))
+    calls = {(file, node.attr) for file, node in nodes if isinstance(node, ast.Attribute) and node.attr in IMPURE_CALLS}
 
-    assert set() == wrong
+    assert modules | calls == set()
 
 
-def test_only_the_store_of_the_job_talks_to_aws() -> None:
-    """The job reaches S3 through one module, so that the rest of it runs on any address."""
-    users = {
-        str(path.relative_to(ROOT))
-        for path in sources("spark_jobs")
-        if {"boto3", "botocore"} & {name.split(".")[0] for name in imported(path)}
-    }
+def test_files_are_short() -> None:
+    """A file that grows beyond the limit has two subjects: split it by them."""
+    lines = {str(file): len((ROOT / file).read_text().splitlines()) for file in product()}
 
-    assert users <= BOTO3_OF_THE_JOB
+    assert {file: count for file, count in lines.items() if count > MOST_LINES and file not in TO_BE_SPLIT} == {}
+
+
+def test_an_import_has_no_effects() -> None:
+    """A module declares; it calls nothing for its effect, and assigns to nothing of another module or class."""
+    wrong = {(str(file), ast.unparse(node)) for file in product() for node in tree_of(file).body if not _declares(node)}
+
+    assert wrong == set()
+
+
+def test_a_module_has_no_state() -> None:
+    """No function rebinds a name of its module, or changes a container that is one."""
+    files = [file for file in product() if file.parts[0] != "infra"]
+
+    assert {(str(file), ast.unparse(node)) for file in files for node in _changes(tree_of(file))} == set()
+
+
+def _declares(node: ast.stmt) -> bool:
+    if isinstance(node, ast.If):
+        return ast.unparse(node.test) in GUARDS
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Constant)  # a docstring
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return isinstance(node, DECLARATIONS) and not any(
+        isinstance(each, ast.Attribute | ast.Subscript) for each in targets
+    )
+
+
+def _changes(module: ast.Module) -> Iterator[ast.AST]:
+    names = set(_containers(module))
+    for function in ast.walk(module):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield from _changed_in(function, names - _local(function))
+
+
+def _containers(module: ast.Module) -> Iterator[str]:
+    """The names of a module that hold a container."""
+    for node in module.body:
+        if not isinstance(node, ast.Assign | ast.AnnAssign):
+            continue
+        value = node.value
+        made = isinstance(value, ast.Call) and ast.unparse(value.func).rpartition(".")[2] in CONTAINER_TYPES
+        if made or isinstance(value, CONTAINERS):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (each.id for each in targets if isinstance(each, ast.Name))
+
+
+def _local(function: ast.AST) -> set[str]:
+    stored = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return stored | {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+
+
+def _changed_in(function: ast.AST, names: set[str]) -> Iterator[ast.AST]:
+    for node in ast.walk(function):
+        if isinstance(node, ast.Global):
+            yield node
+        elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            if isinstance(node.value, ast.Name) and node.value.id in names:
+                yield node
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in CHANGES
+            and isinstance(node.func.value, ast.Name)
+            and node.func.value.id in names
+        ):
+            yield node
