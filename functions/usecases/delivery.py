@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout
-from lakegate.functions.usecases.observe import content
+from lakegate.functions.usecases.source import content
 from lakegate.functions.usecases.steps import Alarm
 
 if TYPE_CHECKING:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from lakegate.contracts.door.refusals import FIRST_BYTES, refusals
-from lakegate.contracts.errors import InputError, LakegateError
+from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.verdict import ACCEPTING, Verdict
 from lakegate.contracts.lake.routes import candidates, covering
 from lakegate.contracts.lake.states import Outcome, State
-from lakegate.functions.ports.errors import AccessDenied, Archived, NotFound
+from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.jobs import JobState
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout
+from lakegate.functions.usecases.source import UnreadableSource, content, data_of, described, of_the_source
 from lakegate.functions.workload import Decision, FailureCause, Pin, Referred, SourceObject
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from lakegate.contracts.lake.routes import Route
     from lakegate.functions.ports.jobs import JobRun
@@ -59,16 +58,6 @@ CAUSES = {
 UNANSWERED = frozenset({*CAUSES.values(), FailureCause.NOT_STARTED})
 SHORTEST_QUEUE_TIMEOUT = timedelta(minutes=15)
 """Of EMR Serverless. Its documentation leaves open whether a run ends FAILED or CANCELLED when its time in the queue is over."""
-IDENTIFYING = frozenset({"crc64nvme", "sha256", "sha1"})
-"""Checksums long enough that two contents of one size do not share one; every staged copy has one of them."""
-
-
-class UnreadableSource(LakegateError):  # noqa: N818 - the name is what was observed
-    """What landed cannot be read before a person grants a right or restores the object."""
-
-    def __init__(self, cause: FailureCause) -> None:
-        super().__init__(cause)
-        self.cause = cause
 
 
 def observe(dependencies: Dependencies, workload: Workload) -> Observation | None:
@@ -77,51 +66,6 @@ def observe(dependencies: Dependencies, workload: Workload) -> Observation | Non
         return OBSERVERS[workload.state](dependencies, workload)
     except UnreadableSource as unreadable:
         return Observation(Outcome.UNREADABLE, cause=unreadable.cause)
-
-
-def address(source: SourceObject) -> Address:
-    """The address of one version."""
-    return Address(source.bucket, source.key, source.version)
-
-
-def described(version: ObjectVersion) -> SourceObject:
-    """One version as the store describes it."""
-    return SourceObject(version.bucket, version.key, version.version, version.etag, version.size, version.checksum)
-
-
-def content(workload: Workload, data: SourceObject) -> str:
-    """What two deliveries share when they bring the same bytes to the same line; empty where no checksum identifies them."""
-    if workload.pin is None or data.checksum.partition(":")[0] not in IDENTIFYING:
-        return ""
-    return hashlib.sha256(f"{workload.pin.chain}\0{data.size}\0{data.checksum}".encode()).hexdigest()
-
-
-def data_of(dependencies: Dependencies, workload: Workload) -> ObjectVersion | None:
-    """The version to judge, or its staged copy where the producer deleted it since; None: there are no bytes left.
-
-    Raises UnreadableSource.
-    """
-    staged = Address(dependencies.places.lake, layout.staging_key(workload.id, dependencies.terms(workload).suffix))
-    try:
-        with _of_the_source():
-            return dependencies.objects.head(address(workload.source))
-    except NotFound:
-        pass
-    try:
-        return dependencies.objects.head(address(workload.staged) if workload.staged else staged)
-    except NotFound:
-        return None
-
-
-@contextmanager
-def _of_the_source() -> Iterator[None]:
-    """A refusal inside concerns what landed: another caller, key policy or storage class is needed, and no repetition."""
-    try:
-        yield
-    except AccessDenied:
-        raise UnreadableSource(FailureCause.ACCESS_DENIED) from None
-    except Archived:
-        raise UnreadableSource(FailureCause.ARCHIVED) from None
 
 
 def _received(dependencies: Dependencies, workload: Workload) -> Observation | None:
@@ -164,7 +108,7 @@ def _with_references(dependencies: Dependencies, workload: Workload) -> Pin:
 def _at_the_door(dependencies: Dependencies, workload: Workload, data: ObjectVersion) -> tuple[str, ...]:
     pin = workload.pin
     assert pin is not None
-    with _of_the_source():  # also for what is refused unread: it will be copied
+    with of_the_source():  # also for what is refused unread: it will be copied
         first = dependencies.objects.read(Address(data.bucket, data.key, data.version), 0, FIRST_BYTES)
     if not pin.plan:
         return ("unrouted",)

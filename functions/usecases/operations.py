@@ -14,8 +14,9 @@ from lakegate.functions.ports.errors import ConditionFailed, IdempotencyMismatch
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.moves import OutcomeChanged, message, move
-from lakegate.functions.usecases.observe import address, content, described, duplicate, result_of
+from lakegate.functions.usecases.observe import duplicate, result_of
 from lakegate.functions.usecases.publish_delivery import publish
+from lakegate.functions.usecases.source import address, content, described
 from lakegate.functions.usecases.steps import Alarm, ConcurrentUpdate, Effect, Steps, perform
 from lakegate.functions.usecases.submission import back_off, request_document, start_request, waits
 from lakegate.functions.workload import Decision, FailedAttempt, FailureCause

@@ -20,7 +20,7 @@ from lakegate.functions.ports.objects import Address, agree
 from lakegate.functions.ports.workloads import Expected
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.moves import OutcomeChanged, is_same_write, message
-from lakegate.functions.usecases.observe import address
+from lakegate.functions.usecases.source import address
 from lakegate.functions.usecases.steps import Alarm, ConcurrentUpdate, Effect, perform
 from lakegate.functions.workload import TERMINAL, SourceObject
 

@@ -11,7 +11,8 @@ from lakegate.functions.ports.errors import ConditionFailed, NotFound
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.advance import advance, take
-from lakegate.functions.usecases.observe import Observation, described
+from lakegate.functions.usecases.observe import Observation
+from lakegate.functions.usecases.source import described
 from lakegate.functions.usecases.steps import ConcurrentUpdate, Effect, perform
 from lakegate.functions.workload import State, Workload, replay_id
 

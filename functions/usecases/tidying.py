@@ -12,7 +12,7 @@ from lakegate.functions.ports.errors import ConditionFailed, NotFound, Transacti
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout, manifest
 from lakegate.functions.usecases.moves import move
-from lakegate.functions.usecases.observe import address
+from lakegate.functions.usecases.source import address
 from lakegate.functions.usecases.steps import Effect, perform
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import observe as observing
 from lakegate.functions.usecases.completion import completion
 from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.observe import content, observe
+from lakegate.functions.usecases.observe import observe
+from lakegate.functions.usecases.source import content
 from lakegate.functions.usecases.steps import Alarm, Effect, run
 from lakegate.functions.usecases.sweep import sweep
 from lakegate.functions.workload import Decision, SourceObject, State
