@@ -8,7 +8,6 @@ from functools import partial
 import pytest
 
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.states import RESTING
 from lakegate.contracts.model.policy import Duplicates
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address
@@ -62,13 +61,13 @@ def test_unrouted_keys_may_be_ignored() -> None:
     assert {upload.workload} == set(env.memory.rows.rows)
 
 
-def test_a_folder_marker_is_judged_like_any_other_object() -> None:
-    """`orders/` with nothing in it is what consoles leave behind: it ends in a verdict, not in silence."""
+def test_a_folder_marker_is_no_delivery() -> None:
+    """`orders/` with nothing in it is what consoles write: nothing is claimed, and nothing is deleted."""
     env = Environment()
-    marker = env.upload(PREFIX, b"")
+    env.upload(PREFIX, b"")
     drive(env.dependencies, sweep(env.dependencies))
 
-    assert env.memory.rows.rows[marker.workload].state in RESTING | {State.VALIDATING}
+    assert (env.memory.rows.rows, list(env.landing)) == ({}, [PREFIX])
 
 
 def test_a_key_with_many_versions_is_read_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
