@@ -23,6 +23,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "lint": "lakegate.cli.lint:lint",
     "plan": "lakegate.cli.plan:plan",
     "check": "lakegate.cli.check:check",
+    "diff": "lakegate.cli.diff:diff",
     "publish": "lakegate.cli.publish:publish",
     "contracts": "lakegate.cli.published:contracts",
     "show": "lakegate.cli.published:show",

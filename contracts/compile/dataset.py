@@ -19,7 +19,7 @@ from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.words import did_you_mean, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from lakegate.contracts.model.contract import Contract, Dataset, Field, Rule
     from lakegate.contracts.plan.check import Check
@@ -60,21 +60,34 @@ def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
 
 def compile_rules(contract: Contract, dataset: Dataset) -> Compiled:
     """Compile all rules of a dataset and collect the problems."""
-    checks: list[Check] = []
     problems: list[Problem] = []
-    whole = contract.dataset(dataset.name) or dataset
     planned_fields = planned(dataset.fields, with_inner=dataset.storage.format is not Format.CSV)
+    compiled = _each_rule(contract, dataset, planned_fields, problems)
+    checks = tuple(check for _, of_rule in compiled for check in of_rule)
+    refused = tuple(each for each in problems if each.code not in NEVER_MEASURED)
+    unmeasured = tuple(each for each in problems if each.code in NEVER_MEASURED)
+    return Compiled(planned_fields, checks, refused, unmeasured)
+
+
+def checks_by_rule(contract: Contract, dataset: Dataset) -> Iterator[tuple[Rule, tuple[Check, ...]]]:
+    """Each rule of a dataset with its checks; the check of a rule with a problem is skipped."""
+    planned_fields = planned(dataset.fields, with_inner=dataset.storage.format is not Format.CSV)
+    return _each_rule(contract, dataset, planned_fields, [])
+
+
+def _each_rule(
+    contract: Contract, dataset: Dataset, planned_fields: tuple[PlanField, ...], problems: list[Problem]
+) -> Iterator[tuple[Rule, tuple[Check, ...]]]:
+    """Compile rule by rule; problems are added to `problems`."""
+    whole = contract.dataset(dataset.name) or dataset
     by_name = {field.name: field for field in planned_fields}
     for rule in dataset.rules:
         try:
             fields = _fields(dataset, rule)
-            checks += of_parts(rule, fields, compile_rule(contract, whole, rule, fields), by_name)
+            yield rule, of_parts(rule, fields, compile_rule(contract, whole, rule, fields), by_name)
         except ContractError as error:
             problems += error.problems
-            checks.append(skipped(rule, (), error.problems[0].message.rstrip(".")))
-    refused = tuple(each for each in problems if each.code not in NEVER_MEASURED)
-    unmeasured = tuple(each for each in problems if each.code in NEVER_MEASURED)
-    return Compiled(planned_fields, tuple(checks), refused, unmeasured)
+            yield rule, (skipped(rule, (), error.problems[0].message.rstrip(".")),)
 
 
 def _fields(dataset: Dataset, rule: Rule) -> tuple[Field, ...]:

@@ -1,0 +1,82 @@
+"""Contract versions as a person names them for a comparison: files, revisions of git, or versions in the registry."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from lakegate.cli.aws import opened
+from lakegate.cli.inputs import MOST_BYTES, STANDARD_INPUT, Source
+from lakegate.cli.published import chosen
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.words import shown
+from lakegate.functions.ports.objects import Address
+
+PUBLISHED = re.compile(
+    r"(?P<contract>.+)@(?P<version>[0-9]+\.[0-9]+\.[0-9]+(?:[-+][0-9A-Za-z.+-]+)?|latest)", re.DOTALL
+)
+REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./~^@{}+-]*")
+"""The names of commits that are looked up: never an option, a path, or a search (`:/text`)."""
+OBJECT = re.compile(r"[0-9a-f]{40,64}")
+SECONDS = 30
+"""The longest time that git may take."""
+
+
+def named_version(name: str, stack: str, *, local: bool) -> tuple[bytes, bool]:
+    """The document that a name means, and whether it is a published one. InputError where it cannot be read."""
+    if name == STANDARD_INPUT or Path(name).exists():
+        return Source(name).read(), False
+    published = PUBLISHED.fullmatch(name)
+    if published:
+        return _published(published["contract"], published["version"], stack, local=local), True
+    revision, colon, path = name.partition(":")
+    if colon:
+        return _at_revision(revision, path), False
+    raise InputError(
+        f"{shown(name)} is neither a file nor a version: write FILE, CONTRACT@VERSION, CONTRACT@latest or REVISION:PATH"
+    )
+
+
+def _published(contract: str, version: str, stack: str, *, local: bool) -> bytes:
+    with opened(stack, local=local) as there:
+        dependencies = there.dependencies()
+        found = chosen(dependencies.registry.snapshot(), contract, None if version == "latest" else version)
+        return dependencies.objects.read(Address(dependencies.places.lake, found.document))
+
+
+def _at_revision(revision: str, path: str) -> bytes:
+    """The bytes of a file in a commit; a symbolic link is not followed."""
+    if not REVISION.fullmatch(revision) or ".." in revision or not path or not path.isprintable():
+        raise InputError(
+            f"{shown(f'{revision}:{path}')} is no file of a commit: write REVISION:PATH, e.g. HEAD~1:orders.yaml"
+        )
+    commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").decode().strip()
+    if not OBJECT.fullmatch(commit):
+        raise InputError(f"{shown(revision)} is no commit of this repository")
+    return _git(
+        "cat-file", "blob", f"{commit}:{path}", problem=f"{shown(path)} is no file of the commit {shown(revision)}"
+    )
+
+
+def _git(*arguments: str, problem: str = "") -> bytes:
+    """The beginning of the output of git, in this folder; nothing is fetched, and no configured program runs."""
+    environment = {**os.environ, "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
+    try:
+        with subprocess.Popen(  # noqa: S603 - a list of arguments, never a shell
+            ["git", "--no-replace-objects", *arguments],  # noqa: S607 - the git of the person
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+        ) as git:
+            assert git.stdout is not None
+            output = git.stdout.read(MOST_BYTES)
+            git.stdout.close()
+            code = git.wait(SECONDS)
+    except FileNotFoundError:
+        raise InputError("git is missing: install it, or name two files") from None
+    if problem and code != 0 and len(output) < MOST_BYTES:
+        raise InputError(problem)
+    return output

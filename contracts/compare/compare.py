@@ -1,0 +1,102 @@
+"""Compares two versions of a contract: every difference is a `Change`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.compare.change import Change, Comparison
+from lakegate.contracts.compare.field_changes import Side, compare_fields
+from lakegate.contracts.compare.fields import pair_fields
+from lakegate.contracts.compare.metadata import Metadata
+from lakegate.contracts.compare.pairs import paired
+from lakegate.contracts.compare.requirements import compare_requirements, match, required_fields, requirements
+from lakegate.contracts.compare.service_levels import compare_levels, pair_levels
+from lakegate.contracts.compare.settings import compare_settings
+from lakegate.contracts.compile.rules.nested_fields import with_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from lakegate.contracts.compare.pairs import Pairs
+    from lakegate.contracts.compare.version import ContractVersion
+    from lakegate.contracts.model.contract import Contract, Dataset, Field
+
+
+def compare(old: ContractVersion, new: ContractVersion) -> Comparison:
+    """All differences between two versions, the larger bump first, each once."""
+    changes = dict.fromkeys(_changes(old, new))
+    ordered = sorted(
+        changes, key=lambda each: (-each.bump.rank, each.path, each.kind, each.before or "", each.after or "")
+    )
+    return Comparison(old.contract.version, new.contract.version, tuple(ordered))
+
+
+def _changes(old: ContractVersion, new: ContractVersion) -> Iterator[Change]:
+    metadata = Metadata(old, new)
+    yield from metadata.of_contract()
+    levels, gone, come = pair_levels(old.contract, new.contract)
+    yield from compare_levels(levels, gone, come)
+    for before, after in levels:
+        yield from metadata.of_element("level", after.path, before.origin.path, after.origin.path)
+    pairs, removed, added = _paired_datasets(old.contract, new.contract)
+    yield from (Change(each.name, "dataset-removed", each.name, None) for each in removed)
+    yield from (Change(each.name, "dataset-added", None, each.name) for each in added)
+    for was, now in pairs:
+        if was.name != now.name:
+            yield Change(now.name, "dataset-renamed", was.name, now.name)
+        yield from _of_dataset(old, new, was, now, metadata)
+
+
+def _paired_datasets(old: Contract, new: Contract) -> tuple[Pairs[Dataset], list[Dataset], list[Dataset]]:
+    """The datasets by name; the only other one of each version is renamed if most of its fields are the same."""
+    pairs, removed, added = paired(old.datasets, new.datasets, lambda each: each.name)
+    if len(removed) == len(added) == 1:
+        before, after = ({field.name for field in each.fields} for each in (removed[0], added[0]))
+        if 2 * len(before & after) > max(len(before), len(after)):
+            return [*pairs, (removed[0], added[0])], [], []
+    return pairs, removed, added
+
+
+def _of_dataset(
+    old: ContractVersion, new: ContractVersion, was: Dataset, now: Dataset, metadata: Metadata
+) -> Iterator[Change]:
+    fields = pair_fields(was, now)
+    before, after = requirements(old.contract, _renamed(was, fields.paths)), requirements(new.contract, now)
+    sides = Side(was, required_fields(before)), Side(now, required_fields(after))
+    yield from compare_settings(was, now)
+    yield from compare_fields(*sides, fields, is_one_format=old.family == new.family)
+    yield from metadata.of_element("dataset", now.name, was.origin.path, now.origin.path)
+    for field, other in fields.same:
+        yield from metadata.of_element("field", f"{now.name}.{other.name}", field.origin.path, other.origin.path)
+    matched = match(before, after, _all_names(fields.removed), _all_names(fields.added))
+    yield from compare_requirements(matched, before, after)
+    for first, second in matched.pairs:
+        if first.is_quality and second.is_quality:
+            origins = first.rule.origin.path, second.rule.origin.path
+            yield from metadata.of_element("rule", second.rule_path, *origins)
+
+
+def _all_names(fields: Iterable[Field]) -> frozenset[str]:
+    """The paths of fields, and of all fields inside them."""
+    return frozenset(each.name for each in with_parts(fields))
+
+
+def _renamed(dataset: Dataset, paths: Mapping[str, str]) -> Dataset:
+    """The dataset with other paths of its fields; queries and calls of other engines keep the names that they contain."""
+    if all(old == new for old, new in paths.items()):
+        return dataset
+    taken = set(paths.values()) - _all_names(dataset.fields)
+    names = {**{name: f"{name} (undeclared)" for name in taken}, **paths}
+    return replace(
+        dataset,
+        fields=tuple(_renamed_field(each, paths) for each in dataset.fields),
+        rules=tuple(
+            replace(rule, fields=tuple(names.get(name, name) for name in rule.fields)) for rule in dataset.rules
+        ),
+    )
+
+
+def _renamed_field(field: Field, paths: Mapping[str, str]) -> Field:
+    parts = tuple(_renamed_field(each, paths) for each in field.parts)
+    return replace(field, name=paths.get(field.name, field.name), parts=parts)

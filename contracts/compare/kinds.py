@@ -1,0 +1,163 @@
+"""The table of kinds of change: who is affected, and the semantic version that a change needs.
+
+A kind that ADR-0029 names has the bump of ADR-0029. All others follow one rule: a change that may surprise a consumer is MAJOR,
+one that may only reject data of producers that was accepted before is MINOR, any other is PATCH (decision 65).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import total_ordering
+
+
+@total_ordering
+class Bump(Enum):
+    """The part of a semantic version that increases."""
+
+    NONE = "none"
+    PATCH = "patch"
+    MINOR = "minor"
+    MAJOR = "major"
+
+    @property
+    def rank(self) -> int:
+        """Its place in the order."""
+        return list(Bump).index(self)
+
+    def __lt__(self, other: Bump) -> bool:
+        """Whether the other bump is larger."""
+        return self.rank < other.rank
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """The effect of a kind of change."""
+
+    because: str
+    """The reason of the effect, as a sentence."""
+    inverse: str
+    """The kind of the opposite change, from the new version to the old one."""
+    consumer: bool = False
+    """Whether accepted data, or its readers, may no longer fit: a consumer may be affected."""
+    producer: bool = False
+    """Whether data that was accepted before may be rejected: a producer may be affected."""
+    adr: Bump | None = None
+    """The bump that ADR-0029 states."""
+
+    @property
+    def bump(self) -> Bump:
+        """The bump of ADR-0029, else by who is affected."""
+        if self.adr is not None:
+            return self.adr
+        return Bump.MAJOR if self.consumer else Bump.MINOR if self.producer else Bump.PATCH
+
+
+MAY_REJECT = "It may reject data that was accepted before"
+NO_DATA = "No delivery is judged otherwise"
+
+
+def _breaking(because: str, inverse: str, adr: Bump | None = None) -> Kind:
+    return Kind(because, inverse, consumer=True, producer=True, adr=adr)
+
+
+def _for_consumers(because: str, inverse: str, adr: Bump | None = None) -> Kind:
+    return Kind(because, inverse, consumer=True, adr=adr)
+
+
+def _for_producers(because: str, inverse: str, adr: Bump | None = None) -> Kind:
+    return Kind(f"{MAY_REJECT}: {because}", inverse, producer=True, adr=adr)
+
+
+def _for_nobody(because: str, inverse: str, adr: Bump | None = None) -> Kind:
+    return Kind(because, inverse, adr=adr)
+
+
+KINDS: dict[str, Kind] = {
+    "contract-id": _breaking("Routes, folders and consumers use the id of the contract.", "contract-id"),
+    "dataset-added": _for_nobody("Nobody reads or delivers the new dataset yet.", "dataset-removed", Bump.MINOR),
+    "dataset-removed": _breaking(
+        "Its consumers lose the dataset, and its deliveries have no contract.", "dataset-added"
+    ),
+    "dataset-renamed": _breaking("Consumers and routes use the name of the dataset.", "dataset-renamed"),
+    "optional-field-added": _for_nobody(
+        "Consumers may ignore the field, and a delivery without it is accepted.", "optional-field-removed", Bump.MINOR
+    ),
+    "required-field-added": _for_producers(
+        "a delivery without the field is rejected.", "required-field-removed", Bump.MAJOR
+    ),
+    "optional-field-removed": _for_consumers(
+        "Consumers that read the field lose it.", "optional-field-added", Bump.MAJOR
+    ),
+    "required-field-removed": _for_consumers(
+        "Consumers that read the field lose it.", "required-field-added", Bump.MAJOR
+    ),
+    "field-renamed": _breaking(
+        "Consumers that read the field lose it, and deliveries have it under its old name.", "field-renamed", Bump.MAJOR
+    ),
+    "field-moved": _breaking(
+        "Consumers that read the field lose it, and deliveries have it at its old place.", "field-moved", Bump.MAJOR
+    ),
+    "field-order": _for_nobody("Fields are found by their names.", "field-order"),
+    "field-position": _breaking(
+        "The file has no header, so that the position of a column decides its field.", "field-position"
+    ),
+    "type-changed": _breaking("The values are of another type.", "type-changed", Bump.MAJOR),
+    "type-spelling": _for_nobody("The values are of the same type.", "type-spelling"),
+    "physical-type": _for_producers("the stored type is another one.", "physical-type"),
+    "physical-name": _for_nobody(f"{NO_DATA}: queries may use the name.", "physical-name"),
+    "field-required": _for_producers("a row without a value is rejected.", "field-optional", Bump.MAJOR),
+    "field-optional": _for_consumers("Consumers may find rows without a value.", "field-required", Bump.MINOR),
+    "description": _for_nobody(f"{NO_DATA}.", "description", Bump.PATCH),
+    "classification": _for_nobody(
+        "No delivery is judged otherwise; only values of public fields are shown in samples.",
+        "classification",
+        Bump.PATCH,
+    ),
+    "personal-marked": _for_nobody("The values are masked in samples from now on.", "personal-unmarked", Bump.PATCH),
+    "personal-unmarked": _for_nobody(
+        "Warning: nothing marks the values as personal data any more, so that samples may show them.",
+        "personal-marked",
+        Bump.PATCH,
+    ),
+    "examples": _for_nobody(f"{NO_DATA}.", "examples"),
+    "rule-added": _for_producers("there is another rule.", "rule-removed"),
+    "rule-removed": _for_consumers("Accepted data may break the rule from now on.", "rule-added"),
+    "rule-stricter": _for_producers("the rule accepts less.", "rule-looser"),
+    "rule-looser": _for_consumers("The rule accepts more than before.", "rule-stricter"),
+    "rule-changed": _breaking("The rule accepts other data than before.", "rule-changed"),
+    "severity-raised": _for_producers("a warning becomes a rejection.", "severity-lowered"),
+    "severity-lowered": _for_consumers("A rejection becomes a warning.", "severity-raised"),
+    "warning-added": _for_nobody("A warning rejects nothing.", "warning-removed"),
+    "warning-removed": _for_nobody("A warning rejects nothing.", "warning-added"),
+    "warning-changed": _for_nobody("A warning rejects nothing.", "warning-changed"),
+    "rule-repeated": _for_nobody("Another rule requires the same, or more.", "rule-not-repeated"),
+    "rule-not-repeated": _for_nobody("Another rule requires the same, or more.", "rule-repeated"),
+    "rule-id": _for_nobody("The rule measures the same under another id.", "rule-id"),
+    "rule-described": _for_nobody("The rule measures the same.", "rule-described"),
+    "note-added": _for_nobody("A rule in words is not measured.", "note-removed"),
+    "note-removed": _for_nobody("A rule in words is not measured.", "note-added"),
+    "key-added": _for_producers("rows that share the key are rejected.", "key-removed"),
+    "key-removed": _for_consumers("Rows may share the key from now on.", "key-added"),
+    "key-changed": _breaking("Rows are identified by other fields.", "key-changed"),
+    "relationship-added": _for_producers("a value without its counterpart is rejected.", "relationship-removed"),
+    "relationship-removed": _for_consumers("A value may have no counterpart from now on.", "relationship-added"),
+    "relationship-changed": _breaking("The values refer to other data.", "relationship-changed"),
+    "service-level-added": _for_producers("there is another service level.", "service-level-removed"),
+    "service-level-removed": _for_consumers("Consumers lose the service level.", "service-level-added"),
+    "service-level-stricter": _for_producers("the service level is stricter.", "service-level-relaxed", Bump.MINOR),
+    "service-level-relaxed": _for_consumers("The service level is relaxed.", "service-level-stricter", Bump.MAJOR),
+    "service-level-changed": _breaking("It cannot be decided which value is stricter.", "service-level-changed"),
+    "policy-stricter": _for_producers("the policy for deliveries is stricter.", "policy-looser"),
+    "policy-looser": _for_consumers("The policy for deliveries accepts more than before.", "policy-stricter"),
+    "policy-changed": _for_nobody(f"{NO_DATA}.", "policy-changed"),
+    "limit-lowered": _for_producers("larger files are refused.", "limit-raised"),
+    "limit-raised": _for_nobody("Every file that was accepted before is accepted.", "limit-lowered"),
+    "file-format": _breaking("Files are written and read in another way.", "file-format"),
+    "status": _for_nobody(f"{NO_DATA} by the status that a document declares.", "status"),
+    "deprecation": _for_nobody(f"{NO_DATA}.", "deprecation"),
+    "owner": _for_nobody(f"{NO_DATA}.", "owner"),
+    "server": _for_nobody(f"{NO_DATA}: servers describe where data is stored.", "server"),
+    "metadata": _for_nobody(f"{NO_DATA}.", "metadata"),
+}
+"""Each kind of change with its effect."""

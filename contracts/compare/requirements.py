@@ -1,0 +1,195 @@
+"""Compares the rules of two versions of a dataset: matched by id and by what they measure, compared by their checks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.compare.change import Change
+from lakegate.contracts.compare.order import (
+    Order,
+    allows_no_row,
+    is_same_measure,
+    measure,
+    rejecting,
+    rejection,
+    warning,
+)
+from lakegate.contracts.compare.pairs import paired
+from lakegate.contracts.compare.requirement import PRIMARY_KEY, TEXT, Requirement
+from lakegate.contracts.compare.texts import meaning, text_of
+from lakegate.contracts.compile.dataset import checks_by_rule
+from lakegate.contracts.documents.service_levels import KIND as SERVICE_LEVEL
+from lakegate.contracts.model.contract import Format, Storage
+from lakegate.contracts.plan.predicate import Not, Within
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Hashable, Iterator
+
+    from lakegate.contracts.compare.pairs import Pairs
+    from lakegate.contracts.model.contract import Contract, Dataset, Rule
+    from lakegate.contracts.plan.predicate import Predicate
+
+OF_TYPES = ("type", "nested")
+"""Kinds of rules that follow from the types of fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """The requirements of two versions."""
+
+    pairs: Pairs[Requirement]
+    removed: list[Requirement]
+    added: list[Requirement]
+
+
+def requirements(contract: Contract, dataset: Dataset) -> list[Requirement]:
+    """All requirements of the data of a dataset, also of nested fields that its file format does not measure."""
+    readable = replace(dataset, storage=Storage(Format.JSONL))
+    others = (each for each in contract.datasets if each.name != dataset.name)
+    return [
+        Requirement(dataset.name, rule, check)
+        for rule, checks in checks_by_rule(replace(contract, datasets=(readable, *others)), readable)
+        for check in checks
+        if (rule.kind not in OF_TYPES or rule.arguments) and rule.kind != SERVICE_LEVEL
+    ]
+
+
+def required_fields(found: list[Requirement]) -> frozenset[str]:
+    """The fields without whose value every row is rejected."""
+    return frozenset(each.check.fields[0] for each in found if each.is_presence and allows_no_row(each.check))
+
+
+def match(old: list[Requirement], new: list[Requirement], removed: Collection[str], added: Collection[str]) -> Matched:
+    """Pair requirements by id, then by what they measure; those of removed and added fields alone are left out."""
+    return Matched(
+        *paired(
+            [each for each in old if not _is_only_of(each, removed)],
+            [each for each in new if not _is_only_of(each, added)],
+            lambda each: each.own_id and (each.own_id, each.suffix, _family(each)),
+            lambda each: (_essence(each), each.rule.kind),
+            _essence,
+            _family,
+            lambda each: None if each.rule.kind == TEXT else (each.rule.kind, each.check.fields, each.check.metric),
+            lambda each: each.own_id and (each.own_id, each.suffix),
+            lambda each: each.own_id,
+            lambda each: PRIMARY_KEY if each.family == "key" else None,
+        )
+    )
+
+
+def compare_requirements(matched: Matched, old: list[Requirement], new: list[Requirement]) -> Iterator[Change]:
+    """The changes of requirements; `old` and `new` are all of each version."""
+    for was, now in matched.pairs:
+        yield from _changed(was, now)
+    for each in matched.removed:
+        yield from _alone(each, new, is_added=False)
+    for each in matched.added:
+        yield from _alone(each, old, is_added=True)
+
+
+def _is_only_of(each: Requirement, fields: Collection[str]) -> bool:
+    return bool(each.check.fields) and all(name in fields for name in each.check.fields)
+
+
+def _essence(each: Requirement) -> Hashable:
+    """The whole check, without its names; of a rule that is not measured, what is declared."""
+    if each.check.skip is not None:
+        return each.content
+    return measure(each.check), each.check.accept, each.check.tolerate, each.check.worst
+
+
+def _family(each: Requirement) -> Hashable | None:
+    """What the check measures, and the shape of its condition; None if it is not measured."""
+    if each.check.skip is not None:
+        return None
+    return measure(each.check), _shape(each.check.accept.predicate)
+
+
+def _shape(predicate: Predicate | None) -> Hashable:
+    match predicate:
+        case Not(inner):
+            return ("not", _shape(inner))
+        case Within():
+            return ("within", predicate.low is None, predicate.high is None)
+        case _:
+            return type(predicate).__name__
+
+
+def _changed(was: Requirement, now: Requirement) -> Iterator[Change]:
+    kind = _kind(was, now)
+    if kind is not None:
+        same_words = was.words == now.words
+        sides = (text_of(each.rule.arguments) if same_words else each.words for each in (was, now))
+        yield Change(now.path, kind, *sides)
+    elif was.rule.kind == now.rule.kind and _declared(was.rule) != _declared(now.rule):
+        yield Change(now.rule_path, "rule-described", text_of(was.rule.arguments), text_of(now.rule.arguments))
+    if was.rule.kind == now.rule.kind and was.own_id != now.own_id:
+        yield Change(now.rule_path, "rule-id", was.own_id, now.own_id)
+    for name in ("name", "dimension"):
+        before, after = getattr(was.rule, name), getattr(now.rule, name)
+        if before != after:
+            yield Change(f"{now.rule_path}.{name}", "rule-described", before, after)
+
+
+def _declared(rule: Rule) -> Hashable:
+    """The arguments of a rule; the order of a list of values does not count."""
+    lists = {key: frozenset(map(meaning, each)) for key, each in rule.arguments.items() if isinstance(each, tuple)}
+    return frozenset({key: lists.get(key, meaning(each)) for key, each in rule.arguments.items()}.items())
+
+
+def _kind(was: Requirement, now: Requirement) -> str | None:
+    """The kind of change of a requirement; None if it accepts the same."""
+    if TEXT in {was.rule.kind, now.rule.kind}:
+        return None if was.rule.kind == now.rule.kind else "rule-changed"
+    rejects, warns = _orders(was, now)
+    if rejects is Order.SAME:
+        return None if warns is Order.SAME else "warning-changed"
+    if was.family != now.family or was.family != "rule":
+        return f"{now.family}-changed" if was.family == now.family else "rule-changed"
+    if None in {rejecting(was.check), rejecting(now.check)} and warns is Order.SAME:
+        return "severity-raised" if rejects is Order.STRICTER else "severity-lowered"
+    return {Order.STRICTER: "rule-stricter", Order.LOOSER: "rule-looser"}.get(rejects, "rule-changed")
+
+
+def _orders(was: Requirement, now: Requirement) -> tuple[Order, Order]:
+    """The order of what is rejected, and of what is warned about."""
+    old, new = was.check, now.check
+    if is_same_measure(old, new):
+        return rejection(old, new), warning(old, new)
+    was_warning, is_warning = rejecting(old) is None, rejecting(new) is None
+    content = Order.SAME if _essence(was) == _essence(now) else Order.OTHER
+    if was_warning == is_warning:
+        return Order.SAME if was_warning else content, content
+    if content is Order.OTHER:
+        return content, content
+    return Order.STRICTER if was_warning else Order.LOOSER, content
+
+
+def _alone(each: Requirement, others: list[Requirement], *, is_added: bool) -> Iterator[Change]:
+    """The change of a requirement that the other version does not have."""
+    before, after = (None, each.words) if is_added else (each.words, None)
+    is_repeated = each.check.skip is None and any(_covers(other, each) for other in others)
+    if not (is_repeated and each.is_presence and each.rule.kind == PRIMARY_KEY):
+        yield Change(each.path, _alone_kind(each, is_added=is_added, is_repeated=is_repeated), before, after)
+
+
+def _alone_kind(each: Requirement, *, is_added: bool, is_repeated: bool) -> str:
+    end = "added" if is_added else "removed"
+    if each.rule.kind == TEXT:
+        return f"note-{end}"
+    if rejecting(each.check) is None:
+        return f"warning-{end}"
+    if is_repeated:
+        return "rule-repeated" if is_added else "rule-not-repeated"
+    if each.is_presence:
+        return "field-required" if is_added else "field-optional"
+    return f"{each.family}-{end}"
+
+
+def _covers(other: Requirement, each: Requirement) -> bool:
+    """Whether another requirement rejects whatever this one rejects."""
+    return is_same_measure(each.check, other.check) and rejection(each.check, other.check) in {
+        Order.SAME,
+        Order.STRICTER,
+    }

@@ -1,0 +1,154 @@
+"""Compares service levels: by name in any format, by seconds and shares, whatever unit they are written in."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.compare.change import Change
+from lakegate.contracts.compare.pairs import paired
+from lakegate.contracts.compare.texts import meaning, text_of
+from lakegate.contracts.compile.rules.service_levels import duration
+from lakegate.contracts.documents.service_levels import KIND
+from lakegate.contracts.model.literals import number_of
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+    from lakegate.contracts.model.contract import Contract, Origin, Rule
+
+NAMES = {
+    **dict.fromkeys(("av", "upTime"), "availability"),
+    **dict.fromkeys(("ly", "timeliness"), "latency"),
+    **dict.fromkeys(("fy", "intervalOfChange"), "frequency"),
+    "th": "throughput",
+    "er": "errorRate",
+    "ga": "generalAvailability",
+    "es": "endOfSupport",
+    "el": "endOfLife",
+    "re": "retention",
+    "td": "timeToDetect",
+    "tn": "timeToNotify",
+    "tr": "timeToRepair",
+    "fr": "freshness",
+}
+"""The abbreviations of ODCS and the names of DCM, with the names of ODCS (formats of documents agree on no other)."""
+LESS_IS_STRICTER = ("freshness", "latency", "frequency", "errorRate", "timeToDetect", "timeToNotify", "timeToRepair")
+MORE_IS_STRICTER = ("availability", "throughput", "retention", "endOfSupport", "endOfLife")
+SHARES = ("availability", "errorRate")
+VALUES = ("property", "value", "unit")
+"""The arguments that are not fields."""
+_SHARE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One service level of a contract."""
+
+    name: str
+    fields: tuple[str, ...]
+    """With their datasets; empty for a level of all data."""
+    rule: Rule
+
+    @property
+    def path(self) -> str:
+        """Its path in changes."""
+        return f"serviceLevels.{self.name}"
+
+    @property
+    def words(self) -> str | None:
+        """Its value as the document writes it, with unit and fields."""
+        value, unit = text_of(self.rule.arguments.get("value")), self.rule.arguments.get("unit")
+        amount = f"{value} {unit}" if unit else value
+        return f"{amount} ({', '.join(self.fields)})" if self.fields else amount
+
+    @property
+    def value(self) -> Hashable:
+        """Its value: seconds, a share, a day as text, or what is written."""
+        value, unit = self.rule.arguments.get("value"), self.rule.arguments.get("unit")
+        seconds = duration(value, unit)
+        if seconds is not None:
+            return seconds
+        share = _share(value, unit) if self.name in SHARES else None
+        number = number_of(value) if share is None and not unit else share
+        if number is not None:
+            return number
+        return value if isinstance(value, str) and _DAY.fullmatch(value) and not unit else (meaning(value), unit)
+
+    @property
+    def origin(self) -> Origin:
+        """Its place in the document."""
+        return self.rule.origin
+
+
+def _share(value: object, unit: object) -> Decimal | None:
+    """A percentage or a share as a share from 0 to 1."""
+    percent = _SHARE.fullmatch(str(value))
+    number = Decimal(percent[1]) if percent else number_of(value)
+    if number is None:
+        return None
+    return number / 100 if percent or unit in {"%", "percent"} or number > 1 else number
+
+
+def service_levels(contract: Contract) -> list[Level]:
+    """The service levels of a contract, each once although it is a rule of every dataset that it concerns."""
+    found: dict[str, Level] = {}
+    for dataset in contract.datasets:
+        for rule in dataset.rules:
+            if rule.kind == KIND:
+                written = str(rule.arguments.get("property") or "")
+                fields = tuple(f"{dataset.name}.{each}" for each in rule.fields)
+                known = found.get(rule.origin.path)
+                found[rule.origin.path] = Level(
+                    NAMES.get(written, written), (*(known.fields if known else ()), *fields), rule
+                )
+    return list(found.values())
+
+
+def pair_levels(old: Contract, new: Contract) -> tuple[list[tuple[Level, Level]], list[Level], list[Level]]:
+    """The service levels of two versions, by name and fields."""
+    return paired(
+        service_levels(old),
+        service_levels(new),
+        lambda each: (each.name, each.fields, each.value),
+        lambda each: (each.name, each.fields),
+        lambda each: each.name,
+    )
+
+
+def compare_levels(pairs: list[tuple[Level, Level]], removed: list[Level], added: list[Level]) -> Iterator[Change]:
+    """The changes of service levels."""
+    for old, new in pairs:
+        kind = _kind(old, new)
+        if kind is not None:
+            yield Change(new.path, kind, old.words, new.words)
+    yield from (Change(each.path, "service-level-removed", each.words, None) for each in removed)
+    yield from (Change(each.path, "service-level-added", None, each.words) for each in added)
+
+
+def _kind(old: Level, new: Level) -> str | None:
+    """The kind of change; None if the meaning is the same."""
+    if old.fields != new.fields:
+        return "service-level-changed"
+    if old.value == new.value:
+        return None
+    order = _comparable(old, new)
+    if order is None:
+        return "service-level-changed"
+    return "service-level-stricter" if order else "service-level-relaxed"
+
+
+def _comparable(old: Level, new: Level) -> bool | None:
+    """Whether the new value is stricter; None if it cannot be decided."""
+    before, after = old.value, new.value
+    less = old.name in LESS_IS_STRICTER
+    if not (less or old.name in MORE_IS_STRICTER):
+        return None
+    if isinstance(before, Decimal) and isinstance(after, Decimal):
+        return (after < before) is less
+    if isinstance(before, str) and isinstance(after, str):
+        return (after < before) is less
+    return None

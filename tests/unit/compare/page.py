@@ -1,0 +1,49 @@
+"""Generates the table of changes in docs/compatibility.md: `python -m tests.unit.compare.page`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.compare.change import Change
+from lakegate.contracts.compare.kinds import KINDS
+from tests.unit.compare.builder import CASES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PAGE = Path(__file__).parents[3] / "docs/compatibility.md"
+BEGIN, END = "<!-- begin of the generated table -->", "<!-- end of the generated table -->"
+HEAD = ("kind", "needs", "affects", "because", "example")
+
+
+def mended(page: str) -> str:
+    """The page with an up-to-date table."""
+    before, _, rest = page.partition(BEGIN)
+    rows = [HEAD, ("---",) * len(HEAD), *_rows()]
+    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return f"{before}{BEGIN}\n\n{table}\n\n{END}{rest.partition(END)[2]}"
+
+
+def _rows() -> Iterator[tuple[str, ...]]:
+    for kind, effect in sorted(KINDS.items(), key=lambda pair: (-pair[1].bump.rank, pair[0])):
+        needs = f"{effect.bump.value.upper()}{' (ADR-0029)' if effect.adr else ''}"
+        yield f"`{kind}`", needs, Change("", kind, None, None).affected.value, effect.because, _example(kind)
+
+
+def _example(kind: str) -> str:
+    """The first case with the change, or its inverse in the opposite direction."""
+    for wanted in (kind, KINDS[kind].inverse):
+        for case in CASES:
+            for change in case["changes"]:
+                _, found, rest = change.split(" ", 2)
+                if found == wanted:
+                    path, _, values = rest.partition(": ")
+                    before, _, after = values.partition(" -> ")
+                    pair = (before, after) if wanted == kind else (after, before)
+                    return f"`{path}`: {' → '.join(f'`{each}`' for each in pair)}"
+    raise ValueError(kind)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(mended(PAGE.read_text()))
