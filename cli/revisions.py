@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from pathlib import Path
 
 from lakegate.cli.aws import opened
-from lakegate.cli.inputs import MOST_BYTES, STANDARD_INPUT, Source
+from lakegate.cli.inputs import MOST_BYTES, STANDARD_INPUT, InputDocument
 from lakegate.cli.published import chosen
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.words import shown
@@ -26,8 +25,8 @@ SECONDS = 30
 
 def named_version(name: str, stack: str, *, local: bool) -> tuple[bytes, bool]:
     """The document that a name means, and whether it is a published one. InputError where it cannot be read."""
-    if name == STANDARD_INPUT or Path(name).exists():
-        return Source(name).read(), False
+    if name == STANDARD_INPUT or os.path.exists(name):  # noqa: PTH110 - a name may be no path at all
+        return InputDocument(name).read(), False
     published = PUBLISHED.fullmatch(name)
     if published:
         return _published(published["contract"], published["version"], stack, local=local), True

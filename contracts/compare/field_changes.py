@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.compare.change import Change
 from lakegate.contracts.compare.fields import type_of, typed_fields
 from lakegate.contracts.compare.texts import text_of
-from lakegate.contracts.model.contract import Format
+from lakegate.contracts.model.storage import Format
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.model.contract import Severity
 from lakegate.contracts.model.literals import number_of
-from lakegate.contracts.plan.check import Check, Interval, Metric, Tier, Unit
+from lakegate.contracts.plan.check import Check, Interval, Tier, Unit
+from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.predicate import All, Length, MultipleOf, Not, OneOf, Within
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.compare.order import rejecting
 from lakegate.contracts.compare.texts import meaning
-from lakegate.contracts.plan.check import Metric
+from lakegate.contracts.plan.metrics import Metric
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

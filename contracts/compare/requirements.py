@@ -20,7 +20,7 @@ from lakegate.contracts.compare.requirement import PRIMARY_KEY, TEXT, Requiremen
 from lakegate.contracts.compare.texts import meaning, text_of
 from lakegate.contracts.compile.dataset import checks_by_rule
 from lakegate.contracts.documents.service_levels import KIND as SERVICE_LEVEL
-from lakegate.contracts.model.contract import Format, Storage
+from lakegate.contracts.model.storage import Format, Storage
 from lakegate.contracts.plan.predicate import Not, Within
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.compare.change import Change
 from lakegate.contracts.compare.texts import text_of
 from lakegate.contracts.documents.extension import CSV, POLICY, STORAGE
-from lakegate.contracts.model.contract import Additional, Duplicates, Mode, OnReject, Severity
+from lakegate.contracts.model.contract import Severity
+from lakegate.contracts.model.policy import Additional, Duplicates, Mode, OnReject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
