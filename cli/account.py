@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -239,9 +238,6 @@ def _measured(dependencies: Dependencies, delivery: Delivery) -> JudgedResult | 
 
 def _judged(plan_body: bytes, body: bytes, verdict: str | None) -> JudgedResult:
     """The outcomes behind the verdict; the verdict itself is the one that was decided, whatever is computed today."""
-    try:
-        plan, result = Plan.from_json(json.loads(plan_body)), Result.from_json(json.loads(body))
-    except (ValueError, RecursionError):
-        raise InputError("result.json is not JSON") from None
+    plan, result = Plan.from_bytes(plan_body), Result.from_bytes(body)
     judgement = judge(plan, result)
     return JudgedResult(plan, result, replace(judgement, verdict=Verdict(verdict)) if verdict else judgement)

@@ -17,7 +17,6 @@ from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.lint.examine import examine
-from lakegate.contracts.plan.serialization import canonical
 from lakegate.contracts.words import listed, shown
 from lakegate.functions.usecases.publish_contract import RETIRED, CompiledContract, planned
 from lakegate.functions.usecases.publish_contract import publish as make_valid
@@ -106,7 +105,7 @@ def _refuse(name: str, examined: Examined, *, as_json: bool) -> NoReturn:
 
 
 def _compiled(contract: Contract, body: bytes) -> CompiledContract:
-    plans = {each.name: canonical(compile_plan(contract, each)) for each in contract.datasets}
+    plans = {each.name: compile_plan(contract, each).to_bytes() for each in contract.datasets}
     return CompiledContract(
         contract.id, contract.version, status_of(contract.status), body, plans, contract.status or ACTIVE
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,7 +85,7 @@ def referred(references: References, folder: Path) -> tuple[Reference, ...]:
 def _reference(line: str, plan: Plan, files: list[Path], folder: Path) -> Reference:
     parts = [linked(path, folder, number) for number, path in enumerate(files)]
     address = folder / "plan.json"
-    address.write_text(json.dumps(plan.to_json()))
+    address.write_bytes(plan.to_bytes())
     uri, digest = address.as_uri(), plan.digest
     return Reference(line, 0, tuple(AcceptedPart(each.as_uri(), each.stat().st_size, uri, digest) for each in parts))
 

@@ -13,7 +13,6 @@ The exit code is 0 if and only if `result.json` was written; 2 where the request
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -52,13 +51,12 @@ def validate(
 
 def run(request_uri: str) -> Result:
     """Answer the request at an address; the result is written beside it, once."""
-    request = Request.from_json(_document(request_uri))
-    plan = Plan.from_json(_document(request.plan_uri))
+    request = Request.from_bytes(_read(request_uri))
+    plan = Plan.from_bytes(_read(request.plan_uri))
     if plan.digest != request.plan_digest:
         raise InputError("the plan is not the one the request names: its digest differs")
     result = validate(request, plan)
-    content = json.dumps(result.to_json(), ensure_ascii=False, allow_nan=False).encode()
-    store_for(request.output_uri).write_new(f"{request.output_uri}/result.json", content)
+    store_for(request.output_uri).write_new(f"{request.output_uri}/result.json", result.to_bytes())
     return result
 
 
@@ -74,13 +72,11 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _document(uri: str) -> object:
+def _read(uri: str) -> bytes:
     try:
-        return json.loads(store_for(uri).read(uri))
+        return store_for(uri).read(uri)
     except OSError as error:
         raise InputError(f"the document at {uri!r} cannot be read ({error.strerror})") from error
-    except ValueError as error:
-        raise InputError(f"the document at {uri!r} is not JSON") from error
 
 
 if __name__ == "__main__":

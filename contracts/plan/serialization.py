@@ -46,8 +46,10 @@ def decode(cls: type[T], document: Json) -> T:
 
 
 def canonical(value: object) -> bytes:
-    """The canonical text of a value, of which digests are computed."""
-    return json.dumps(encode(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    """The canonical text of a value, of which digests are computed; ValueError for a number that JSON does not have."""
+    return json.dumps(
+        encode(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    ).encode()
 
 
 def digest(value: object) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -21,10 +20,7 @@ if TYPE_CHECKING:
 def accepted_sources(reference: Reference, store: Store) -> Iterator[tuple[Plan, Source]]:
     """The accepted objects of a line as sources, one for each plan. InputError where an object or plan is not as requested."""
     for (uri, digest), parts in groupby(sorted(reference.parts, key=_plan_of), key=_plan_of):
-        try:
-            plan = Plan.from_json(json.loads(store.part(uri, 0, store.size(uri))))
-        except ValueError as error:
-            raise InputError("the plan of accepted data is not JSON") from error
+        plan = Plan.from_bytes(store.part(uri, 0, store.size(uri)))
         if plan.digest != digest:
             raise InputError("the plan of accepted data is not the one the request names")
         yield plan, open_source(plan, tuple(StagedPart(each.uri, each.size) for each in parts), store)

@@ -19,7 +19,6 @@ from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.errors import SetUpError
 from lakegate.contracts.lint.examine import read
 from lakegate.contracts.plan.request import Request, StagedPart
-from lakegate.contracts.plan.serialization import canonical
 from lakegate.infra.local.places import ROOT
 from lakegate.infra.local.stack_deploy import ARTIFACTS, JOB, RELEASE, client
 from lakegate.infra.samples.catalogue import SAMPLES
@@ -86,7 +85,7 @@ def _put(s3: Any, number: int, sample: str, plan: Plan) -> str:  # noqa: ANN401 
         judged_at=datetime.now(UTC).isoformat(timespec="seconds"),
         output_uri=place,
     )
-    for file, body in (("plan.json", canonical(plan)), ("part-00000.csv", data), ("request.json", canonical(request))):
+    for file, body in (("plan.json", plan.to_bytes()), ("part-00000.csv", data), ("request.json", request.to_bytes())):
         s3.put_object(Bucket=ARTIFACTS, Key=f"{folder}/{file}", Body=io.BytesIO(body))
     return f"{place}/request.json"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from typing import TYPE_CHECKING
@@ -75,7 +74,7 @@ def _request(folder: Path) -> Path:
     plan = compile_plan(contract, contract.datasets[0])
     data = folder / "data.csv"
     write(SAMPLES[SAMPLE], data, ROWS, seed=1)
-    (folder / "plan.json").write_text(json.dumps(plan.to_json()))
+    (folder / "plan.json").write_bytes(plan.to_bytes())
     request = Request(
         workload="0" * 64,
         attempt=1,
@@ -87,7 +86,7 @@ def _request(folder: Path) -> Path:
         output_uri=(folder / "out").as_uri(),
     )
     path = folder / "request.json"
-    path.write_text(json.dumps(request.to_json()))
+    path.write_bytes(request.to_bytes())
     return path
 
 
