@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.lint.examine import read
@@ -19,6 +18,7 @@ from lakegate.contracts.model.storage import Compression, Format, Storage
 from lakegate.contracts.plan.result import Columns
 from tests.deliveries.delivery import plan_of, rule
 from tests.deliveries.written import STORAGES, as_parquet, packed, written
+from tests.reference.cases import only_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -201,7 +201,7 @@ def nested_plan(storage: Storage, document: str = NESTED) -> Plan:
     """The plan of a contract with nested fields, in some format."""
     form = f"    config: {{lakegate: {{format: {storage.format.value}, compression: {storage.compression.value}}}}}\n"
     contract = read(document.replace("  m:\n", f"  m:\n{form}").encode())
-    return compile_plan(contract, contract.datasets[0])
+    return only_plan(contract)
 
 
 NESTING = [each for each in STORAGES if each.format is not Format.CSV and each.compression is Compression.NONE]
@@ -477,7 +477,7 @@ def test_a_server_of_json_is_read_as_lines_or_as_one_array(
 ) -> None:
     """Where a server says `json` and no delimiter, the first character of the file decides what it is."""
     contract = read(ORDERS.format(form="json").encode())
-    plan = compile_plan(contract, contract.datasets[0])
+    plan = only_plan(contract)
     plan = replace(plan, storage=replace(plan.storage, compression=codec))
 
     judged = judge_files(plan, *(packed(each, codec) for each in objects))
@@ -489,7 +489,7 @@ def test_objects_of_one_delivery_have_one_form_of_json(judge_files: Callable[...
     """Lines beside an array are no one delivery: the reason says so."""
     contract = read(ORDERS.format(form="json").encode())
 
-    judged = judge_files(compile_plan(contract, contract.datasets[0]), b'{"id": 1}\n', b'[{"id": 2}]')
+    judged = judge_files(only_plan(contract), b'{"id": 1}\n', b'[{"id": 2}]')
 
     assert judged.result.unreadable is not None
     assert judged.result.unreadable.code == "forms"
@@ -499,7 +499,7 @@ def test_a_format_that_is_not_read_is_never_taken_for_csv(judge_files: Callable[
     """A contract whose server says `delta` has every file refused, with what to write."""
     contract = read(ORDERS.format(form="delta").encode())
 
-    judged = judge_files(compile_plan(contract, contract.datasets[0]), b"id\n1\n")
+    judged = judge_files(only_plan(contract), b"id\n1\n")
 
     assert Verdict.REJECTED is judged.verdict
     assert "say `format` in its `lakegate` extension" in judged.reasons

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.lint.examine import read
+from tests.reference.cases import only_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +57,7 @@ def test_rows_that_break_a_count_are_sampled(
 ) -> None:
     """A plain count that is too high shows its rows; any other answer stands alone."""
     contract = read(DOCUMENT.format(query=query, operator=operator).encode())
-    plan = compile_plan(contract, contract.datasets[0])
+    plan = only_plan(contract)
     (asked,) = (each.id for each in plan.checks if each.query)
 
     (found,) = (each for each in judge_files(plan, DELIVERY).result.measurements if each.check == asked)
@@ -69,7 +69,7 @@ def test_rows_that_break_a_count_are_sampled(
 def test_a_query_reads_bytes_as_their_text(judge_files: Callable[..., Judged]) -> None:
     """A field of bytes is a text to a query: in CSV as it stands there."""
     contract = read(BYTES.encode())
-    plan = compile_plan(contract, contract.datasets[0])
+    plan = only_plan(contract)
 
     found = judge_files(plan, b"code\nab\n\ncd\nab\n").result.measurements[-1]
 

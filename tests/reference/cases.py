@@ -101,6 +101,12 @@ def contract_of(fields: dict[str, str], *rules: Rule, csv: Csv | None = None) ->
     return Contract("cases", "1.0.0", "case", (dataset,))
 
 
+def only_plan(contract: Contract) -> Plan:
+    """The plan of a contract of one dataset."""
+    (dataset,) = contract.datasets
+    return compile_plan(contract, dataset)
+
+
 def _read(path: Path) -> list[Case]:
     document = yaml.load(path.read_text(), yaml.CSafeLoader)
     return [_case(path.stem, document["kind"], each) for each in document["cases"]]

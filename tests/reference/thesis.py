@@ -8,13 +8,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol
 
-from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.lint.examine import read
 from lakegate.infra.local.places import ROOT
 from lakegate.infra.samples.thesis import DELIVERED, MENDED
 from lakegate.infra.samples.writer import SampleFile, write
 from tests.deliveries.delivery import judge_delivery, measure_natively
+from tests.reference.cases import only_plan
 from tests.reference.tables import table
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Judge(Protocol):
 
 def plan() -> Plan:
     contract = read(CONTRACT.read_bytes())
-    return compile_plan(contract, contract.datasets[0])
+    return only_plan(contract)
 
 
 def content(sample: SampleFile) -> bytes:

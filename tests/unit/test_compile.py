@@ -15,14 +15,14 @@ from lakegate.contracts.model.storage import Csv, Format, Storage
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.predicate import OneOf
-from tests.reference.cases import contract_of, rule_of
+from tests.reference.cases import contract_of, only_plan, rule_of
 
 EXAMPLES = Path(__file__).parents[2] / "contracts" / "examples"
 
 
 def plan_of(fields: dict[str, str], *rules: Rule) -> Plan:
     contract = contract_of(fields, *rules)
-    return compile_plan(contract, contract.datasets[0])
+    return only_plan(contract)
 
 
 def rule(kind: str, fields: tuple[str, ...] = ("a",), identity: str = "r", **written: object) -> Rule:
@@ -33,7 +33,7 @@ def rule(kind: str, fields: tuple[str, ...] = ("a",), identity: str = "r", **wri
 def test_the_weather_contract_of_the_thesis_gives_its_46_checks() -> None:
     """The ten quality rules of Appendix A become 46 checks, beside those of types, constraints and service levels."""
     contract = read((EXAMPLES / "weather.dcm.yaml").read_bytes())
-    plan = compile_plan(contract, contract.datasets[0])
+    plan = only_plan(contract)
     quality = ("distinct", "complete", "min", "max", "allowedValues", "custom")
     counted = Counter(check.kind for check in plan.checks)
 
@@ -281,7 +281,7 @@ def test_service_levels_are_said_in_hours_and_days() -> None:
         rule_of("custom", {"engine": "soda", "call": "freshness(a) < 1d"}, ()),
     )
     contract = contract_of({"a": "timestamp", "b": "timestamp"}, *levels)
-    plan = compile_plan(contract, contract.datasets[0])
+    plan = only_plan(contract)
 
     assert [check.wanted for check in plan.checks] == [
         "the youngest row at most 25 hours old",

@@ -8,7 +8,6 @@ from importlib import resources
 
 import pytest
 
-from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.door.refusals import refusals
 from lakegate.contracts.door.terms import Terms, terms_of
 from lakegate.contracts.lake.workflow import PUSH
@@ -17,11 +16,12 @@ from lakegate.contracts.model.policy import Additional, Duplicates, Mode, OnReje
 from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.serialization import canonical, encode
+from tests.reference.cases import only_plan
 
 PLAN = Plan("orders", "1.0.0", "lines", (), ())
 BYTES = canonical(PLAN)
 ORDERS = read((resources.files("lakegate.contracts") / "examples/orders.odcs.yaml").read_bytes())
-COMPILED = compile_plan(ORDERS, ORDERS.datasets[0])
+COMPILED = only_plan(ORDERS)
 HEADER = ";".join(field.name for field in COMPILED.fields)
 
 

@@ -12,6 +12,7 @@ from lakegate.contracts.door.file_signatures import BOM, UnreadableError, promis
 from lakegate.contracts.door.header import HEAD, text_of
 from lakegate.contracts.model.storage import Compression, Csv, Format, Storage
 from lakegate.contracts.plan.result import Unreadable
+from tests.deliveries.refusal import refusal_of
 
 TEXT = b'{"id": 1}\n'
 MAGIC = {
@@ -38,9 +39,7 @@ STORAGES = [
 
 
 def refused(first: bytes, storage: Storage, csv: Csv | None = None) -> tuple[str, str]:
-    with pytest.raises(UnreadableError) as caught:
-        text_of(first, storage, csv or Csv())
-    return caught.value.finding.code, caught.value.finding.message
+    return refusal_of(lambda: text_of(first, storage, csv or Csv()))
 
 
 @pytest.mark.parametrize("storage", STORAGES, ids=lambda storage: storage.suffix)

@@ -8,6 +8,7 @@ from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.contracts.door.header import HEAD, columns_of, first_line, text_of
 from lakegate.contracts.model.storage import Csv, Storage
 from lakegate.contracts.plan.result import Columns
+from tests.deliveries.refusal import refusal_of
 
 PLAIN = Csv()
 DECLARED = ("id", "name", "city")
@@ -18,9 +19,7 @@ def refused(head: bytes, csv: Csv = PLAIN) -> tuple[str, str]:
         text = text_of(head, Storage(), csv) or b""
         columns_of(first_line(text, csv), csv, DECLARED, text)
 
-    with pytest.raises(UnreadableError) as caught:
-        read()
-    return caught.value.finding.code, caught.value.finding.message
+    return refusal_of(read)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.compile.rules.constraints import with_parts
 from lakegate.contracts.compile.rules.nested_fields import NO_PARTS, NO_SHAPE, SEVERAL_LEVELS, shape_of
 from lakegate.contracts.lint.examine import read
@@ -12,6 +11,7 @@ from lakegate.contracts.model.contract import Field, Origin, Rule
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.plan import Plan, Shape
 from lakegate.contracts.plan.predicate import All, Not, Present
+from tests.reference.cases import only_plan
 
 CONTRACT = """
 dataContractSpecification: 1.2.1
@@ -34,7 +34,7 @@ models:
 
 def plan_of(form: str = "jsonl", quality: str = "") -> Plan:
     contract = read(CONTRACT.format(format=form, quality=quality).encode())
-    return compile_plan(contract, contract.datasets[0])
+    return only_plan(contract)
 
 
 def test_every_part_has_a_place_and_a_level() -> None:

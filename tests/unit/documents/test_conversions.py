@@ -11,10 +11,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.documents.document import parse
 from lakegate.contracts.lint.examine import read
 from tests.golden.cases import FILES, golden
+from tests.reference.cases import only_plan
 
 if TYPE_CHECKING:
     from lakegate.contracts.model.contract import Contract
@@ -97,7 +97,7 @@ def _read(**document: Any) -> Contract:
 
 def checks(contract: Contract) -> list[Check]:
     """The checks without their ids, which depend on the document."""
-    found = compile_plan(contract, contract.datasets[0]).checks
+    found = only_plan(contract).checks
     return sorted((replace(check, id="", rule="") for check in found), key=repr)
 
 

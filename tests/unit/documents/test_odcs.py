@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.documents.schemas import load
 from lakegate.contracts.errors import ContractError, SetUpError
 from lakegate.contracts.lint.examine import examine, read
@@ -15,6 +14,7 @@ from lakegate.contracts.model.contract import Comparison, Dataset, Rule, Severit
 from lakegate.contracts.model.policy import Additional
 from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.model.types import LogicalType
+from tests.reference.cases import only_plan
 
 EXAMPLE = Path(__file__).parents[3] / "contracts/examples/orders.odcs.yaml"
 CONTRACT = """\
@@ -57,7 +57,7 @@ def test_the_orders_example_is_read_and_measured_whole() -> None:
     """Our own example has no error and no warning; only its service levels are not measured."""
     examined = examine(EXAMPLE.read_bytes())
     contract = read(EXAMPLE.read_bytes())
-    skipped = [check.kind for check in compile_plan(contract, contract.datasets[0]).checks if check.skip]
+    skipped = [check.kind for check in only_plan(contract).checks if check.skip]
 
     assert (examined.errors, examined.warnings) == ((), ())
     assert skipped == ["serviceLevel"] * 3

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.lint.examine import examine
 from lakegate.contracts.model.storage import Compression, Format, Storage
 from lakegate.contracts.plan.plan import Plan
+from tests.reference.cases import only_plan
 
 ODCS = """
 apiVersion: v3.1.0
@@ -65,7 +65,7 @@ def test_a_plan_contains_the_file_format() -> None:
     """The form of files reaches the job, and a plan from before there were several reads CSV."""
     contract = examine(ODCS.format(more=EXTENDED).encode()).contract
     assert contract is not None
-    plan = compile_plan(contract, contract.datasets[0])
+    plan = only_plan(contract)
     document = plan.to_json()
     older = {key: value for key, value in document.items() if key != "storage"}
 

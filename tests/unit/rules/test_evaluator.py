@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 
-from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.judge.judgement import judge
 from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.predicate import All, Not, OneOf, Predicate, Present, Typed
 from lakegate.contracts.plan.result import Columns, Result
-from tests.reference.cases import contract_of, rule_of
+from tests.reference.cases import contract_of, only_plan, rule_of
 from tests.reference.evaluator import measure
 from tests.reference.lexical import parse
 from tests.reference.sampling import sampled
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 def plan_of(kind: str = "type", **fields: str) -> Plan:
     contract = contract_of(fields, rule_of(kind, {}, tuple(fields)))
-    return compile_plan(contract, contract.datasets[0])
+    return only_plan(contract)
 
 
 def test_columns_are_bound_by_name() -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lakegate.contracts.compile.rules.javadates import compile_java_format
 from tests.reference.sampling import sampled
+from tests.unit.rules.strptime import reads
 
 FORMATS = {
     "dd/MM/yyyy": "%d/%m/%Y",
@@ -42,14 +42,6 @@ def formats_and_texts(draw: st.DrawFn) -> tuple[str, str]:
 
     text = re.sub("%(.)", written, FORMATS[name])
     return name, text + draw(st.sampled_from(["", "", "", " ", "0", "\n"]))
-
-
-def reads(text: str, wanted: str) -> bool:
-    try:
-        datetime.strptime(text, wanted)  # noqa: DTZ007 - whether it reads, not which moment
-    except ValueError:
-        return False
-    return True
 
 
 @sampled(400, 20000)

@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.model.literals import LONGEST_NUMBER, literal, number_of, text_of
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.predicate import OneOf
 from lakegate.contracts.plan.serialization import encode
-from tests.reference.cases import contract_of, rule_of
+from tests.reference.cases import contract_of, only_plan, rule_of
 from tests.reference.lexical import parse
 from tests.reference.sampling import sampled
 from tests.reference.strategies import names, texts
@@ -26,7 +25,7 @@ from tests.reference.truths import holds
 def test_a_list_of_one_text_accepts_exactly_that_text(listed: str, other: str) -> None:
     """The enum [v] accepts v and nothing that differs from it, after its way through plan.json."""
     contract = contract_of({"a": "string"}, rule_of("enum", {"values": [listed]}, ("a",)))
-    plan = Plan.from_json(encode(compile_plan(contract, contract.datasets[0])))
+    plan = Plan.from_json(encode(only_plan(contract)))
     predicate = OneOf("a", (listed,))
 
     assert predicate == plan.checks[0].accept.predicate
@@ -39,7 +38,7 @@ def test_a_list_of_one_text_accepts_exactly_that_text(listed: str, other: str) -
 def test_a_column_may_have_any_name(name: str, value: str) -> None:
     """Whatever a column is called, its rule judges that column."""
     contract = contract_of({name: "string", f"{name}2": "string"}, rule_of("enum", {"values": [value]}, (name,)))
-    plan = Plan.from_json(encode(compile_plan(contract, contract.datasets[0])))
+    plan = Plan.from_json(encode(only_plan(contract)))
     predicate = plan.checks[0].accept.predicate
 
     assert predicate is not None

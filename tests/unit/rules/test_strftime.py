@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -11,6 +11,10 @@ from hypothesis import strategies as st
 
 from lakegate.contracts.compile.rules.strftime import compile_format
 from tests.reference.sampling import sampled
+from tests.unit.rules.strptime import reads
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 SEPARATORS = st.sampled_from(["-", "/", ":", ".", " ", "T", "", "  ", "[", "年", "%%"])
 NUMBERS = {"Y": 9999, "y": 99, "m": 13, "d": 32, "H": 25, "I": 13, "M": 61, "S": 62, "f": 10**7}
@@ -40,14 +44,6 @@ def formats_and_texts(draw: st.DrawFn) -> tuple[str, str]:
     wanted = draw(formats())
     text = re.sub(r"%(.)", lambda found: written(draw, found[1]), wanted)
     return wanted, text + draw(st.sampled_from(["", "", "", "", " ", "1", "\n"]))
-
-
-def reads(text: str, wanted: str) -> bool:
-    try:
-        datetime.strptime(text, wanted)  # noqa: DTZ007 - whether it reads, not which moment
-    except ValueError:
-        return False
-    return True
 
 
 def matches(text: str, wanted: str) -> bool:

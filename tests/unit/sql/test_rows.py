@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.lint.examine import read
 from lakegate.contracts.plan.query import ID
+from tests.reference.cases import only_plan
 
 DOCUMENT = """
 apiVersion: v3.1.0
@@ -43,7 +43,7 @@ schema:
 def test_rows_of_a_plain_count_can_be_listed(query: str, rows: str | None) -> None:
     """A count of one table with one condition also selects the counted rows; no other query does."""
     contract = read(DOCUMENT.format(query=query).encode())
-    (check,) = (each for each in compile_plan(contract, contract.datasets[0]).checks if each.query)
+    (check,) = (each for each in only_plan(contract).checks if each.query)
     assert check.query is not None
 
     listed = check.query.of_rows

@@ -16,6 +16,7 @@ from lakegate.contracts.plan.request import StagedPart
 from lakegate.engine.read.local import LocalStore
 from lakegate.engine.read.open import open_source
 from tests.deliveries.delivery import plan_of
+from tests.deliveries.refusal import refusal_of
 from tests.deliveries.refused import BAD, BOMBS, CODES, FIELDS, MALFORMED, MIXED, PACKED, PIECES, WRONG_CODEC
 from tests.deliveries.written import as_parquet, packed
 from tests.unit.engine.read.opened import opened, read
@@ -39,9 +40,7 @@ def refused(storage: Storage, folder: Path, *objects: bytes) -> str:
             for _ in source.chunks(share):
                 pass
 
-    with pytest.raises(UnreadableError) as caught:
-        read_to_the_end()
-    return caught.value.finding.code
+    return refusal_of(read_to_the_end)[0]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.lint.examine import read as contract_of
 from lakegate.contracts.model.policy import OnReject, Policy
 from lakegate.contracts.model.storage import Format, Storage
@@ -20,6 +19,7 @@ from lakegate.engine.read import arrow_tables, avro, avro_blocks
 from tests.deliveries.delivery import plan_of
 from tests.deliveries.written import as_parquet, written
 from tests.engine.test_formats import FIELDS, KINDS, NESTED, ROWS, TABLE, nested_plan
+from tests.reference.cases import only_plan
 from tests.unit.engine.read.opened import opened, read, read_all
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def test_entries_of_maps_have_keys_and_values(form: Format, tmp_path: Path) -> N
     prices = "prices: {type: map, keys: {type: text}, values: {type: array, required: true, items: {type: long}}}"
     config = f"    config: {{lakegate: {{format: {form.value}}}}}"
     contract = contract_of(NESTED.replace("  m:\n", f"  m:\n{config}\n").replace(CODES_OF_NESTED, prices).encode())
-    wanted = compile_plan(contract, contract.datasets[0])
+    wanted = only_plan(contract)
     column = pa.array(
         [[("a", [1, 2]), ("b", None)], None, [], [("c", [3])]], pa.map_(pa.string(), pa.list_(pa.int64()))
     )

@@ -15,6 +15,7 @@ from lakegate.engine.read.avro_blocks import blocks_of, described, header_of
 from lakegate.engine.type import arrow, avro_types
 from lakegate.engine.type.physical import Kind, Physical, holds
 from tests.deliveries.avro import SYNC, container, long, write_avro
+from tests.deliveries.refusal import refusal_of
 
 ARROW: list[tuple[pa.DataType, Kind]] = [
     (pa.string(), Kind.TEXT),
@@ -202,9 +203,7 @@ TABLE = pa.table({"a": list(range(5))})
 
 
 def refused(content: bytes) -> str:
-    with pytest.raises(UnreadableError) as caught:
-        described(io.BytesIO(content))
-    return caught.value.finding.code
+    return refusal_of(lambda: described(io.BytesIO(content)))[0]
 
 
 @pytest.mark.parametrize("codec", ["null", "deflate"])

@@ -1,0 +1,19 @@
+"""How a delivery that cannot be measured is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakegate.contracts.door.file_signatures import UnreadableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def refusal_of(act: Callable[[], object]) -> tuple[str, str]:
+    """The code and the message of the UnreadableError in which an action ends."""
+    with pytest.raises(UnreadableError) as caught:
+        act()
+    return caught.value.finding.code, caught.value.finding.message
