@@ -18,7 +18,7 @@ from lakegate.functions.usecases.observe import duplicate, result_of
 from lakegate.functions.usecases.publish_delivery import publish
 from lakegate.functions.usecases.source import address, content, described
 from lakegate.functions.usecases.steps import Alarm, ConcurrentUpdate, Effect, Steps, perform
-from lakegate.functions.usecases.submission import back_off, request_document, start_request, waits
+from lakegate.functions.usecases.submission import back_off, job_request, start_request, waits
 from lakegate.functions.workload import Decision, FailedAttempt, FailureCause
 
 if TYPE_CHECKING:
@@ -103,9 +103,9 @@ def _prepare(dependencies: Dependencies, workload: Workload, to: State, found: O
     yield from _over(dependencies, workload, found)
     attempt = workload.attempt + 1
     where = Address(dependencies.places.lake, f"{layout.attempt_prefix(workload.id, attempt)}/request.json")
-    body = request_document(dependencies, workload, attempt)
-    yield from perform(Effect.WRITE_REQUEST, partial(dependencies.objects.put, where, body))
-    start = json.dumps(start_request(dependencies, workload.id, attempt), sort_keys=True)
+    request = job_request(dependencies, workload, attempt)
+    yield from perform(Effect.WRITE_REQUEST, partial(dependencies.objects.put, where, request.to_bytes()))
+    start = json.dumps(start_request(dependencies, workload, request), sort_keys=True)
     now = dependencies.clock.now()
     not_before = back_off(dependencies.timing, now, workload)
     after = workload._replace(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.lake.block import BlockKind
 from lakegate.contracts.plan.request import AcceptedPart, Reference, Request, StagedPart
 from lakegate.functions.usecases import layout
+from lakegate.functions.usecases.run_policy import run_policy
 from lakegate.functions.workload import FailureCause, job_token
 
 if TYPE_CHECKING:
@@ -16,12 +18,12 @@ if TYPE_CHECKING:
     from lakegate.functions.workload import Referred, Workload
 
 
-def request_document(dependencies: Dependencies, workload: Workload, attempt: int) -> bytes:
-    """`request.json`: made only of what is pinned and staged, so that a retry writes the same bytes."""
+def job_request(dependencies: Dependencies, workload: Workload, attempt: int) -> Request:
+    """What `request.json` contains: made only of what is pinned and staged, so that a retry writes the same bytes."""
     pin, staged, lake = workload.pin, workload.staged, dependencies.places.lake
     assert pin is not None
     assert staged is not None
-    request = Request(
+    return Request(
         workload=workload.id,
         attempt=attempt,
         plan_uri=_plan_uri(dependencies, pin.plan),
@@ -32,7 +34,6 @@ def request_document(dependencies: Dependencies, workload: Workload, attempt: in
         output_uri=f"s3://{lake}/{layout.attempt_prefix(workload.id, attempt)}",
         references=tuple(_accepted(dependencies, each) for each in pin.references),
     )
-    return request.to_bytes()
 
 
 def _plan_uri(dependencies: Dependencies, digest: str) -> str:
@@ -57,24 +58,31 @@ def _accepted(dependencies: Dependencies, referred: Referred) -> Reference:
     return Reference(referred.line, referred.height, tuple(parts))
 
 
-def start_request(dependencies: Dependencies, workload: str, attempt: int) -> dict[str, object]:
+def start_request(dependencies: Dependencies, workload: Workload, request: Request) -> dict[str, object]:
     """The whole StartJobRun request. EMR's own retry is off: attempts are counted here, where their token is stored."""
-    job = dependencies.places.job
-    uri = f"s3://{dependencies.places.lake}/{layout.attempt_prefix(workload, attempt)}/request.json"
+    job, pin = dependencies.places.job, workload.pin
+    assert pin is not None
     submit = {
         "entryPoint": job.entry_point,
-        "entryPointArguments": ["--request", uri],
+        "entryPointArguments": ["--request", f"{request.output_uri}/request.json"],
         "sparkSubmitParameters": job.parameters,
     }
     return {
         "applicationId": job.application,
         "executionRoleArn": job.role,
-        "clientToken": job_token(workload, attempt),
-        "name": workload,
+        "executionIamPolicy": {"policy": run_policy(job, dependencies.places.lake, request)},
+        "clientToken": job_token(workload.id, request.attempt),
+        "name": workload.id,
         "jobDriver": {"sparkSubmit": submit},
         "executionTimeoutMinutes": job.timeout_minutes,
         "retryPolicy": {"maxAttempts": 1},
+        "tags": {"lakegate:contract": _tag(pin.contract), "lakegate:line": _tag(pin.chain)},
     }
+
+
+def _tag(text: str) -> str:
+    """A text as the value of a tag, by which costs are allocated: EMR Serverless refuses other characters."""
+    return re.sub(r"[^A-Za-z0-9 /_.:=+@-]", "_", text)[:256]
 
 
 def back_off(timing: Timing, now: datetime, workload: Workload) -> datetime | None:

@@ -90,7 +90,9 @@ class Environment:
 
     def __post_init__(self) -> None:
         m = self.memory
-        places = Places(LANDING, LAKE, JobSettings("app", "role", "s3://code/validate.py"))
+        places = Places(
+            LANDING, LAKE, JobSettings("app", "arn:aws:iam::123456789012:role/job", "s3://code/1/validate.py")
+        )
         self.dependencies = Dependencies(
             m.objects,
             m.registry,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+import unicodedata
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,3 +65,64 @@ def test_a_contract_never_matches_keys_outside_its_prefix(key: str, other: str) 
     covered = covering(key, (route(prefix),)) is not None
 
     assert (key.startswith(prefix) and prefix.count("/") <= MAX_DEPTH) == covered
+
+
+PREFIXES = 10_000
+NAMES = (
+    "sales",
+    "Sales",
+    "sale",
+    "sales-eu",
+    "s\u00e1les",
+    "\u212bngstr\u00f6m",
+    "a",
+    "ab",
+    ".",
+    "..",
+    "",
+    " ",
+    "%2e",
+    "sales%2F",
+    "*",
+    "?",
+)
+
+
+def near(rng: random.Random, segments: list[str]) -> list[str]:
+    """Another prefix that differs as little as two owners' prefixes can: a letter, its case, its normal form, a segment."""
+    changed = list(segments)
+    place = rng.randrange(len(changed))
+    change = rng.randrange(6)
+    match change:
+        case 0:
+            changed[place] = changed[place].swapcase()
+        case 1:
+            changed[place] = unicodedata.normalize(rng.choice(["NFC", "NFD", "NFKC", "NFKD"]), changed[place])
+        case 2:
+            changed[place] += rng.choice(["", "b", "/", " ", "\u0301", "*"]).replace("/", "")
+        case 3:
+            changed[place] = changed[place][:-1]
+        case 4:
+            changed.insert(place, rng.choice(NAMES))
+        case _:
+            del changed[place]
+    return changed or ["x"]
+
+
+def test_no_owners_route_matches_the_keys_of_another() -> None:
+    """P18: of 10,000 pairs of near prefixes, a key of one is covered by the other's route only if that one contains it.
+
+    The expectation compares lists of segments, and shares no code with the routes.
+    """
+    rng = random.Random(20261122)
+    taken = 0
+    for _ in range(PREFIXES):
+        first = [rng.choice(NAMES) for _ in range(rng.randint(1, 4))]
+        second = near(rng, first)
+        key = [*second, *rng.choice([["day.csv"], [""], ["sales"], ["a", "b.csv"]])]
+        contains = key[: len(first)] == first and len(key) > len(first)
+        found = covering("/".join(key), (route("/".join(first) + "/"),))
+        assert (found is not None) == contains, (first, key)
+        taken += contains
+
+    assert 0 < taken < PREFIXES / 2

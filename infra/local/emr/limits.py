@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Final
 
 from lakegate.infra.local.emr.errors import Invalid
@@ -24,4 +25,14 @@ def refuse_unsupported(request: Members) -> None:
         raise Invalid(f"RunTimeout must be at least {LEAST_MINUTES} minutes")
     if request.get("retryPolicy", {}).get("maxAttempts", 1) > MOST_ATTEMPTS:
         raise Invalid(f"Value at 'retryPolicy.maxAttempts': at most {MOST_ATTEMPTS}")
+    _refuse_policy(request.get("executionIamPolicy", {}).get("policy"))
     read_parameters(request["jobDriver"]["sparkSubmit"].get("sparkSubmitParameters", ""))
+
+
+def _refuse_policy(text: str | None) -> None:
+    try:
+        document = json.loads(text) if text is not None else {"Statement": []}
+    except ValueError:
+        document = None
+    if not isinstance(document, dict) or "Statement" not in document:
+        raise Invalid("Value at 'executionIamPolicy.policy': not a policy document")

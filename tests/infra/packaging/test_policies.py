@@ -39,7 +39,7 @@ ACTIONS = {
     "put_item": {"dynamodb:PutItem"},
     "put_object": {"s3:PutObject"},
     "query": {"dynamodb:Query"},
-    "start_job_run": {"emr-serverless:StartJobRun", "iam:PassRole"},
+    "start_job_run": {"emr-serverless:StartJobRun", "emr-serverless:TagResource", "iam:PassRole"},
     "transact_write_items": {"dynamodb:PutItem"},
     "update_item": {"dynamodb:UpdateItem"},
     "upload_part_copy": {"s3:PutObject", "s3:GetObject", "s3:GetObjectVersion"},

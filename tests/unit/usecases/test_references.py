@@ -12,7 +12,7 @@ from lakegate.contracts.plan.query import Query, QueryRelation
 from lakegate.functions.adapters.rows import workload_item, workload_of
 from lakegate.functions.usecases.completion import completion
 from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.submission import request_document
+from lakegate.functions.usecases.submission import job_request
 from lakegate.functions.workload import Referred
 from tests.simulation.contract import PLAN
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
@@ -100,7 +100,7 @@ def test_what_is_accepted_later_changes_no_attempt() -> None:
     for _, job in env.new_jobs():
         drive(env.dependencies, job)
     drive(env.dependencies, completion(env.dependencies, row.run))
-    again = json.loads(request_document(dependencies, row, 2))["references"]
+    again = json.loads(job_request(dependencies, row, 2).to_bytes())["references"]
 
     assert dependencies.ledger.head(chain).height == 1
     assert references(env, row) == again
