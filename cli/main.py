@@ -9,15 +9,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
 import typer
+from typer._click.shell_completion import CompletionItem
 from typer.core import TyperGroup
 
 from lakegate.cli import terminal
 from lakegate.cli.escape import escaped
 from lakegate.cli.extras import advice
-from lakegate.contracts.errors import ContractError, LakegateError
+from lakegate.contracts.errors import ContractError, LakegateError, SetUpError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from typer import Context
 
 COMMANDS: Final[Mapping[str, str]] = {
     "lint": "lakegate.cli.lint:lint",
@@ -62,11 +65,22 @@ class _Group(TyperGroup):
         super().__init__(**settings)
         self.commands = _Modules()  # type: ignore[assignment]  # nobody adds commands later
 
+    def shell_complete(self, ctx: Context, incomplete: str) -> list[CompletionItem]:
+        """Options, and the names of commands without their descriptions: those would import all modules at each Tab."""
+        names = [CompletionItem(name) for name in COMMANDS if name.startswith(incomplete)]
+        return names + super(TyperGroup, self).shell_complete(ctx, incomplete)
+
 
 @cache
 def _command(name: str) -> Any:  # noqa: ANN401 - likewise
     module, _, attribute = COMMANDS[name].partition(":")
-    found = getattr(import_module(module), attribute)
+    try:
+        found = getattr(import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        lacking = advice(error)
+        if lacking is None:
+            raise
+        found = _unavailable(lacking)
     if not isinstance(found, typer.Typer):
         alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
         alone.command(name)(found)
@@ -76,12 +90,24 @@ def _command(name: str) -> Any:  # noqa: ANN401 - likewise
     return command
 
 
+def _unavailable(lacking: str) -> typer.Typer:
+    """A command whose library is not installed: it is listed, and ends with the extra to install."""
+    found = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    text = f"{lacking[0].upper()}{lacking[1:]}".replace("[", "\\[")
+
+    @found.command(help=text, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+    def unavailable() -> None:
+        raise SetUpError(lacking)
+
+    return found
+
+
 app = typer.Typer(
     name="lakegate",
     cls=_Group,
     help="Data contracts enforced at the door of a data lake.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -1,0 +1,168 @@
+"""Completion of the command line in bash, zsh and fish, and what it imports."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lakegate.cli.main import COMMANDS
+
+COMPLETE = """
+import json, sys
+sys.modules.update(dict.fromkeys({hidden!r}))
+sys.argv = ["lakegate", *{arguments!r}]
+from lakegate.cli.main import main
+try: main()
+except SystemExit: pass
+sys.stderr.write(json.dumps(sorted(each for each in sys.modules if each.startswith("lakegate.cli."))))
+"""
+AWS = ("aws_lambda_powertools", "boto3", "botocore")
+FRAME = {"lakegate.cli.escape", "lakegate.cli.extras", "lakegate.cli.main", "lakegate.cli.terminal"}
+"""What every command imports."""
+
+
+def run(environment: dict[str, str], *arguments: str, hidden: tuple[str, ...] = ()) -> tuple[str, str]:
+    """Output and error output of the command; the latter ends with the modules of the command that were imported."""
+    ended = subprocess.run(  # noqa: S603 - our own text
+        [sys.executable, "-c", COMPLETE.format(hidden=hidden, arguments=arguments)],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=os.environ | environment,
+    )
+    return ended.stdout, ended.stderr
+
+
+def completed(shell: str, line: str, **more: str) -> tuple[str, set[str]]:
+    """What a shell is answered for a line that ends at the cursor, and the imported modules of the command."""
+    words = line.split(" ")
+    output, imported = run(
+        {
+            "_LAKEGATE_COMPLETE": f"complete_{shell}",
+            "COMP_WORDS": line,
+            "COMP_CWORD": str(len(words) - 1),
+            "_TYPER_COMPLETE_ARGS": line,
+            "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+            **more,
+        }
+    )
+    return output, set(json.loads(imported))
+
+
+@pytest.mark.parametrize(
+    ("shell", "answer"),
+    [
+        ("bash", "replay\nreasons\n"),
+        ("zsh", """_arguments '*: :(("replay"\n"reasons"))'\n"""),
+        ("fish", "replay\nreasons\n"),
+    ],
+)
+def test_names_of_commands_are_completed_without_their_modules(shell: str, answer: str) -> None:
+    """A command is found by its first letters, at the price of no command's imports."""
+    output, imported = completed(shell, "lakegate re")
+
+    assert (sorted(output), imported) == (sorted(answer), FRAME)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_every_command_is_completed(shell: str) -> None:
+    """Without a first letter all commands are offered."""
+    output, _ = completed(shell, "lakegate ")
+
+    assert [name for name in COMMANDS if name not in output] == []
+
+
+@pytest.mark.parametrize(
+    ("shell", "answer"),
+    [
+        ("bash", "--json\n"),
+        ("zsh", """_arguments '*: :(("--json":"The plan as a document (the default)."))'\n"""),
+        ("fish", "--json\tThe plan as a document (the default).\n"),
+    ],
+)
+def test_options_of_a_command_are_completed(shell: str, answer: str) -> None:
+    """An option is found by its first letters; only the module of its command is imported, with what that one needs."""
+    output, imported = completed(shell, "lakegate plan --js")
+
+    assert output == answer
+    assert {"lakegate.cli.plan", "lakegate.cli.check"} & imported == {"lakegate.cli.plan"}
+
+
+def test_commands_and_options_of_a_group_are_completed() -> None:
+    """Groups are completed like commands."""
+    commands, _ = completed("bash", "lakegate route a")
+    options, _ = completed("bash", "lakegate route add --y")
+
+    assert (commands, options) == ("add\n", "--yes\n")
+
+
+def test_values_of_an_option_are_completed() -> None:
+    """An option that takes one of several words offers them."""
+    output, _ = completed("bash", "lakegate check --engine s")
+
+    assert output == "spark\n"
+
+
+def test_files_are_completed_by_the_shell() -> None:
+    """Where a command takes a file, nothing is offered, so that the shell offers files."""
+    bash, _ = completed("bash", "lakegate lint con")
+    zsh, _ = completed("zsh", "lakegate lint con")
+
+    assert (bash.strip(), zsh) == ("", "_files\n")
+
+
+def test_completion_of_a_command_without_its_library_is_silent(tmp_path: Path) -> None:
+    """A prompt is not disturbed by a sentence about an extra that is not installed."""
+    environment = {"_LAKEGATE_COMPLETE": "complete_bash", "COMP_WORDS": "lakegate publish --", "COMP_CWORD": "2"}
+
+    output, error = run({**environment, "HOME": str(tmp_path)}, hidden=AWS)
+
+    assert output.strip() == "--help"
+    assert error.startswith("[")
+
+
+def test_help_of_the_plain_package_names_the_extra_of_a_command() -> None:
+    """`lakegate --help` lists every command where only the plain package is installed."""
+    output, error = run({"COLUMNS": "120"}, "--help", hidden=AWS)
+
+    assert [name for name in COMMANDS if f"│ {name} " not in output] == []
+    assert "publish    This command needs" in output
+    assert "pip install 'lakegate[aws]'" in output
+    assert error.startswith("[")
+
+
+def test_bash_completes_with_the_script_that_the_command_prints() -> None:
+    """The script is valid, and its function fills the replies of bash."""
+    shell, programs = shutil.which("bash"), Path(sys.executable).parent
+    assert shell is not None
+    lines = (
+        'eval "$(_LAKEGATE_COMPLETE=source_bash lakegate)"',
+        "COMP_WORDS=(lakegate che) COMP_CWORD=1",
+        "_lakegate_completion lakegate",
+        'echo "${COMPREPLY[*]}"',
+        "complete -p lakegate",
+    )
+
+    ended = subprocess.run(  # noqa: S603 - our own text
+        [shell, "--norc", "-c", "\n".join(lines)],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"},
+    )
+
+    assert (ended.stdout, ended.stderr) == ("check\ncomplete -o default -F _lakegate_completion lakegate\n", "")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_of_a_shell_is_printed(shell: str) -> None:
+    """Packagers can install the script without a terminal."""
+    output, _ = run({"_LAKEGATE_COMPLETE": f"source_{shell}"})
+
+    assert f"_LAKEGATE_COMPLETE=complete_{shell}" in output
