@@ -81,7 +81,7 @@ docs: .venv/ready ## Build the documentation site into build/site; a broken link
 lock: ## Resolve the pins of infra/setup/*.in anew
 	$(PYTHON) -m venv .tools/lock
 	.tools/lock/bin/pip install --quiet pip-tools==7.6.2
-	for name in boot dev jdk job lambda sam checkov ministack great-expectations datacontract docs; do .tools/lock/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
+	for name in boot dev jdk job lambda sam checkov ministack great-expectations datacontract docs mutation sbom; do .tools/lock/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
 	  --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links -o $(SETUP)/$$name.lock $(SETUP)/$$name.in; done
 
 clean: ## Remove everything that set-up and tests wrote
@@ -100,17 +100,20 @@ OR_SAY := || { echo "The Python packages could not be installed: mend the networ
 	@touch $@
 
 # ---- what is deployed ----------------------------------------------------------------------------------------------------
-.PHONY: tools package template test-docker
+.PHONY: tools package release template test-docker
 TOOL := .tools/sam/bin
 export SAM_CLI_TELEMETRY := 0
 
-tools: .venv/ready ## Install SAM, cfn-lint and checkov into .tools/, each with its own pins
-	@$(BIN)/python -m lakegate.infra.setup.environments sam checkov
+tools: .venv/ready ## Install SAM, cfn-lint, checkov and cyclonedx-py into .tools/, each with its own pins
+	@$(BIN)/python -m lakegate.infra.setup.environments sam checkov sbom
 
 package: setup tools ## Make the functions' bundle and the job's release in build/, and the built template in .aws-sam/
 	@$(BIN)/python -m lakegate.infra.packaging
 	@$(TOOL)/sam build >/dev/null
 	@echo "deploy it with: sam deploy --parameter-overrides JobCode=$$(cat build/release) (docs/deploy.md)" >&2
+
+release: setup tools ## Make everything of this version in dist/: wheel, bundles, SBOM, digests, notes (docs/release.md)
+	@$(BIN)/python -m lakegate.infra.packaging.release
 
 template: tools ## Read template.yaml for mistakes: SAM, cfn-lint with its serverless rules, checkov
 	$(TOOL)/sam validate

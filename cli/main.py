@@ -38,6 +38,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "get": "lakegate.cli.get:get",
     "log": "lakegate.cli.ledger:log",
     "verify": "lakegate.cli.verify:verify",
+    "verify-release": "lakegate.cli.verify_release:verify_release",
     "local": "lakegate.cli.local:app",
     "demo": "lakegate.cli.demo:demo",
 }

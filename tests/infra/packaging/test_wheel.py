@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 
 from lakegate.infra.local.places import ROOT
+from lakegate.infra.packaging.release import sources
 from lakegate.infra.setup.schemas import pinned_schemas
 
-NAMED = ("pyproject.toml", "setup.py", "README.md", "LICENSE")
-FOLDERS = ("lakegate", "contracts", "engine", "functions", "spark_jobs", "infra", "cli")
 CONTRACT = ROOT / "contracts/examples/weather.dcm.yaml"
 PLAIN = ("duckdb", "jsonschema", "numpy", "pyarrow", "pyyaml", "rich", "sqlglot", "typer")
 """The libraries of the plain package, as pyproject.toml names them."""
@@ -27,10 +26,7 @@ PLAIN = ("duckdb", "jsonschema", "numpy", "pyarrow", "pyyaml", "rich", "sqlglot"
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built from a clone that nobody has set up."""
     clone, wheels = tmp_path_factory.mktemp("clone"), tmp_path_factory.mktemp("wheels")
-    for folder in FOLDERS:
-        shutil.copytree(ROOT / folder, clone / folder, ignore=shutil.ignore_patterns("official", "__pycache__"))
-    for name in NAMED:
-        shutil.copy(ROOT / name, clone / name)
+    sources(ROOT, clone, ignored=("official",))
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(wheels), str(clone)]
     subprocess.run(command, check=True, capture_output=True, timeout=300)  # noqa: S603 - our own package
     (built,) = wheels.iterdir()

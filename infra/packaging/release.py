@@ -1,0 +1,144 @@
+"""`python -m lakegate.infra.packaging.release [FOLDER]`: everything of one version, below `dist/lakegate-<version>/`.
+
+::
+
+    lakegate-<version>-py3-none-any.whl     the package for `pip install`
+    build/lambda/functions.zip              as `make package` makes them, made anew: a release is deployed like a clone
+    build/code/<release>/, build/release
+    template.yaml, samconfig.toml
+    sbom/functions.cdx.json, job.cdx.json, wheel.cdx.json
+    NOTES.md                                the section of CHANGELOG.md
+    SHA256SUMS                              the digests of all of it; `sha256sum -c SHA256SUMS` reads it
+
+The same sources give the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any, Final
+
+from lakegate.contracts.errors import SetUpError
+from lakegate.infra.local.places import ROOT, TOOLS
+from lakegate.infra.packaging.archives import EXECUTABLE, READABLE
+from lakegate.infra.packaging.bundles import bundle_functions, bundle_job
+from lakegate.infra.packaging.materials import sha256
+from lakegate.infra.packaging.sbom import bill_of_functions, bill_of_job, bill_of_wheel
+from lakegate.infra.packaging.verification import FUNCTIONS, SUMS, files
+from lakegate.infra.setup.atomic_dir import atomic_dir
+
+FOLDERS: Final = ("lakegate", "contracts", "engine", "functions", "spark_jobs", "infra", "cli")
+NAMED: Final = ("pyproject.toml", "setup.py", "README.md", "LICENSE")
+"""What the wheel is built from."""
+DEPLOYED: Final = ("template.yaml", "samconfig.toml")
+DATED: Final = {"SOURCE_DATE_EPOCH": "315532800"}
+"""1980, the earliest time of a zip: files of the wheel have no time of their own (reproducible-builds.org)."""
+PATIENCE_SECONDS = 300
+
+
+def make_release(root: Path, tools: Path, build: Path, target: Path) -> Path:
+    """Make the release of the version in pyproject.toml; its folder below `target`.
+
+    `build`: the folder with both bundles (`bundles.py`). SetUpError where a tool is missing.
+    """
+    version = version_of(root)
+    with atomic_dir(target) as aside:
+        made = aside / f"lakegate-{version}"
+        made.mkdir()
+        job = (build / "release").read_text()
+        for path in ("lambda", f"code/{job}"):
+            shutil.copytree(build / path, made / "build" / path)
+        shutil.copyfile(build / "release", made / "build/release")
+        wheel = build_wheel(root, made)
+        for name in DEPLOYED:
+            shutil.copyfile(root / name, made / name)
+        (made / "sbom").mkdir()
+        for name, bill in (
+            ("functions", bill_of_functions(made / FUNCTIONS, root, tools)),
+            ("job", bill_of_job(made / "build/code" / job, root, tools)),
+            ("wheel", bill_of_wheel(wheel, root, tools)),
+        ):
+            (made / f"sbom/{name}.cdx.json").write_text(_document(bill))
+        (made / "NOTES.md").write_text(notes((root / "CHANGELOG.md").read_text(), version))
+        lines = [f"{sha256(made / path)}  {path}\n" for path in files(made)]
+        (made / SUMS).write_text("".join(lines))
+        for path in files(made):
+            (made / path).chmod(READABLE)
+        place = target / made.name
+        shutil.rmtree(place, ignore_errors=True)
+        return made.rename(place)
+
+
+def build_wheel(root: Path, target: Path) -> Path:
+    """Build the wheel of the repository at `root` into a folder. The official schemas are fetched where they are missing.
+
+    It is built from a copy with fixed permissions, in which no earlier build left files.
+    """
+    with atomic_dir(target) as aside:
+        sources(root, aside / "sources")
+        command = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(target)]
+        try:
+            subprocess.run(  # noqa: S603 - this interpreter
+                [sys.executable, *command, str(aside / "sources")],
+                check=True,
+                capture_output=True,
+                timeout=PATIENCE_SECONDS,
+                env=os.environ | DATED,
+            )
+        except subprocess.SubprocessError as error:
+            raise SetUpError("The wheel could not be built: run `make setup`.") from error
+    (wheel,) = target.glob("*.whl")
+    return wheel
+
+
+def sources(root: Path, target: Path, *, ignored: tuple[str, ...] = ()) -> None:
+    """Copy what the wheel is built from, but for ignored names, with fixed permissions."""
+    for folder in FOLDERS:
+        shutil.copytree(root / folder, target / folder, ignore=shutil.ignore_patterns("__pycache__", *ignored))
+    for name in NAMED:
+        shutil.copyfile(root / name, target / name)
+    for path in target.rglob("*"):
+        path.chmod(EXECUTABLE if path.is_dir() else READABLE)
+
+
+def version_of(root: Path) -> str:
+    """The version in pyproject.toml."""
+    return str(tomllib.loads((root / "pyproject.toml").read_text())["project"]["version"])
+
+
+def notes(changelog: str, version: str) -> str:
+    """The section of a version; that of unreleased changes where it has none. SetUpError where both are missing or empty."""
+    for title in (version, "Unreleased"):
+        found = re.search(rf"^## \[{re.escape(title)}\][^\n]*\n(.*?)(?=^## |\Z)", changelog, re.MULTILINE | re.DOTALL)
+        if found and found[1].strip():
+            unreleased = "" if title == version else ", unreleased"
+            return f"# Lakegate {version}{unreleased}\n\n{found[1].strip()}\n"
+    raise SetUpError(f"CHANGELOG.md has no section for {version}, and none for unreleased changes.")
+
+
+def _document(bill: dict[str, Any]) -> str:
+    return json.dumps(bill, indent=1, sort_keys=True) + "\n"
+
+
+def main(arguments: list[str]) -> int:
+    """Make the release; the exit code: 0, or 2 after one sentence on standard error."""
+    try:
+        for make in (bundle_functions, bundle_job):
+            make(ROOT, TOOLS, ROOT / "build")
+        made = make_release(ROOT, TOOLS, ROOT / "build", Path(arguments[0]) if arguments else ROOT / "dist")
+    except SetUpError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"{made}\n{sha256(made / SUMS)}  {SUMS}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

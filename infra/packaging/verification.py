@@ -1,0 +1,132 @@
+"""Whether a release is what was built: every file by its digest, every bill of materials by the artifact it describes."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, Final
+
+from lakegate.contracts.errors import InputError
+from lakegate.infra.packaging.materials import normalised, packages_of, requirements_of, sha256
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+SUMS: Final = "SHA256SUMS"
+"""The digests of all other files, in the form of `sha256sum`."""
+_LINE: Final = re.compile(r"([0-9a-f]{64})  ([^\\\r\n]+)")
+_REQUIREMENT: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^]]*\])?\s*(?:==\s*([^;,*\s]+)\s*(?:;|$))?")
+"""A name, and a version where a single one is allowed (PEP 508)."""
+FUNCTIONS: Final = "build/lambda/functions.zip"
+JAR: Final = "jar"
+
+Materials = set[tuple[str, str]]
+"""What an artifact or its bill has: packages by name and version, jars by name and digest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One file that is not as it was released."""
+
+    path: str
+    """Relative to the release, with slashes."""
+    problem: str
+
+
+def verify(release: Path) -> tuple[Difference, ...]:
+    """Every difference between a release and its records, in the order of paths; none where it is unchanged.
+
+    InputError where the folder has no readable list of digests. Symbolic links are differences and are not followed.
+    """
+    recorded, present = digests(release), set(files(release)) - {SUMS}
+    found = [Difference(path, "is missing") for path in recorded.keys() - present]
+    found += [Difference(path, f"is not recorded in {SUMS}") for path in present - recorded.keys()]
+    for path in recorded.keys() & present:
+        if not _is_regular(release / path):
+            found.append(Difference(path, "is not a regular file"))
+        elif sha256(release / path) != recorded[path]:
+            found.append(Difference(path, "has another digest than recorded"))
+    for bill, materials in BILLS.items():
+        found += [Difference(bill, problem) for problem in _differences(release, bill, materials)]
+    return tuple(sorted(set(found), key=lambda each: (each.path, each.problem)))
+
+
+def files(release: Path) -> list[str]:
+    """The paths below a folder, relative to it: files, symbolic links and whatever else is no folder."""
+    return sorted(
+        path.relative_to(release).as_posix() for path in release.rglob("*") if path.is_symlink() or not path.is_dir()
+    )
+
+
+def digests(release: Path) -> dict[str, str]:
+    """The recorded digests by path. InputError where they are missing, or name a path outside the release."""
+    try:
+        lines = (release / SUMS).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        raise InputError(f"{release} is no release: it has no readable {SUMS}") from None
+    recorded = {}
+    for number, line in enumerate(lines, 1):
+        match = _LINE.fullmatch(line)
+        if match is None or PurePosixPath(match[2]).is_absolute() or ".." in PurePosixPath(match[2]).parts:
+            raise InputError(f"line {number} of {SUMS} is not a digest, two spaces and a path inside the release")
+        recorded[match[2]] = match[1]
+    return recorded
+
+
+def _differences(release: Path, bill: str, materials: Callable[[Path], Materials]) -> Iterator[str]:
+    """How a bill differs from its artifact; one that is missing is a difference of the digests."""
+    if not _is_regular(release / bill):
+        return
+    try:
+        listed = _listed(json.loads((release / bill).read_bytes()))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        yield "is not a CycloneDX document"
+        return
+    try:
+        present = materials(release)
+    except InputError as error:
+        yield f"cannot be compared: {error}"
+        return
+    yield from (f"lists {' '.join(each).strip()}, which the artifact lacks" for each in sorted(listed - present))
+    yield from (f"lacks {' '.join(each).strip()} of the artifact" for each in sorted(present - listed))
+
+
+def _listed(bill: Any) -> Materials:  # noqa: ANN401 - a document of somebody else
+    """The components of a bill: jars by their digest, packages by their version (CycloneDX 1.6, `components`)."""
+    if bill["bomFormat"] != "CycloneDX":
+        raise ValueError(bill["bomFormat"])
+    jars = {(JAR, one["content"]) for each in bill["components"] for one in each.get("hashes", ())}
+    packages = {
+        (normalised(each["name"]), each.get("version", "")) for each in bill["components"] if "hashes" not in each
+    }
+    return jars | packages
+
+
+def _is_regular(place: Path) -> bool:
+    return place.is_file() and not place.is_symlink()
+
+
+def _functions(release: Path) -> Materials:
+    return set(packages_of(release / FUNCTIONS))
+
+
+def _job(release: Path) -> Materials:
+    jars = {(JAR, sha256(path)) for path in release.glob("build/code/*/*.jar")}
+    return jars.union(*map(packages_of, release.glob("build/code/*/environment.tar.gz")))
+
+
+def _wheel(release: Path) -> Materials:
+    required = [each for wheel in release.glob("*.whl") for each in requirements_of(wheel)]
+    found = [match for each in required if (match := _REQUIREMENT.match(each))]
+    return {(normalised(each[1]), each[2] or "") for each in found}
+
+
+BILLS: Final[dict[str, Callable[[Path], Materials]]] = {
+    "sbom/functions.cdx.json": _functions,
+    "sbom/job.cdx.json": _job,
+    "sbom/wheel.cdx.json": _wheel,
+}
+"""By the path of the bill: what the artifact that it describes consists of."""
