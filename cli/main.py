@@ -20,7 +20,7 @@ from lakegate.contracts.errors import ContractError, LakegateError, SetUpError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from typer import Context
+    from typer._click import Context  # what the method of typer takes
 
 COMMANDS: Final[Mapping[str, str]] = {
     "lint": "lakegate.cli.lint:lint",
