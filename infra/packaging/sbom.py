@@ -63,7 +63,13 @@ def _of_packages(site: Path, folder: Path, root: Path, tools: Path) -> dict[str,
 
 
 def _cyclonedx(tools: Path, root: Path, command: Iterable[str], given: str | None = None) -> dict[str, Any]:
-    words: list[str | Path] = [program("sbom/cyclonedx-py", tools), *command, *FORM, "--pyproject", root / "pyproject.toml"]
+    words: list[str | Path] = [
+        program("sbom/cyclonedx-py", tools),
+        *command,
+        *FORM,
+        "--pyproject",
+        root / "pyproject.toml",
+    ]
     try:
         ended = subprocess.run(  # noqa: S603 - a pinned tool
             words, input=given, check=True, capture_output=True, text=True, timeout=PATIENCE_SECONDS
