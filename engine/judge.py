@@ -17,13 +17,13 @@ import duckdb
 import pyarrow as pa
 
 from lakegate.contracts.model.types import GRAMMARS
-from lakegate.engine.ask.accepted import accepted_sources
-from lakegate.engine.ask.queries import Tables, ask
 from lakegate.engine.attempt import SAMPLES, Attempt
 from lakegate.engine.evaluate.program import program
 from lakegate.engine.measure.metrics import NativeMetrics
 from lakegate.engine.measure.shares import Evaluation
 from lakegate.engine.measure.tables import BITS, RECORDS, append, create, database, sharing
+from lakegate.engine.query.accepted import accepted_sources
+from lakegate.engine.query.queries import Tables, ask
 from lakegate.engine.type.values import SQL_TYPES, value_name
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
 from lakegate.contracts.judge.answers import lacking
-from lakegate.engine.ask.accepted import accepted_sources
 from lakegate.engine.evaluate.program import program
 from lakegate.engine.measure.shares import Evaluation
+from lakegate.engine.query.accepted import accepted_sources
 from lakegate.engine.type.values import value_name
 from lakegate.spark_jobs.store import Addresses
 from lakegate.spark_jobs.tasks import run, spark_type

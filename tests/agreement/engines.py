@@ -12,7 +12,7 @@ from lakegate.engine.attempt import Attempt
 from lakegate.engine.judge import Process
 from lakegate.engine.measure.tables import database
 from lakegate.engine.read.local import LocalStore
-from tests.agreement.apart import found_apart, written_apart
+from tests.agreement.split_rows import found_apart, written_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.result import Measured, Result, Shares
     from lakegate.engine.read.chunk import Source
     from lakegate.engine.split.rejected import Rejected
-    from tests.agreement.apart import Records
     from tests.agreement.cases import Case
+    from tests.agreement.split_rows import Records
 
     Engine = Callable[[Request, Plan], Result]
 

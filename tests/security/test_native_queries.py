@@ -15,11 +15,11 @@ from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.check import Check, Interval, Tier, Unit
 from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.query import Query, QueryColumn, QueryRelation
-from lakegate.engine.ask.guard import unsafe
-from lakegate.engine.ask.lock import lock
-from lakegate.engine.ask.queries import Tables, ask
-from lakegate.engine.ask.reader import say
-from lakegate.engine.ask.value import UnreadError
+from lakegate.engine.query.guard import unsafe
+from lakegate.engine.query.lock import lock
+from lakegate.engine.query.queries import Tables, ask
+from lakegate.engine.query.reader import say
+from lakegate.engine.query.value import UnreadError
 from tests.security.queries import hostile
 from tests.spark.test_guard import SPARKS
 from tests.spark.test_queries import plan_of

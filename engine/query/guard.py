@@ -74,7 +74,7 @@ FUNCTIONS = frozenset(
 KINDS = frozenset({"bigint", "date", "decimal", "double", "integer", "timestamp", "timestamptz", "varchar"})
 JOINS = frozenset({"REGULAR", "CROSS"})
 _NAME = re.compile("[rqck][0-9]+|p")
-"""Of relations, of their columns, and of what is computed once (`lakegate.engine.ask.value.once`)."""
+"""Of relations, of their columns, and of what is computed once (`lakegate.engine.query.value.once`)."""
 ABSENT = (
     "sample",
     "at_clause",

@@ -6,7 +6,7 @@ text first, and what has no such part is the empty text, which is no value of an
 
 from __future__ import annotations
 
-from lakegate.engine.ask.value import Type, Value, once, refuse
+from lakegate.engine.query.value import Type, Value, once, refuse
 
 _EDGE = r"[\x{0}-\x{20}]*"
 _DIGITS = r"[0-9]+\.?[0-9]*|\.[0-9]+"

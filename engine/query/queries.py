@@ -1,9 +1,9 @@
 """Queries of a plan, each asked by itself of a locked-down DuckDB, apart from the shared scan and under a time limit.
 
-1. The accepted data that queries refer to is loaded; then the connection is locked (`lakegate.engine.ask.lock`).
+1. The accepted data that queries refer to is loaded; then the connection is locked (`lakegate.engine.query.lock`).
 2. Every relation of a query becomes a view of typed columns: `r0`, `r1`, … with columns `c0`, `c1`, …. A value that is not of its
    type is null there.
-3. The query's text is said in DuckDB's SQL (`lakegate.engine.ask.reader`), and `lakegate.engine.ask.guard` looks at
+3. The query's text is said in DuckDB's SQL (`lakegate.engine.query.reader`), and `lakegate.engine.query.guard` looks at
    what DuckDB parsed of it.
 4. It is asked, and interrupted when its time is over. Whatever happens is that check's error, in words without values.
 """
@@ -35,10 +35,10 @@ from lakegate.contracts.judge.answers import (
 from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.query import ID
 from lakegate.contracts.plan.result import Measurement
-from lakegate.engine.ask.guard import unsafe
-from lakegate.engine.ask.lock import lock
-from lakegate.engine.ask.reader import say
-from lakegate.engine.ask.value import TYPES, UnreadError
+from lakegate.engine.query.guard import unsafe
+from lakegate.engine.query.lock import lock
+from lakegate.engine.query.reader import say
+from lakegate.engine.query.value import TYPES, UnreadError
 from lakegate.engine.type.values import value_name
 
 if TYPE_CHECKING:

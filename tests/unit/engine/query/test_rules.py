@@ -16,16 +16,16 @@ from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.request import AcceptedPart, Reference
 from lakegate.contracts.plan.result import Measured, Measurement
-from lakegate.engine.ask import queries
-from lakegate.engine.ask.queries import Tables
+from lakegate.engine.query import queries
+from lakegate.engine.query.queries import Tables
 from tests.reference.cases import Case, good_cases
 from tests.reference.evaluator import measure
-from tests.unit.engine.ask.test_queries import NOW, answers, ask, judged, nothing_accepted
+from tests.unit.engine.query.test_queries import NOW, answers, ask, judged, nothing_accepted
 
 if TYPE_CHECKING:
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.query import QueryColumn
-    from lakegate.engine.ask.queries import Accepted
+    from lakegate.engine.query.queries import Accepted
 
 ASKED = (Metric.ANSWER, Metric.UNMATCHED_ROWS)
 CASES = [case for case in good_cases() if any(check.query for check in case.plan.checks)]

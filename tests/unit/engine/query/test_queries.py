@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from lakegate.contracts.judge.answers import FAILED, REFUSED, SEVERAL_ROWS, TOO_SLOW
 from lakegate.contracts.plan.result import Measured
-from lakegate.engine.ask import queries
-from lakegate.engine.ask.queries import Tables
+from lakegate.engine.query import queries
+from lakegate.engine.query.queries import Tables
 from tests.reference.asked import TYPES
 from tests.reference.asked import ask as ask_reference
 from tests.reference.sampling import sampled
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.check import Check
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.result import Measurement
-    from lakegate.engine.ask.queries import Accepted
+    from lakegate.engine.query.queries import Accepted
 
 NOW = "2026-07-01T00:00:00Z"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from lakegate.engine.ask.functions import divisor, quotient
-from lakegate.engine.ask.value import Type, Value, common, once, refuse
+from lakegate.engine.query.functions import divisor, quotient
+from lakegate.engine.query.value import Type, Value, common, once, refuse
 
 _LITERAL = re.compile(
     r"(?P<whole>[0-9]{1,18})L?|(?P<exact>[0-9]{0,20}\.?[0-9]{0,18})BD|(?P<float>[0-9.]+(?:[eE][-+]?[0-9]+)?)D"

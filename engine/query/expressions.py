@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from lakegate.engine.ask.casts import cast, try_cast
-from lakegate.engine.ask.functions import AGGREGATES, Aggregate, called
-from lakegate.engine.ask.operators import binary, literal, negated
-from lakegate.engine.ask.tokens import Tokens
-from lakegate.engine.ask.value import Type, Value, common, refuse
+from lakegate.engine.query.casts import cast, try_cast
+from lakegate.engine.query.functions import AGGREGATES, Aggregate, called
+from lakegate.engine.query.operators import binary, literal, negated
+from lakegate.engine.query.tokens import Tokens
+from lakegate.engine.query.value import Type, Value, common, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from lakegate.engine.ask.value import refuse
+from lakegate.engine.query.value import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from lakegate.contracts.compile.sql.refusal import RefusedError, UntranslatedError
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.query import Query, QueryColumn, QueryRelation
-from lakegate.engine.ask.guard import FUNCTIONS, KINDS, NODES, unsafe
-from lakegate.engine.ask.reader import say
-from lakegate.engine.ask.value import TYPES, UnreadError
+from lakegate.engine.query.guard import FUNCTIONS, KINDS, NODES, unsafe
+from lakegate.engine.query.reader import say
+from lakegate.engine.query.value import TYPES, UnreadError
 from tests.reference.cases import good_cases
 from tests.reference.sampling import sampled
 from tests.spark.test_queries import QUERIES

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lakegate.engine.ask.casts import rounded
-from lakegate.engine.ask.value import Type, Value, common, once, refuse
+from lakegate.engine.query.casts import rounded
+from lakegate.engine.query.value import Type, Value, common, once, refuse
 
 ZERO = "a division by zero"
 """What the engine raises; nobody repeats it."""

@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lakegate.engine.ask.expressions import COLUMN, Columns, Expressions
-from lakegate.engine.ask.value import TYPES, Type, Value, common, refuse
+from lakegate.engine.query.expressions import COLUMN, Columns, Expressions
+from lakegate.engine.query.value import TYPES, Type, Value, common, refuse
 
 if TYPE_CHECKING:
     from lakegate.contracts.plan.query import Query
