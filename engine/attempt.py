@@ -1,11 +1,11 @@
-"""One attempt: the steps from a request to its result, whatever evaluates the shares and adds them up.
+"""One attempt: the steps from a request to its result, over a backend that evaluates the shares and computes metrics.
 
-1. Open the delivery: what is no file of the promised shape is answered at once (`unreadable`).
+1. Open the delivery: a file that is not as declared ends the attempt (`unreadable`).
 2. Evaluate its shares; every byte (of a table, every row) is accounted for.
-3. Measure each check from what the shares add up to.
-4. Count the rejected records; read the few shares that hold samples of failed checks again, and mask what is shown.
-5. Write the accepted and the rejected records apart, where the contract refuses single rows.
-6. Ask the contract's own queries, each by itself: last, so that none of them delays anything else.
+3. Measure each check from the partial results of the shares.
+4. Count the rejected records; read the few shares that contain samples of failed checks again, and mask their values.
+5. Write the accepted and the rejected records separately, if the contract rejects single rows.
+6. Run the contract's own queries, each separately, and last, so that none of them delays other checks.
 """
 
 from __future__ import annotations
@@ -46,22 +46,22 @@ if TYPE_CHECKING:
     from lakegate.engine.read.chunk import Level, Source, Store
 
 SAMPLES = 20
-"""Failing records of each check that are shown at the most."""
+"""The most failing records of each check that are shown."""
 
 
 class Backend(Protocol):
-    """What evaluates shares and adds them up: the process itself, or Spark."""
+    """Evaluates shares and computes metrics: in this process, or by Spark."""
 
     def begin(self) -> dict[str, str]:
-        """Start what is needed; names and versions of the engines."""
+        """Start the engine; returns names and versions."""
         ...
 
     def database(self) -> duckdb.DuckDBPyConnection:
-        """A database of this process, for what is looked up here."""
+        """A database of this process, for samples."""
         ...
 
     def evaluate(self, evaluation: Evaluation) -> list[Partial]:
-        """Every share, in their order. UnreadableError where an object has no good end."""
+        """The partial results of all shares, in order. UnreadableError if an object is damaged."""
         ...
 
     def measure(
@@ -75,11 +75,11 @@ class Backend(Protocol):
         ...
 
     def split(self, source: Source, rejected: Rejected) -> Shares | None:
-        """Write accepted and rejected records apart; None where nothing is written."""
+        """Write accepted and rejected records separately; None if nothing is written."""
         ...
 
-    def ask(self, checks: tuple[Check, ...], rows: int) -> Iterable[Answer]:
-        """The answers of queries, in order, with the ids of so many rows that break a check."""
+    def answer_queries(self, checks: tuple[Check, ...], rows: int) -> Iterable[Answer]:
+        """The answers of queries, in order, with the ids of at most `rows` rows that break a check."""
         ...
 
 
@@ -101,7 +101,7 @@ class Stopwatch:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A request and its plan, with what evaluates them."""
+    """A request, its plan, and the backend that measures it."""
 
     request: Request
     plan: Plan
@@ -110,7 +110,7 @@ class Attempt:
     samples: int = SAMPLES
 
     def result(self, watch: Callable[[str], None] = lambda _: None) -> Result:
-        """The result, without its cost. InputError where the delivery's bytes are not the pinned ones."""
+        """The result, without its cost. InputError if the delivery's bytes are not the pinned ones."""
         request, stopwatch = self.request, Stopwatch(watch)
         with stopwatch.step("start"):
             engines = self.backend.begin()
@@ -127,8 +127,8 @@ class Attempt:
             source = open_source(plan, self.request.parts, self.store)
             absent = set(source.columns.absent)
             checks = tuple(check for check in plan.checks if check.needs_rows and not absent & check.reads)
-            asked = tuple(check for check in checks if check.metric.is_query)
-            programs = _programs(plan, checks, asked)
+            queries = tuple(check for check in checks if check.metric.is_query)
+            programs = _programs(plan, checks, queries)
         with stopwatch.step("read"):
             partials = backend.evaluate(Evaluation(plan, source, programs, self.samples))
             _account_for(source, partials)
@@ -165,10 +165,10 @@ class Attempt:
         if plan.policy.on_reject is OnReject.ROWS and answer.rejected_rows:
             with stopwatch.step("split"):
                 answer = replace(answer, shares=backend.split(source, rejected))
-        if asked:
+        if queries:
             with stopwatch.step("ask"):
-                answers = list(backend.ask(asked, self.samples if plan.policy.samples else 0))
-                measurements |= {each.check: each for each in explain.with_rows(asked, answers)}
+                answers = list(backend.answer_queries(queries, self.samples if plan.policy.samples else 0))
+                measurements |= {each.check: each for each in explain.with_rows(queries, answers)}
         return replace(answer, measurements=tuple(measurements[check.id] for check in checks))
 
 
@@ -179,9 +179,9 @@ def _bad(plan: Plan, answer: Result, programs: Mapping[Level, Program]) -> tuple
     return tuple(check for own in programs.values() for check in own.checks if check.id in bad)
 
 
-def _programs(plan: Plan, checks: tuple[Check, ...], asked: tuple[Check, ...]) -> dict[Level, Program]:
+def _programs(plan: Plan, checks: tuple[Check, ...], queries: tuple[Check, ...]) -> dict[Level, Program]:
     """The program of each level, that of records (without a level) first, even where it has no checks."""
-    relations = [each for check in asked if check.query for each in check.query.relations if each.delivered]
+    relations = [each for check in queries if check.query for each in check.query.relations if each.delivered]
     read = {column.field for relation in relations for column in relation.columns} if relations else None
     levels: dict[Level, list[Check]] = {(): []}
     for check in checks:
@@ -192,7 +192,7 @@ def _programs(plan: Plan, checks: tuple[Check, ...], asked: tuple[Check, ...]) -
 
 
 def _account_for(source: Source, partials: list[Partial]) -> None:
-    """InputError where not every byte (of a table, every row) of each object was read."""
+    """InputError if not every byte (of a table, every row) of each object was read."""
     read = [0] * len(source.sizes)
     for partial in partials:
         read[source.shares[partial.number].part] += partial.size

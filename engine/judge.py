@@ -1,4 +1,4 @@
-"""The native judge: an attempt in this process, without a JVM.
+"""The native engine: an attempt in this process, without a JVM.
 
 Threads evaluate shares; DuckDB groups keys and answers queries.
 """
@@ -23,7 +23,7 @@ from lakegate.engine.measure.metrics import NativeMetrics
 from lakegate.engine.measure.shares import Evaluation
 from lakegate.engine.measure.tables import BITS, RECORDS, append, create, database, sharing
 from lakegate.engine.query.accepted import accepted_sources
-from lakegate.engine.query.queries import Tables, ask
+from lakegate.engine.query.queries import Tables, answer_queries
 from lakegate.engine.type.values import SQL_TYPES, value_name
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def measure(  # noqa: PLR0913, PLR0917 - a request and its plan, and where and h
 
 
 class LeftError(Exception):
-    """Ends a share whose answer nobody waits for."""
+    """Ends a share whose result is no longer needed."""
 
 
 @dataclass(slots=True)
@@ -88,7 +88,7 @@ class Reading:
         self._is_left = True
 
     def add(self, units: int) -> None:
-        """A chunk was read; LeftError where no more is wanted."""
+        """A chunk was read; LeftError if no more is wanted."""
         with self._lock:
             if self._is_left:
                 raise LeftError
@@ -99,7 +99,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """This process as what evaluates shares (`lakegate.engine.attempt.Backend`)."""
+    """This process as the backend of an attempt (`lakegate.engine.attempt.Backend`)."""
 
     connection: duckdb.DuckDBPyConnection
     request: Request
@@ -116,7 +116,7 @@ class Process:
         return self.connection
 
     def evaluate(self, evaluation: Evaluation) -> list[Partial]:
-        """See `Backend`; when one fails, or Ctrl-C is pressed, shares that are not begun are left, others at their next chunk."""
+        """See `Backend`; after a failure or Ctrl-C, waiting shares are cancelled, and running ones end at their next chunk."""
         for each in evaluation.programs.values():
             create(self.connection, each)
         numbers = range(len(evaluation.source.shares))
@@ -151,10 +151,10 @@ class Process:
         """See `Backend`: `lakegate check` counts rejected records and writes none."""
         return None
 
-    def ask(self, checks: tuple[Check, ...], rows: int) -> tuple[Answer, ...]:
+    def answer_queries(self, checks: tuple[Check, ...], rows: int) -> tuple[Answer, ...]:
         """See `Backend`; the database is locked by it, and of no use for anything else afterwards."""
         tables = Tables(self.plan, self.request.judged_at, RECORDS, self._accepted, self.request.references)
-        return ask(self.connection, checks, tables, rows=rows)
+        return answer_queries(self.connection, checks, tables, rows=rows)
 
     def _accepted(self, line: str, columns: tuple[QueryColumn, ...]) -> str:
         """A table of the accepted rows of a line, read by the plans that accepted them."""

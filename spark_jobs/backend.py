@@ -1,5 +1,5 @@
-"""Spark as what evaluates shares: the native engine in its workers, Deequ over what they hand over
-(`lakegate.engine.attempt.Backend`).
+"""Spark as the backend of an attempt (`lakegate.engine.attempt.Backend`): the native engine in its workers, Deequ over
+their partial results.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lakegate.engine.measure.tables import database, identity
 from lakegate.engine.read.chunk import AT
 from lakegate.spark_jobs.checks import DeequMetrics
 from lakegate.spark_jobs.keys import sharing
-from lakegate.spark_jobs.queries import Tables, ask
+from lakegate.spark_jobs.queries import Tables, answer_queries
 from lakegate.spark_jobs.references import Accepted
 from lakegate.spark_jobs.session import FEW_ROWS, settings, start
 from lakegate.spark_jobs.split import split
@@ -62,13 +62,13 @@ class Spark:
 
     @property
     def session(self) -> SparkSession:
-        """The session, once it was begun."""
+        """The session, after `begin`."""
         assert self._session is not None
         return self._session
 
     @property
     def passed(self) -> Pass:
-        """The pass over all shares, once it was made."""
+        """The pass over all shares, after `evaluate`."""
         assert self._passed is not None
         return self._passed
 
@@ -110,14 +110,14 @@ class Spark:
         """See `Backend`."""
         return split(self.session, self.plan, source, rejected, self.request.output_uri)
 
-    def ask(self, checks: tuple[Check, ...], rows: int) -> tuple[Answer, ...]:
+    def answer_queries(self, checks: tuple[Check, ...], rows: int) -> tuple[Answer, ...]:
         """See `Backend`."""
-        delivered = self.passed.rows(self._programs[()]) if self._programs[()].is_asked else None
+        delivered = self.passed.rows(self._programs[()]) if self._programs[()].is_queried else None
         tables = Tables(self.plan, self.request.judged_at, delivered, Accepted(self.session, self.request))
-        return ask(self.session, checks, tables, rows=rows)
+        return answer_queries(self.session, checks, tables, rows=rows)
 
     def close(self) -> None:
-        """Give the memory of the attempt back."""
+        """Release the memory of the attempt."""
         if self._passed is not None:
             self._passed.frame.unpersist()
         self._settings.close()

@@ -1,4 +1,4 @@
-"""What an attempt costs: seconds of processors, of this process, its JVM, and the executors' tasks.
+"""The processor seconds of an attempt: of this process, its JVM, and the executors' tasks.
 
 On one machine (`local[*]`) tasks run inside the driver's JVM, whose own clock counts them with all else: compiling, planning,
 collecting garbage. On a cluster the executors are other processes, and Spark's status of its stages has their tasks' time.
@@ -21,14 +21,14 @@ NANOSECONDS = 1e9
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """Where the clocks stood when an attempt began."""
+    """Readings of the clocks of processor time."""
 
     python: float
     spark: float
 
     @classmethod
     def read(cls) -> Meter:
-        """The clocks now; a JVM that is not there yet begins at zero."""
+        """The clocks now; that of a JVM that has not started is zero."""
         session = SparkSession.getActiveSession()
         return cls(time.process_time(), _spark_seconds(session) if session else 0)
 
@@ -47,7 +47,7 @@ def _spark_seconds(session: SparkSession) -> float:
 
 
 def _tasks(context: SparkContext) -> int:
-    """Nanoseconds of all tasks that Spark's status remembers (its last thousand stages)."""
+    """Nanoseconds of all tasks in Spark's status (its last thousand stages)."""
     jvm, gateway = context._jvm, context._gateway  # noqa: SLF001 - PySpark has no other way to Spark's status
     assert jvm is not None
     assert gateway is not None

@@ -1,7 +1,7 @@
-"""Deequ through PyDeequ, in the one shape the job needs: constraints in, the metric and Deequ's own status of each out.
+"""Runs Deequ through PyDeequ: constraints in, the metric and Deequ's own status of each out.
 
-Why a module of its own: PyDeequ's callbacks are the danger. The assertion of a constraint is called from the JVM; without
-PySpark's own callback server (daemon threads, a free port) the process would never end (docs/decisions/0007).
+The JVM calls the assertion of a constraint. Without PySpark's own callback server (daemon threads, a free port) the process
+would never end (docs/decisions/0007).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Analyzer(Enum):
-    """What Deequ measures for us."""
+    """An analyzer of Deequ."""
 
     SIZE = "size"
     SUM = "sum"
@@ -43,15 +43,15 @@ class Constraint:
     holds: Callable[[float], bool]
     is_warning: bool = False
     quantile: float = 0.0
-    """Which share of the values lies below a quantile."""
+    """The share of the values below a quantile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What Deequ answers to a constraint."""
+    """Deequ's result of a constraint."""
 
     metric: float | None
-    """None where there was no value to take it of."""
+    """None if there was no value."""
     passed: bool
 
 

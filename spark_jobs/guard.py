@@ -1,8 +1,8 @@
-"""The second guard, which knows nothing of the first: what Spark itself made of a query, looked at before it runs.
+"""The second guard, independent of the translation: it inspects Spark's analysed plan of a query before it runs.
 
 The analysed plan is walked node by node. A leaf is one of the views registered for this query, the single row of a SELECT
-without FROM, or a query of a WITH; every other node and every expression is of a class in a closed list. Below a view nothing is
-looked at: that is the delivery, which the job itself has read.
+without FROM, or a query of a WITH; every other node and every expression is of a class in a closed list. Views are not
+inspected further: they are the delivery, which the job itself has read.
 """
 
 from __future__ import annotations
@@ -122,13 +122,13 @@ PARSED = frozenset(
         *("Project", "Sort", "SubqueryAlias", "Union", "UnresolvedHaving", "UnresolvedRelation", "UnresolvedWith"),
     )
 )
-"""What a query may be before Spark looks up anything: a command would be run by the mere asking."""
-ASKING = frozenset({"Exists", "ListQuery", "ScalarSubquery"})
+"""The nodes of a query that is only parsed: Spark would run a command while it analyses it."""
+SUBQUERIES = frozenset({"Exists", "ListQuery", "ScalarSubquery"})
 MOST_NODES = 20_000
 
 
 def is_query(spark: SparkSession, text: str) -> bool:
-    """Whether a text is a query to Spark's parser, which looks nothing up: no command, no statement, no table function."""
+    """Whether Spark's parser, which resolves no names, reads a text as a query: no command or table function."""
     todo = [spark._jsparkSession.sessionState().sqlParser().parsePlan(text)]  # noqa: SLF001 - Spark's own parser
     while todo:
         node = todo.pop()
@@ -139,7 +139,7 @@ def is_query(spark: SparkSession, text: str) -> bool:
 
 
 def unsafe(frame: DataFrame, views: set[str]) -> str | None:
-    """The first class that stands in no list, or the leaf that is none of the views; None where the query may run."""
+    """The first class that is in no list, or the leaf that is not a view of the query; None if the query may run."""
     for number, (kind, node) in enumerate(nodes_of(frame._jdf.queryExecution().analyzed(), views)):  # noqa: SLF001 - Spark's own plan
         if number > MOST_NODES:
             return "too large"
@@ -158,7 +158,7 @@ def _is_known(node: Any, name: str, views: set[str]) -> bool:  # noqa: ANN401 - 
 
 
 def _view(node: Any) -> str:  # noqa: ANN401 - likewise
-    """The name of a temporary view; one of a database is none."""
+    """The name of a temporary view; empty for a view of a database."""
     identifier = node.desc().identifier()
     return "" if identifier.database().isDefined() or not node.isTempView() else str(identifier.table())
 
@@ -176,7 +176,7 @@ def nodes_of(plan: Any, views: set[str]) -> Iterator[tuple[str, Any]]:  # noqa: 
             todo += [("plan", each) for each in _items(node.children())]
         else:
             todo += [("expression", each) for each in _items(node.children())]
-            if node.getClass().getSimpleName() in ASKING:
+            if node.getClass().getSimpleName() in SUBQUERIES:
                 todo.append(("plan", node.plan()))
 
 

@@ -1,7 +1,7 @@
-"""The JVM's names, each asked for once in the life of a process.
+"""A cache of the names of Java packages and classes.
 
-Py4J asks at every mention, once for every dot, and each time Java looks through all jars of its class path for a class of that
-name: of a small delivery's judging that was a fifth of the time.
+Py4J resolves a name each time it is used, once for every dot, and Java then searches all jars of its class path. That took a
+fifth of the time of a small delivery.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _HOLDERS = (JavaPackage, JavaClass, JVMView)
 
 
 class Names:
-    """A package, a class or all of the JVM, that remembers what was found in it: no class goes away while the JVM runs."""
+    """A package, a class or the whole JVM with a cache of its members: no class disappears while the JVM runs."""
 
     def __init__(self, named: Any) -> None:  # noqa: ANN401 - whatever Py4J has there
         self._named = named

@@ -1,10 +1,10 @@
-"""Queries of a plan, each asked by itself, apart from the shared scan and under a time limit.
+"""Answers the queries of a plan, each separately, outside of the shared scan and under a time limit.
 
-1. Every relation of a query becomes a view of typed columns: `r0`, `r1`, … with columns `c0`, `c1`, …. Records that are none are
-   not in it, and a value that is not of its type is null there (its type check answers for it).
-2. The text is parsed (a command would run when it is asked) and analysed, and `lakegate.spark_jobs.guard` looks at
-   what Spark made of it: only these views, only listed expressions.
-3. It is run in a job group of its own, which a timer cancels. Whatever happens is that check's error, in words without values.
+1. Every relation of a query becomes a view of typed columns: `r0`, `r1`, … with columns `c0`, `c1`, …. Malformed records
+   are not in it, and a value that is not of its type is null (its type check reports it).
+2. The text is parsed (Spark would run a command at once) and analysed, and `lakegate.spark_jobs.guard` inspects the result:
+   only these views, only listed expressions.
+3. It is executed in its own job group, which a timer cancels. Any failure is an error of that check without values.
 
 While a query is analysed and run, Spark's ANSI mode is on: a whole number that does not fit into 64 bits, a division by zero that
 the dialect does not forgive and a text that cannot be cast are errors there, never silent nulls.
@@ -59,7 +59,7 @@ ANSI = {"spark.sql.ansi.enabled": "true"}
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """What queries are asked of."""
+    """The data that queries read."""
 
     plan: Plan
     now: str
@@ -69,7 +69,7 @@ class Tables:
     accepted: Accepted
 
 
-def ask(
+def answer_queries(
     spark: SparkSession, checks: tuple[Check, ...], tables: Tables, limit: float | None = None, rows: int = 0
 ) -> tuple[Answer, ...]:
     """The answers of these checks' queries, in order, with the ids of the first `rows` rows that break a check.
@@ -77,10 +77,10 @@ def ask(
     `limit`: seconds that each may take.
     """
     seconds = limit if limit is not None else seconds_each(len(checks))
-    return tuple(_asked(spark, check, tables, seconds, rows) for check in checks)
+    return tuple(_answer_check(spark, check, tables, seconds, rows) for check in checks)
 
 
-def _asked(spark: SparkSession, check: Check, tables: Tables, seconds: float, rows: int) -> Answer:
+def _answer_check(spark: SparkSession, check: Check, tables: Tables, seconds: float, rows: int) -> Answer:
     query = check.query
     assert query is not None
     missing = tables.accepted.lacking(lines_compared(query))
@@ -96,7 +96,7 @@ def _asked(spark: SparkSession, check: Check, tables: Tables, seconds: float, ro
         except (InputError, UnreadableError, OSError):
             return Answer(Measurement(check.id, error=UNREAD))
         except (PySparkException, Py4JError, ArithmeticError):
-            # Spark's words may hold values of the data: none of them is repeated.
+            # Spark's message may contain values of the data: it is not repeated.
             return Answer(Measurement(check.id, error=TOO_SLOW if is_over.is_set() else FAILED))
         finally:
             for view in views:
@@ -116,7 +116,7 @@ def _answer(spark: SparkSession, check: Check, query: Query, now: str) -> Measur
 
 
 def _ids(spark: SparkSession, check: Check, tables: Tables, rows: int) -> tuple[int, ...]:
-    """The first rows that break a check; none where the engine can count them and cannot list them: the number stands alone."""
+    """The first rows that break a check; empty if the engine can count but not list them."""
     try:
         found = _unmatched(check, tables) if check.metric is Metric.UNMATCHED_ROWS else _counted(spark, check, tables)
         return tuple(row["id"] for row in found.orderBy("id").limit(rows).collect())
@@ -125,7 +125,7 @@ def _ids(spark: SparkSession, check: Check, tables: Tables, rows: int) -> tuple[
 
 
 def _counted(spark: SparkSession, check: Check, tables: Tables) -> DataFrame:
-    """The rows that a plain count counts; none where the guard refuses what became of the query."""
+    """The rows that a plain count counts; none if the guard refuses the analysed query."""
     query = check.query.of_rows if check.query is not None else None
     assert query is not None
     _relation(query.relations[0], tables).createOrReplaceTempView("r0")
@@ -148,7 +148,7 @@ def _unmatched(check: Check, tables: Tables) -> DataFrame:
 
 
 def _bound(query: Query, now: str) -> dict[str, str]:
-    """What is bound to a query's parameters."""
+    """The values of a query's parameters."""
     return {f"t{number}": text for number, text in enumerate(query.texts)} | {"now": now}
 
 
@@ -168,7 +168,7 @@ def _relation(relation: QueryRelation, tables: Tables) -> DataFrame:
 
 @contextmanager
 def _within(spark: SparkSession, seconds: float, name: str) -> Iterator[threading.Event]:
-    """A job group of the block's own, cancelled when its time is over; the event tells that it was."""
+    """A job group for the block, cancelled when its time is over; the event is set if it was."""
     context, is_over, group = spark.sparkContext, threading.Event(), f"query:{name}"
 
     def cancel() -> None:

@@ -31,19 +31,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """Accepted data by line, read when it is asked for."""
+    """Accepted data by line, read when it is needed."""
 
     spark: SparkSession
     request: Request
 
     def lacking(self, lines: Iterable[str]) -> str | None:
-        """Why there is nothing to compare with, if there is nothing."""
+        """The reason if there is nothing to compare with."""
         return lacking(self.request.references, lines)
 
     def rows(self, line: str, columns: tuple[QueryColumn, ...]) -> DataFrame:
-        """The accepted records of a line: one column for each field asked for, `c0`, `c1`, …, and `row`.
+        """The accepted records of a line: one column for each requested field, `c0`, `c1`, …, and `row`.
 
-        Raises InputError where an object or its plan is not what the request says.
+        Raises InputError if an object or its plan is not what the request lists.
         """
         reference = self._reference(line)
         assert reference is not None

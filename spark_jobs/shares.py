@@ -1,14 +1,14 @@
-"""The two shares of a delivery as files: in the format that the contract promises, rejected rows with their reasons.
+"""Writes accepted and rejected rows in the declared format, rejected rows with their reasons.
 
 ======================  ===========================  ==============================================================
 format                  accepted rows                rejected rows
 ======================  ===========================  ==============================================================
-csv                     lines as they came           the same, behind a first column `_reasons`
-jsonl                   lines as they came           `{"_reasons": …, "_record": …}`, the record as it came
-parquet, orc, avro      the columns as they came     the same, behind a first column `_reasons`
+csv                     unchanged lines              the same, after a first column `_reasons`
+jsonl                   unchanged lines              `{"_reasons": …, "_record": …}`, the unchanged record
+parquet, orc, avro      unchanged columns            the same, after a first column `_reasons`
 ======================  ===========================  ==============================================================
 
-What was packed as a whole is packed again, with the same codec.
+A compressed delivery is compressed again, with the same codec.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ POSITION_BITS = 33
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Records as they came, with what is known of them."""
+    """The unchanged records, and whether and why they are rejected."""
 
     frame: DataFrame
     """`malformed`, `reasons`, and `line`; of a table its columns `x0`, `x1`, … instead."""

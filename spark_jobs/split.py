@@ -1,9 +1,9 @@
-"""Splitting: with `onReject: rows`, the accepted records are published and the rejected ones are kept apart with their reasons.
+"""Splits a delivery with `onReject: rows` into accepted records, which are published, and rejected ones with their reasons.
 
-1. Which records break which check is known since they were evaluated; a record that was not judged is malformed.
-2. Tasks read their shares once more, as they came, and put the reasons beside each record;
-   `lakegate.spark_jobs.shares` writes them.
-3. Together the two shares hold every record once.
+1. The evaluation has noted which records break which check; a record that was not evaluated is malformed.
+2. Tasks read their shares once more and add the reasons to each record; `lakegate.spark_jobs.shares` writes the unchanged
+   records.
+3. Together the two parts contain every record once.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def split(spark: SparkSession, plan: Plan, source: Source, rejected: Rejected, o
 
 
 def _refuse_lost_dates(columns: Iterable[pa.Array | pa.ChunkedArray]) -> None:
-    """InputError where Spark would write another date than the one that it is given: better no result than changed data."""
+    """InputError if Spark would write a different date: no result is better than changed data."""
     for each in columns:
         chunks = each.chunks if isinstance(each, pa.ChunkedArray) else [each]
         if pa.types.is_nested(each.type):
@@ -107,5 +107,5 @@ def _decoded(found: pa.Table, encoding: str) -> pa.Table:
 
 
 def _words(mask: int, checks: tuple[str, ...]) -> str:
-    """The broken checks of a record; of one that was not judged, that it is malformed."""
+    """The broken checks of a record; of one that was not evaluated, that it is malformed."""
     return RECORDS if mask < 0 else SEPARATOR.join(check for at, check in enumerate(checks) if mask >> at & 1)

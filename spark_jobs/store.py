@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ANSWERED = "this attempt was answered before: its result is kept as it is"
 _AHEAD = 8 << 20
-"""Bytes of an object that a stream asks for at a time."""
+"""Bytes of an object that a stream requests at a time."""
 _ABSENT = {"404", "NoSuchKey", "NoSuchBucket"}
 _UNMET = {"PreconditionFailed", "ConditionalRequestConflict"}
 
@@ -38,7 +38,7 @@ class Store(Protocol):
         ...
 
     def part(self, uri: str, start: int, size: int) -> bytes:
-        """So many bytes of the object from a place on, fewer at its end."""
+        """At most `size` bytes of the object from `start`."""
         ...
 
     def size(self, uri: str) -> int:
@@ -54,7 +54,7 @@ class Store(Protocol):
         ...
 
     def etag(self, uri: str) -> str:
-        """The storage's own mark of an object's content."""
+        """The storage's own identifier of an object's content."""
         ...
 
 
@@ -67,7 +67,7 @@ class Files(LocalStore):
             return file.read(-1 if limit is None else limit)
 
     def write_new(self, uri: str, content: bytes) -> None:
-        """See `Store`; written aside and linked into place, so that no reader sees a part."""
+        """See `Store`; written under another name and then linked, so that no reader sees a part."""
         target = path_of(uri)
         target.parent.mkdir(parents=True, exist_ok=True)
         aside = target.with_name(f"{target.name}.{os.getpid()}")
@@ -110,7 +110,7 @@ class Buckets:
         self._client = client
 
     def read(self, uri: str, limit: int | None = None) -> bytes:
-        """See `Store`; an empty object has no range to read, so its size is asked first."""
+        """See `Store`; an empty object has no range to read, so its size is read first."""
         bucket, key = _place(uri)
         if limit is not None and self.size(uri) == 0:
             return b""
@@ -119,7 +119,7 @@ class Buckets:
             return self._client.get_object(Bucket=bucket, Key=key, **span)["Body"].read()  # type: ignore[arg-type]  # one optional argument
 
     def part(self, uri: str, start: int, size: int) -> bytes:
-        """See `Store`; nobody asks beyond the end, which S3 would refuse."""
+        """See `Store`; a range beyond the end would be refused by S3."""
         bucket, key = _place(uri)
         with _as_os_error():
             return self._range(start, size, Bucket=bucket, Key=key)
@@ -164,7 +164,7 @@ class Buckets:
 
 @contextmanager
 def _as_os_error(unmet: str = ANSWERED) -> Iterator[None]:
-    """S3's errors as the errors of files; what S3 says beside its code stays out of the log.
+    """S3's errors as the errors of files; only the code of S3's answer is logged.
 
     `unmet` is the message where the condition of the request is not met.
     """
@@ -180,7 +180,7 @@ def _as_os_error(unmet: str = ANSWERED) -> Iterator[None]:
             raise FileNotFoundError(ENOENT, "No such object") from None
         raise OSError(EIO, f"S3 answers {code}") from None
     except BotoCoreError as error:
-        raise OSError(EIO, f"S3 cannot be asked: {type(error).__name__}") from None
+        raise OSError(EIO, f"S3 does not answer: {type(error).__name__}") from None
 
 
 def store_for(uri: str) -> Store:

@@ -1,4 +1,4 @@
-"""The types of a file that brings its own schema, as Spark writes them anew."""
+"""The types in which Spark writes the columns of a table again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from lakegate.engine.type.physical import Kind, Physical
 
 
 def named_type(physical: Physical) -> types.DataType:
-    """The type that Spark is given for it, members of records under their own names."""
+    """The type in Spark, members of records under their own names."""
     inner = [named_type(part) for _, part in physical.parts]
     match physical.kind:
         case Kind.EXACT:

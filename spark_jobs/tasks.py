@@ -1,4 +1,4 @@
-"""Shares of the delivery as tasks of Spark: each task evaluates some shares with the native engine, in a Python worker.
+"""Evaluates the shares of a delivery in tasks of Spark, with the native engine in Python workers.
 
 The frame of a pass has two kinds of rows. One row for each share carries its `Partial` (counts, sums, bitmaps: small). Rows of
 records carry what is compared across shares: keys, numbers of quantiles, values that queries read; their columns are those of the
@@ -94,7 +94,7 @@ def run(spark: SparkSession, evaluation: Evaluation) -> tuple[Pass, list[Partial
     numbers = spark.range(0, len(evaluation.source.shares), 1, tasks)
     frame = numbers.mapInArrow(_evaluating(evaluation, levels, types), ", ".join(described))
     if tasks == 1:
-        frame = frame.coalesce(1)  # tells the planner that all rows of a key are in one place: no shuffle follows
+        frame = frame.coalesce(1)  # all rows of a key are in one partition: no shuffle follows
     if programs:
         frame = frame.persist(StorageLevel.MEMORY_AND_DISK)
     answers = [pickle.loads(row["partial"]) for row in frame.where("partial IS NOT NULL").select("partial").collect()]  # noqa: S301 - our own workers wrote it

@@ -1,10 +1,10 @@
-"""The job: `validate.py --request URI`. One attempt, one answer.
+"""The job: `validate.py --request URI`. One attempt, one result.
 
 1. Read the request and the plan it names; the plan's digest must be the one requested.
-2. Open the delivery: what is no file of the promised shape is answered at once (`unreadable`), without a scan.
+2. Open the delivery: a file that is not as declared ends the attempt without a scan (`unreadable`).
 3. Evaluate its shares in tasks, measure every check with Deequ, find samples of the failed ones (`lakegate.engine.attempt`).
-4. Write accepted and rejected records apart, where the contract refuses single rows.
-5. Ask the contract's own queries, each by itself: last, so that none of them delays anything else.
+4. Write accepted and rejected records separately, if the contract rejects single rows.
+5. Run the contract's own queries, each separately, and last, so that none of them delays other checks.
 6. Write `result.json`, last of all and only once.
 
 The exit code is 0 if and only if `result.json` was written; 2 where the request, the bytes or the machine cannot be used.
@@ -50,7 +50,7 @@ def validate(
 
 
 def run(request_uri: str) -> Result:
-    """Answer the request at an address; the result is written beside it, once."""
+    """Measure the request at an address; its result is written once."""
     request = Request.from_bytes(_read(request_uri))
     plan = Plan.from_bytes(_read(request.plan_uri))
     if plan.digest != request.plan_digest:

@@ -1,7 +1,7 @@
 r"""Our own patterns for RE2: forms of text and formats of dates, which are written with atomic groups.
 
-**Forms of text**: their inner atomic groups and possessive repeats only save time there. What such a group takes can be followed
-by no character that it could take itself, so that the same texts match without them.
+**Forms of text**: their inner atomic groups and possessive repeats only save time there. A character that such a group could
+take never follows it, so that the same texts match without them.
 
 **Formats of dates** (`\A(?>…)\z(?!…)`): the first reading counts, must reach the end of the text, and must not raise flags (empty
 groups) that no calendar has together. RE2 finds the same first reading, because it prefers alternatives in the same order. Flags
@@ -36,7 +36,7 @@ OUR_OWN = "(?>"
 _LOWER: Ranges = ((97, 122),)
 _UPPER: Ranges = ((65, 90),)
 _CASE = 32
-"""How far a lower letter lies behind its upper one."""
+"""The distance from an upper-case letter to its lower-case one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def own_searches(pattern: str) -> tuple[list[Items], Reading | None]:
     reading = _reading(tree)
     if reading is not None:
         return [], reading
-    looks = [(Start(), *items_of(said[1])) for kind, said in tree if kind is op.ASSERT]
+    looks = [(Start(), *items_of(argument[1])) for kind, argument in tree if kind is op.ASSERT]
     found = [*looks, items_of([each for each in tree if each[0] is not op.ASSERT])]
     if any(holds(items, lambda node: isinstance(node, Lookahead)) for items in found):
         raise NoPatternError
@@ -91,10 +91,10 @@ def _reading(tree: list[Any]) -> Reading | None:
 
 def _atomic(node: Any) -> tuple[Any, bool]:  # noqa: ANN401 -- a node of the parser's tree
     """The body of an atomic group, and whether letters of either case are one."""
-    kind, said = node
-    if kind is op.SUBPATTERN and said[1] == re.IGNORECASE.value and len(said[3]) == 1:
-        return _atomic(said[3][0])[0], True
-    return (said, False) if kind is op.ATOMIC_GROUP else (None, False)
+    kind, argument = node
+    if kind is op.SUBPATTERN and argument[1] == re.IGNORECASE.value and len(argument[3]) == 1:
+        return _atomic(argument[3][0])[0], True
+    return (argument, False) if kind is op.ATOMIC_GROUP else (None, False)
 
 
 class _Writer:
@@ -106,22 +106,22 @@ class _Writer:
 
     def written(self, tree: Any) -> str:  # noqa: ANN401 -- as above
         text, before = "", self.flags
-        for kind, said in tree:
-            if kind is op.SUBPATTERN and said[0] is not None:
-                if len(said[3]) or not text or self.flags != before:
+        for kind, argument in tree:
+            if kind is op.SUBPATTERN and argument[0] is not None:
+                if len(argument[3]) or not text or self.flags != before:
                     raise NoPatternError
                 self.flags += 1
                 text = f"({text})"
             elif kind is op.SUBPATTERN:
-                text += f"(?:{self.written(said[3])})"
+                text += f"(?:{self.written(argument[3])})"
             elif kind is op.BRANCH:
-                text += f"(?:{'|'.join(self.written(each) for each in said[1])})"
+                text += f"(?:{'|'.join(self.written(each) for each in argument[1])})"
             else:
-                text += render(self._leaf(kind, said), RE2)
+                text += render(self._leaf(kind, argument), RE2)
         return text
 
-    def _leaf(self, kind: Any, said: Any) -> Items:  # noqa: ANN401 -- as above
-        return tuple(_folded(each) if self.is_folded else each for each in items_of([(kind, said)]))
+    def _leaf(self, kind: Any, argument: Any) -> Items:  # noqa: ANN401 -- as above
+        return tuple(_folded(each) if self.is_folded else each for each in items_of([(kind, argument)]))
 
 
 def _folded(node: Node) -> Node:
@@ -137,25 +137,25 @@ def _folded(node: Node) -> Node:
 
 
 def _moved(ranges: Ranges, within: Ranges, by: int) -> Ranges:
-    """The part of some characters that lies within others, moved."""
+    """The part of some characters that is within others, shifted."""
     inside = [(max(low, first), min(high, last)) for low, high in ranges for first, last in within]
     return tuple((low + by, high + by) for low, high in inside if low <= high)
 
 
 def _condition(tree: Any) -> str:  # noqa: ANN401 -- as above
-    """What a look-ahead at empty groups says: a reference is true where its group took part."""
-    return "(" + " AND ".join(_term(kind, said) for kind, said in tree) + ")"
+    """The condition of a look-ahead at empty groups: a reference is true if its group took part."""
+    return "(" + " AND ".join(_term(kind, argument) for kind, argument in tree) + ")"
 
 
-def _term(kind: Any, said: Any) -> str:  # noqa: ANN401 -- as above
+def _term(kind: Any, argument: Any) -> str:  # noqa: ANN401 -- as above
     match kind:
         case op.GROUPREF:
-            return f"{{0}}.g{said} <> ''"
+            return f"{{0}}.g{argument} <> ''"
         case op.SUBPATTERN:
-            return _condition(said[3])
+            return _condition(argument[3])
         case op.BRANCH:
-            return "(" + " OR ".join(map(_condition, said[1])) + ")"
+            return "(" + " OR ".join(map(_condition, argument[1])) + ")"
         case op.ASSERT_NOT:
-            return f"NOT {_condition(said[1])}"
+            return f"NOT {_condition(argument[1])}"
         case _:
             raise NoPatternError

@@ -1,9 +1,9 @@
 r"""Patterns of a plan as boolean SQL of DuckDB: searched by RE2, whose time grows with the text alone.
 
 1. Our own forms and date formats, the only patterns with atomic groups, are rewritten (`lakegate.engine.evaluate.forms`).
-2. A look-ahead that stands a fixed number of characters after the start, or at the very end, becomes a search of its own.
-3. A pattern that still holds a look-ahead goes to Python's `re`, as a function over Arrow vectors that `register` adds to a
-   connection. The compiler has proven a bound of its steps (`lakegate.contracts.compile.regex.cost`); any other is refused.
+2. A look-ahead at a fixed number of characters after the start, or at the very end, becomes a search of its own.
+3. A pattern that still contains a look-ahead is searched by Python's `re`, as a function over Arrow vectors that `register` adds
+   to a connection. The compiler has proven a bound of its steps (`lakegate.contracts.compile.regex.cost`); any other is refused.
 
 Patterns reach SQL in hexadecimal, so that no text of a contract is ever SQL text.
 """
@@ -48,7 +48,7 @@ class Search:
 
 @lru_cache(maxsize=1024)
 def searches_of(pattern: str) -> tuple[Search | Reading, ...]:
-    """The searches that together say what a pattern of a plan says: all of them must come out as wanted.
+    """The searches that together are equivalent to a pattern of a plan: all of them must have the wanted result.
 
     ValueError where no search has a bounded time (UnsearchableError), or where it is no pattern.
     """

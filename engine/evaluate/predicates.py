@@ -62,7 +62,7 @@ def leaves(predicate: Predicate) -> Iterator[Predicate]:
 
 
 def found_name(it: Matches, plan: Plan) -> str:
-    """The column that says whether a pattern is found in a field's text; NULL for NULL."""
+    """The column of whether a pattern is found in a field's text; NULL for NULL."""
     return f"m{_text(it.field, plan)}_{sha256(it.pattern.encode()).hexdigest()}"
 
 

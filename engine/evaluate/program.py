@@ -1,10 +1,10 @@
 """The program of a level: one SELECT that turns the raw columns of a chunk into bits, keys and numbers.
 
-The inner SELECT makes of each field that is read a value (`vc0`) and whether there is one (`pc0`), and a text (`c0`) only where
-something looks at it. Patterns are searched for between the two (`mc0_…`), or before, in distinct values
-(`lakegate.engine.measure.repeats`). The outer SELECT makes of each row
+The inner SELECT computes the value of each field that is read (`vc0`), whether there is one (`pc0`), and its text (`c0`) where
+that is needed. Patterns are searched between the two (`mc0_…`), or before, in distinct values
+(`lakegate.engine.measure.repeats`). The outer SELECT computes for each row
 
-* `f0`, `f1`, …: whether it breaks each predicate, never NULL;
+* `f0`, `f1`, …: whether the row breaks each predicate, never NULL;
 * `b0`, `b1`, …: whether it belongs to each population;
 * `n0`, `n1`, …: the numbers that aggregates are taken of, NULL outside their population;
 * `vc0`, …: the values of keys and of fields that queries read.
@@ -68,8 +68,8 @@ class Program:
     """The SQL of each predicate, by its column."""
     searches: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """By alias of a field whose text patterns are searched for in: the SQL of each search over that text, by its column."""
-    is_asked: bool = False
-    """Whether queries read the records, be it only to count them."""
+    is_queried: bool = False
+    """Whether queries read the records, even if only to count them."""
 
     def select(
         self,
@@ -107,7 +107,7 @@ class Program:
 
     @property
     def has_places(self) -> bool:
-        """Whether its answer says where in its record each element stands: of elements whose keys are compared."""
+        """Whether its result contains the place of each element in its record: of elements whose keys are compared."""
         return bool(self.level and self.keys)
 
     def search(self, alias: str, text: str) -> str:
@@ -119,7 +119,7 @@ class Program:
 
     @cached_property
     def texts(self) -> frozenset[str]:
-        """Aliases of the fields whose lengths are looked at."""
+        """Aliases of the fields whose lengths are measured."""
         measured = [each.field for own in self.predicates for each in leaves(own) if isinstance(each, Length)]
         measured += [name for each in self.numbers if each.kind == "length" for name in each.fields]
         return frozenset(self.plan.field(name).alias for name in measured)
@@ -164,8 +164,8 @@ class Program:
         return f"CASE WHEN {self._is_of(numbers.population)} THEN {_NUMBERS[numbers.kind](*aliases)} END"
 
 
-def program(plan: Plan, level: Level, checks: tuple[Check, ...], asked: Iterable[str] | None = None) -> Program:
-    """The program of a level's checks; `asked` are the fields that queries read, None where no query reads the records."""
+def program(plan: Plan, level: Level, checks: tuple[Check, ...], queried: Iterable[str] | None = None) -> Program:
+    """The program of a level's checks; `queried` are the fields that queries read, None if no query reads the records."""
     bits: dict[Predicate, str] = {}
     errors: dict[Predicate, str] = {}
     searches: dict[str, dict[str, str]] = {}
@@ -195,10 +195,10 @@ def program(plan: Plan, level: Level, checks: tuple[Check, ...], asked: Iterable
         {each: f"b{at}" for at, each in enumerate(populations)},
         {each: f"n{at}" for at, each in enumerate(numbers)},
         tuple(keys),
-        frozenset(plan.field(name).alias for name in (*compared, *(asked or ()))),
+        frozenset(plan.field(name).alias for name in (*compared, *(queried or ()))),
         {predicates[each]: sql for each, sql in bits.items()},
         searches,
-        asked is not None,
+        queried is not None,
     )
 
 

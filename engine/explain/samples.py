@@ -1,8 +1,8 @@
-"""Samples: where a failed check failed, without the values that failed it.
+"""Samples: the records in which a failed check fails, without their values.
 
-The first failing records of each predicate are noted while shares are evaluated, and so are some that pass; of keys, the records
-that share the smallest ones are looked up in the table of keys. The shares that hold them are read again, each to the last
-record that is wanted. A raw value is shown only for a field that the contract classifies `public`.
+The first failing records of each predicate, and some that pass, are noted while shares are evaluated; of keys, the records that
+share the smallest ones are selected from the table of keys. The shares that contain them are read again, each up to the last
+wanted record. A raw value is shown only for a field that the contract classifies `public`.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ class Samples:
         )
         return [place for place, _ in zip(found, range(limit), strict=False)]
 
-    # --- what stands there
+    # --- contents
 
     def _texts(self, level: Level, places: set[Place]) -> dict[Place, Texts]:
         """The texts of records, from the shares that hold them."""

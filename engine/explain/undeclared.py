@@ -1,4 +1,4 @@
-"""Keys that records have and nobody declared, where no header names them."""
+"""Undeclared keys of records, in formats without a header."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}(?:(?:\[\])?\.[A-Za-z_][A-Za-z0-
 
 
 def undeclared(keys: Iterable[str]) -> tuple[str, ...]:
-    """The first keys, in their order, that records have and nobody declared.
+    """The first undeclared keys of records, sorted.
 
     Keys of objects can be data themselves: what does not look like a name is masked, as values are.
     """

@@ -1,4 +1,4 @@
-"""What a share of the delivery adds up to: counts, sums and extremes, small enough to be handed over between processes."""
+"""The partial result of a share: counts, sums and extremes, small enough to be passed between processes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Bit = tuple["Level", str]
 
 @dataclass(slots=True)
 class Moments:
-    """Numbers added up: exact where they are whole, else such that their order hardly matters."""
+    """Sums and extremes of numbers: exact for whole numbers, otherwise almost independent of their order."""
 
     count: int = 0
     total: float | int = 0
@@ -29,7 +29,7 @@ class Moments:
     """The sum of the squared distances from the mean."""
 
     def add(self, other: Moments) -> None:
-        """Take the numbers of another share in, which stays as it is (Chan, Golub and LeVeque 1979 for the squares)."""
+        """Add the numbers of another share, which is not changed (Chan, Golub and LeVeque 1979 for the squares)."""
         if not other.count:
             return
         if self.count:
@@ -50,7 +50,7 @@ class Moments:
 
 @dataclass(slots=True)
 class LevelCounts:
-    """What was counted of the records (or the elements) of a level."""
+    """The counts of the records (or the elements) of a level."""
 
     rows: int = 0
     """Judged ones."""
@@ -63,7 +63,7 @@ class LevelCounts:
         return self.rows if bit is None else self.bits.get(bit, 0)
 
     def add(self, other: LevelCounts) -> None:
-        """Take another share's in."""
+        """Add those of another share."""
         self.rows += other.rows
         for name, count in other.bits.items():
             self.bits[name] = self.bits.get(name, 0) + count

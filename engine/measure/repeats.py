@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lakegate.engine.read.chunk import Expression
 
 LOOKED_AT = 4096
-"""Rows at the beginning of a chunk that tell whether values repeat; of fewer rows nothing is looked up."""
+"""Rows at the beginning of a chunk that decide whether values repeat; smaller chunks are searched directly."""
 MOST_DISTINCT = LOOKED_AT // 8
 """Distinct values among them at the most."""
 

@@ -1,4 +1,4 @@
-"""Evaluating a share: chunk by chunk, one SELECT for each level, and what it adds up to.
+"""Evaluates a share: chunk by chunk, one SELECT for each level, into a partial result.
 
 Keys, and values that queries or quantiles need, are appended to tables of the database, which spills to disk; everything else
 is a few numbers and a bit for each record and broken predicate. The order in which shares are evaluated changes nothing.
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
 
 PASSING = 40
-"""Records that pass whose values are looked at, of each predicate."""
+"""Passing records of each predicate whose values are shown."""
 PASSING_SHARES = 2
-"""Shares at the beginning of the delivery in which such records are looked for."""
+"""Shares at the beginning of the delivery in which such records are noted."""
 LOOKED_AT = 4096
-"""Records of a chunk among which they are looked for."""
+"""Records at the beginning of a chunk among which they are noted."""
 
 
 @dataclass(slots=True)
@@ -62,7 +62,7 @@ class Evaluation:
 
         `read` is called after each chunk with its size (bytes of the object; of a table, rows).
 
-        UnreadableError where its object has no good end, OSError where the storage fails.
+        UnreadableError if its object is damaged, OSError if the storage fails.
         """
         partial, share = Partial(number), self.source.shares[number]
         with of_object(share.part):
@@ -115,8 +115,8 @@ class Evaluation:
         found = []
         for each in self.plan.fields:
             expression, alphabet = self.source.expressions[each.alias], PLAIN.get(GRAMMARS[each.type].cast)
-            is_asked = each.level == program.level and each.name in program.reads and alphabet and expression.plain
-            if is_asked and _consists_of(table.column(expression.raw), alphabet or b""):
+            is_read = each.level == program.level and each.name in program.reads and alphabet and expression.plain
+            if is_read and _consists_of(table.column(expression.raw), alphabet or b""):
                 found.append(each.alias)
         return found
 

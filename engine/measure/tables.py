@@ -34,7 +34,7 @@ POSITION_BITS = 33
 RECORDS = "records"
 """The table of the records themselves."""
 BITS = "bits"
-"""The name under which the answer of a program is read."""
+"""The name of the result of a program in queries."""
 _MEMORY = "1GB"
 
 
@@ -75,7 +75,7 @@ def stored(program: Program) -> dict[str, str]:
 
 def is_stored(program: Program) -> bool:
     """Whether a level needs a table."""
-    return program.is_asked or bool(stored(program))
+    return program.is_queried or bool(stored(program))
 
 
 def create(connection: duckdb.DuckDBPyConnection, program: Program) -> None:
@@ -86,7 +86,7 @@ def create(connection: duckdb.DuckDBPyConnection, program: Program) -> None:
 
 
 def append(connection: duckdb.DuckDBPyConnection, program: Program, bits: pa.Table, share: int) -> None:
-    """Append the answer of a program for a chunk to the table of its level, where it has one."""
+    """Append the result of a program for a chunk to the table of its level, where it has one."""
     if is_stored(program):
         connection.register(BITS, bits)
         names = "".join(f", {name}" for name in stored(program))
@@ -97,7 +97,7 @@ def append(connection: duckdb.DuckDBPyConnection, program: Program, bits: pa.Tab
 
 
 def identity(program: Program) -> tuple[str, ...]:
-    """The columns that say which record, or which element, a stored row is."""
+    """The columns that identify the record or the element of a stored row."""
     return ("id", AT) if program.has_places else ("id",)
 
 

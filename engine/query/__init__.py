@@ -1,1 +1,1 @@
-"""Asking: queries of a plan, said in DuckDB's SQL and asked of a locked-down connection, each with its own time."""
+"""Query: translates the queries of a plan into DuckDB's SQL and runs each on a locked-down connection with a time limit."""

@@ -1,7 +1,7 @@
-r"""Casts as the job has them: texts are read by Spark's grammars, floats lose their fraction, exact numbers stay exact.
+r"""Casts as in the Spark job: texts are read by Spark's grammars, floats lose their fraction, exact numbers stay exact.
 
-DuckDB reads more and other texts than Spark (`1_000`, `0x10`, `1.5` as a whole number): the part that both read is cut out of the
-text first, and what has no such part is the empty text, which is no value of any type.
+DuckDB reads other texts than Spark (`1_000`, `0x10`, `1.5` as a whole number): the part that both read is extracted first. A text
+without such a part becomes the empty text, which is not a value of any type.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LAST_WHOLE = 10**18
 
 
 def cast(value: Value, to: Type) -> Value:
-    """A cast that fails where there is no such value."""
+    """A cast that fails for values that the type does not have."""
     if value.type in {to, Type.NULL}:
         return Value(f"CAST({value.text} AS {to.value})", to)
     match value.type, to:
@@ -44,7 +44,7 @@ def cast(value: Value, to: Type) -> Value:
 
 
 def try_cast(value: Value, to: Type) -> Value:
-    """A cast that is NULL where there is no such value."""
+    """A cast that is NULL for values that the type does not have."""
     match value.type, to:
         case Type.TEXT, _:
             return Value(_read(value.text, to), to)

@@ -1,4 +1,4 @@
-"""Expressions of a query: every operator stands in brackets, every name is one of ours, every function is in a table."""
+"""Expressions of a query: every operator is in brackets, every name is generated, every function is in a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The functions of queries: each name that plans use, with what DuckDB says for it. No other is said."""
+"""The functions of queries: each name that plans use, and its form in DuckDB's SQL. No other function is allowed."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from lakegate.engine.query.casts import rounded
 from lakegate.engine.query.value import Type, Value, common, once, refuse
 
 ZERO = "a division by zero"
-"""What the engine raises; nobody repeats it."""
+"""The message of the error that the query raises; it is not shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """An aggregate or a function over a window: text for FILTER and OVER to follow, and what is put around all of that."""
+    """An aggregate or a function over a window: text that FILTER and OVER follow, and a template around all of that."""
 
     text: str
     type: Type
     around: str = "{0}"
 
 
-Say = Callable[..., Value]
+Translate = Callable[..., Value]
 
 
 def number_of(value: Value) -> int:
-    """A whole number that stands in a query as such."""
+    """A constant whole number of a query."""
     if not value.text.isdigit():
         raise refuse("a number that is computed")
     return int(value.text)
@@ -45,11 +45,11 @@ def quotient(left: Value, right: Value) -> Value:
     return Value(f"({left.text} / {divisor(right)})", Type.DOUBLE)
 
 
-def _plain(name: str, result: Type) -> Say:
+def _plain(name: str, result: Type) -> Translate:
     return lambda *given: Value(f"{name}({', '.join(each.text for each in given)})", result)
 
 
-def _same(name: str) -> Say:
+def _same(name: str) -> Translate:
     """A function whose result is of the type of what it is given."""
     return lambda *given: Value(f"{name}({', '.join(each.text for each in given)})", common(*given))
 
@@ -63,7 +63,7 @@ def _concat(*given: Value) -> Value:
     return Value(f"({' || '.join(each.text for each in given)})", Type.TEXT)
 
 
-def _floor(name: str) -> Say:
+def _floor(name: str) -> Translate:
     return lambda value: Value(f"{name}({value.text})", Type.SUM if value.type is Type.DECIMAL else value.type)
 
 
@@ -79,7 +79,7 @@ def _days(later: Value, earlier: Value) -> Value:
     return Value(f"date_diff('day', {earlier.text}, {later.text})", Type.INTEGER)
 
 
-def _moved(sign: str) -> Say:
+def _moved(sign: str) -> Translate:
     return lambda day, days: Value(f"({day.text} {sign} CAST({days.text} AS INTEGER))", Type.DATE)
 
 
@@ -88,11 +88,11 @@ def _months(years: Value, months: Value) -> Value:
 
 
 def signed(value: Value) -> int:
-    """A whole number that stands in a query as such, with a sign."""
+    """A constant whole number of a query, with a sign."""
     return -number_of(Value(value.text[1:], value.type)) if value.text.startswith("-") else number_of(value)
 
 
-FUNCTIONS: dict[str, tuple[int, Say]] = {
+FUNCTIONS: dict[str, tuple[int, Translate]] = {
     **{name: (1, _plain(name, Type.INTEGER)) for name in ("day", "dayofyear", "hour", "minute", "month", "quarter")},
     **{name: (1, _plain(name, Type.INTEGER)) for name in ("length", "second", "weekofyear", "year")},
     **{name: (1, _plain(name, Type.TEXT)) for name in ("lower", "trim")},
@@ -123,7 +123,7 @@ FUNCTIONS: dict[str, tuple[int, Say]] = {
     "upper": (1, _upper),
     "weekday": (1, lambda value: Value(f"(isodow({value.text}) - 1)", Type.INTEGER)),
 }
-"""By the name that plans use: how many values it takes (-1: any number), and what is said for it."""
+"""By the name that plans use: the number of arguments (-1: any number), and the form in DuckDB's SQL."""
 
 
 _OF_NULL = {

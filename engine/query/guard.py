@@ -1,7 +1,7 @@
-"""The second guard, which knows nothing of the first: what DuckDB itself parsed of a query, looked at before it is asked.
+"""The second guard, independent of the translation: it inspects the tree that DuckDB itself parses from a query, before it runs.
 
-DuckDB writes the tree of one SELECT as JSON and looks nothing up for it. Every node of that tree is of a kind in a closed list,
-every function and every type is too, and every table is one of the relations of this query or a query of a WITH.
+DuckDB writes the tree of one SELECT as JSON without resolving any name. Kinds of nodes, functions and types are in closed lists,
+and every table is a relation of this query or a query of a WITH.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ FUNCTIONS = frozenset(
 KINDS = frozenset({"bigint", "date", "decimal", "double", "integer", "timestamp", "timestamptz", "varchar"})
 JOINS = frozenset({"REGULAR", "CROSS"})
 _NAME = re.compile("[rqck][0-9]+|p")
-"""Of relations, of their columns, and of what is computed once (`lakegate.engine.query.value.once`)."""
+"""Names of relations, of their columns, and of values that are computed once (`lakegate.engine.query.value.once`)."""
 ABSENT = (
     "sample",
     "at_clause",
@@ -86,11 +86,11 @@ ABSENT = (
     "column_name_alias",
     "using_columns",
 )
-"""Parts of nodes that no query of ours has."""
+"""Parts of nodes that no generated query has."""
 
 
 def unsafe(connection: duckdb.DuckDBPyConnection, text: str, relations: set[str]) -> str | None:
-    """What stands in no list, if there is something; None where the query may be asked."""
+    """The first part that is in no list; None if the query may run."""
     (written,) = connection.execute("SELECT json_serialize_sql($text)", {"text": text}).fetchall()[0]
     try:
         tree = json.loads(written)
@@ -103,12 +103,12 @@ def unsafe(connection: duckdb.DuckDBPyConnection, text: str, relations: set[str]
         return "too large"
     named = {each["key"] for node in nodes for each in node.get("cte_map", {}).get("map", ())}
     if named & relations:
-        return "a relation named anew"
+        return "a relation is redefined"
     return next((found for node in nodes if (found := _unknown(node, named | relations))), None)
 
 
 def _unknown(node: dict[str, Any], tables: set[str]) -> str | None:
-    """What of a node stands in no list."""
+    """The part of a node that is in no list; None if all of it is."""
     found = (
         node["type"]
         if isinstance(node.get("type"), str) and node["type"] not in NODES and not _is_order(node)
@@ -128,7 +128,7 @@ def _outside(name: str | None, known: AbstractSet[str]) -> str | None:
 
 
 def _is_order(node: dict[str, Any]) -> bool:
-    """Whether a node is a key of an order that says nothing of its direction."""
+    """Whether a node is a key of an ORDER BY without a direction."""
     return node["type"] == "ORDER_DEFAULT" and "expression" in node
 
 

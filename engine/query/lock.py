@@ -1,7 +1,7 @@
-"""A connection that reaches nothing but its own tables: no files, no network, no extensions, no variables of the program.
+"""Restricts a connection to its own tables: no files, no network, no extensions, no variables of the program.
 
-Settings cannot be changed afterwards. They hold for the whole database of the connection, so that it is locked when everything
-that comes from outside is loaded.
+Settings cannot be changed afterwards. They apply to the whole database of the connection, so that it is locked after all
+external data is loaded.
 """
 
 from __future__ import annotations

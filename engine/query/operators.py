@@ -1,4 +1,4 @@
-"""Constants and operators of queries: what DuckDB says for each."""
+"""Constants and operators of queries in DuckDB's SQL."""
 
 from __future__ import annotations
 

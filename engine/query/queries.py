@@ -1,11 +1,11 @@
-"""Queries of a plan, each asked by itself of a locked-down DuckDB, apart from the shared scan and under a time limit.
+"""Answers the queries of a plan, each separately, in a locked-down DuckDB, outside of the shared scan and under a time limit.
 
 1. The accepted data that queries refer to is loaded; then the connection is locked (`lakegate.engine.query.lock`).
 2. Every relation of a query becomes a view of typed columns: `r0`, `r1`, … with columns `c0`, `c1`, …. A value that is not of its
    type is null there.
-3. The query's text is said in DuckDB's SQL (`lakegate.engine.query.reader`), and `lakegate.engine.query.guard` looks at
-   what DuckDB parsed of it.
-4. It is asked, and interrupted when its time is over. Whatever happens is that check's error, in words without values.
+3. The query is translated into DuckDB's SQL (`lakegate.engine.query.reader`), and `lakegate.engine.query.guard` inspects the
+   tree that DuckDB parses from it.
+4. It is executed, and interrupted when its time is over. Any failure is an error of that check, with a message without values.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from lakegate.contracts.plan.query import ID
 from lakegate.contracts.plan.result import Measurement
 from lakegate.engine.query.guard import unsafe
 from lakegate.engine.query.lock import lock
-from lakegate.engine.query.reader import say
+from lakegate.engine.query.reader import to_duckdb
 from lakegate.engine.query.value import TYPES, UnreadError
 from lakegate.engine.type.values import value_name
 
@@ -51,10 +51,10 @@ if TYPE_CHECKING:
 
 
 class Accepted(Protocol):
-    """Loads the accepted rows of a line into a table of the connection, and says its name.
+    """Loads the accepted rows of a line into a table of the connection, and returns its name.
 
-    Its columns are `c0`, `c1`, … of the given types, in order; NULL in data from before a field was there, and for values that
-    are not of their type. InputError, UnreadableError or OSError where the data is not what the request says.
+    Its columns are `c0`, `c1`, … of these types, in order; NULL in data that is older than the field, and for values that are not
+    of their type. InputError, UnreadableError or OSError if the data is not what the request lists.
     """
 
     def __call__(self, line: str, columns: tuple[QueryColumn, ...]) -> str:
@@ -64,7 +64,7 @@ class Accepted(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """What queries are asked of."""
+    """The data that queries read."""
 
     plan: Plan
     now: str
@@ -73,11 +73,11 @@ class Tables:
     """Table of the judged records of the delivery, malformed ones left out: typed values as `v<alias>`."""
     accepted: Accepted
     references: tuple[Reference, ...] = ()
-    """What the request lists of accepted data."""
+    """The accepted data that the request lists."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Asker:
+class _Session:
     connection: duckdb.DuckDBPyConnection
     tables: Tables
     seconds: float
@@ -86,7 +86,7 @@ class _Asker:
     """Tables of accepted data; None where it could not be read."""
 
 
-def ask(
+def answer_queries(
     connection: duckdb.DuckDBPyConnection,
     checks: tuple[Check, ...],
     tables: Tables,
@@ -99,11 +99,11 @@ def ask(
 
     The connection is locked down from then on, with the whole of its database.
     """
-    asker = _Asker(connection, tables, limit if limit is not None else seconds_each(len(checks)), rows)
+    session = _Session(connection, tables, limit if limit is not None else seconds_each(len(checks)), rows)
     for check in checks:
-        _load(asker, _query(check))
+        _load(session, _query(check))
     lock(connection)
-    return tuple(_asked(asker, check) for check in checks)
+    return tuple(_answer_check(session, check) for check in checks)
 
 
 def _query(check: Check) -> Query:
@@ -111,43 +111,47 @@ def _query(check: Check) -> Query:
     return check.query
 
 
-def _load(asker: _Asker, query: Query) -> None:
+def _load(session: _Session, query: Query) -> None:
     """Load the accepted data that a query refers to, once."""
-    given = asker.tables.references
-    if lacking(given, lines_compared(query)) is not None:
+    references = session.tables.references
+    if lacking(references, lines_compared(query)) is not None:
         return
     for each in query.relations:
-        if each.line is None or lacking(given, [each.line]) is not None or (each.line, each.columns) in asker.loaded:
+        if (
+            each.line is None
+            or lacking(references, [each.line]) is not None
+            or (each.line, each.columns) in session.loaded
+        ):
             continue
         try:
-            asker.loaded[each.line, each.columns] = asker.tables.accepted(each.line, each.columns)
+            session.loaded[each.line, each.columns] = session.tables.accepted(each.line, each.columns)
         except (InputError, UnreadableError, OSError):
-            asker.loaded[each.line, each.columns] = None
+            session.loaded[each.line, each.columns] = None
 
 
-def _asked(asker: _Asker, check: Check) -> Answer:
+def _answer_check(session: _Session, check: Check) -> Answer:
     query = _query(check)
-    missing = lacking(asker.tables.references, lines_compared(query))
+    missing = lacking(session.tables.references, lines_compared(query))
     if missing is not None:
         return Answer(Measurement(check.id, skip=missing))
-    if any(each.line and asker.loaded.get((each.line, each.columns), "") is None for each in query.relations):
+    if any(each.line and session.loaded.get((each.line, each.columns), "") is None for each in query.relations):
         return Answer(Measurement(check.id, error=UNREAD))
     views = [f"r{number}" for number in range(len(query.relations))]
-    with _within(asker.connection, asker.seconds) as is_over:
+    with _within(session.connection, session.seconds) as is_over:
         try:
             for view, relation in zip(views, query.relations, strict=True):
-                asker.connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {_relation(asker, relation)}")
-            found = _answer(asker, check, query, set(views))
-            return Answer(found, _ids(asker, check) if lists_rows(check, found.accept, asker.rows) else ())
+                session.connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {_relation(session, relation)}")
+            found = _answer(session, check, query, set(views))
+            return Answer(found, _ids(session, check) if lists_rows(check, found.accept, session.rows) else ())
         except UnreadError:
             return Answer(Measurement(check.id, error=REFUSED))
         except duckdb.Error:
-            # DuckDB's words may hold values of the data: none of them is repeated.
+            # DuckDB's message may contain values of the data: it is not repeated.
             return Answer(Measurement(check.id, error=TOO_SLOW if is_over.is_set() else FAILED))
 
 
-def _answer(asker: _Asker, check: Check, query: Query, views: set[str]) -> Measurement:
-    rows = _fetched(asker, query, views, "LIMIT 2")
+def _answer(session: _Session, check: Check, query: Query, views: set[str]) -> Measurement:
+    rows = _fetched(session, query, views, "LIMIT 2")
     if rows is None:
         return Measurement(check.id, error=REFUSED)
     if len(rows) > 1:
@@ -155,56 +159,56 @@ def _answer(asker: _Asker, check: Check, query: Query, views: set[str]) -> Measu
     return Measurement(check.id, accept=measured(check, rows[0] if rows else None))
 
 
-def _fetched(asker: _Asker, query: Query, views: set[str], most: str) -> list[tuple[object, ...]] | None:
-    """The rows that a query answers with; None where the guard refuses it."""
-    said = say(query)
-    if unsafe(asker.connection, said.text, views) is not None:
+def _fetched(session: _Session, query: Query, views: set[str], most: str) -> list[tuple[object, ...]] | None:
+    """The rows that a query returns; None if the guard refuses it."""
+    translated = to_duckdb(query)
+    if unsafe(session.connection, translated.text, views) is not None:
         return None
-    values = {f"t{number}": text for number, text in enumerate(query.texts)} | {"now": asker.tables.now}
-    asked = f"SELECT * FROM ({said.text}) {most}"  # noqa: S608 - written by us, and looked at by the guard
-    return asker.connection.execute(asked, {name: values[name] for name in said.bound}).fetchall()
+    values = {f"t{number}": text for number, text in enumerate(query.texts)} | {"now": session.tables.now}
+    limited = f"SELECT * FROM ({translated.text}) {most}"  # noqa: S608 - generated, and inspected by the guard
+    return session.connection.execute(limited, {name: values[name] for name in translated.bound}).fetchall()
 
 
-def _ids(asker: _Asker, check: Check) -> tuple[int, ...]:
-    """The first rows that break a check; none where the engine can count them and cannot list them: the number stands alone."""
+def _ids(session: _Session, check: Check) -> tuple[int, ...]:
+    """The first rows that break a check; empty if the engine can count but not list them."""
     query = _query(check)
     try:
         if check.metric is Metric.UNMATCHED_ROWS:
-            found = asker.connection.execute(_unmatched(asker, query.relations[0])).fetchall()
+            found = session.connection.execute(_unmatched(session, query.relations[0])).fetchall()
         else:
             assert query.of_rows is not None
-            relation = _relation(asker, query.of_rows.relations[0])
-            asker.connection.execute(f"CREATE OR REPLACE TEMP VIEW r0 AS {relation}")
-            found = _fetched(asker, query.of_rows, {"r0"}, f"ORDER BY 1 LIMIT {asker.rows}") or []
+            relation = _relation(session, query.of_rows.relations[0])
+            session.connection.execute(f"CREATE OR REPLACE TEMP VIEW r0 AS {relation}")
+            found = _fetched(session, query.of_rows, {"r0"}, f"ORDER BY 1 LIMIT {session.rows}") or []
     except duckdb.Error:
         return ()
     return tuple(int(str(row[0])) for row in found)
 
 
-def _unmatched(asker: _Asker, own: QueryRelation) -> str:
+def _unmatched(session: _Session, own: QueryRelation) -> str:
     """The rows with a whole key that none of the accepted ones (the view `r1`) equals."""
-    keys = [value_name(asker.tables.plan.field(column.field).alias) for column in own.columns]
+    keys = [value_name(session.tables.plan.field(column.field).alias) for column in own.columns]
     whole = " AND ".join(f"d.{key} IS NOT NULL" for key in keys)
     equal = " AND ".join(f"r1.c{at} = d.{key}" for at, key in enumerate(keys))
     found = f"SELECT 1 FROM r1 WHERE {equal}"  # noqa: S608 - generated names
-    listed = f"SELECT d.id FROM {asker.tables.delivered} d WHERE {whole} AND NOT EXISTS ({found})"  # noqa: S608 - likewise
-    return f"{listed} ORDER BY d.id LIMIT {asker.rows}"
+    listed = f"SELECT d.id FROM {session.tables.delivered} d WHERE {whole} AND NOT EXISTS ({found})"  # noqa: S608 - likewise
+    return f"{listed} ORDER BY d.id LIMIT {session.rows}"
 
 
-def _relation(asker: _Asker, relation: QueryRelation) -> str:
+def _relation(session: _Session, relation: QueryRelation) -> str:
     selects = []
     if relation.delivered:
-        columns = [f"{_column(asker, column)} AS c{at}" for at, column in enumerate(relation.columns)]
-        selects.append(_select(columns, asker.tables.delivered))
-    table = asker.loaded.get((relation.line, relation.columns)) if relation.line is not None else None
+        columns = [f"{_column(session, column)} AS c{at}" for at, column in enumerate(relation.columns)]
+        selects.append(_select(columns, session.tables.delivered))
+    table = session.loaded.get((relation.line, relation.columns)) if relation.line is not None else None
     if table is not None:
         casts = [f"CAST(c{at} AS {TYPES[column.type].value}) AS c{at}" for at, column in enumerate(relation.columns)]
         selects.append(_select(casts, table))
     return " UNION ALL ".join(selects)
 
 
-def _column(asker: _Asker, column: QueryColumn) -> str:
-    return "id" if column == ID else value_name(asker.tables.plan.field(column.field).alias)
+def _column(session: _Session, column: QueryColumn) -> str:
+    return "id" if column == ID else value_name(session.tables.plan.field(column.field).alias)
 
 
 def _select(columns: list[str], table: str) -> str:
@@ -214,7 +218,7 @@ def _select(columns: list[str], table: str) -> str:
 
 @contextmanager
 def _within(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[threading.Event]:
-    """A time after which what the connection does is interrupted; the event tells that it was."""
+    """Interrupts the connection after a time; the event is set if it did."""
     is_over = threading.Event()
 
     def interrupt() -> None:

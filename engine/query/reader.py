@@ -1,7 +1,7 @@
-"""The text of a query, which `lakegate.contracts.compile.sql` writes in Spark's SQL, said in DuckDB's.
+"""Translates the text of a query from Spark's SQL, as `lakegate.contracts.compile.sql` generates it, into DuckDB's.
 
-Every form is looked up in a table and every name is one of ours; what is none of that is refused. Types are followed from the
-columns of the relations to the answer, because both engines treat some of them differently.
+Every form is in a table and every name is a generated one; anything else is refused. Types are inferred from the columns of
+the relations to the answer, because the two engines treat some of them differently.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SIDES = ("LEFT", "RIGHT", "FULL", "CROSS")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class DuckDbQuery:
     """A query in DuckDB's SQL."""
 
     text: str
@@ -32,15 +32,15 @@ class Said:
     """Of its first column."""
 
 
-def say(query: Query) -> Said:
-    """A query of a plan in DuckDB's SQL; UnreadError where its text is not one that `lakegate.contracts.compile.sql` makes."""
+def to_duckdb(query: Query) -> DuckDbQuery:
+    """A query of a plan in DuckDB's SQL; UnreadError if `lakegate.contracts.compile.sql` does not generate such a text."""
     reader = _Reader(query)
     try:
         text, columns = reader.query()
     except RecursionError:
         raise refuse("a query of so many levels") from None
     reader.take("")
-    return Said(text, frozenset(reader.bound), next(iter(columns.values())))
+    return DuckDbQuery(text, frozenset(reader.bound), next(iter(columns.values())))
 
 
 class _Reader(Expressions):
@@ -54,7 +54,7 @@ class _Reader(Expressions):
         }
 
     def query(self) -> tuple[str, Columns]:
-        """A SELECT, or queries put together, behind the queries that a WITH names."""
+        """A SELECT or a set operation, after the queries that a WITH names."""
         words = f"WITH {self.each(self._named_query)} " if self.follow("WITH") else ""
         text, columns = self._together() if self.peek() == "(" else self._select()
         return words + text, columns
@@ -105,7 +105,7 @@ class _Reader(Expressions):
         return " ".join(filter(None, parts)), columns
 
     def _skip_columns(self) -> None:
-        """Go to the FROM of the SELECT: what it names is known before its columns are read."""
+        """Skip to the FROM of the SELECT: its tables are read before the columns."""
         depth = 0
         while (token := self.peek()) and (depth or token not in {"FROM", ")"}):
             depth += {"(": 1, ")": -1}.get(token, 0)

@@ -33,11 +33,11 @@ class Tokens:
 
     @property
     def place(self) -> int:
-        """Where the next token is; to be given to `back`."""
+        """The position of the next token, for `back`."""
         return self._at
 
     def back(self, place: int) -> None:
-        """Read on from another place."""
+        """Continue at another position."""
         self._at = place
 
     def peek(self, ahead: int = 0) -> str:

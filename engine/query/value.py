@@ -1,4 +1,4 @@
-"""An expression of a query in DuckDB's SQL: its text, and of which type it is."""
+"""An expression of a query in DuckDB's SQL: its text and its type."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lakegate.contracts.model.types import LogicalType
 
 
 class Type(Enum):
-    """Types of values in a query, as far as the two engines treat them differently."""
+    """Types of values in a query, as far as the engines treat them differently."""
 
     INTEGER = "BIGINT"
     SUM = "DECIMAL(38,0)"
@@ -38,19 +38,19 @@ TYPES = {
 
 
 class UnreadError(Exception):
-    """The text of a query is not one that `lakegate.contracts.compile.sql` makes."""
+    """`lakegate.contracts.compile.sql` does not generate such a query."""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """An expression that can stand anywhere without brackets."""
+    """An expression that needs no brackets around it."""
 
     text: str
     type: Type
 
 
 def common(*values: Value) -> Type:
-    """The type of values that stand for each other; NULL takes any."""
+    """The common type of alternative values; NULL takes any."""
     return next((each.type for each in values if each.type is not Type.NULL), Type.NULL)
 
 
@@ -60,5 +60,5 @@ def once(value: str, template: str) -> str:
 
 
 def refuse(what: str) -> UnreadError:
-    """The error of a text that nobody here writes."""
+    """The error for a text that is not generated."""
     return UnreadError(f"{what} is no part of a query of a plan")

@@ -46,7 +46,7 @@ class Opened:
     rows: int
     groups: int
     unpacked: int
-    """Bytes that its footer says it unpacks to; 0 where it does not say."""
+    """Decompressed bytes by its footer; 0 if the footer does not contain them."""
     read: Callable[[int, list[str]], Iterator[Any]]
     """The columns with these names of a row group or stripe, as batches."""
 
@@ -110,7 +110,7 @@ def _parts(form: ArrowFormat, file: AddressedFile, group: int, names: list[str])
 
 
 def _size(column: Any) -> int:  # noqa: ANN401 - an array, or pieces of one
-    """Bytes that a column takes in memory; of a dictionary those that its values take once each stands in its place."""
+    """Bytes that a column takes in memory; of a dictionary those of its expanded values."""
     if isinstance(column, pa.ChunkedArray):
         return sum(map(_size, column.chunks))
     if not pa.types.is_dictionary(column.type):
@@ -134,7 +134,7 @@ def _parquet(file: AddressedFile) -> Opened:
     about = read_metadata(file)
     leaves = [about.schema.column(at) for at in range(about.num_columns)]
     texts = [leaf.path for at, leaf in enumerate(leaves) if _may_repeat(about, at, leaf)]
-    # A text that stands a million times is in memory once, until it is handed over.
+    # A text that occurs a million times is in memory once, until the batch is returned.
     opened = ParquetFile(
         file,
         metadata=about,
@@ -162,7 +162,7 @@ def _may_repeat(about: Any, at: int, leaf: Any) -> bool:  # noqa: ANN401 - Arrow
 
 
 def _batches(opened: Any, group: int, names: list[str]) -> Iterator[Any]:  # noqa: ANN401 - Arrow ships no types
-    """The rows of a group; without a wanted column as many empty ones as it counts."""
+    """The rows of a group; without a wanted column that many empty ones."""
     if names:
         yield from opened.iter_batches(
             batch_size=_rows_at_once(opened.metadata, group), row_groups=[group], columns=names
@@ -172,7 +172,7 @@ def _batches(opened: Any, group: int, names: list[str]) -> Iterator[Any]:  # noq
 
 
 def _rows_at_once(about: Any, group: int) -> int:  # noqa: ANN401 - likewise
-    """Rows that take some MiB, by what the footer counts; fewer where a text in a list may stand there many times."""
+    """Rows that take some MiB, by what the footer counts; fewer if a text in a list may occur many times."""
     leaves = [about.schema.column(at) for at in range(about.num_columns)]
     chunks = [about.row_group(group).column(at) for at in range(about.num_columns)]
     sizes: list[int] = [
@@ -200,7 +200,7 @@ def _accept_footer(_: AddressedFile) -> None:
 
 
 def _check_footer(file: AddressedFile) -> None:
-    """The length of a Parquet file's footer stands at its end: UnreadableError where it is not plausible."""
+    """The end of a Parquet file contains the length of its footer: UnreadableError if it is not plausible."""
     file.seek(max(0, file.size - _FOOTER_END))
     end = file.read()
     length = int.from_bytes(end[:4], "little")

@@ -174,7 +174,7 @@ def _thousands(block: bytes, at: int) -> tuple[int, int]:
 
 
 def _clock(block: bytes, at: int) -> tuple[int, int]:
-    """A time of day, whatever day it is counted from."""
+    """A time of day, on any day."""
     found, at = number(block, at)
     return found % _DAY, at
 

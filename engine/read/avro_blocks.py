@@ -1,7 +1,7 @@
 """Avro object container files: the schema of the header, and every block counted.
 
-A file says its schema and codec at its beginning, and then nothing but blocks: how many records, how many bytes. All of them are
-walked before values are read, so that a file that was cut off, or that unpacks to more than it may, ends in a verdict.
+A file begins with its schema and codec, followed by blocks: how many records, how many bytes. All block headers are read before
+any value, so that a truncated file, or one that decompresses beyond its bounds, is rejected.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _LONGEST_NUMBER = 10
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a file says of itself at its beginning."""
+    """The header of a file."""
 
     schema: Any
     codec: str
@@ -126,7 +126,7 @@ def _block(file: _File, header: Header) -> tuple[int, bytes]:
 
 
 class _File:
-    """A stream that knows how much of it was read, and does not end within what was asked for."""
+    """A stream that counts what was read of it, and fails if it ends within a requested range."""
 
     def __init__(self, source: Readable) -> None:
         self._source = source
@@ -201,7 +201,7 @@ def _xz(block: bytes) -> bytes:
 
 
 def _snappy(block: bytes) -> bytes:
-    """Snappy says first how much it unpacks to; a checksum of that follows the block."""
+    """Snappy data begins with its decompressed size; a checksum of the decompressed bytes follows the block."""
     import pyarrow as pa  # noqa: PLC0415 - half a second that other codecs need not pay
 
     size = _variable(iter(block[:_LONGEST_NUMBER]))

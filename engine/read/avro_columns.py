@@ -1,7 +1,7 @@
-"""Columns under way: values of Avro's binary encoding (1.11), one after the other, as Arrow arrays.
+"""Builders of columns: values of Avro's binary encoding (1.11), one after the other, as Arrow arrays.
 
-Values lie in buffers of their own width, so that an element takes about as many bytes as in the file, and no small file fills the
-memory. What does not fit (IndexError, OverflowError, `struct.error`) is damaged; the reader of the blocks says so.
+Values are in buffers of their own width, so that an element takes about as many bytes as in the file, and no small file fills the
+memory. What does not fit (IndexError, OverflowError, `struct.error`) is damaged; the reader of the blocks reports it.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Optional:
-    """A union of types that one column holds; None stands for null."""
+    """A union of types in one column; None is null."""
 
     def __init__(self, column: Column, branches: Sequence[Read | None]) -> None:
         self._column, self._branches = column, branches

@@ -1,4 +1,4 @@
-"""Bytes of text objects in blocks that end where a record ends: of a plain object by byte range, of a packed one as a stream."""
+"""Reads text objects in blocks of whole records: plain objects by byte range, compressed ones as a stream."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     """Bytes of whole records, and the bytes of the object that they took."""
 
 _FIRST_STEP = 1 << 16
-"""Bytes behind a share in which the end of its last line is looked for first; twice as many after each step."""
+"""Bytes after a share in which the end of its last line is searched first; doubled after each step."""
 
 
 def shares_of(parts: Iterable[StagedPart], step: int | None) -> Iterator[Share]:
@@ -57,7 +57,7 @@ def object_blocks(
 ) -> Iterator[Block]:
     """A whole object in blocks of about so many bytes.
 
-    `quote` keeps a record open over line feeds. UnreadableError where the object has no good end.
+    `quote` keeps a record open over line feeds. UnreadableError if the object is damaged.
     """
     rest, taken = b"", 0
     with closing(store.stream(address)) as source:

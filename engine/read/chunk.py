@@ -1,4 +1,4 @@
-"""What every reader hands over: chunks of a share of the delivery, as Arrow tables, and how to read values from their columns."""
+"""The interface of readers: a delivery as a source of chunks (Arrow tables), and the SQL of the values in their columns."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ ROW, AT = "row", "place"
 
 
 class Store(Protocol):
-    """Where objects lie: `file:` addresses, or `s3:` ones where a client is given. Failures are OSError."""
+    """Storage of objects: `file:` addresses, or `s3:` ones with a client. Failures are OSError."""
 
     def size(self, address: str) -> int:
         """Bytes of an object."""
         ...
 
     def part(self, address: str, start: int, length: int) -> bytes:
-        """So many bytes of an object from `start`, fewer at its end."""
+        """At most `length` bytes of an object from `start`."""
         ...
 
     def stream(self, address: str) -> BinaryIO:
@@ -43,7 +43,7 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A stretch of one object that is read by itself, in any process: a byte range, a row group, or the whole object."""
+    """A part of one object that is read separately, in any process: a byte range, row groups, or the whole object."""
 
     part: int
     """Which object of the delivery, from 0."""
@@ -69,7 +69,7 @@ class Chunk:
     levels: Mapping[Level, pa.Table] = field(default_factory=dict)
     """The elements of each level: `row`, `at`, and raw columns."""
     extra: frozenset[str] = frozenset()
-    """Keys that nobody declared, where no header names them."""
+    """Undeclared keys, in formats without a header."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def of_object(number: int) -> Iterator[None]:
 
 
 class Source(Protocol):
-    """An opened delivery. `UnreadableError` where it is none of the promised shape."""
+    """An opened delivery."""
 
     @property
     def columns(self) -> Columns:

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 Part = tuple[pa.Array, Physical]
 _OPENED = {"[]": (Kind.LIST, "[]"), ENTRIES: (Kind.MAP, "{value}")}
-"""What a step opens, and the part of its elements in which deeper levels lie."""
+"""The kind that a step opens, and the part of its elements that contains deeper levels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """Values that stand side by side: the records of a batch, or the elements of one level in it."""
+    """The records of a batch, or the elements of one level in it."""
 
     parts: Mapping[str, Part]
     """By step: columns of records; of elements of a list `[]`, of entries of a map `{key}` and `{value}`."""
@@ -33,7 +33,7 @@ class Elements:
     depth: int = 0
     """Steps of a field's place before the one that `parts` knows."""
     at: pa.Array | None = None
-    """Where in its row each element stands (`items[2]`); records have no place."""
+    """The place of each element in its row (`items[2]`); records have none."""
 
     def column(self, field: PlanField) -> pa.Array:
         """The values of a field that the file has."""

@@ -2,8 +2,8 @@
 
 A record is a line (LF or CRLF), or several where the contract allows line breaks in quoted values. It is split at the delimiter;
 quotes are those of RFC 4180: a quoted value begins right after a delimiter, ends right before one, and doubles the quotes inside.
-A CR elsewhere than before an LF is a line break too: other readers would split there. A record that keeps to none of this is
-*malformed* and never guessed at. A record that keeps to it means the same to every parser: one regular expression of RE2 decides.
+A CR elsewhere than before an LF is a line break too: other readers would split there. Any other record is
+*malformed*, and never repaired. One regular expression of RE2 decides; all parsers read the accepted records in the same way.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Dialect:
 
     @property
     def is_utf_8(self) -> bool:
-        """Whether bytes are texts of Arrow as they stand."""
+        """Whether bytes are texts of Arrow without conversion."""
         return self.encoding.startswith("utf-8")
 
     @cached_property
@@ -104,7 +104,7 @@ def _bounded_ends(lines: NDArray[np.int64], marks: NDArray[np.int64]) -> NDArray
 
 
 def is_plain(block: bytes, dialect: Dialect, width: int) -> bool:
-    """Whether nothing in a block needs a second look."""
+    """Whether no record of a block needs the regular expression."""
     if b"\0" in block or dialect.raw_quote in block or not (dialect.delimiter.isascii() and dialect.quote.isascii()):
         return False
     has_returns = b"\r" in block

@@ -1,7 +1,7 @@
 """JSON lines and arrays as chunks: a text for each declared field of each object, with its parts and the elements of its lists.
 
-A text is judged by its token (`lakegate.engine.read.json_rows`): one of its field's own kind is a value if the grammar
-of the type accepts it (docs/types.md), any other one is none, whatever it says.
+A token of the field's kind (`lakegate.engine.read.json_rows`) is a value if the grammar of the type accepts its text
+(docs/types.md); a token of another kind is never a value.
 """
 
 from __future__ import annotations
@@ -182,6 +182,6 @@ def _arrays(cells: Cells) -> dict[str, pa.Array]:
 
 
 def _named(keys: set[str]) -> frozenset[str]:
-    """Keys that nobody declared, whatever the element in which they stand."""
+    """Undeclared keys, without the indexes of elements."""
     found = {_PLACE.sub("[]", key) for key in keys}
     return frozenset(sorted(found)[:MOST_NAMED])

@@ -1,8 +1,8 @@
-"""The short way for JSON: objects without parts, whose keys stand in one order, as machines write them.
+"""The fast path for JSON: flat objects whose keys are in one order, as programs write them.
 
 One strict expression finds the tokens of such an object: no escape, no space but one behind `:` and `,`, nothing that RFC 8259
-does not allow. An object that it does not match goes the long way (`lakegate.engine.read.json_rows`), which gives the
-same answers.
+does not allow. Other objects are read by `lakegate.engine.read.json_rows`, with the
+same results.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Flat:
     """Of objects that lack some of them."""
 
     def parted(self, texts: list[bytes]) -> tuple[list[Tokens], list[int]]:
-        """The tokens of texts by key, "" for an absent one; and the places of texts that are to be read the long way."""
+        """The tokens of texts by key, "" for an absent one; and the indexes of the other texts."""
         together = b"\n".join(texts)
         if together.count(b"\n") == len(texts) - 1 and max(map(len, texts)) <= LONGEST_RECORD:
             try:
@@ -69,7 +69,7 @@ class Flat:
         return found, rest
 
     def columns(self, tokens: list[Tokens]) -> tuple[dict[str, pa.Array], dict[str, pa.Array], set[str]]:
-        """The texts by alias, whether each is a token of its field's own kind, and the keys that nobody declared."""
+        """The texts by alias, whether each is a token of its field's own kind, and the undeclared keys."""
         by_key = {
             key: pa.array(column, pa.string()) for key, column in zip(self.keys, zip(*tokens, strict=True), strict=True)
         }

@@ -1,7 +1,7 @@
-"""What a JSON text says of a plan's fields, judged as text: by the token each value is written with, before any cast.
+"""The values of a plan's fields in a JSON text: judged by the token that each is written with, before any cast.
 
-A number is a number's own text and a text is a text: `"5"` is no integer, and `5` is no text. What a token's text is a value
-of is the grammar's to say (docs/types.md), as for CSV. An object that names a key twice says two things, and is malformed.
+`"5"` is not an integer, and `5` is not a text. The grammar of the type (docs/types.md) decides about the token's text, as for
+CSV. An object that has a key twice is malformed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class MalformedError(Exception):
-    """The text is no record; the code says why (`lakegate.contracts.judge.file_outcomes`)."""
+    """The text is not a record; the codes are those of `lakegate.contracts.judge.file_outcomes`."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)
@@ -69,7 +69,7 @@ def parsed(text: bytes) -> dict[str, Value] | None:
 
 @dataclass(slots=True)
 class Cells:
-    """Columns under way: texts of fields by alias, and whether each is a token of its field's own kind."""
+    """Columns that are being built: texts of fields by alias, and whether each is a token of its field's own kind."""
 
     texts: dict[str, list[str | None]]
     own: dict[str, list[bool]]
@@ -83,7 +83,7 @@ class Cells:
 
 @dataclass(slots=True)
 class Level:
-    """The elements of one level under way: where each stands in its row, their columns, and how many each row has."""
+    """The elements of one level that are being read: their places, their columns, and their number in each row."""
 
     cells: Cells
     places: list[str] = field(default_factory=list)
@@ -91,7 +91,7 @@ class Level:
 
 
 class Reading:
-    """Rows under way: what objects say of a plan's fields, as columns; keys that nobody declared, by row."""
+    """Rows that are being read: the values of a plan's fields as columns, and undeclared keys by row."""
 
     def __init__(self, fields: tuple[PlanField, ...]) -> None:
         self.rows = Cells.of(each for each in fields if not each.level)
@@ -140,7 +140,7 @@ def _tree(fields: tuple[PlanField, ...], reading: Reading) -> Fill:
 
 
 def _filler(node: _Node, reading: Reading) -> Fill:
-    """What a value of the node's means: its own cell, then what is below."""
+    """Fills the cell of a node, and then its parts."""
     parts = [_cell(node.declared, reading)] if node.declared else []
     if "[]" in node.steps:
         parts.append(_items(node, reading))
@@ -188,7 +188,7 @@ def _members(node: _Node, reading: Reading) -> Fill:
 
 
 def _has_places(node: _Node) -> bool:
-    """Whether what lies below is told by its place: elements, and keys that nobody declared."""
+    """Whether the parts of a node need places: elements and undeclared keys do."""
     return bool(node.steps) or (node.declared is not None and node.declared.shape is Shape.RECORD)
 
 

@@ -1,11 +1,11 @@
-"""What reading a file may cost at most (docs/data.md): a bomb ends in a verdict, within seconds and in bounded memory."""
+"""What reading a file may cost at most (docs/data.md): a decompression bomb is rejected within seconds and in bounded memory."""
 
 from __future__ import annotations
 
 from lakegate.contracts.door.file_signatures import UnreadableError
 
 LONGEST_RECORD = 1 << 20
-"""Bytes of one record; a longer one is malformed, for it would sit in memory as one value."""
+"""Bytes of one record; a longer one is malformed, because it would be one value in memory."""
 LONGEST_LINE = 16 << 20
 """Bytes of one line of plain text that is read at all; a longer one makes the file unreadable."""
 PIECE = 1 << 20
@@ -33,9 +33,9 @@ BROKEN = {
     "inside": "the file holds values that cannot be read, or is damaged inside: write it anew",
     "too-long": f"the file has a line of more than {LONGEST_LINE >> 20} MiB: is this text of one record a line?",
 }
-"""Why a file is not read to its end, by code."""
+"""The reason why a file is not read to its end, by code."""
 
 
 def unreadable(code: str) -> UnreadableError:
-    """The verdict on a file that is not read to its end."""
+    """The error for a file that is not read to its end."""
     return UnreadableError(code, BROKEN[code])

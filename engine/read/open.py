@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def open_source(plan: Plan, parts: tuple[StagedPart, ...], store: Store) -> Source:
     """The delivery, not yet read.
 
-    UnreadableError where it is none of the promised shape, InputError where its bytes are not the pinned ones.
+    UnreadableError if it is not as declared, InputError if its bytes are not the pinned ones.
     """
     heads = [_beginning(number, part, plan, store) for number, part in enumerate(parts)]
     storages = {settled(plan.storage, head) for head in heads}
@@ -50,7 +50,7 @@ def open_source(plan: Plan, parts: tuple[StagedPart, ...], store: Store) -> Sour
 
 
 def _beginning(number: int, part: StagedPart, plan: Plan, store: Store) -> bytes:
-    """The first bytes of an object, unpacked where the contract says that they are packed."""
+    """The first bytes of an object, decompressed if the contract declares a compression."""
     first = _head(part, store)
     with of_object(number):
         text_of(first, plan.storage, plan.csv)
@@ -62,7 +62,7 @@ def _beginning(number: int, part: StagedPart, plan: Plan, store: Store) -> bytes
 
 
 def _unpacked_beginning(part: StagedPart, compression: Compression, store: Store) -> bytes:
-    """What the first MiB unpacks to, as far as it is looked at: a bomb is refused before its records are read."""
+    """The beginning of the decompressed first MiB: a decompression bomb is refused before its records are read."""
     text, inside = b"", 0
     try:
         with closing(store.stream(part.uri)) as source:

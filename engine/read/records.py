@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _FREE = [chr(code) for code in range(1, 32) if chr(code) not in "\t\n\r"]
-"""Characters that stand for a delimiter or quote beyond ASCII, which pyarrow does not take."""
+"""Characters that replace a delimiter or quote beyond ASCII, which pyarrow does not accept."""
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
-"""The schema that a file brings itself, against the declared fields. Columns are bound by name.
+"""Compares the schema of a file with the declared fields. Columns are bound by name.
 
-It is read, never assumed: what the contract declares and the file lacks is absent, what it has beyond that is extra.
+A declared column that the file lacks is absent; a column that is not declared is extra.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.plan import Plan, PlanField
 
     Found = tuple[PlanField, Physical | None]
-    """A field, and what the file has in its place; None where it has nothing there."""
+    """A field, and its type in the file; None if the file does not have it."""
 
 UNWRITTEN = {Kind.TIME, Kind.OTHER, Kind.NOTHING}
 """Kinds whose values Spark cannot write as they came."""
@@ -28,7 +28,7 @@ UNWRITTEN = {Kind.TIME, Kind.OTHER, Kind.NOTHING}
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A file's own account of itself."""
+    """Schema and size of a file."""
 
     schema: Physical
     rows: int
@@ -96,7 +96,7 @@ def _is_in_foreign(field: PlanField, foreign: list[tuple[PlanField, Physical]]) 
 
 
 def _extra(schema: Physical, plan: Plan, found: list[Found]) -> list[str]:
-    """Columns and members of records that nobody declared."""
+    """Undeclared columns and members of records."""
     declared = {field.place for field in plan.fields}
     extra = [name for name, _ in schema.parts if (f".{name}",) not in declared]
     for field, physical in found:
@@ -118,7 +118,7 @@ def refuse_wide(schema: Physical) -> None:
 
 
 def refuse_values(table: Table, unpacked: int, size: int) -> None:
-    """UnreadableError where a file says it holds far more values than its bytes can be expected to."""
+    """UnreadableError if a file declares far more values than its bytes can contain."""
     leaves = sum(1 for _ in table.schema.leaves())
     if unpacked > max(GRACE, RATIO * size) or table.rows * leaves * 8 > max(GRACE_VALUES, RATIO * size):
         raise unreadable("bomb")

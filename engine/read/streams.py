@@ -1,7 +1,7 @@
-"""A packed file, or one JSON array, read as a stream in one task: unpacked, counted, and cut into records.
+"""Reads a compressed file, or one JSON array, as a stream: decompressed, counted, and cut into records.
 
-The codec is the one that the contract names, never the one of the file's extension. The unpacked bytes are counted against the
-packed ones, and no more than a piece of the file is ever in memory, however far it unpacks.
+The codec is the one that the contract names, never that of the file's extension. The decompressed bytes are compared with the
+compressed ones, and at most one piece of the file is in memory, whatever its ratio.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SPACE = " \t\r\n"
 
 
 class BrokenError(Exception):
-    """The file cannot be read to its end; the code says why (`lakegate.engine.read.limits.BROKEN`)."""
+    """The file cannot be read to its end; the code is a key of `lakegate.engine.read.limits.BROKEN`."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)
@@ -62,7 +62,7 @@ def elements(pieces: Iterable[Piece]) -> Iterator[Batch]:
 
 
 class _Array:
-    """An array on its way in: the text that is not used up yet, and what may follow."""
+    """An array that is being read: the remaining text, and what may follow."""
 
     def __init__(self) -> None:
         self._decode = codecs.getincrementaldecoder("utf-8")().decode
@@ -171,7 +171,7 @@ def _zstd(source: BinaryIO) -> Iterator[Piece]:
 
 
 class _Counted:
-    """A file as Arrow wants it, which knows how much was read of it."""
+    """A file for Arrow that counts the bytes read of it."""
 
     closed = False
 
@@ -179,7 +179,7 @@ class _Counted:
         self._source = source
         self.size = 0
         self.failure: OSError | None = None
-        """The error of the storage: it means nothing about the file itself."""
+        """The error of the storage: it is no property of the file."""
 
     def read(self, size: int = -1) -> bytes:
         """Bytes of the file, counted."""
@@ -192,7 +192,7 @@ class _Counted:
         return found
 
     def close(self) -> None:
-        """Leave the file to whoever opened it."""
+        """The caller closes the file."""
 
 
 READERS: dict[Compression, Callable[[BinaryIO], Iterator[Piece]]] = {Compression.NONE: _plain, Compression.ZSTD: _zstd}

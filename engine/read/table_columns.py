@@ -104,7 +104,7 @@ def _float(raw: str, _: Physical) -> str:
 
 
 def _scientific(is_negative: str, digits: str, exponent: str, point: str) -> str:
-    """Digits with a point behind the first one, and an exponent; `point` stands for the rest of a single digit."""
+    """Digits with a point behind the first one, and an exponent; `point` follows a single digit."""
     rest = f"CASE WHEN length({digits}) > 1 THEN '.' || substr({digits}, 2) ELSE '{point}' END"
     return f"concat(CASE WHEN {is_negative} THEN '-' ELSE '' END, substr({digits}, 1, 1), {rest}, 'E', {exponent})"
 

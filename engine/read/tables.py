@@ -1,4 +1,4 @@
-"""Files that bring their own schema, as chunks: columns of the file's own types, never of text that nobody asked for."""
+"""Reads files that contain their own schema, as chunks of columns of the file's own types."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Reader(Protocol):
     """A format with a schema of its own."""
 
     def described(self, address: str) -> Table:
-        """A file's own account of itself; UnreadableError where it is damaged, or a bomb."""
+        """Schema and size of a file; UnreadableError if it is damaged, or a decompression bomb."""
         ...
 
     def batches(self, share: Share, names: list[str]) -> Iterator[pa.RecordBatch]:
-        """Those columns of a share; UnreadableError where the file has no good end."""
+        """These columns of a share; UnreadableError if the file is damaged."""
         ...
 
 

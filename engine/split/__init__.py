@@ -1,1 +1,1 @@
-"""Splitting: the records of a share as they came, so that accepted and rejected ones can be written apart."""
+"""Splitting: which records are rejected, so that accepted and rejected ones can be written separately."""

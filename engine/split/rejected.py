@@ -1,4 +1,4 @@
-"""Which records are rejected with `onReject: rows`: those that break a failed check that single rows answer for."""
+"""Which records are rejected with `onReject: rows`: those that break a failed check of single rows."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Rejected:
         return int(sum(mask.sum() for mask in found))
 
     def reasons(self, partial: Partial) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The lines of a share's judged records, and for each a number whose bits say which of the checks it breaks."""
+        """The lines of a share's judged records, and for each a number with a bit for each check that it breaks."""
         lines = [broken.rows for broken in partial.broken]
         masks = []
         for broken in partial.broken:

@@ -1,4 +1,4 @@
-"""What the values of a file that brings its own schema are: the file's types in a few kinds, against the declared types.
+"""Compares the types of a file that contains its own schema, as a few kinds, with the declared types.
 
 Types are compared structurally, never by a cast that might succeed. Where a column's kind cannot hold values of the declared
 type, none of its values is one, and the reason names the file's own type.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Kind(Enum):
-    """The kinds of values, whatever a format calls them; each with the type that Spark is given for it."""
+    """The kinds of values in all formats, each with its type in Spark."""
 
     TEXT = "STRING"
     BYTES = "BINARY"

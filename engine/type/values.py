@@ -42,7 +42,7 @@ def value_name(alias: str) -> str:
 
 
 def present_name(alias: str) -> str:
-    """The column that says whether a field has a value."""
+    """The column of whether a field has a value."""
     return f"p{alias}"
 
 

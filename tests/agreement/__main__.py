@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.infra.local.spark import use_local_spark
 from lakegate.infra.setup.environments import install
-from tests.agreement.great_expectations.cases import ASKED, cases
+from tests.agreement.great_expectations.cases import EXPECTATIONS, cases
 from tests.agreement.great_expectations.compare import ENVIRONMENT, differences
 from tests.agreement.run import disagreements, smaller
 
@@ -36,11 +36,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**9))
     parser.add_argument("--against", choices=sorted(AGAINST), default="spark")
     given = parser.parse_args(arguments)
-    say(f"seed {given.seed}")
+    report(f"seed {given.seed}")
     return 1 if AGAINST[given.against](given.seed, given.count) else 0
 
 
-def say(text: str) -> None:
+def report(text: str) -> None:
     print(text, flush=True)  # noqa: T201 - a program for a person
 
 
@@ -56,14 +56,14 @@ def against_spark(seed: int, count: int) -> int:
             last = min(first + PROGRESS, seed + count)
             for each in disagreements(range(first, last), validate, session):
                 number += 1
-                say(str(each))
+                report(str(each))
                 if count == 1:
                     found = smaller(each, validate)
-                    say("\n".join([found.case.text.decode(), *map(repr, found.case.objects), *found.lines]))
+                    report("\n".join([found.case.text.decode(), *map(repr, found.case.objects), *found.lines]))
             if count > PROGRESS:
-                say(f"{last - seed:,} cases, {number} disagreements")
+                report(f"{last - seed:,} cases, {number} disagreements")
         session.stop()
-    say(f"{count:,} cases, {number} disagreements")
+    report(f"{count:,} cases, {number} disagreements")
     return number
 
 
@@ -72,8 +72,8 @@ def against_great_expectations(seed: int, count: int) -> int:
     install(ENVIRONMENT)
     found = list(differences(cases(seed, count)))
     for each in found:
-        say(f"{each.case}\n  ours: {each.ours}\n  theirs: {each.theirs}")
-    say(f"{count:,} cases of {len(ASKED)} expectations, {len(found)} disagreements")
+        report(f"{each.case}\n  ours: {each.ours}\n  theirs: {each.theirs}")
+    report(f"{count:,} cases of {len(EXPECTATIONS)} expectations, {len(found)} disagreements")
     return len(found)
 
 

@@ -83,9 +83,9 @@ def case_of(seed: int) -> Case:
     """The case of a seed."""
     draw, refused = random.Random(f"lakegate/{seed}"), 0
     while True:
-        said = extension(draw)
-        fields = fields_of(draw, said["format"])
-        found, removed = _compiled(document(draw, fields, said))
+        settings = extension(draw)
+        fields = fields_of(draw, settings["format"])
+        found, removed = _compiled(document(draw, fields, settings))
         refused += removed
         if found is None:
             continue

@@ -39,15 +39,18 @@ def extension(draw: random.Random) -> Document:
     """How the gate treats deliveries, what a file is, and how CSV is written."""
     form = draw.choice(["csv", "csv", "csv", "jsonl", "jsonl", "json", "any-json", *TABLES])
     packed = {} if form in TABLES else {"compression": draw.choice(CODECS)}
-    said: Document = {"format": form, **packed, "allowEmpty": draw.random() < 0.5}
-    said |= {"additionalFields": draw.choice(["allow", "warn", "forbid"]), "mode": draw.choice(["enforce", "observe"])}
+    settings: Document = {"format": form, **packed, "allowEmpty": draw.random() < 0.5}
+    settings |= {
+        "additionalFields": draw.choice(["allow", "warn", "forbid"]),
+        "mode": draw.choice(["enforce", "observe"]),
+    }
     if form in {"csv", "jsonl", *TABLES} and packed.get("compression") != "zstd" and draw.random() < 0.25:
-        said |= {"onReject": "rows", "maxRejectedShare": draw.choice([0.2, 0.9, 1]), "mode": "enforce"}
+        settings |= {"onReject": "rows", "maxRejectedShare": draw.choice([0.2, 0.9, 1]), "mode": "enforce"}
     if draw.random() < 0.1:
-        said["samples"] = False
+        settings["samples"] = False
     if form == "csv":
-        said["csv"] = _csv(draw)
-    return said
+        settings["csv"] = _csv(draw)
+    return settings
 
 
 def _csv(draw: random.Random) -> Document:
@@ -62,9 +65,9 @@ def _csv(draw: random.Random) -> Document:
     return {name: value for name, value in chosen.items() if draw.random() < 0.35}
 
 
-def odcs(draw: random.Random, fields: Sequence[Field], said: Document) -> Document:
+def odcs(draw: random.Random, fields: Sequence[Field], settings: Document) -> Document:
     """An ODCS document."""
-    schema: Document = {"name": DATASET, "customProperties": [{"property": "lakegate", "value": said}]}
+    schema: Document = {"name": DATASET, "customProperties": [{"property": "lakegate", "value": settings}]}
     schema["properties"] = [_property(draw, each) for each in fields]
     keys = draw.sample(schema["properties"], draw.randint(1, 2)) if draw.random() < 0.3 else []
     for position, each in enumerate(keys, 1):
@@ -91,22 +94,22 @@ def odcs(draw: random.Random, fields: Sequence[Field], said: Document) -> Docume
 
 
 def _property(draw: random.Random, field: Field) -> Document:
-    said: Document = {"name": field.name} if field.name else {}
-    said |= ODCS_TYPES.get(field.kind, {"logicalType": field.kind})
+    settings: Document = {"name": field.name} if field.name else {}
+    settings |= ODCS_TYPES.get(field.kind, {"logicalType": field.kind})
     if field.kind in {"object", "array", "map"}:
-        return said | _parts(draw, field)
-    said |= {"logicalTypeOptions": own} if (own := _options(draw, field)) else {}
+        return settings | _parts(draw, field)
+    settings |= {"logicalTypeOptions": own} if (own := _options(draw, field)) else {}
     for flag, share in (("required", 0.3), ("unique", 0.15)):
         if draw.random() < share:
-            said[flag] = True
+            settings[flag] = True
     if field.kind in {"string", "boolean", "integer"} and draw.random() < 0.15:
         listed = {str(value): value for value in (literal(draw, field.kind) for _ in range(3))}
-        said["enum"] = [{"value": value} for value in listed.values()]
+        settings["enum"] = [{"value": value} for value in listed.values()]
     if (word := draw.choice(CLASSIFICATIONS)) is not None:
-        said["classification"] = word
+        settings["classification"] = word
     if field.kind != "day" and draw.random() < 0.35:
-        said["quality"] = [of_field(draw, field) for _ in range(draw.randint(1, 2))]
-    return said
+        settings["quality"] = [of_field(draw, field) for _ in range(draw.randint(1, 2))]
+    return settings
 
 
 def _options(draw: random.Random, field: Field) -> Document:
@@ -122,12 +125,12 @@ def _parts(draw: random.Random, field: Field) -> Document:
     return {"map": {"key": {"logicalType": "string"}, "value": item}}
 
 
-def dcs(draw: random.Random, fields: Sequence[Field], said: Document) -> Document:
+def dcs(draw: random.Random, fields: Sequence[Field], settings: Document) -> Document:
     """A DCS document of the fields without parts."""
     flat = [each for each in fields if not each.parts]
     rules = [of_dataset(draw, flat) for _ in range(draw.randint(2, 8))]
     model = {
-        "config": {"lakegate": said},
+        "config": {"lakegate": settings},
         "fields": {each.name: _dcs_field(draw, each) for each in flat},
         "quality": [each for each in rules if each],
     }
@@ -136,15 +139,17 @@ def dcs(draw: random.Random, fields: Sequence[Field], said: Document) -> Documen
 
 
 def _dcs_field(draw: random.Random, field: Field) -> Document:
-    said: Document = {"type": DCS_TYPES.get(field.kind, field.kind), "required": draw.random() < 0.3}
-    said |= {"unique": True} if draw.random() < 0.15 else {}
-    said |= {"quality": [of_field(draw, field)]} if field.kind in {"string", *NUMERIC} and draw.random() < 0.4 else {}
+    settings: Document = {"type": DCS_TYPES.get(field.kind, field.kind), "required": draw.random() < 0.3}
+    settings |= {"unique": True} if draw.random() < 0.15 else {}
+    settings |= (
+        {"quality": [of_field(draw, field)]} if field.kind in {"string", *NUMERIC} and draw.random() < 0.4 else {}
+    )
     if field.kind in {"string", "integer", "number"} and draw.random() < 0.4:
-        said |= {name: value for name, value in options(draw, field.kind).items() if name != "multipleOf"}
-    return said
+        settings |= {name: value for name, value in options(draw, field.kind).items() if name != "multipleOf"}
+    return settings
 
 
-def dcm(draw: random.Random, fields: Sequence[Field], said: Document) -> Document:
+def dcm(draw: random.Random, fields: Sequence[Field], settings: Document) -> Document:
     """A DCM document of the fields without parts: metrics with tolerances."""
     flat = [each for each in fields if not each.parts]
     columns = [
@@ -166,7 +171,7 @@ def dcm(draw: random.Random, fields: Sequence[Field], said: Document) -> Documen
         "producer": {"name": "p", "group": "g"},
         "access": {"eventType": "push", "protocol": "FTP", "location": "/", "accessConfiguration": {}},
         "dataset": {"name": DATASET, "schema": columns},
-        "specific": {"lakegate": said},
+        "specific": {"lakegate": settings},
         "quality": rules,
     }
 
@@ -201,6 +206,6 @@ def _dcm_rule(draw: random.Random, fields: Sequence[Field]) -> Document:
             return {"type": kind, "columns": [field.name], "parameter": draw.choice([0.5, 1, 5, 20]), **tolerant}
 
 
-def document(draw: random.Random, fields: Sequence[Field], said: Document) -> Document:
+def document(draw: random.Random, fields: Sequence[Field], settings: Document) -> Document:
     """A document of one of the formats, most often of ODCS."""
-    return draw.choice([odcs, odcs, odcs, odcs, dcs, dcm])(draw, fields, said)
+    return draw.choice([odcs, odcs, odcs, odcs, dcs, dcm])(draw, fields, settings)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from tests.agreement.fields import BOUNDED, FLAT, NUMERIC, Field, literal
-from tests.agreement.great_expectations.cases import ASKED, CONDITIONED, KEPT
+from tests.agreement.great_expectations.cases import CONDITIONED, EXPECTATIONS, KEPT
 
 if TYPE_CHECKING:
     import random
@@ -38,18 +38,18 @@ def options(draw: random.Random, kind: str) -> dict[str, object]:
     if kind == "day":
         return {"format": "dd/MM/yyyy"}
     if kind in {"string", "binary"}:
-        said = {"minLength": draw.randint(0, 3), "maxLength": draw.randint(3, 20), "pattern": draw.choice(PATTERNS)}
-        said |= {"format": draw.choice(FORMATS)} if kind == "string" else {}
+        written = {"minLength": draw.randint(0, 3), "maxLength": draw.randint(3, 20), "pattern": draw.choice(PATTERNS)}
+        written |= {"format": draw.choice(FORMATS)} if kind == "string" else {}
     elif kind in BOUNDED:
         low, high = sorted((literal(draw, kind), literal(draw, kind)))
         ends = draw.choice(["", "exclusive"])
         names = ("minimum", "maximum") if not ends else ("exclusiveMinimum", "exclusiveMaximum")
-        said = dict(zip(names, (low, high), strict=True)) if low != high else {names[0]: low}
+        written = dict(zip(names, (low, high), strict=True)) if low != high else {names[0]: low}
         if kind in NUMERIC:
-            said["multipleOf"] = draw.choice([1, 2, 5] if kind == "integer" else [0.5, 0.1, 1])
+            written["multipleOf"] = draw.choice([1, 2, 5] if kind == "integer" else [0.5, 0.1, 1])
     else:
         return {}
-    return {name: said[name] for name in said if draw.random() < 0.5}
+    return {name: written[name] for name in written if draw.random() < 0.5}
 
 
 def compared(draw: random.Random, *, percent: bool = True) -> Quality:
@@ -57,14 +57,14 @@ def compared(draw: random.Random, *, percent: bool = True) -> Quality:
     between = draw.random() < 0.2
     if between:
         low, high = sorted(draw.sample(range(40), 2))
-        said: Quality = {draw.choice(["mustBeBetween", "mustNotBeBetween"]): [low, high]}
+        written: Quality = {draw.choice(["mustBeBetween", "mustNotBeBetween"]): [low, high]}
     else:
-        said = {draw.choice(_OPERATORS): draw.choice([0, 0, 1, 2, 3, 5, 12.5, 40])}
+        written = {draw.choice(_OPERATORS): draw.choice([0, 0, 1, 2, 3, 5, 12.5, 40])}
     if percent:
-        said["unit"] = draw.choice(["rows", "percent"])
+        written["unit"] = draw.choice(["rows", "percent"])
     if draw.random() < 0.3:
-        said["severity"] = draw.choice(["warning", "error", "info"])
-    return said
+        written["severity"] = draw.choice(["warning", "error", "info"])
+    return written
 
 
 def of_field(draw: random.Random, field: Field) -> Quality:
@@ -125,8 +125,8 @@ def _queries() -> list[tuple[str, set[str]]]:
 
 
 def _expectation(draw: random.Random, fields: Sequence[Field]) -> Quality | None:
-    name = draw.choice(sorted(ASKED))
-    arguments, columns = ASKED[name](draw)
+    name = draw.choice(sorted(EXPECTATIONS))
+    arguments, columns = EXPECTATIONS[name](draw)
     renamed = _renamed(draw, columns, fields)
     if renamed is None:
         return None

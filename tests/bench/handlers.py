@@ -31,14 +31,14 @@ USES = {
 
 def measured(handler: str) -> list[float]:
     """Milliseconds of imports and of clients, peak memory in MiB, modules; each in a process of its own."""
-    told = subprocess.run(  # noqa: S603 - our own interpreter on our own text
+    process = subprocess.run(  # noqa: S603 - our own interpreter on our own text
         [sys.executable, "-c", MEASURE.format(handler, USES[handler])],
         check=True,
         capture_output=True,
         text=True,
         env={"AWS_DEFAULT_REGION": "us-east-1", "PYTHONDONTWRITEBYTECODE": ""},
     )
-    figures: list[float] = json.loads(told.stdout)
+    figures: list[float] = json.loads(process.stdout)
     return figures
 
 

@@ -38,13 +38,13 @@ def measured(runs: int) -> tuple[float, float]:
         data = files(folder / "data", ROWS, runs + 1 + BURST)
         contract = yaml.safe_load(CONTRACT.read_text())["id"]
         try:
-            _said(environment, "local", "up")
-            _said(environment, "publish", str(CONTRACT), "--yes")
-            _said(environment, "route", "add", PREFIX, contract, "--yes")
+            _output(environment, "local", "up")
+            _output(environment, "publish", str(CONTRACT), "--yes")
+            _output(environment, "route", "add", PREFIX, contract, "--yes")
             single = [_uploaded(environment, [each])[0] for each in data[: runs + 1]]
             burst = _uploaded(environment, data[runs + 1 :])
         finally:
-            _said(environment, "local", "down")
+            _output(environment, "local", "down")
     return median(each["verdict"] for each in single[1:]), last_verdict(burst)
 
 
@@ -62,12 +62,12 @@ def last_verdict(waited: list[dict[str, float]]) -> float:
 
 def _uploaded(environment: dict[str, str], paths: list[Path]) -> list[dict[str, float]]:
     names = [str(path) for path in paths]
-    said = _said(environment, "upload", *names, "--to", PREFIX, "--wait", "--timeout", BURST_PATIENCE, "--json")
-    document: dict[str, Any] = json.loads(said)
+    output = _output(environment, "upload", *names, "--to", PREFIX, "--wait", "--timeout", BURST_PATIENCE, "--json")
+    document: dict[str, Any] = json.loads(output)
     return [each["waited"] for each in document.get("deliveries", [document])]
 
 
-def _said(environment: dict[str, str], *words: str) -> str:
+def _output(environment: dict[str, str], *words: str) -> str:
     """The standard output of a command of lakegate."""
     ended = subprocess.run(  # noqa: S603 - our own program
         [LAKEGATE, *words], cwd=ROOT, env=environment, capture_output=True, text=True, check=False

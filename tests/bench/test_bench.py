@@ -101,7 +101,7 @@ def order(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, st
 def test_parts_are_measured_in_turn_and_make_one_table(
     order: list[tuple[str, str]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The faulty file comes first; each work is done by each program in turn, as often as asked, once for all parts."""
+    """The faulty file comes first; each program does each work in turn, the requested number of times, once for all parts."""
     assert bench.main(["--only", "checks,large,release", "--runs", "2", "--markdown"]) == 0
 
     table = capsys.readouterr().out.splitlines()

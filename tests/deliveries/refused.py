@@ -70,7 +70,7 @@ def damaged_parquet() -> bytes:
 
 
 def lying_footer() -> bytes:
-    """A footer that says it is longer than the file."""
+    """A footer with a length beyond the file."""
     return PIECES["parquet"][:-8] + (1 << 30).to_bytes(4, "little") + b"PAR1"
 
 
@@ -234,7 +234,7 @@ def dictionary_parquet() -> bytes:
 
 
 def endless_avro() -> bytes:
-    """A block that says it holds a billion records, of no bytes at all."""
+    """A block that declares a billion records without bytes."""
     schema = {"type": "record", "name": "r", "fields": [{"name": "id", "type": "null"}]}
     content = container(schema, [b""])
     return content.replace(long(1) + long(0), long(10**9) + long(0))

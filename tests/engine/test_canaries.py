@@ -82,7 +82,7 @@ def test_no_rule_of_any_kind_lets_a_value_out(judge_files: Callable[..., Judged]
 
 
 def test_a_file_without_its_header_tells_no_value(judge_files: Callable[..., Judged]) -> None:
-    """Where the first line is data, its values are not taken for names that may be told."""
+    """Where the first line is data, its values are not shown as if they were names."""
     plan, content = planted()
 
     judged = judge_files(plan, content.partition(b"\n")[2])

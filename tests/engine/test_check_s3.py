@@ -174,13 +174,13 @@ def test_folders_and_patterns_name_several_objects(s3: Any) -> None:
 )
 @pytest.mark.usefixtures("s3")
 def test_what_is_not_there_is_one_sentence(name: str, message: str) -> None:
-    """A bucket, key, folder or pattern without an object is refused by name, and the sentence says what to correct."""
+    """A bucket, key, folder or pattern without an object is refused by name, with the correction."""
     assert refusal("csv", name) == {"kind": "input", "message": message, "problems": []}
 
 
 @pytest.mark.parametrize("storage_class", ["GLACIER", "DEEP_ARCHIVE"])
 def test_an_archived_object_is_refused_before_it_is_read(storage_class: str, s3: Any) -> None:
-    """What must be restored first is said at once, with the command that restores it."""
+    """An archived object is reported at once, with the command that restores it."""
     s3.put_object(Bucket=BUCKET, Key="old.csv", Body=TEXT, StorageClass=storage_class)
 
     assert refusal("csv", f"s3://{BUCKET}/old.csv")["message"] == (
@@ -198,12 +198,12 @@ def test_a_restored_object_is_read(s3: Any) -> None:
 
 def _replace_after(monkeypatch: pytest.MonkeyPatch, client: Any, reads: int) -> None:
     """Replace the object when so many ranges of it were read."""
-    asked, left = store.Buckets._range, iter(range(1_000))  # noqa: SLF001 - where a range is read
+    read_range, left = store.Buckets._range, iter(range(1_000))  # noqa: SLF001 - where a range is read
 
     def reading(own: Any, start: int, size: int, **which: str) -> bytes:
         if next(left) == reads:
             client.put_object(Bucket=BUCKET, Key="day.csv", Body=b"x" * len(TEXT))
-        return asked(own, start, size, **which)
+        return read_range(own, start, size, **which)
 
     monkeypatch.setattr(store.Buckets, "_range", reading)
 
@@ -278,12 +278,12 @@ def test_a_storage_that_fails_during_the_read_gives_no_verdict(
 ) -> None:
     """An answer of S3 that breaks the read off is an error of the machine, not a damaged file."""
     s3.put_object(Bucket=BUCKET, Key="day.csv", Body=FORMS[form][1])
-    asked, left = store.Buckets._range, iter(range(1_000))  # noqa: SLF001 - where a range is read
+    read_range, left = store.Buckets._range, iter(range(1_000))  # noqa: SLF001 - where a range is read
 
     def failing(own: Any, start: int, size: int, **which: str) -> bytes:
         if next(left) >= reads:
             raise OSError(5, "S3 answers SlowDown")
-        return asked(own, start, size, **which)
+        return read_range(own, start, size, **which)
 
     monkeypatch.setattr(store.Buckets, "_range", failing)
     monkeypatch.setattr(sys, "argv", ["lakegate", "check", "--contract", f"{form}.yaml", f"s3://{BUCKET}/day.csv"])

@@ -1,4 +1,4 @@
-"""Files as producers really deliver them: one fault, one reason, which says what to do."""
+"""Common faults of files: one fault, one reason, with the remedy."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ def test_one_fault_is_one_reason_with_what_to_do(name: str, judge_files: Callabl
 
 
 def test_of_several_files_the_one_that_is_meant_is_named(judge_files: Callable[..., Judged]) -> None:
-    """What is unreadable, and the first malformed record, say in which object they lie."""
+    """Unreadable objects and the first malformed record are reported with the number of the object."""
     unreadable = judge_files(COMMAS, text(*GOOD), b"PK\x03\x04").result.unreadable
     (malformed,) = judge_files(COMMAS, text(*GOOD), text(*GOOD, "7,1.5")).result.malformed
 
@@ -267,7 +267,7 @@ def test_dates_that_parquet_stores_as_texts_are_named(judge_files: Callable[...,
 
 
 def test_numbers_in_quotes_are_named(judge_files: Callable[..., Judged]) -> None:
-    """JSON that writes numbers as texts is told so."""
+    """JSON with numbers written as texts is reported as such."""
     plan = replace(plan_of({"id": "integer"}), storage=Storage(Format.JSONL))
 
     judged = judge_files(plan, as_jsonl([{"id": "1"}, {"id": "2"}]))
@@ -301,7 +301,7 @@ def test_a_rare_failure_is_found_among_frequent_ones(judge_files: Callable[..., 
 
 
 def test_public_values_are_shown_as_they_are(judge_files: Callable[..., Judged]) -> None:
-    """A public value is raw, and cut where it is long; how values are written is told of masked ones too."""
+    """A public value is raw, and cut where it is long; the form of values is reported for masked ones too."""
     plan = with_classification(COMMAS, sku="public")
     judged = judge_files(plan, text(f"1,1,1,2024-12-31,{'S' * 50},true", "2,1.5,NULL,2024-12-31,SKU11,true"))
     found = {each.check: each for each in judged.result.measurements}

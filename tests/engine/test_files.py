@@ -71,7 +71,7 @@ UNREADABLE: dict[str, tuple[Plan, bytes, str]] = {
 
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_what_is_no_such_file_is_rejected_with_words_that_help(name: str, judge_files: Callable[..., Judged]) -> None:
-    """Bytes that are no CSV file of this dataset are rejected before any scan, with one reason that says how to mend them."""
+    """Bytes that are no CSV file of this dataset are rejected before any scan, with one reason that contains the remedy."""
     plan, content, words = UNREADABLE[name]
 
     judged = judge_files(plan, content)
@@ -189,7 +189,7 @@ COLUMNS: dict[str, tuple[Plan, bytes, Verdict, str]] = {
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_columns_are_bound_by_name_and_values_taken_as_written(name: str, judge_files: Callable[..., Judged]) -> None:
-    """Columns are found by their names wherever they stand, and what is missing, misspelt or empty is said so."""
+    """Columns are found by their names in any order, and missing, misspelt or empty ones are reported."""
     plan, content, verdict, words = COLUMNS[name]
 
     judged = judge_files(plan, content)

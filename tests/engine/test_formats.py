@@ -103,7 +103,7 @@ ONE_CODEC = [each for each in STORAGES if each.compression in {Compression.NONE,
 
 @pytest.mark.parametrize("storage", ONE_CODEC, ids=lambda storage: storage.suffix)
 def test_a_delivery_of_two_objects_is_one(storage: Storage, judge_files: Callable[..., Judged]) -> None:
-    """Keys are compared across objects, and a sample says in which it lies."""
+    """Keys are compared across objects, and a sample contains the number of its object."""
     plan = stored(plan_of({"id": "integer", "name": "string"}, rule("unique", "id")), storage)
     table = TABLE.select(["id", "name"])
 
@@ -475,7 +475,7 @@ schema: [{{name: rows, properties: [{{name: id, logicalType: integer, required: 
 def test_a_server_of_json_is_read_as_lines_or_as_one_array(
     objects: tuple[bytes, ...], codec: Compression, judge_files: Callable[..., Judged]
 ) -> None:
-    """Where a server says `json` and no delimiter, the first character of the file decides what it is."""
+    """If a server declares `json` without a delimiter, the first character of the file decides."""
     contract = read(ORDERS.format(form="json").encode())
     plan = only_plan(contract)
     plan = replace(plan, storage=replace(plan.storage, compression=codec))
@@ -486,7 +486,7 @@ def test_a_server_of_json_is_read_as_lines_or_as_one_array(
 
 
 def test_objects_of_one_delivery_have_one_form_of_json(judge_files: Callable[..., Judged]) -> None:
-    """Lines beside an array are no one delivery: the reason says so."""
+    """JSON lines beside an array are rejected, with that reason."""
     contract = read(ORDERS.format(form="json").encode())
 
     judged = judge_files(only_plan(contract), b'{"id": 1}\n', b'[{"id": 2}]')
@@ -496,7 +496,7 @@ def test_objects_of_one_delivery_have_one_form_of_json(judge_files: Callable[...
 
 
 def test_a_format_that_is_not_read_is_never_taken_for_csv(judge_files: Callable[..., Judged]) -> None:
-    """A contract whose server says `delta` has every file refused, with what to write."""
+    """A contract whose server declares `delta` has every file refused, with the key to declare."""
     contract = read(ORDERS.format(form="delta").encode())
 
     judged = judge_files(only_plan(contract), b"id\n1\n")

@@ -103,14 +103,14 @@ def test_each_of_500_columns_is_read_from_its_own_place(judge_files: Callable[..
     """In a very wide file a column is judged by its own values, wherever it stands."""
     names = [f"column_{number}" for number in range(500)]
     plan = plan_of(dict.fromkeys(names, "integer"), policy=QUIET)
-    asked = [0, 1, 249, 250, 251, 498, 499]
+    queried = [0, 1, 249, 250, 251, 498, 499]
     row = [str(number) for number in range(500)]
     bad = [*row[:250], "x", *row[251:]]
 
-    judged = judge_files(replace(plan, checks=tuple(plan.checks[at] for at in asked)), as_csv(names, row, bad))
+    judged = judge_files(replace(plan, checks=tuple(plan.checks[at] for at in queried)), as_csv(names, row, bad))
 
     assert Verdict.REJECTED is judged.verdict
-    assert failing(judged) == [int(at == 250) for at in asked]
+    assert failing(judged) == [int(at == 250) for at in queried]
 
 
 @sampled(2, 500)

@@ -1,4 +1,4 @@
-"""What a result tells of moments: the span of the field that says how old rows are, and of conditions and keys beside it."""
+"""The span of event times in a result: that of the field by which the age of rows is measured."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def expectation(call: str, *fields: str, **arguments: object) -> Rule:
 
 
 def test_the_span_of_event_times_is_told(judge_files: Callable[..., Judged]) -> None:
-    """The earliest and the latest moment of the delivery are told in UTC; nulls and what is no moment have none."""
+    """The result has the earliest and the latest moment of the delivery in UTC; nulls and other texts are ignored."""
     found = judge_files(FRESH, DELIVERED).result.event_time
 
     assert found == ("2026-01-01T00:00:00.000000Z", "2026-01-01T04:00:00.000000Z")
@@ -50,7 +50,7 @@ def test_moments_that_may_not_or_cannot_be_told_are_not(
 
 
 def test_without_a_service_level_no_moment_is_told(judge_files: Callable[..., Judged]) -> None:
-    """Which field holds the time of events, only a service level says."""
+    """Only a service level names the field of event times."""
     assert judge_files(plan_of({"at": "timestamp"}), DELIVERED).result.event_time is None
 
 

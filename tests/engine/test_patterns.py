@@ -53,10 +53,10 @@ def failing(result: Result) -> dict[str, int | None]:
 @sampled(2, 100)
 @given(st.lists(patterns.filter(is_usable), min_size=40, max_size=60), st.lists(texts, min_size=30, max_size=60))
 def test_patterns_are_answered_as_by_the_reference(
-    judge_files: Callable[..., Judged], asked: list[str], values: list[str]
+    judge_files: Callable[..., Judged], queried: list[str], values: list[str]
 ) -> None:
     """Random patterns on random texts: as many rows fail as by the reference evaluator, also beside each other."""
-    rules = [rule("pattern", "a", pattern=each) for each in [*asked, *SLOW]]
+    rules = [rule("pattern", "a", pattern=each) for each in [*queried, *SLOW]]
     plan = plan_of({"number": "integer", "a": "string"}, *rules, csv=Csv(multi_line=True), policy=Policy(samples=False))
 
     judged = judge_files(plan, as_csv(values))

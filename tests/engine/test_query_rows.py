@@ -58,9 +58,9 @@ def test_rows_that_break_a_count_are_sampled(
     """A plain count that is too high shows its rows; any other answer stands alone."""
     contract = read(DOCUMENT.format(query=query, operator=operator).encode())
     plan = only_plan(contract)
-    (asked,) = (each.id for each in plan.checks if each.query)
+    (queried,) = (each.id for each in plan.checks if each.query)
 
-    (found,) = (each for each in judge_files(plan, DELIVERY).result.measurements if each.check == asked)
+    (found,) = (each for each in judge_files(plan, DELIVERY).result.measurements if each.check == queried)
 
     assert found.error is None
     assert rows == [each.row for each in found.samples]

@@ -82,6 +82,6 @@ def test_as_many_rows_fail_as_python_finds(judge_files: Callable[..., Judged]) -
 
     failing = {each.check: each.accept and each.accept.failing for each in judged.result.measurements}
     found = [failing[each.id] for each in plan.checks if each.id.startswith("pattern") and each.fields != ("share",)]
-    asked = [(name, each) for name, own in PATTERNS.items() if name != "share" for each in own]
+    queried = [(name, each) for name, own in PATTERNS.items() if name != "share" for each in own]
     texts = {name: [str(each) for each in own if each not in {None, "", "NULL"}] for name, own in values.items()}
-    assert found == [sum(re.search(each, text) is None for text in texts[name]) for name, each in asked]
+    assert found == [sum(re.search(each, text) is None for text in texts[name]) for name, each in queried]

@@ -27,7 +27,7 @@ from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.model.contract import Comparison, Contract, Dataset, Field, Origin, Rule, Severity, Tolerance
 from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.model.types import LogicalType
-from tests.reference.asked import remember
+from tests.reference.queries import remember
 
 if TYPE_CHECKING:
     from lakegate.contracts.plan.plan import Plan

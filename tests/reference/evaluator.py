@@ -16,15 +16,15 @@ from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.check import Check, QuantileMethod, Tier
 from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.result import Columns, Measured, Measurement, Result
-from tests.reference.asked import answer
 from tests.reference.lexical import DAY_SECONDS, days, parse
+from tests.reference.queries import answer
 from tests.reference.truths import holds, truth
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.query import QueryRelation as Asked
+    from lakegate.contracts.plan.query import QueryRelation
     from tests.reference.truths import Record
 
 JUDGED_AT = "2026-01-02T03:04:05+00:00"
@@ -198,7 +198,7 @@ def _unmatched_rows(plan: Plan, check: Check, _tier: Tier, records: list[Record]
     return Measured(len(own), failing=sum(tuple(map(_number, key)) not in known for key in own))
 
 
-def _names(relation: Asked) -> tuple[str, ...]:
+def _names(relation: QueryRelation) -> tuple[str, ...]:
     return tuple(column.field for column in relation.columns)
 
 

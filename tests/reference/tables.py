@@ -106,8 +106,8 @@ def _of_kind(kind: str) -> list[Case]:
 
 def _of_call(call: str) -> list[Case]:
     """The cases of a call: of an expectation by its name, of a check of Soda by what it begins with."""
-    said = ((case, str(case.contract.datasets[0].rules[0].arguments.get("call"))) for case in good_cases())
-    return [case for case, written in said if written.partition("(")[0].split(" ")[0] == call]
+    calls = ((case, str(case.contract.datasets[0].rules[0].arguments.get("call"))) for case in good_cases())
+    return [case for case, written in calls if written.partition("(")[0].split(" ")[0] == call]
 
 
 def _described(cases: Iterable[Case]) -> tuple[str, str, str]:

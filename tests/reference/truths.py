@@ -35,7 +35,7 @@ Record = dict[str, str | None]
 
 
 def holds(plan: Plan, predicate: Predicate, record: Record) -> bool:
-    """Whether a row meets a predicate; what says nothing about the row does not break it."""
+    """Whether a row meets a predicate; an unknown result does not break it."""
     return truth(plan, predicate, record) is not False
 
 

@@ -17,8 +17,8 @@ from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.query import Query, QueryColumn, QueryRelation
 from lakegate.engine.query.guard import unsafe
 from lakegate.engine.query.lock import lock
-from lakegate.engine.query.queries import Tables, ask
-from lakegate.engine.query.reader import say
+from lakegate.engine.query.queries import Tables, answer_queries
+from lakegate.engine.query.reader import to_duckdb
 from lakegate.engine.query.value import UnreadError
 from tests.security.queries import hostile
 from tests.spark.test_guard import SPARKS
@@ -139,19 +139,19 @@ def database(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     connection.close()
 
 
-def asked(connection: duckdb.DuckDBPyConnection, text: str, *texts: str) -> Measurement:
+def answer(connection: duckdb.DuckDBPyConnection, text: str, *texts: str) -> Measurement:
     """What the native engine answers to a text that went past the linter."""
     check = Check(
         "q", "q", "sql", (), Metric.ANSWER, Unit.VALUE, Tier(Interval()), query=Query(text, texts, (RELATION,))
     )
-    return ask(connection, (check,), Tables(PLAN, "2026-07-01T00:00:00Z", "judged", nothing_accepted), 10)[
+    return answer_queries(connection, (check,), Tables(PLAN, "2026-07-01T00:00:00Z", "judged", nothing_accepted), 10)[
         0
     ].measurement
 
 
 def test_the_way_past_the_linter_is_open(database: duckdb.DuckDBPyConnection) -> None:
-    """What the engine is asked here is really run: a harmless text is answered."""
-    assert str(asked(database, "SELECT max(q1.c0) AS k0 FROM r0 AS q1").accept.exact) == "2"  # type: ignore[union-attr]  # it is answered
+    """The texts of these tests are really run: a harmless one has an answer."""
+    assert str(answer(database, "SELECT max(q1.c0) AS k0 FROM r0 AS q1").accept.exact) == "2"  # type: ignore[union-attr]  # it is answered
     assert unsafe(database, "SELECT max(q1.c0) AS k0 FROM r0 AS q1", {"r0"}) is None
 
 
@@ -159,7 +159,7 @@ def test_the_way_past_the_linter_is_open(database: duckdb.DuckDBPyConnection) ->
 def test_the_engine_refuses(text: str, tmp_path: Path, database: duckdb.DuckDBPyConnection) -> None:
     """Other relations, functions that are not listed, commands: an error of the rule, and the canary stays where it is."""
     secret_frame = [CANARY]
-    found = asked(database, text.format(file=tmp_path / "file.txt"), str(secret_frame))
+    found = answer(database, text.format(file=tmp_path / "file.txt"), str(secret_frame))
 
     assert (found.accept, found.error) == (None, REFUSED)
 
@@ -195,7 +195,7 @@ def corpus() -> list[str]:
 def test_hostile_queries_are_refused_by_each_wall(database: duckdb.DuckDBPyConnection) -> None:
     """The linter's corpus, as it is written: the reader reads none of it to an answer, and the guard lets nothing reach out."""
     let_through = [text for text in corpus() if is_read(text)]
-    answers = [asked(database, text, "a", "b") for text in let_through]
+    answers = [answer(database, text, "a", "b") for text in let_through]
     past_guard = [text for text in corpus() if is_let_through(database, text)]
 
     assert len(corpus()) > 500
@@ -208,7 +208,7 @@ def test_hostile_queries_are_refused_by_each_wall(database: duckdb.DuckDBPyConne
 
 def is_read(text: str) -> bool:
     try:
-        say(Query(text, ("a", "b"), (RELATION,)))
+        to_duckdb(Query(text, ("a", "b"), (RELATION,)))
     except UnreadError:
         return False
     return True
@@ -231,7 +231,7 @@ def rows_of(database: duckdb.DuckDBPyConnection, text: str) -> object:
 def test_a_bound_text_is_never_sql(database: duckdb.DuckDBPyConnection) -> None:
     """What the contract wrote in quotes reaches DuckDB as a value, whatever stands in it."""
     text = "'); SELECT secret FROM canary; --"
-    found = asked(database, "SELECT count(1) AS k0 FROM r0 AS q1 WHERE (CAST(q1.c0 AS STRING) <> :t0)", text)
+    found = answer(database, "SELECT count(1) AS k0 FROM r0 AS q1 WHERE (CAST(q1.c0 AS STRING) <> :t0)", text)
 
     assert str(found.accept.exact) == "3"  # type: ignore[union-attr]  # it is answered
 

@@ -56,7 +56,7 @@ def test_no_rule_of_any_kind_lets_a_value_out(tmp_path: Path, talkative: tuple[d
 
 
 def test_an_exception_of_spark_tells_no_value(tmp_path: Path, talkative: tuple[dict[str, str], Path]) -> None:
-    """A job that Spark cannot finish (its rows cannot be written) says so without a value, in its log and its last words."""
+    """A job that Spark cannot finish (its rows cannot be written) reports it without a value, in its log and its message."""
     plan, content = planted()
     noisy, log = talkative
     plan = replace(plan, policy=Policy(on_reject=OnReject.ROWS))

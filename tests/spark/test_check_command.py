@@ -59,7 +59,7 @@ def check(contract: Path, *data: Path, options: tuple[str, ...] = ("--json",)) -
 def test_the_samples_get_the_verdicts_they_are_named_for(
     samples: Path, contract: Path, name: str, verdict: str, code: int
 ) -> None:
-    """Clean is accepted, in between is accepted with warnings, dirty is rejected, and the exit code says so."""
+    """Clean data is accepted, data with gaps accepted with warnings, dirty data rejected, each with its exit code."""
     answer = check(contract, samples / name)
 
     assert (verdict, code) == (json.loads(answer.stdout)["verdict"], answer.exit_code)
@@ -175,7 +175,7 @@ def running_in_group(group: int) -> list[str]:
 
 @pytest.mark.usefixtures("spark")
 def test_rows_that_are_refused_are_counted_apart(samples: Path, tmp_path: Path) -> None:
-    """With onReject: rows the command says how many rows the gate would publish and reject, and the document has both."""
+    """With onReject: rows the command reports the rows that the gate would publish and reject, and the document has both."""
     contract = tmp_path / "rows.odcs.yaml"
     contract.write_text(ORDERS.read_text().replace("onReject: file", "onReject: rows"))
     document = json.loads(check(contract, samples / "orders-dirty.csv").stdout)
@@ -284,9 +284,9 @@ def test_a_reference_that_names_no_dataset_or_no_file_is_a_usage_error(tmp_path:
     contract, data = tmp_path / "shop.dcs.yaml", tmp_path / "orders.csv"
     contract.write_text(SHOP)
     data.write_text(FIRST)
-    told = [
-        check(contract, data, options=("--dataset", "orders", "--reference", said)).exception
-        for said in ("orders", f"nothing={data}", f"orders={tmp_path / 'none.csv'}")
+    errors = [
+        check(contract, data, options=("--dataset", "orders", "--reference", reference)).exception
+        for reference in ("orders", f"nothing={data}", f"orders={tmp_path / 'none.csv'}")
     ]
 
-    assert [InputError] * 3 == [type(each) for each in told]
+    assert [InputError] * 3 == [type(each) for each in errors]

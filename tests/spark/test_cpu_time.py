@@ -1,4 +1,4 @@
-"""What an attempt costs is measured, whoever ran its tasks."""
+"""The cost of an attempt is measured, wherever its tasks run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def work(spark: SparkSession) -> float:
 
 
 def test_the_meter_sees_the_work_of_tasks(spark: SparkSession) -> None:
-    """On one machine the JVM's clock holds at least what the tasks took by the clocks that a cluster would be asked for."""
+    """On one machine the JVM's clock counts at least the time of the tasks by the clocks that are read on a cluster."""
     from lakegate.spark_jobs.cpu_time import Meter  # noqa: PLC0415 - Spark's settings must be made first
 
     before = Meter.read()

@@ -16,7 +16,7 @@ from tests.deliveries.delivery import JUDGED_AT, plan_of, request_for
 from tests.reference.sampling import FULL
 from tests.security.queries import hostile
 from tests.spark.test_queries import QUERIES
-from tests.spark.test_queries import plan_of as asking
+from tests.spark.test_queries import plan_of as queries_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -78,7 +78,7 @@ SPARKS = (
 
 @pytest.fixture(scope="module")
 def canary(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A view, a global view and a file that hold a number nobody may see."""
+    """A view, a global view and a file that contain a secret number."""
     frame = spark.sql(f"SELECT {CANARY} AS secret")
     frame.createOrReplaceTempView("canary")
     frame.createOrReplaceGlobalTempView("canary")
@@ -93,7 +93,7 @@ def canary(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 @pytest.fixture(scope="module")
-def asked(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Measurement]:
+def answer(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Measurement]:
     """What the job answers to a text that went past the linter."""
     from lakegate.spark_jobs import queries  # noqa: PLC0415 - Spark's settings must be made first
     from lakegate.spark_jobs.references import Accepted  # noqa: PLC0415 - likewise
@@ -102,38 +102,38 @@ def asked(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Call
     delivered: DataFrame = spark.range(3).selectExpr("id AS vc0")
     request = request_for(plan, tmp_path_factory.mktemp("request"))
     tables = queries.Tables(plan, JUDGED_AT, delivered, Accepted(spark, request))
-    column = asking("SELECT max(total) FROM orders").checks[0].query
+    column = queries_plan("SELECT max(total) FROM orders").checks[0].query
     assert column is not None
     relation = QueryRelation("rows", tuple(replace(each, field="a") for each in column.relations[0].columns))
 
-    def ask(text: str) -> Measurement:
+    def answer(text: str) -> Measurement:
         check = Check(
             "q", "q", "sql", (), Metric.ANSWER, Unit.VALUE, Tier(Interval()), query=Query(text, (), (relation,))
         )
-        return queries.ask(spark, (check,), tables, limit=60)[0].measurement
+        return queries.answer_queries(spark, (check,), tables, limit=60)[0].measurement
 
-    return ask
+    return answer
 
 
-def test_the_way_past_the_linter_is_open(asked: Callable[[str], Measurement]) -> None:
-    """What the job is asked here is really run: a harmless text is answered."""
-    assert str(asked("SELECT max(c0) FROM r0").accept.exact) == "2"  # type: ignore[union-attr]  # it is answered
+def test_the_way_past_the_linter_is_open(answer: Callable[[str], Measurement]) -> None:
+    """The texts of these tests are really run: a harmless one has an answer."""
+    assert str(answer("SELECT max(c0) FROM r0").accept.exact) == "2"  # type: ignore[union-attr]  # it is answered
 
 
 @pytest.mark.parametrize("text", SPARKS)
-def test_the_engines_own_guard_refuses(text: str, canary: Path, asked: Callable[[str], Measurement]) -> None:
+def test_the_engines_own_guard_refuses(text: str, canary: Path, answer: Callable[[str], Measurement]) -> None:
     """Other relations, functions that are not listed, commands: an error of the rule, and the canary stays where it is."""
-    found = asked(text.format(file=canary))
+    found = answer(text.format(file=canary))
 
     assert (found.accept, found.error is not None) == (None, True)
     assert str(CANARY) not in str(found)
 
 
-def test_hostile_queries_are_refused_twice(canary: Path, asked: Callable[[str], Measurement]) -> None:
+def test_hostile_queries_are_refused_twice(canary: Path, answer: Callable[[str], Measurement]) -> None:
     """The linter's corpus, handed to the engine as it is written: nothing of it shows the canary or reads a file."""
     assert canary.exists()
     texts = sorted({re.sub(r"\borders\b", "r0", each.sql) for each in hostile() if len(each.sql) < 2_000})
-    found = [asked(text) for text in (texts if FULL else random.Random(9).sample(texts, 60))]
+    found = [answer(text) for text in (texts if FULL else random.Random(9).sample(texts, 60))]
 
     assert [
         each for each in found if each.accept is not None and each.accept.exact is not None and each.accept.exact > 3
@@ -146,8 +146,8 @@ def test_what_the_guard_lists_is_used(spark: SparkSession) -> None:
     from lakegate.spark_jobs import guard  # noqa: PLC0415 - Spark's settings must be made first
 
     used: set[str] = set()
-    of_postgres = asking("SELECT sum(extract(second FROM placed)) FROM orders", dialect="postgres")
-    for check in (*asking(*QUERIES).checks, *of_postgres.checks):
+    of_postgres = queries_plan("SELECT sum(extract(second FROM placed)) FROM orders", dialect="postgres")
+    for check in (*queries_plan(*QUERIES).checks, *of_postgres.checks):
         assert check.query is not None
         columns = [
             f"CAST(NULL AS {SPARK[each.type.value]}) AS c{at}"

@@ -16,7 +16,7 @@ from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.model.contract import Contract, Dataset, Field, Origin, Rule
 from lakegate.contracts.model.types import LogicalType
 from tests.deliveries.delivery import JUDGED_AT, request_for
-from tests.reference.asked import ask
+from tests.reference.queries import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +42,7 @@ ROWS = 200
 
 
 def plan_of(*queries: str, dialect: str = "duckdb", **fields: str) -> Plan:
-    """A plan that asks these queries, as the rules `q0`, `q1`, …"""
+    """A plan with these queries, as the rules `q0`, `q1`, …"""
     columns = tuple(Field(name, LogicalType(logical), Origin("$")) for name, logical in (fields or FIELDS).items())
     rules = tuple(
         Rule(
@@ -94,8 +94,8 @@ def answers(judge_files: Callable[..., Judged]) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("number", "query"), list(enumerate(QUERIES)), ids=[each[:60] for each in QUERIES])
 def test_a_query_answers_what_duckdb_answers(number: int, query: str, answers: dict[str, Any]) -> None:
-    """A query in DuckDB's dialect, said anew in Spark's, gives the number that DuckDB gives on the same rows."""
-    expected = ask(plan_of(query), rows(), query)
+    """A query in DuckDB's dialect, translated into Spark's, returns the number that DuckDB returns for the same rows."""
+    expected = run(plan_of(query), rows(), query)
     found = answers[f"q{number}"]
 
     assert found.error is None
@@ -105,7 +105,7 @@ def test_a_query_answers_what_duckdb_answers(number: int, query: str, answers: d
 
 
 def test_one_query_that_fails_leaves_the_others_answered(judge_files: Callable[..., Judged]) -> None:
-    """An overflow, a text that cannot be cast and several rows are errors of their own rules, and say no value of the data."""
+    """An overflow, a text that cannot be cast and several rows are errors of their own rules, without a value of the data."""
     queries = (
         "SELECT sum(total * 900000000000000000) FROM orders",
         "SELECT max(CAST(status AS INT)) FROM orders",
@@ -121,7 +121,7 @@ def test_one_query_that_fails_leaves_the_others_answered(judge_files: Callable[.
 
 
 def test_a_query_of_a_column_that_the_file_lacks_fails_for_it(judge_files: Callable[..., Judged]) -> None:
-    """A query that names an absent column is not asked: the column's absence is what it fails for."""
+    """A query that names an absent column is not run: the check fails because the column is absent."""
     judged = judge_files(plan_of("SELECT max(total) FROM orders"), b"id\na\n")
 
     assert (judged.verdict, judged.statuses()["q0"]) == (Verdict.REJECTED, Status.FAIL)
@@ -148,7 +148,7 @@ def test_a_query_has_its_time_and_the_others_have_theirs(spark: SparkSession, tm
     typed = [f"CAST({each} AS {kind}) AS vc{at}" for at, (each, kind) in enumerate(TYPED)]
     delivered = spark.range(0, 40_000, 1, 400).selectExpr(*typed)
     tables = queries.Tables(plan, JUDGED_AT, delivered, Accepted(spark, request_for(plan, tmp_path)))
-    found = queries.ask(spark, plan.checks, tables, limit=8)
+    found = queries.answer_queries(spark, plan.checks, tables, limit=8)
 
     assert [each.measurement.error for each in found] == [queries.TOO_SLOW, None]
 

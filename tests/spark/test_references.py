@@ -157,7 +157,7 @@ def test_a_query_reads_other_datasets_of_its_contract(spark: SparkSession, tmp_p
 
 
 def test_accepted_data_that_cannot_be_read_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
-    """An object that is not what the ledger says, or a plan that is another, gives no verdict at all."""
+    """An object that differs from the ledger, or another plan, gives no verdict."""
     assert spark.version
     (part,) = accepted(tmp_path, plan_of(ORDERS_NOW), b"id;shop\n2;b\n")
     (tmp_path / "a").mkdir()

@@ -58,7 +58,7 @@ SAME = whole(rows(1))
 
 @pytest.fixture(scope="module")
 def once(judge_files: Callable[..., Judged]) -> Judged:
-    """What the job says of the same bytes when nothing is odd about the machine."""
+    """The result of the job for the same bytes on an ordinary machine."""
     return judge_files(PLAN, SAME)
 
 
@@ -157,7 +157,7 @@ def test_however_many_tasks_group_and_count(
 
 
 def test_the_same_bytes_give_the_same_document(judge_files: Callable[..., Judged], once: Judged) -> None:
-    """Two runs over the same bytes differ in nothing that the result says but what they cost."""
+    """Two results of the same bytes differ only in their cost."""
     documents = [judge_files(PLAN, SAME).result.to_json(), once.result.to_json()]
 
     for each in documents:

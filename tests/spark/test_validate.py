@@ -1,4 +1,4 @@
-"""The job as a process of its own: what it writes, what it says, and how it ends."""
+"""The job as a process: its result, its messages and its exit code."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def result_in(folder: Path) -> Result:
 
 
 def test_a_job_that_answered_ends_well_and_its_answer_stays(tmp_path: Path, environment: dict[str, str]) -> None:
-    """Exit code 0 and a result, also for data that is rejected; who answers again is told so, and changes nothing."""
+    """Exit code 0 and a result, also for data that is rejected; a second result is refused, and changes nothing."""
     address = staged(tmp_path, PLAN, DIRTY)
 
     first = job(environment, "--request", address)
@@ -59,7 +59,7 @@ def test_a_job_that_answered_ends_well_and_its_answer_stays(tmp_path: Path, envi
 
 
 def unusable(folder: Path) -> dict[str, str]:
-    """Requests that cannot be used, each with words of the one sentence that says so."""
+    """Requests that cannot be used, each with a part of its message."""
     for name in ("no-json", "schema", "digest", "size", "no-plan", "no-object"):
         (folder / name).mkdir()
     staged(folder / "no-json", PLAN, DIRTY)
@@ -81,7 +81,7 @@ def unusable(folder: Path) -> dict[str, str]:
         "no-plan": "cannot be read",
         "no-object": "cannot be read",
     }
-    addresses = {(folder / name / "request.json").as_uri(): said for name, said in words.items()}
+    addresses = {(folder / name / "request.json").as_uri(): output for name, output in words.items()}
     return addresses | {"http://example.org/request.json": "must begin with file: or s3:"}
 
 
@@ -94,10 +94,10 @@ def test_what_cannot_be_used_ends_in_one_sentence(
     assert spark
     for address, words in unusable(tmp_path).items():
         code = main(["--request", address])
-        said = capsys.readouterr()
+        output = capsys.readouterr()
 
-        assert (code, said.out, said.err.count("\n")) == (2, "", 1)
-        assert words in said.err
+        assert (code, output.out, output.err.count("\n")) == (2, "", 1)
+        assert words in output.err
     assert list(tmp_path.glob("*/out/*")) == []
 
 
@@ -213,12 +213,12 @@ def test_what_s3_refuses_ends_in_one_sentence(
         monkeypatch.setenv(name, environment[name])
     assert spark
 
-    def said() -> tuple[int, str]:
+    def output() -> tuple[int, str]:
         return main(["--request", "s3://lake/runs/w/attempt=1/request.json"]), capsys.readouterr().err
 
-    assert said() == (2, "validate: this attempt was answered before: its result is kept as it is\n")
+    assert output() == (2, "validate: this attempt was answered before: its result is kept as it is\n")
     client.delete_object(Bucket="lake", Key="staging/w/part-00000.csv")
-    assert said() == (2, "validate: the staged object cannot be read (No such object): stage it again\n")
+    assert output() == (2, "validate: the staged object cannot be read (No such object): stage it again\n")
     client.delete_object(Bucket="lake", Key="runs/w/attempt=1/request.json")
-    assert said()[0] == 2
+    assert output()[0] == 2
     assert result_of(client) == b"the first answer"

@@ -14,7 +14,7 @@ from lakegate.contracts.compile.rules.build import brief, conditioned, refuse, s
 from lakegate.contracts.compile.rules.conditions import UnreadConditionError, condition_of
 from lakegate.contracts.compile.rules.soda_checks import METRICS, Site, UnmeasuredError
 from lakegate.contracts.compile.rules.soda_schema import schema
-from lakegate.contracts.compile.rules.sodacl import Asked, SodaSyntaxError, read, zone
+from lakegate.contracts.compile.rules.sodacl import SodaCheck, SodaSyntaxError, read, zone
 from lakegate.contracts.model.contract import Severity
 
 if TYPE_CHECKING:
@@ -57,13 +57,13 @@ def soda(rule: Rule, fields: tuple[Field, ...], call: str, arguments: Arguments)
     if elsewhere is not None:
         return (skipped(rule, fields, elsewhere),)
     try:
-        asked = read(call, arguments)
+        parsed = read(call, arguments)
         known = {field.name: field for field in fields}
-        if asked.metric == "schema":
-            return tuple(_named(check, rule, part) for part, check in schema(rule, known, asked))
+        if parsed.metric == "schema":
+            return tuple(_named(check, rule, part) for part, check in schema(rule, known, parsed))
         names = subjects_of(call, arguments) or rule.fields
         subjects = tuple(known[name] for name in names if name in known)
-        return tuple(_compiled(rule, known, subjects, asked))
+        return tuple(_compiled(rule, known, subjects, parsed))
     except SodaSyntaxError as error:
         refuse(rule, "soda-check", str(error))
     except UnmeasuredError as error:
@@ -73,23 +73,23 @@ def soda(rule: Rule, fields: tuple[Field, ...], call: str, arguments: Arguments)
 def subjects_of(call: str, arguments: Arguments) -> tuple[str, ...]:
     """The columns of a check, as far as it can be read."""
     try:
-        asked = read(call, arguments)
+        parsed = read(call, arguments)
     except SodaSyntaxError:
         return ()
-    return asked.columns[:1] if asked.metric == "percentile" else asked.columns
+    return parsed.columns[:1] if parsed.metric == "percentile" else parsed.columns
 
 
-def _compiled(rule: Rule, known: dict[str, Field], fields: tuple[Field, ...], asked: Asked) -> list[Check]:
-    metric = METRICS.get(asked.metric)
+def _compiled(rule: Rule, known: dict[str, Field], fields: tuple[Field, ...], parsed: SodaCheck) -> list[Check]:
+    metric = METRICS.get(parsed.metric)
     if metric is None:
-        raise UnmeasuredError(f"the check {brief(asked.metric)} of Soda is not measured by this version")
-    foreign = sorted(set(asked.settings) - SILENT - metric.knows)
+        raise UnmeasuredError(f"the check {brief(parsed.metric)} of Soda is not measured by this version")
+    foreign = sorted(set(parsed.settings) - SILENT - metric.knows)
     if foreign:
-        raise UnmeasuredError(f"the setting {brief(foreign[0])} of {asked.metric} is not measured by this version")
-    given = _filter(rule, known, asked)
+        raise UnmeasuredError(f"the setting {brief(foreign[0])} of {parsed.metric} is not measured by this version")
+    given = _filter(rule, known, parsed)
     found: list[Check] = []
-    for part, good, worst in _wanted(rule, asked, metric.default):
-        compiled = metric.compile(Site(rule, fields, asked, good))
+    for part, good, worst in _wanted(rule, parsed, metric.default):
+        compiled = metric.compile(Site(rule, fields, parsed, good))
         checks = compiled if isinstance(compiled, tuple) else (compiled,)
         found += (conditioned(replace(_named(each, rule, part), worst=worst or each.worst), given) for each in checks)
     return found
@@ -99,21 +99,21 @@ def _named(check: Check, rule: Rule, part: str) -> Check:
     return replace(check, id=f"{rule.id}{part}{check.id.removeprefix(rule.id)}")
 
 
-def _wanted(rule: Rule, asked: Asked, default: Interval | None) -> list[Wanted]:
+def _wanted(rule: Rule, parsed: SodaCheck, default: Interval | None) -> list[Wanted]:
     """The intervals of the threshold, or of each zone."""
-    if asked.zones:
+    if parsed.zones:
         return [
             (f":{name}", zone(threshold), Severity.WARN if name == "warn" else None)
-            for name, threshold in asked.zones.items()
+            for name, threshold in parsed.zones.items()
         ]
-    good = asked.good or default
+    good = parsed.good or default
     if good is None:
-        refuse(rule, "no-argument", f"the check {asked.metric} needs a threshold, `> 0` for example")
+        refuse(rule, "no-argument", f"the check {parsed.metric} needs a threshold, `> 0` for example")
     return [("", good, None)]
 
 
-def _filter(rule: Rule, known: dict[str, Field], asked: Asked) -> Predicate | None:
-    condition = asked.settings.get("filter")
+def _filter(rule: Rule, known: dict[str, Field], parsed: SodaCheck) -> Predicate | None:
+    condition = parsed.settings.get("filter")
     if condition is None:
         return None
     try:

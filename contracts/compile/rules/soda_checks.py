@@ -18,7 +18,7 @@ from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.predicate import Length, Predicate, Present, together, where
 
 if TYPE_CHECKING:
-    from lakegate.contracts.compile.rules.sodacl import Asked
+    from lakegate.contracts.compile.rules.sodacl import SodaCheck
     from lakegate.contracts.model.contract import Field, Rule
 
 NO_BAD = Interval(Decimal(0), Decimal(0))
@@ -35,14 +35,14 @@ class Site:
 
     rule: Rule
     fields: tuple[Field, ...]
-    asked: Asked
+    parsed: SodaCheck
     good: Interval
 
     @property
     def field(self) -> Field:
         """The column of the check; it must have one."""
         if not self.fields:
-            refuse(self.rule, "no-column", f"{self.asked.metric} must name a column: `{self.asked.metric}(a)`")
+            refuse(self.rule, "no-column", f"{self.parsed.metric} must name a column: `{self.parsed.metric}(a)`")
         return self.fields[0]
 
 
@@ -61,18 +61,18 @@ def _row_count(site: Site) -> Check:
 
 
 def _missing(unit: Unit) -> Callable[[Site], Check]:
-    return lambda site: _counted(site, there(site.rule, site.field, site.asked.settings), "missing", unit)
+    return lambda site: _counted(site, there(site.rule, site.field, site.parsed.settings), "missing", unit)
 
 
 def _invalid(unit: Unit) -> Callable[[Site], Check]:
     def compile_one(site: Site) -> Check:
-        settings = site.asked.settings
+        settings = site.parsed.settings
         predicate = valid(site.rule, site.field, settings)
         if predicate is None:
             refuse(
                 site.rule,
                 "no-argument",
-                f"{site.asked.metric} needs a setting that defines valid values, e.g. `valid values`",
+                f"{site.parsed.metric} needs a setting that defines valid values, e.g. `valid values`",
             )
         found = _counted(site, where(there(site.rule, site.field, settings), predicate), "invalid", unit)
         return replace(found, wanted=found.wanted + valid_in_words(VALIDITY, settings))
@@ -115,7 +115,7 @@ def _aggregate(metric: Metric, words: str) -> Callable[[Site], Check]:
 
 
 def _percentile(site: Site) -> Check:
-    share = number(site.rule, site.asked.columns[1] if len(site.asked.columns) > 1 else None)
+    share = number(site.rule, site.parsed.columns[1] if len(site.parsed.columns) > 1 else None)
     if not 0 <= share <= 1:
         refuse(site.rule, "share", "a percentile is a share from 0 to 1: `percentile(a, 0.95)`")
     found = numeric(site.rule, site.field, Metric.QUANTILE, site.good, f"percentile {share:f}")
@@ -124,7 +124,7 @@ def _percentile(site: Site) -> Check:
 
 def _of_valid(site: Site, base: Check) -> Check:
     """If a check defines missing or valid values, its metric uses valid values only."""
-    settings = site.asked.settings
+    settings = site.parsed.settings
     given = together(
         there(site.rule, site.field, settings) if MISSING.keys() & settings else None,
         valid(site.rule, site.field, settings),
@@ -144,7 +144,7 @@ def _extreme(*, greatest: bool) -> Callable[[Site], tuple[Check, ...]]:
 
 def _between(site: Site) -> Interval:
     if site.good.outside:
-        raise UnmeasuredError(f"a {site.asked.metric} outside of bounds is not measured by this version")
+        raise UnmeasuredError(f"a {site.parsed.metric} outside of bounds is not measured by this version")
     return site.good
 
 

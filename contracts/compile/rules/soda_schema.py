@@ -15,15 +15,15 @@ from lakegate.contracts.plan.check import Check, HeaderRequirement
 from lakegate.contracts.plan.predicate import Typed
 
 if TYPE_CHECKING:
-    from lakegate.contracts.compile.rules.sodacl import Asked
+    from lakegate.contracts.compile.rules.sodacl import SodaCheck
     from lakegate.contracts.model.contract import Field, Rule
 
 
-def schema(rule: Rule, known: Mapping[str, Field], asked: Asked) -> Iterator[tuple[str, Check]]:
+def schema(rule: Rule, known: Mapping[str, Field], parsed: SodaCheck) -> Iterator[tuple[str, Check]]:
     """The checks of a schema, each with the suffix of its id."""
-    if not asked.zones:
+    if not parsed.zones:
         raise UnmeasuredError("a schema without `warn` or `fail` wants nothing")
-    for zone, conditions in asked.zones.items():
+    for zone, conditions in parsed.zones.items():
         if not isinstance(conditions, Mapping):
             refuse(rule, "soda-check", "a schema check needs conditions, e.g. `when required column missing: [a]`")
         worst = Severity.WARN if zone == "warn" else rule.severity

@@ -59,7 +59,7 @@ class SodaSyntaxError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SodaCheck:
     """A parsed check."""
 
     metric: str
@@ -72,7 +72,7 @@ class Asked:
     """All other settings, with keys in Soda's spelling: `valid min length`."""
 
 
-def read(call: str, arguments: Mapping[str, object]) -> Asked:
+def read(call: str, arguments: Mapping[str, object]) -> SodaCheck:
     """Parse a check in either syntax; MalformedError if it is invalid."""
     found = _CHECK.fullmatch(call.strip()) if len(call) <= LONGEST else None
     if found is None:
@@ -80,7 +80,7 @@ def read(call: str, arguments: Mapping[str, object]) -> Asked:
             "a check of Soda is a metric, its columns in brackets and a threshold: `missing_count(a) = 0`"
         )
     settings = {name.replace("_", " "): value for name, value in arguments.items() if name not in _reserved()}
-    return Asked(
+    return SodaCheck(
         metric=found["metric"],
         columns=tuple(_columns(found["columns"] or "")) or _named(arguments),
         good=threshold(found["threshold"]) if found["threshold"] else _in_keys(arguments),

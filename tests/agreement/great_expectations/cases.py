@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 Draw = random.Random
 Rows = list[list[str | None]]
-Asked = tuple[dict[str, object], dict[str, str]]
+Arguments = tuple[dict[str, object], dict[str, str]]
 """The arguments, and the columns with their types."""
 
 POOLS = {
@@ -36,7 +36,7 @@ CONDITIONS = [
     "k in ['a', 'ab']",
     "m.notnull()",
 ]
-"""No `not` and no `!=`: of a null pandas says that it is not below 3, and SQL and we say nothing."""
+"""No `not` and no `!=`: pandas treats null as not below 3; in SQL and here the result is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,12 @@ class AgreedCase:
 
 def cases(seed: int, count: int) -> list[AgreedCase]:
     """So many cases, every expectation in turn."""
-    names = sorted(ASKED)
+    names = sorted(EXPECTATIONS)
     return [_case(names[at % len(names)], random.Random(f"{seed}/{at}")) for at in range(count)]
 
 
 def _case(name: str, draw: Draw) -> AgreedCase:
-    arguments, columns = ASKED[name](draw)
+    arguments, columns = EXPECTATIONS[name](draw)
     nulls = draw.choice([0, 0.2, 0.2, 0.5, 1])
     pools = {column: draw.sample(POOLS[kind], draw.randint(1, len(POOLS[kind]))) for column, kind in columns.items()}
     rows = tuple(
@@ -99,16 +99,16 @@ def _strict(draw: Draw) -> dict[str, object]:
 
 
 def _of_column(
-    ask: Callable[[Draw, str], dict[str, object]], kind: Callable[[Draw], str] = _kind
-) -> Callable[[Draw], Asked]:
-    def asked(draw: Draw) -> Asked:
+    own: Callable[[Draw, str], dict[str, object]], kind: Callable[[Draw], str] = _kind
+) -> Callable[[Draw], Arguments]:
+    def arguments_of(draw: Draw) -> Arguments:
         drawn = kind(draw)
-        arguments, columns = {"column": "a", **ask(draw, drawn)}, {"a": drawn}
+        arguments, columns = {"column": "a", **own(draw, drawn)}, {"a": drawn}
         if draw.random() < CONDITIONED:
             return arguments | {"row_condition": draw.choice(CONDITIONS), "condition_parser": "pandas"}, columns | KEPT
         return arguments, columns
 
-    return asked
+    return arguments_of
 
 
 def _mostly(draw: Draw, _: str = "") -> dict[str, object]:
@@ -130,24 +130,24 @@ def _aggregate(low: float, high: float) -> Callable[[Draw, str], dict[str, objec
     return lambda draw, _: {**_ends(draw, low, high), **_strict(draw)}
 
 
-def _pair(draw: Draw, ask: dict[str, object]) -> Asked:
+def _pair(draw: Draw, own: dict[str, object]) -> Arguments:
     kind = draw.choice(["integer", "number", "string", "date"])
     ignored = draw.choice([None, "both_values_are_missing", "either_value_is_missing", "neither"])
-    return {"column_A": "a", "column_B": "b", "ignore_row_if": ignored, **_mostly(draw), **ask}, {"a": kind, "b": kind}
+    return {"column_A": "a", "column_B": "b", "ignore_row_if": ignored, **_mostly(draw), **own}, {"a": kind, "b": kind}
 
 
-def _several(draw: Draw) -> Asked:
+def _several(draw: Draw) -> Arguments:
     kind = _kind(draw)
     columns = dict.fromkeys(draw.choice([["a", "b"], ["a", "b", "c"]]), kind)
     ignored = draw.choice([None, "all_values_are_missing", "any_value_is_missing", "never"])
     return {"column_list": list(columns), "ignore_row_if": ignored, **_mostly(draw)}, columns
 
 
-def _table(ask: Callable[[Draw], dict[str, object]]) -> Callable[[Draw], Asked]:
-    def asked(draw: Draw) -> Asked:
-        return ask(draw), dict.fromkeys(draw.choice([["a"], ["a", "b"], ["b", "a", "c"]]), _kind(draw))
+def _table(own: Callable[[Draw], dict[str, object]]) -> Callable[[Draw], Arguments]:
+    def arguments_of(draw: Draw) -> Arguments:
+        return own(draw), dict.fromkeys(draw.choice([["a"], ["a", "b"], ["b", "a", "c"]]), _kind(draw))
 
-    return asked
+    return arguments_of
 
 
 def _quantiles(draw: Draw, _: str) -> dict[str, object]:
@@ -166,7 +166,7 @@ def _text(draw: Draw) -> str:
     return "string"
 
 
-ASKED: dict[str, Callable[[Draw], Asked]] = {
+EXPECTATIONS: dict[str, Callable[[Draw], Arguments]] = {
     "expect_column_values_to_not_be_null": _of_column(_mostly),
     "expect_column_values_to_be_null": _of_column(_mostly),
     "expect_column_proportion_of_non_null_values_to_be_between": _of_column(_aggregate(0, 1)),

@@ -1,4 +1,4 @@
-"""Ours beside theirs: what the reference evaluator finds for a case, and where the two say something else."""
+"""Compares the reference evaluator with Great Expectations, case by case."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ JUDGE = Path(__file__).with_name("great.py")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one of the two says."""
+    """The answer of one of the two."""
 
     success: bool | None
     """None where it refuses the case."""
@@ -57,7 +57,7 @@ def contract_of_case(case: AgreedCase) -> Contract:
 
 
 def ours(case: AgreedCase, result: Result | None = None) -> Answer:
-    """What the reference evaluator finds, or what a result of the job says."""
+    """The answer of the reference evaluator, or of a result of the job."""
     contract = contract_of_case(case)
     plan = compile_plan(contract, contract.datasets[0])
     found = measure(plan, list(case.columns), case.rows) if result is None else result
@@ -75,15 +75,15 @@ def ours(case: AgreedCase, result: Result | None = None) -> Answer:
 
 
 def theirs(cases: list[AgreedCase]) -> Iterator[Answer]:
-    """What Great Expectations says of each case, in a process of its own environment."""
+    """The answers of Great Expectations, from a process in its own environment."""
     lines = "".join(json.dumps(asdict(case), default=_plain) + "\n" for case in cases)
     interpreter = program(f"{ENVIRONMENT}/python")
     ended = subprocess.run(  # noqa: S603 - our own environment
         [interpreter, str(JUDGE)], input=lines, capture_output=True, text=True, check=True
     )
     for line in ended.stdout.splitlines():
-        said = json.loads(line)
-        yield Answer(said.get("success"), said.get("unexpected"), said.get("error", ""))
+        found = json.loads(line)
+        yield Answer(found.get("success"), found.get("unexpected"), found.get("error", ""))
 
 
 def _plain(value: object) -> float:
@@ -105,7 +105,7 @@ def named_only(case: AgreedCase) -> bool:
 def differences(cases: list[AgreedCase], results: Sequence[Result | None] = ()) -> Iterator[Difference]:
     """The cases that the two answer otherwise: success, or the number of unexpected rows where both count them.
 
-    Ours is the reference evaluator's answer, or what the job's results say.
+    Ours is the reference evaluator's answer, or that of the job's results.
     """
     answered = zip(cases, theirs(cases), results or [None] * len(cases), strict=True)
     for case, found, result in answered:

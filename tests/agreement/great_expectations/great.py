@@ -1,4 +1,4 @@
-"""What Great Expectations itself says of cases: one JSON document a line in, one a line out. Runs in its own environment.
+"""Runs cases by Great Expectations in its own environment: one JSON document per line in, one per line out.
 
 In: `{"expectation", "arguments", "columns": {name: type}, "rows": [[text or null, …], …]}`.
 Out: `{"success", "unexpected"}`, the latter null where rows are not counted; `{"error"}` where it raised.
@@ -54,10 +54,10 @@ def main() -> None:
     definition = source.add_dataframe_asset("cases").add_batch_definition_whole_dataframe("all")
     for line in sys.stdin:
         try:
-            said = answer(definition, json.loads(line))
+            found = answer(definition, json.loads(line))
         except Exception as error:  # noqa: BLE001 - whatever it raises is its answer
-            said = {"error": f"{type(error).__name__}: {error}"[:300]}
-        print(json.dumps(said), flush=True)  # noqa: T201 - a program of lines
+            found = {"error": f"{type(error).__name__}: {error}"[:300]}
+        print(json.dumps(found), flush=True)  # noqa: T201 - a program of lines
 
 
 if __name__ == "__main__":

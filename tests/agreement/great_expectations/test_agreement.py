@@ -7,11 +7,11 @@ import os
 import pytest
 
 from lakegate.infra.setup.environments import install
-from tests.agreement.great_expectations.cases import ASKED, cases
+from tests.agreement.great_expectations.cases import EXPECTATIONS, cases
 from tests.agreement.great_expectations.compare import ENVIRONMENT, differences, named_only
 
 SEED = 20260102
-"""Fixed, so that a night can be told again."""
+"""Fixed, so that a nightly run can be repeated."""
 
 pytestmark = [
     pytest.mark.tools,
@@ -28,4 +28,4 @@ def test_great_expectations_and_we_answer_alike() -> None:
 
 def test_no_generated_case_is_only_named() -> None:
     """What agrees was measured: a rule that is skipped would agree with nothing."""
-    assert [each for each in cases(SEED, 10 * len(ASKED)) if named_only(each)] == []
+    assert [each for each in cases(SEED, 10 * len(EXPECTATIONS)) if named_only(each)] == []

@@ -42,9 +42,9 @@ def connection() -> duckdb.DuckDBPyConnection:
 
 
 def natively(pattern: str, subjects: Sequence[str | None]) -> list[bool | None]:
-    """What the native engine says of each text."""
-    asked = f"SELECT {sql(pattern, 'x')} FROM (SELECT unnest(?::VARCHAR[]) AS x)"  # noqa: S608 - what is tested
-    found = connection().execute(asked, [list(subjects)])
+    """The result of the native engine for each text."""
+    statement = f"SELECT {sql(pattern, 'x')} FROM (SELECT unnest(?::VARCHAR[]) AS x)"  # noqa: S608 - what is tested
+    found = connection().execute(statement, [list(subjects)])
     return [row[0] for row in found.fetchall()]
 
 
@@ -63,7 +63,7 @@ def check(pattern: str, subjects: Sequence[str | None]) -> None:
 @example(r"[^a]\x00?", ["\x00", "a\x00"])
 @given(patterns, st.lists(texts, min_size=1, max_size=8))
 def test_duckdb_finds_what_the_reference_finds(pattern: str, subjects: list[str]) -> None:
-    """Every pattern that a contract may hold says the same of every text in DuckDB as in the reference evaluator."""
+    """Every pattern of a contract has the same result for every text in DuckDB as in the reference evaluator."""
     try:
         translated = translate(RULE, pattern)
     except ContractError:
@@ -180,13 +180,13 @@ def test_a_form_of_text_says_the_same(name: str) -> None:
 
 def test_the_patterns_of_all_cases_say_the_same() -> None:
     """Each pattern of the case files finds natively what it finds for the reference, in all the values of its case."""
-    asked = 0
+    counted = 0
     for case in good_cases():
         values = {value for row in case.rows for value in row if isinstance(value, str)}
         for pattern in case_patterns(case):
             check(pattern, [*sorted(values), None])
-            asked += 1
-    assert asked > 50
+            counted += 1
+    assert counted > 50
 
 
 def case_patterns(case: object) -> set[str]:
@@ -220,7 +220,7 @@ def searches_or_none(pattern: str) -> tuple[Search | Reading, ...]:
 
 
 def test_a_look_ahead_in_the_middle_is_left_to_python() -> None:
-    """What no search of RE2 says is searched for by Python, within the bound of steps that the compiler has proven."""
+    """A pattern that RE2 cannot search is searched by Python, within the bound of steps that the compiler has proven."""
     assert searches_of(translate(RULE, "a+(?!bc)d?")) == (Search("(?:[a]){1,1}(?![b][c])", backtracks=True),)
 
 
@@ -235,9 +235,9 @@ def test_what_nobody_searches_for_is_refused(pattern: str) -> None:
 
 def test_a_text_is_never_sql() -> None:
     """Of a pattern nothing but hexadecimal digits reaches SQL."""
-    said = sql(translate(RULE, "' OR 1=1 --"), "x")
+    searched = sql(translate(RULE, "' OR 1=1 --"), "x")
 
-    assert re.fullmatch(r"\(regexp_matches\(x, decode\(unhex\('[0-9a-f]+'\)\)\)\)", said)
+    assert re.fullmatch(r"\(regexp_matches\(x, decode\(unhex\('[0-9a-f]+'\)\)\)\)", searched)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from lakegate.contracts.compile.sql.refusal import RefusedError, UntranslatedErr
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.query import Query, QueryColumn, QueryRelation
 from lakegate.engine.query.guard import FUNCTIONS, KINDS, NODES, unsafe
-from lakegate.engine.query.reader import say
+from lakegate.engine.query.reader import to_duckdb
 from lakegate.engine.query.value import TYPES, UnreadError
 from tests.reference.cases import good_cases
 from tests.reference.sampling import sampled
@@ -66,11 +66,11 @@ def test_what_the_translator_writes_is_asked(query: Query) -> None:
     with duckdb.connect(":memory:") as database:
         database.execute("SET TimeZone = 'UTC'")
         named = views(query, database)
-        said = say(query)
+        translated = to_duckdb(query)
         values = {f"t{at}": text for at, text in enumerate(query.texts)} | {"now": NOW}
 
-        assert unsafe(database, said.text, named) is None
-        database.execute(said.text, {name: values[name] for name in said.bound}).fetchall()
+        assert unsafe(database, translated.text, named) is None
+        database.execute(translated.text, {name: values[name] for name in translated.bound}).fetchall()
 
 
 def kinds_of(database: duckdb.DuckDBPyConnection, text: str) -> set[str]:
@@ -90,7 +90,7 @@ def kinds_of(database: duckdb.DuckDBPyConnection, text: str) -> set[str]:
 def test_what_the_guard_lists_is_used() -> None:
     """The guard lists nothing that no query of ours needs: everything in its lists is what translated queries are made of."""
     with duckdb.connect(":memory:") as database:
-        used = {name for query in written() for name in kinds_of(database, say(query).text)}
+        used = {name for query in written() for name in kinds_of(database, to_duckdb(query).text)}
 
     assert set() == (NODES | FUNCTIONS | KINDS) - used
 
@@ -196,4 +196,4 @@ def unknown() -> Iterator[str]:
 def test_a_text_that_nobody_here_writes_is_not_read(text: str) -> None:
     """Other tables, columns, functions, casts, constants and words are refused before DuckDB sees anything of them."""
     with pytest.raises(UnreadError):
-        say(replace(PLAIN, text=text))
+        to_duckdb(replace(PLAIN, text=text))

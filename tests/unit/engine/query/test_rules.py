@@ -20,14 +20,14 @@ from lakegate.engine.query import queries
 from lakegate.engine.query.queries import Tables
 from tests.reference.cases import Case, good_cases
 from tests.reference.evaluator import measure
-from tests.unit.engine.query.test_queries import NOW, answers, ask, judged, nothing_accepted
+from tests.unit.engine.query.test_queries import NOW, answer_all, answers, judged, nothing_accepted
 
 if TYPE_CHECKING:
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.query import QueryColumn
     from lakegate.engine.query.queries import Accepted
 
-ASKED = (Metric.ANSWER, Metric.UNMATCHED_ROWS)
+QUERY_METRICS = (Metric.ANSWER, Metric.UNMATCHED_ROWS)
 CASES = [case for case in good_cases() if any(check.query for check in case.plan.checks)]
 
 
@@ -35,9 +35,9 @@ CASES = [case for case in good_cases() if any(check.query for check in case.plan
 def test_a_case_is_measured_as_by_the_reference(case: Case) -> None:
     """Counts, keys and answers of every case of `sql` and `foreignKey` are those of the reference evaluator."""
     plan = case.plan
-    asked = tuple(check for check in plan.checks if check.query)
+    with_query = tuple(check for check in plan.checks if check.query)
     rows = [dict(zip(case.header, row, strict=True)) for row in case.rows]
-    found = ask(judged(plan, rows), asked, Tables(plan, NOW, "judged", nothing_accepted))
+    found = answer_all(judged(plan, rows), with_query, Tables(plan, NOW, "judged", nothing_accepted))
     expected = {each.check: each for each in measure(plan, case.header, list(enumerate_rows(case))).measurements}
 
     assert [(each.accept, each.error, each.skip) for each in found] == [
@@ -90,7 +90,7 @@ def found(plan: Plan, rows: dict[str, list[tuple[object, ...]]], *references: Re
         database.execute(f"CREATE TABLE accepted AS SELECT * FROM (VALUES {values}) t({given})", flat)  # noqa: S608 - of the test
         return "accepted"
 
-    return ask(database, plan.checks, Tables(plan, NOW, "judged", accepted, references))[-1]
+    return answer_all(database, plan.checks, Tables(plan, NOW, "judged", accepted, references))[-1]
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_keys_are_looked_for_in_what_was_accepted(
 
 @pytest.mark.parametrize(("limit", "rows"), [(0, ()), (1, (1,)), (5, (1, 3))])
 def test_rows_without_a_match_are_listed(limit: int, rows: tuple[int, ...]) -> None:
-    """The ids of the first rows whose key is found nowhere stand beside the number, as many as are asked for."""
+    """The answer contains the ids of the first rows whose key does not exist, at most the requested number."""
     plan = lines(key("order_id", to="orders.id"))
     database = judged(plan, DELIVERY)
     database.execute("ALTER TABLE judged ADD COLUMN id BIGINT")
@@ -135,7 +135,7 @@ def test_rows_without_a_match_are_listed(limit: int, rows: tuple[int, ...]) -> N
 
     tables = Tables(plan, NOW, "judged", accepted, (Reference(ORDERS, 0, (PART,)),))
 
-    assert queries.ask(database, plan.checks, tables, rows=limit)[-1].rows == rows
+    assert queries.answer_queries(database, plan.checks, tables, rows=limit)[-1].rows == rows
 
 
 def test_where_nothing_was_accepted_the_check_is_named() -> None:
@@ -157,7 +157,7 @@ def test_a_dataset_that_refers_to_itself_is_its_delivery_and_what_was_accepted()
 
 
 def test_accepted_data_that_cannot_be_read_is_an_error() -> None:
-    """An object that is not what the ledger says gives its checks an error; it is tried once, and others are answered."""
+    """An object that differs from the ledger gives its checks an error; it is read once, and other checks are measured."""
     plan = lines(
         key("order_id", to="orders.id"),
         key("order_id", to="orders.id"),
@@ -170,7 +170,7 @@ def test_accepted_data_that_cannot_be_read_is_an_error() -> None:
         raise InputError("an object changed")
 
     references = (Reference(ORDERS, 0, (PART,)),)
-    measured = ask(judged(plan, DELIVERY), plan.checks, Tables(plan, NOW, "judged", unreadable, references))
+    measured = answer_all(judged(plan, DELIVERY), plan.checks, Tables(plan, NOW, "judged", unreadable, references))
 
     assert [each.error for each in measured] == [UNREAD, UNREAD, None]
     assert len(tried) == 1
@@ -182,19 +182,19 @@ def test_queries_share_their_time() -> None:
 
 
 def test_a_connection_is_locked_once() -> None:
-    """Queries may be asked of a connection that is locked already, and of a table whose name holds quotes."""
+    """Queries may use a connection that is already locked, and a table whose name contains quotes."""
     plan = lines(Rule("q", "sql", Origin("$"), (), {"query": "SELECT count(line) FROM lines", "mustBe": 4}))
     database = judged(plan, DELIVERY)
     database.execute('ALTER TABLE judged RENAME TO "jud""ged"')
     tables = Tables(plan, NOW, 'jud"ged', nothing_accepted)
 
-    assert ask(database, plan.checks, tables) == ask(database, plan.checks, tables)
+    assert answer_all(database, plan.checks, tables) == answer_all(database, plan.checks, tables)
     with pytest.raises(duckdb.InvalidInputException):
         database.execute("SET threads = 1")
 
 
 def test_the_parts_of_a_test_are_used() -> None:
-    """The accepted data that a plan does not name is not asked for."""
+    """Accepted data that a plan does not name is not loaded."""
     plan = lines(Rule("q", "sql", Origin("$"), (), {"query": "SELECT count(*) FROM lines", "mustBe": 4}))
     accept: Accepted = nothing_accepted
 

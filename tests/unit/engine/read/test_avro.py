@@ -89,7 +89,7 @@ def test_what_no_kind_holds_is_there_or_not(tmp_path: Path) -> None:
 
 
 def test_lists_may_come_in_several_blocks(tmp_path: Path) -> None:
-    """Some of which say how many bytes they have."""
+    """Some of which contain their number of bytes."""
     plan = replace(plan_of({"x": "string"}), storage=Storage(Format.AVRO))
     values = [
         long(2) + long(1) + long(2) + long(-1) + long(1) + long(3) + long(0),
@@ -129,7 +129,7 @@ def test_blocks_of_every_codec(codec: str, tmp_path: Path) -> None:
 
 
 def test_a_checksum_is_compared(tmp_path: Path) -> None:
-    """Of snappy, the only codec whose block does not say whether it is whole."""
+    """A damaged block of snappy, the only codec without an end mark."""
     plan = replace(plan_of({"x": "integer"}), storage=Storage(Format.AVRO))
     with pytest.raises(UnreadableError):
         opened(plan, tmp_path, packed("snappy", PACK["snappy"](long(1))[:-1] + b"?", 1))
@@ -172,7 +172,7 @@ def test_digits_that_no_decimal_has_are_refused(tmp_path: Path) -> None:
 
 
 def test_elements_without_bytes_are_a_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A few bytes may say that a list has a billion nulls."""
+    """A few bytes may declare a list of a billion nulls."""
     monkeypatch.setattr("lakegate.engine.read.avro_nested.MOST_EMPTY", 1000)
     assert avro_columns.MOST_EMPTY == 1 << 20
     items = {"type": "array", "items": "null"}

@@ -101,7 +101,7 @@ def test_a_line_is_read_by_the_share_in_which_it_begins(
 
 
 def test_objects_of_a_delivery_are_read_one_after_the_other(tmp_path: Path) -> None:
-    """Rows are told by part and line."""
+    """Rows are identified by part and line."""
     found = read(plan(), tmp_path, LINES[0] + b"\n", LINES[1])
 
     assert (found.rows, found.lines) == ([(0, 0), (1, 0)], {0: 1, 1: 1})

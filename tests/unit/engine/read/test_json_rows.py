@@ -1,4 +1,4 @@
-"""What a JSON text says of fields: by its tokens, before any cast."""
+"""The values of fields in a JSON text: by its tokens, before any cast."""
 
 from __future__ import annotations
 

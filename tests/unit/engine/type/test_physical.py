@@ -124,7 +124,7 @@ def test_a_kind_holds_values_of_the_types_that_are_listed_and_no_other(kind: Kin
 
 
 def test_fractions_are_no_integers() -> None:
-    """The scale of an exact number tells."""
+    """The scale of an exact number decides."""
     field = PlanField("f", "c0", LogicalType.INTEGER)
 
     assert [holds(Physical(Kind.EXACT, "x", (10, scale)), field) for scale in (0, 2)] == [True, False]
@@ -163,7 +163,7 @@ AVRO: list[tuple[object, Kind]] = [
 
 @pytest.mark.parametrize(("schema", "expected"), AVRO, ids=str)
 def test_every_type_of_avro_has_a_kind(schema: object, expected: Kind) -> None:
-    """Unions with null are what else they hold; logical types are what they say."""
+    """Unions with null have the type of the other member; logical types have their own kinds."""
     assert expected is avro_types.physical(schema).kind
 
 

@@ -1,6 +1,6 @@
-"""The second engine of SQL rules: DuckDB, asked the contract's own words about rows of text.
+"""A second implementation of SQL rules: DuckDB runs the contract's own query over rows of text.
 
-The evaluator is given a plan, and a plan holds Spark's words alone: whoever compiles a case remembers here what it was made from.
+A plan contains Spark's SQL only: `remember` notes the query from which it was compiled.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _WRITTEN: dict[Query, str] = {}
 
 
 def remember(contract: Contract, checks: Sequence[Check]) -> None:
-    """Which SQL each query was made from."""
+    """Note the SQL from which each query was compiled."""
     by_id = {rule.id: str(rule.arguments.get("query")) for each in contract.datasets for rule in each.rules}
     _WRITTEN.update(
         {check.query: by_id[check.rule] for check in checks if check.metric is Metric.ANSWER and check.query}
@@ -44,13 +44,13 @@ def remember(contract: Contract, checks: Sequence[Check]) -> None:
 
 
 def answer(plan: Plan, check: Check, rows: Sequence[dict[str, str | None]]) -> float | Decimal | int | None:
-    """What DuckDB answers to a check's query; None where it is null, or there is no row."""
+    """The number that DuckDB returns for a check's query; None if it is null, or there is no row."""
     assert check.query is not None
-    return ask(plan, rows, _WRITTEN[check.query])
+    return run(plan, rows, _WRITTEN[check.query])
 
 
-def ask(plan: Plan, rows: Sequence[dict[str, str | None]], sql: str) -> Any:
-    """The one value that DuckDB answers with."""
+def run(plan: Plan, rows: Sequence[dict[str, str | None]], sql: str) -> Any:
+    """The one value that a query returns."""
     columns = [f'"{field.name}" {TYPES[field.type]}' for field in plan.fields]
     with duckdb.connect(":memory:") as database:
         database.execute("SET TimeZone = 'UTC'")
