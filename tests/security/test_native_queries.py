@@ -236,7 +236,7 @@ def test_a_bound_text_is_never_sql(database: duckdb.DuckDBPyConnection) -> None:
     assert str(found.accept.exact) == "3"  # type: ignore[union-attr]  # it is answered
 
 
-def test_relations_are_not_named_anew(database: duckdb.DuckDBPyConnection) -> None:
-    """A query of a WITH cannot stand in the place of the delivery."""
-    assert unsafe(database, "WITH r0 AS (SELECT 1 AS c0) SELECT max(c0) FROM r0", {"r0"}) == "a relation named anew"
+def test_relations_are_not_redefined(database: duckdb.DuckDBPyConnection) -> None:
+    """A query of a WITH cannot replace the delivery."""
+    assert unsafe(database, "WITH r0 AS (SELECT 1 AS c0) SELECT max(c0) FROM r0", {"r0"}) == "a relation is redefined"
     assert replace(RELATION, delivered=False) != RELATION
