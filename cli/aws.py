@@ -20,7 +20,7 @@ from lakegate.functions.ports.errors import NotFound, PortError, Throttled, Unan
 from lakegate.functions.settings import DEFAULTS, Settings, read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from lakegate.functions.usecases.dependencies import Dependencies
 
@@ -95,10 +95,14 @@ class DeployedStack:
 @contextmanager
 def opened(name: str = DEFAULT_STACK, *, local: bool = False) -> Iterator[DeployedStack]:
     """The stack of a name. What AWS refuses inside becomes one sentence: SetUpError or InputError."""
-    if local:
-        name = _into_the_local_stack(name)
+    name = entered(name, local=local)
     with readable_errors():
         yield _described(name)
+
+
+def entered(name: str, *, local: bool) -> str:
+    """The name of the stack. With `local`, this process knows the embedded AWS from here on, and no other."""
+    return _into_the_local_stack(name) if local else name
 
 
 @contextmanager
@@ -111,7 +115,6 @@ def readable_errors() -> Iterator[None]:
 
 
 def _into_the_local_stack(name: str) -> str:
-    """From here on this process knows the embedded AWS and no other. Returns the name of the stack on it."""
     from lakegate.infra.local.state import LocalState  # noqa: PLC0415 - start-up is paid by every command
 
     state = LocalState.read()
@@ -121,20 +124,26 @@ def _into_the_local_stack(name: str) -> str:
     return state.stack if name == DEFAULT_STACK else name
 
 
-def _described(name: str) -> DeployedStack:
+def find_stack(name: str, asked: Callable[..., Any]) -> DeployedStack | None:
+    """The stack of a name, None where there is none; `asked` reads AWS as `_asked` does. Raises PortError."""
     try:
-        stack = _asked("cloudformation", "describe_stacks", StackName=name)["Stacks"][0]
+        stack = asked("cloudformation", "describe_stacks", StackName=name)["Stacks"][0]
     except NotFound:
-        stack = None
+        return None
     except PortError as error:
         if not str(error).endswith("ValidationError"):
             raise
-        stack = None
-    if stack is None:
-        raise InputError(f"there is no stack {name} here: name another with --stack, or deploy one (docs/deploy.md)")
+        return None
     _arn, _aws, _service, region, account, _ = stack["StackId"].split(":", 5)
     outputs = {each["OutputKey"]: each["OutputValue"] for each in stack.get("Outputs", ())}
     return DeployedStack(name, account, region, outputs)
+
+
+def _described(name: str) -> DeployedStack:
+    stack = find_stack(name, _asked)
+    if stack is None:
+        raise InputError(f"there is no stack {name} here: name another with --stack, or deploy one (docs/deploy.md)")
+    return stack
 
 
 def _asked(service: str, operation: str, **request: str) -> Any:  # noqa: ANN401 - as boto3 has it

@@ -34,6 +34,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "upload": "lakegate.cli.upload:upload",
     "status": "lakegate.cli.status:status",
     "reasons": "lakegate.cli.reasons:reasons",
+    "doctor": "lakegate.cli.doctor:doctor",
     "replay": "lakegate.cli.replay:replay",
     "get": "lakegate.cli.get:get",
     "log": "lakegate.cli.ledger:log",

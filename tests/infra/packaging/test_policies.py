@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lakegate.cli.probes.compute import JOB, RIGHTS
+from lakegate.cli.probes.table import ENTRANCE, PROBES
 from lakegate.infra.local.places import ROOT, TOOLS
 from tests.infra.packaging.iam import Call
 from tests.infra.packaging.iam import allowed as allowed_by
@@ -319,6 +321,30 @@ def test_who_looks_for_absent_objects_may_list_without_a_prefix(stack: Stack, ho
     documents = [held["PolicyDocument"]] if held else [{"Statement": list(statements(stack, holder))}]
 
     assert allowed_by(documents, [Call("s3:ListBucket", "arn:aws:s3:::LakeBucket")]) == [True]
+
+
+def test_doctor_may_do_what_its_probes_do_and_nothing_else(stack: Stack) -> None:
+    """The policy of `lakegate doctor` has the rights that the table of probes names, each of them one to read."""
+    managed = stack.resources("AWS::IAM::ManagedPolicy")["DoctorPolicy"]["PolicyDocument"]["Statement"]
+    granted = [
+        action
+        for each in managed
+        for action in ([each["Action"]] if isinstance(each["Action"], str) else each["Action"])
+    ]
+
+    assert {right for probe in PROBES for right in probe.rights} | set(ENTRANCE) == set(granted)
+
+
+def test_doctor_examines_only_rights_that_roles_have(stack: Stack) -> None:
+    """In a stack as deployed no right is reported as missing."""
+    names = {"landing": "LandingBucket", "lake": "LakeBucket", "application": "00f1982r1uukb925", "partition": "aws"}
+    names |= {f"{each}_table": f"{each.capitalize()}Table" for each in ("registry", "workloads", "ledger")}
+    names |= {"region": "eu-west-1", "account": "123456789012", "bus": "EventBus"}
+    roles = {name.replace("Function", "Role"): wanted for name, wanted in RIGHTS.items()} | {"JobRole": JOB}
+
+    for role, wanted in roles.items():
+        for action, place in wanted:
+            assert allowed(stack, role, action, place.format(**names)), (role, action, place)
 
 
 def test_functions_hand_over_the_job_role_and_to_emr_alone(stack: Stack) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 OUTPUTS = (
     "LandingBucket LakeBucket RegistryTable WorkloadsTable LedgerTable ApplicationId EventBusName IntakeFunction "
     "CompletionFunction SweepFunction NotifyFunction DeadLetterQueueUrl IgnoredKeys AlarmTopic StewardPolicy "
-    "OperatorPolicy DeployerPolicy EnginePolicy KeyPolicy KeyArn AnchorBucket"
+    "OperatorPolicy DoctorPolicy DeployerPolicy EnginePolicy KeyPolicy KeyArn AnchorBucket"
 )
 FUNCTIONS = ("IntakeFunction", "CompletionFunction", "SweepFunction", "NotifyFunction")
 ENVIRONMENT_LIMIT = 4096

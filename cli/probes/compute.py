@@ -1,0 +1,185 @@
+"""The functions: their configuration, what their logs and metrics report, and what their roles may do."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from lakegate.cli.probes.causes import CAUSES
+from lakegate.cli.probes.events import metric
+from lakegate.cli.probes.examination import MINUTES
+from lakegate.cli.probes.reading import DENIED
+from lakegate.contracts.errors import SetUpError
+from lakegate.functions.ports.errors import NotFound
+from lakegate.functions.settings import read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.cli.probes.causes import Finding
+    from lakegate.cli.probes.examination import Examined
+
+FUNCTIONS: Final = ("IntakeFunction", "CompletionFunction", "SweepFunction", "NotifyFunction")
+LOGS: Final = {name: name.removesuffix("Function") + "Log" for name in FUNCTIONS}
+PATTERN: Final = '?failed ?unintelligible ?Troubles ?Unsent ?errorType ?"Task timed out"'
+"""Log lines of failures: an unstructured filter pattern of CloudWatch Logs, any of these words."""
+FAILURES: Final = frozenset({"failed", "Troubles", "Unsent"})
+PAGES: Final = 3
+BY_CODE: Final = (
+    ("kms-refused", re.compile(r"KMS.*|DisabledException")),
+    ("right-missing", re.compile("|".join(map(re.escape, DENIED)))),
+    ("throttled", re.compile(r".*(?:Throttl|TooManyRequests|SlowDown|LimitExceeded|QuotaExceeded|Throughput).*")),
+    (
+        "endpoint-unreachable",
+        re.compile(r".*(?:ConnectTimeout|EndpointConnection|ConnectionClosed|ReadTimeout|Proxy).*"),
+    ),
+)
+"""Causes by the error code that a function logs."""
+ENGINE: Final = (
+    ("s3:GetObjectVersion", "arn:{partition}:s3:::{landing}/a"),
+    ("s3:DeleteObjectVersion", "arn:{partition}:s3:::{landing}/a"),
+    ("s3:GetObject", "arn:{partition}:s3:::{lake}/plans/a"),
+    ("s3:PutObject", "arn:{partition}:s3:::{lake}/staging/a"),
+    ("s3:PutObject", "arn:{partition}:s3:::{lake}/accepted/a"),
+    ("s3:PutObject", "arn:{partition}:s3:::{lake}/quarantine/a"),
+    ("dynamodb:BatchGetItem", "arn:{partition}:dynamodb:{region}:{account}:table/{registry_table}"),
+    ("dynamodb:PutItem", "arn:{partition}:dynamodb:{region}:{account}:table/{workloads_table}"),
+    ("dynamodb:PutItem", "arn:{partition}:dynamodb:{region}:{account}:table/{ledger_table}"),
+    ("emr-serverless:StartJobRun", "arn:{partition}:emr-serverless:{region}:{account}:/applications/{application}"),
+)
+RIGHTS: Final = {
+    "IntakeFunction": ENGINE,
+    "CompletionFunction": ENGINE,
+    "SweepFunction": (
+        *ENGINE,
+        ("dynamodb:Query", "arn:{partition}:dynamodb:{region}:{account}:table/{workloads_table}/index/agenda"),
+        ("dynamodb:UpdateItem", "arn:{partition}:dynamodb:{region}:{account}:table/{workloads_table}"),
+    ),
+    "NotifyFunction": (
+        ("dynamodb:Query", "arn:{partition}:dynamodb:{region}:{account}:table/{workloads_table}/index/agenda"),
+        ("dynamodb:UpdateItem", "arn:{partition}:dynamodb:{region}:{account}:table/{workloads_table}"),
+        ("events:PutEvents", "arn:{partition}:events:{region}:{account}:event-bus/{bus}"),
+    ),
+}
+"""What the role of each function must be allowed, on a resource of each kind; the job's is below."""
+JOB: Final = (
+    ("s3:GetObject", "arn:{partition}:s3:::{lake}/code/a"),
+    ("s3:GetObject", "arn:{partition}:s3:::{lake}/staging/a"),
+    ("s3:PutObject", "arn:{partition}:s3:::{lake}/runs/a"),
+)
+
+
+def configuration(examined: Examined) -> Iterator[Finding]:
+    """Every function is there, active, not stopped, and has valid settings."""
+    for part in FUNCTIONS:
+        function = examined.name(part)
+        try:
+            found = examined.ask("lambda", "get_function_configuration", FunctionName=function)
+            reserved = examined.ask("lambda", "get_function_concurrency", FunctionName=function)
+        except NotFound:
+            yield CAUSES["function-missing"].found(function=function, stack=examined.stack.name)
+            continue
+        if found.get("State", "Active") in {"Failed", "Inactive"} or found.get("LastUpdateStatus") == "Failed":
+            reason = found.get("StateReasonCode") or found.get("LastUpdateStatusReasonCode") or "no reason given"
+            yield CAUSES["function-inactive"].found(function=function, state=found.get("State"), reason=reason)
+        if reserved.get("ReservedConcurrentExecutions") == 0:
+            yield CAUSES["function-stopped"].found(function=function)
+        try:
+            read(found.get("Environment", {}).get("Variables", {}))
+        except SetUpError as mistakes:
+            yield CAUSES["settings-wrong"].found(function=function, mistakes=mistakes)
+
+
+def throttles(examined: Examined) -> Iterator[Finding]:
+    """No function was throttled by Lambda."""
+    for part in FUNCTIONS:
+        function = examined.name(part)
+        count = sum(metric(examined, "AWS/Lambda", "Throttles", "Sum", FunctionName=function))
+        if count:
+            yield CAUSES["function-throttled"].found(function=function, count=round(count), minutes=MINUTES)
+
+
+def logs(examined: Examined) -> Iterator[Finding]:
+    """The causes that the functions themselves logged: only codes and names, no text of producers."""
+    for part, log in LOGS.items():
+        function, group = examined.name(part), examined.name(log)
+        lines = Counter(_lines(examined, group))
+        for (kind, text), count in lines.items():
+            yield _logged(function, group, kind, text, count)
+
+
+def _lines(examined: Examined, group: str) -> Iterator[tuple[str, str]]:
+    """Kind and text of every failure that is logged."""
+    since = examined.ask.now() - timedelta(minutes=MINUTES)
+    more: dict[str, Any] = {}
+    for _ in range(PAGES):
+        page = examined.ask(
+            "logs",
+            "filter_log_events",
+            logGroupName=group,
+            startTime=int(since.timestamp() * 1000) // 60_000 * 60_000,
+            filterPattern=PATTERN,
+            **more,
+        )
+        for event in page.get("events", ()):
+            yield from _line(event["message"])
+        if not page.get("nextToken"):
+            return
+        more = {"nextToken": page["nextToken"]}
+
+
+def _line(message: str) -> Iterator[tuple[str, str]]:
+    try:
+        line = json.loads(message)
+    except ValueError:
+        line = {"errorType": "Task timed out"} if "Task timed out" in message else {}
+    if not isinstance(line, dict):
+        return
+    if line.get("message") == "unintelligible":
+        yield "unintelligible", str(line.get("reason", ""))
+    elif line.get("message") in FAILURES:
+        yield "failed", str(line.get("said") or line.get("error", ""))
+    elif "errorType" in line:
+        yield "failed", str(line["errorType"])
+
+
+def _logged(function: str, group: str, kind: str, text: str, count: int) -> Finding:
+    operation, _, code = text.rpartition(": ")
+    if kind == "unintelligible":
+        return CAUSES["message-poisoned"].found(function=function, reason=text, count=count, minutes=MINUTES)
+    if " @ " in text:
+        alarm, _, workload = text.partition(" @ ")
+        return CAUSES["protocol-alarm"].found(workload, code=alarm)
+    cause = next((cause for cause, codes in BY_CODE if codes.fullmatch(code)), "function-fails")
+    names: dict[str, object] = {"function": function, "who": function, "code": text, "count": count}
+    names |= {"minutes": MINUTES, "action": operation or "do that", "place": "its log has it", "error": text}
+    return CAUSES[cause].found("", **names, log=group)
+
+
+def rights(examined: Examined) -> Iterator[Finding]:
+    """The roles of the functions and of the job may do what their work takes: IAM's own policy simulator."""
+    settings = examined.settings()
+    for part, wanted in RIGHTS.items():
+        found = examined.ask("lambda", "get_function_configuration", FunctionName=examined.name(part))
+        yield from _denied(examined, found["Role"], examined.name(part), wanted)
+    yield from _denied(examined, settings.job_role, "the job", JOB)
+
+
+def _denied(examined: Examined, role: str, who: str, wanted: tuple[tuple[str, str], ...]) -> Iterator[Finding]:
+    settings, stack = examined.settings(), examined.stack
+    names = {
+        **{name: getattr(settings, name) for name in settings.__dataclass_fields__},
+        "account": stack.account,
+        "region": stack.region,
+        "partition": role.split(":")[1],
+    }
+    for action, place in wanted:
+        arn = place.format(**names)
+        answer = examined.ask(
+            "iam", "simulate_principal_policy", PolicySourceArn=role, ActionNames=[action], ResourceArns=[arn]
+        )
+        if answer["EvaluationResults"][0]["EvalDecision"] != "allowed":
+            yield CAUSES["right-missing"].found(who=who, action=action, place=arn)

@@ -1,0 +1,170 @@
+"""Faults of deliveries and contracts, each injected into a stack in order."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from lakegate.functions.adapters.rows import workload_item
+from lakegate.functions.workload import State
+from tests.unit.cli.conftest import LAKE
+from tests.unit.cli.doctor.causes_of_stack import Case, log
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.unit.cli.doctor.world import World
+
+KEY = "orders/day.csv"
+LATER = timedelta(minutes=30)
+
+
+def delivered(world: World, key: str = KEY) -> str:
+    """A delivery whose job runs."""
+    workload = world.lakegate.upload(name=key.partition("/")[2])
+    world.lakegate.intake(key)
+    return workload
+
+
+def failed(
+    cause: str = "run-failed", state: str = "FAILED", details: str = "", minutes: float = 0
+) -> Callable[[World], object]:
+    """A delivery that FAILED, and what EMR Serverless knows of its last run."""
+
+    def inject(world: World) -> None:
+        workload = delivered(world)
+        world.run(state, details, minutes)
+        at = world.now().isoformat()
+        one = {"number": 3, "run": "run", "cause": cause, "at": at}
+        world.lakegate.overwrite(workload, lambda row: row.update(state=State.FAILED, attempt=3, failed=[one]))
+
+    return inject
+
+
+def running(state: str, minutes: float = 0) -> Callable[[World], object]:
+    """A delivery that is validated, seen half an hour later."""
+
+    def inject(world: World) -> None:
+        delivered(world)
+        world.ahead = LATER
+        world.run(state, minutes=minutes)
+
+    return inject
+
+
+def forgotten(world: World) -> None:
+    delivered(world)
+    world.ahead = LATER
+    world.refuse("emr-serverless", "get_job_run", "ResourceNotFoundException", 404)
+
+
+def hung(world: World) -> None:
+    delivered(world)
+    world.ahead = timedelta(days=3)
+    world.run("RUNNING")
+
+
+def received(world: World, state: State = State.STAGED) -> str:
+    """A delivery whose worker was killed before the job, half an hour ago."""
+    workload = delivered(world)
+    row = world.lakegate.dependencies.workloads.get(workload)
+    moved = row._replace(state=state, due_at=world.now())
+    world.lakegate.clients["dynamodb"].put_item(TableName="workloads", Item=workload_item(moved))
+    world.ahead = LATER
+    return workload
+
+
+def lost(world: World) -> None:
+    workload = received(world)
+    row = world.lakegate.dependencies.workloads.get(workload)
+    for source in (row.source, row.staged):
+        assert source is not None
+        world.lakegate.clients["s3"].delete_object(Bucket=source.bucket, Key=source.key, VersionId=source.version)
+
+
+def unplanned(world: World) -> None:
+    for each in world.lakegate.clients["s3"].list_objects_v2(Bucket=LAKE, Prefix="plans/")["Contents"]:
+        world.lakegate.clients["s3"].delete_object(Bucket=LAKE, Key=each["Key"])
+
+
+def unplanned_delivery(world: World) -> None:
+    received(world)
+    unplanned(world)
+
+
+def emptied(world: World) -> None:
+    table = world.lakegate.clients["dynamodb"]
+    for item in table.scan(TableName="registry")["Items"]:
+        table.delete_item(TableName="registry", Key={"id": item["id"]})
+
+
+def unrouted(world: World) -> None:
+    world.lakegate("upload", world.lakegate.file(name="x.csv"), "--to", "nobody/")
+    world.lakegate.intake("nobody/x.csv")
+
+
+def unrouted_and_ignored(world: World) -> None:
+    world.lakegate("upload", world.lakegate.file(name="x.csv"), "--to", "nobody/")
+    world.settings["LAKEGATE_UNROUTED"] = "ignore"
+
+
+def unrouted_without_contracts(world: World) -> None:
+    unrouted(world)
+    emptied(world)
+
+
+def retired(world: World) -> None:
+    table = world.lakegate.clients["dynamodb"]
+    for item in table.scan(TableName="registry")["Items"]:
+        table.put_item(TableName="registry", Item=item | {"status": {"S": "retired"}})
+    delivered(world)
+
+
+def untaken(world: World) -> None:
+    world.lakegate.upload()
+    world.ahead = LATER
+
+
+OUT_OF_MEMORY = "Job failed. ExitCode: 137. Last few exceptions: java.lang.OutOfMemoryError: Java heap space"
+CASES: tuple[Case, ...] = (
+    Case("contract-missing", emptied, "lakegate publish FILE"),
+    Case(
+        "contract-missing", unrouted_without_contracts, "lakegate publish FILE", ("nobody/x.csv",), name="of a delivery"
+    ),
+    Case("route-missing", unrouted, "lakegate route add PREFIX/ CONTRACT, then: lakegate replay", ("nobody/x.csv",)),
+    Case("route-missing", unrouted_and_ignored, "lakegate route add", ("nobody/x.csv",), name="ignored"),
+    Case("contract-retired", retired, "publish an active version", (KEY,)),
+    Case("plan-missing", unplanned, "publish the same document again"),
+    Case("plan-missing", unplanned_delivery, "publish the same document again", (KEY,), name="of a delivery"),
+    Case("source-lost", lost, "CloudTrail"),
+    Case("object-archived", failed("archived"), "aws s3api restore-object"),
+    Case("object-denied", failed("access-denied"), "kms:Decrypt"),
+    Case("not-taken-in", untaken, "the next sweep takes it in"),
+    Case("not-taken-in", untaken, "the next sweep takes it in", (KEY,), name="by name"),
+    Case("overdue", received, "the log of sweep"),
+    Case("protocol-alarm", log("Sweep", message="Troubles", said=f"copy-differs @ {'a' * 64}"), "docs/operator.md"),
+    Case("run-waiting", running("QUEUED", 20), "MaxConcurrentRuns"),
+    Case("run-hung", hung, "cancels it"),
+    Case("end-unseen", running("SUCCESS"), "the next sweep reads the result"),
+    Case("end-unseen", forgotten, "the next sweep reads the result", name="forgotten"),
+    Case("job-memory", failed(details=OUT_OF_MEMORY), "spark.executor.memory"),
+    Case("job-python", failed(details="Cannot run program ./environment/bin/python: No such file"), "INTERPRETER"),
+    Case("run-failed", failed(), "get-dashboard-for-job-run --application-id", (KEY,)),
+    Case(
+        "code-missing", failed(details="NoSuchKey: s3://lake/code/r/deequ.jar"), "aws s3 sync", (KEY,), name="in a run"
+    ),
+    Case(
+        "right-missing",
+        failed(details="Access Denied (Service: Amazon S3; Status Code: 403)"),
+        "restores the policies",
+        name="in a run",
+    ),
+    Case("kms-refused", failed(details="is not authorized to perform: kms:Decrypt"), "kms:Decrypt", name="in a run"),
+    Case(
+        "throttled",
+        failed(details="exceeded the maximum capacity of the application"),
+        "Service Quotas",
+        name="in a run",
+    ),
+    Case("rule-unmeasured", failed("undecided"), "lakegate reasons"),
+)

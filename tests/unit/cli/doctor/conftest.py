@@ -1,0 +1,25 @@
+"""`lakegate doctor` on a stack whose answers a test changes."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakegate.cli import doctor
+from lakegate.cli.probes.reading import Reader
+from tests.unit.cli.doctor.world import World
+
+if TYPE_CHECKING:
+    from tests.unit.cli.conftest import Lakegate
+
+
+@pytest.fixture
+def world(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A stack in order, with one contract."""
+    lakegate.routed()
+    made = World(lakegate)
+    monkeypatch.setattr(Reader, "_client", lambda _reader, service, region=None: made.client(service, region))
+    monkeypatch.setattr(doctor, "Reader", partial(Reader, now=made.now))
+    return made

@@ -1,0 +1,44 @@
+"""Generates the tables of docs/doctor.md from probes and causes: `python -m tests.unit.cli.doctor.page`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lakegate.cli.probes.causes import CAUSES
+from lakegate.cli.probes.table import ENTRANCE, PROBES
+
+PAGE = Path(__file__).parents[4] / "docs/doctor.md"
+END = "<!-- end -->"
+
+
+def rights() -> str:
+    """Each probe with its rights."""
+    rows = [("every examination", ENTRANCE), *((each.name, each.rights) for each in PROBES)]
+    return _table(("probe", "rights"), [(name, ", ".join(f"`{each}`" for each in of)) for name, of in rows])
+
+
+def causes() -> str:
+    """Each cause with its meaning and its remedy."""
+    rows = [(f"`{each.code}`", each.level.value, _plain(each.text), _plain(each.remedy)) for each in CAUSES.values()]
+    return _table(("cause", "level", "meaning", "remedy"), rows)
+
+
+def generated(page: str) -> str:
+    """The page with up-to-date tables."""
+    for name, table in (("rights", rights()), ("causes", causes())):
+        before, _, rest = page.partition(f"<!-- {name} -->")
+        page = f"{before}<!-- {name} -->\n\n{table}\n\n{END}{rest.partition(END)[2]}"
+    return page
+
+
+def _plain(text: str) -> str:
+    return text.replace("{{", "{").replace("}}", "}").replace("|", "\\|")
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(generated(PAGE.read_text()))
