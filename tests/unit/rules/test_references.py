@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.compile.rules.references import foreign_key
 from lakegate.contracts.model.contract import Contract, Dataset, Field, Origin, Rule
 from lakegate.contracts.model.types import LogicalType
-from tests.reference.cases import only_plan
 
 ELSEWHERE = "lakegate://people/customers_v2/id"
 NAMED = {
@@ -40,7 +40,7 @@ def contract(to: str, *fields: str, version: str = "3.1.0") -> Contract:
 def test_a_reference_leads_to_the_accepted_data_of_its_line() -> None:
     """The other side is the dataset line of the same contract's major version, read by the fields that are named."""
     whole = contract("orders.id,orders.shop", "order_id", "shop")
-    (check,) = only_plan(whole).checks
+    (check,) = compile_plan(whole, whole.datasets[0]).checks
     assert check.query is not None
     own, target = check.query.relations
 
@@ -57,7 +57,7 @@ def test_a_reference_leads_to_the_accepted_data_of_its_line() -> None:
 def test_a_reference_may_lead_to_another_contract(to: str) -> None:
     """Accepted data of another contract is named by its line and its field, and is of the type of the field that refers to it."""
     whole = contract(to)
-    (check,) = only_plan(whole).checks
+    (check,) = compile_plan(whole, whole.datasets[0]).checks
     assert check.query is not None
     target = check.query.relations[1]
 
@@ -72,7 +72,7 @@ def test_a_reference_may_lead_to_another_contract(to: str) -> None:
 def test_a_reference_that_leads_nowhere_known_is_named(to: str) -> None:
     """It is a skip with its reason, never a silent pass."""
     whole = contract(to)
-    (check,) = only_plan(whole).checks
+    (check,) = compile_plan(whole, whole.datasets[0]).checks
 
     assert NAMED[to] == check.skip
 
@@ -91,7 +91,7 @@ def test_parts_of_values_are_not_compared() -> None:
 def test_a_reference_cannot_be_split_over_datasets() -> None:
     """A whole key is found in one row of one dataset, so both its fields must lead there."""
     whole = contract(f"orders.id,{ELSEWHERE.replace('/id', '/shop')}", "order_id", "shop")
-    (check,) = only_plan(whole).checks
+    (check,) = compile_plan(whole, whole.datasets[0]).checks
 
     assert check.skip == "the reference leads to fields of several datasets at once"
 
@@ -99,6 +99,6 @@ def test_a_reference_cannot_be_split_over_datasets() -> None:
 def test_a_contract_without_a_semantic_version_has_no_line() -> None:
     """Its accepted data cannot be named, so the check is."""
     whole = contract("orders.id", version="latest")
-    (check,) = only_plan(whole).checks
+    (check,) = compile_plan(whole, whole.datasets[0]).checks
 
     assert check.skip == "the contract has no semantic version, so that its accepted data cannot be named"
