@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from dataclasses import dataclass, field
 from pathlib import Path  # noqa: TC003 - typer reads the annotation
@@ -14,11 +13,9 @@ from lakegate.cli import terminal
 from lakegate.cli.aws import opened
 from lakegate.cli.download import DiffersError, Folder, deliveries, fetched
 from lakegate.cli.escape import escaped
+from lakegate.cli.manifests import read_manifest, whole
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.schemas import validate
 from lakegate.functions.ports.errors import NotFound
-from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.layout import manifest_key
 from lakegate.functions.usecases.lines import line_named
 
@@ -69,8 +66,11 @@ def get(  # noqa: PLR0913 - a command has these options
     """
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
-        fetch = Fetch(_manifest(dependencies, line), since, folder)
-        _fetch(dependencies, fetch)
+        head = _head(dependencies, line)
+        known = Folder(folder).known(head["line"])
+        is_current = "segments" in known or not known["deliveries"]  # else all that it lists gets the current form
+        fetch = Fetch(whole(dependencies, head, since if is_current else NOTHING), since, folder)
+        _fetch(dependencies, fetch, known)
     if as_json:
         terminal.print_json(_as_document(fetch))
     else:
@@ -80,8 +80,8 @@ def get(  # noqa: PLR0913 - a command has these options
         raise typer.Exit(DIFFERS)
 
 
-def _manifest(dependencies: Dependencies, name: str) -> dict[str, Any]:
-    """The manifest of the line that a person means; a whole name is looked up in the lake bucket alone."""
+def _head(dependencies: Dependencies, name: str) -> dict[str, Any]:
+    """The head of the manifest of the line that a person means; a whole name is looked up in the lake bucket alone."""
     found = _read(dependencies, name) if "/" in name else None
     if found is None:
         line = line_named(dependencies, name)
@@ -91,24 +91,15 @@ def _manifest(dependencies: Dependencies, name: str) -> dict[str, Any]:
 
 def _read(dependencies: Dependencies, line: str) -> dict[str, Any] | None:
     try:
-        body = dependencies.objects.read(Address(dependencies.places.lake, manifest_key(line)))
+        return read_manifest(dependencies, manifest_key(line), line)
     except NotFound:
         return None
-    try:
-        manifest: dict[str, Any] = json.loads(body)
-    except (ValueError, RecursionError):
-        raise InputError(f"the manifest of {line} is not JSON") from None
-    validate("manifest", manifest)
-    if manifest["line"] != line:
-        raise InputError(f"the manifest of {line} is that of another line")
-    return manifest
 
 
-def _fetch(dependencies: Dependencies, fetch: Fetch) -> None:
+def _fetch(dependencies: Dependencies, fetch: Fetch, known: dict[str, Any]) -> None:
     """Delivery by delivery. Whatever ends it early, the folder's manifest lists what is there."""
     fetch.wanted = deliveries(fetch.manifest, fetch.since)
     folder = Folder(fetch.folder)
-    known = folder.known(fetch.manifest["line"])
     size = sum(file.size for each in fetch.wanted for file in each.files)
     try:
         with terminal.bytes_arriving(fetch.manifest["line"], size) as arrived:
@@ -123,9 +114,11 @@ def _fetch(dependencies: Dependencies, fetch: Fetch) -> None:
 
 def _merged(known: dict[str, Any], fetch: Fetch) -> dict[str, Any]:
     """The manifest of the folder: what it listed before, and what is there since."""
-    there = {each["height"] for each in known["deliveries"]} | {each.height for each, _ in fetch.done}
-    listed = [each for each in fetch.manifest["deliveries"] if each["height"] in there]
-    return {**fetch.manifest, "height": max(known["height"], fetch.height), "deliveries": listed}
+    there = {each["height"]: each for each in known["deliveries"]}
+    done = there.keys() | {each.height for each, _ in fetch.done}
+    listed = there | {each["height"]: each for each in fetch.manifest["deliveries"] if each["height"] in done}
+    height = max(known["height"], fetch.height)
+    return {**fetch.manifest, "height": height, "deliveries": [listed[each] for each in sorted(listed)]}
 
 
 def _as_document(fetch: Fetch) -> dict[str, object]:

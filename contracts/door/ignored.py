@@ -15,6 +15,7 @@ IGNORED: Final = (
     "_committed_*",
     "_spark_metadata",
     "*.crc",  # checksums of local Hadoop file systems
+    "*._COPYING_",  # `hdfs dfs -put`, while it writes
     "*_$folder$",  # folder markers of older connectors
 )
 """Patterns of a folder's name or of the object's own: `*` stands for any characters. The default of a stack."""

@@ -64,8 +64,10 @@ class ObjectReader(Protocol):
 class ObjectWriter(Protocol):
     """S3, written."""
 
-    def put(self, to: Address, body: bytes, *, absent: bool = False, etag: str | None = None) -> ObjectVersion:
-        """Write an object. `absent`: If-None-Match `*`; `etag`: If-Match.
+    def put(
+        self, to: Address, body: bytes, *, absent: bool = False, etag: str | None = None, tag: str = ""
+    ) -> ObjectVersion:
+        """Write an object. `absent`: If-None-Match `*`; `etag`: If-Match; `tag`: of the name `lakegate`, for lifecycle rules.
 
         Raises ConditionFailed (412), TransactionConflict (409), Throttled.
         """

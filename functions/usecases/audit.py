@@ -114,7 +114,8 @@ def _compare(dependencies: Dependencies, named: tuple[Block, LedgerObject]) -> D
 
 def _extra(dependencies: Dependencies, chain: str, height: int, known: set[bytes]) -> Iterator[DamagedObject]:
     for each in _current(dependencies, f"accepted/{chain}/"):
-        if each.key == layout.manifest_key(chain) or _digest(each.key) in known:
+        is_manifest = each.key == layout.manifest_key(chain) or each.key.startswith(layout.segment_prefix(chain))
+        if is_manifest or _digest(each.key) in known:
             continue
         folder = FOLDER.search(each.key)
         row = row_of(dependencies, folder[1]) if folder else None

@@ -50,6 +50,8 @@ class Places:
     ignore_unrouted: bool = False
     ignored: tuple[str, ...] = IGNORED
     """Patterns of names of keys that are no deliveries."""
+    segment_heights: int = 100
+    """Heights of one segment of the readers' manifest; part of its format."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,3 +30,13 @@ def destination_key(share: str, pin: Pin, workload: str, name: str) -> str:
 def manifest_key(chain: str) -> str:
     """The readers' manifest of a line; the underscore hides it from readers of folders."""
     return f"accepted/{chain}/_manifest.json"
+
+
+def segment_prefix(chain: str) -> str:
+    """The folder of its segments."""
+    return f"accepted/{chain}/_manifest/"
+
+
+def segment_key(chain: str, first: int) -> str:
+    """The segment that begins at a height."""
+    return f"{segment_prefix(chain)}{first:012}.json"

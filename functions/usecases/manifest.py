@@ -1,27 +1,114 @@
-"""The entry of a delivery in the readers' manifest. Its JSON Schema is contracts/schemas/manifest.json."""
+"""The readers' manifest of a line: a small head that is replaced, and segments that are written once.
+
+A segment lists the deliveries of so many heights. The head states how many segments there are and lists what lies above
+them, so that a delivery writes as many bytes to a line of 10,000 as to a line of 50. Both follow from the ledger and the
+plans: whoever writes a segment writes the same bytes. It is written before the head that counts it.
+
+The JSON Schema of both is contracts/schemas/manifest.json.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import json
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lakegate.contracts.door.terms import terms_of
+from lakegate.contracts.lake.block import BlockKind
+from lakegate.functions.ports.errors import ConditionFailed, NotFound, TransactionConflict
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases.layout import manifest_key, segment_key
+from lakegate.functions.usecases.steps import Effect, perform
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from lakegate.contracts.lake.block import Block
     from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.usecases.steps import Steps
 
-FORMAT: Final = "lakegate-manifest/2"
-"""Part of every manifest; one of another format is rebuilt from the whole ledger."""
+FORMAT: Final = "lakegate-manifest/3"
+"""Part of every head; one of another format is rebuilt from the whole ledger."""
+SEGMENT_FORMAT: Final = "lakegate-manifest-segment/3"
+"""Part of every segment. Another format, or another number of heights, needs another folder of segments."""
+TAG: Final = "manifest"
+"""Of heads: what a newer one replaced expires."""
+TRIES: Final = 5
 
 
-def document(chain: str, height: int, deliveries: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """The manifest of a line, up to a height."""
-    return {"format": FORMAT, "line": chain, "height": height, "deliveries": list(deliveries)}
+class _Head(NamedTuple):
+    """A head as it was read; one of no deliveries where there is none, or one of another format."""
+
+    etag: str | None
+    height: int = -1
+    segments: int = 0
+    deliveries: tuple[dict[str, Any], ...] = ()
+    """Above the segments."""
 
 
-def delivery(dependencies: Dependencies, block: Block) -> dict[str, Any]:
+def update(dependencies: Dependencies, chain: str) -> Steps[None]:
+    """Bring the manifest of a line up to the top of its chain; its height never decreases."""
+    where = Address(dependencies.places.lake, manifest_key(chain))
+    for _ in range(TRIES):
+        head = _head(dependencies, where)
+        blocks = dependencies.ledger.blocks(chain, head.height)
+        if not blocks:
+            return
+        found = [_delivery(dependencies, block) for block in blocks if block.kind is BlockKind.PUBLISHED]
+        listed, heights = (*head.deliveries, *found), dependencies.places.segment_heights
+        segments = (blocks[-1].height + 1) // heights
+        for number in range(head.segments, segments):
+            part = [each for each in listed if each["height"] // heights == number]
+            yield from _write_segment(dependencies, chain, number, part)
+        document = {
+            "format": FORMAT,
+            "line": chain,
+            "height": blocks[-1].height,
+            "segments": {"count": segments, "heights": heights},
+            "deliveries": [each for each in listed if each["height"] >= segments * heights],
+        }
+        put = partial(
+            dependencies.objects.put, where, _json(document), absent=head.etag is None, etag=head.etag, tag=TAG
+        )
+        try:
+            yield from perform(Effect.WRITE_MANIFEST, put)
+        except ConditionFailed:
+            continue  # another worker's head came first; ours must be built on it
+        return
+    raise TransactionConflict
+
+
+def _write_segment(
+    dependencies: Dependencies, chain: str, number: int, deliveries: list[dict[str, Any]]
+) -> Steps[None]:
+    heights = dependencies.places.segment_heights
+    document = {
+        "format": SEGMENT_FORMAT,
+        "line": chain,
+        "height": (number + 1) * heights - 1,
+        "deliveries": deliveries,
+    }
+    where = Address(dependencies.places.lake, segment_key(chain, number * heights))
+    try:
+        yield from perform(Effect.WRITE_SEGMENT, partial(dependencies.objects.put, where, _json(document), absent=True))
+    except ConditionFailed:
+        return  # an earlier worker wrote the same bytes
+
+
+def _head(dependencies: Dependencies, where: Address) -> _Head:
+    try:
+        found = dependencies.objects.head(where)
+    except NotFound:
+        return _Head(None)
+    document = json.loads(dependencies.objects.read(Address(where.bucket, where.key, found.version)))
+    if document.get("format") != FORMAT:
+        return _Head(found.etag)
+    return _Head(found.etag, document["height"], document["segments"]["count"], tuple(document["deliveries"]))
+
+
+def _json(document: dict[str, Any]) -> bytes:
+    return json.dumps(document, sort_keys=True).encode()
+
+
+def _delivery(dependencies: Dependencies, block: Block) -> dict[str, Any]:
     """An accepted delivery: what was published, under which version, and how it is to be read."""
     accepted = [each for each in block.objects if each.key.startswith("accepted/")]
     rejected = None if block.rows is None else (block.rejected_rows or 0) * (len(accepted) < len(block.objects))

@@ -40,6 +40,7 @@ class Effect(StrEnum):
     DECIDE = "decide"
     COPY = "copy to the destination"
     COMMIT = "commit: terminal state, block and message"
+    WRITE_SEGMENT = "write a segment of the readers' manifest"
     WRITE_MANIFEST = "write the readers' manifest"
     DELETE_SOURCE = "delete the judged version"
     DELETE_STAGING = "delete the staging copy"

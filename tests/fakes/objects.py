@@ -53,6 +53,10 @@ class MemoryObjects:
         self._past: dict[str, ObjectVersion] = {}
         self.locked: dict[str, type[PortError]] = {}
         """Versions that nobody but their producer can read, and how S3 refuses: AccessDenied or Archived."""
+        self.written_bytes = 0
+        """By puts."""
+        self.tags: dict[str, str] = {}
+        """Of versions that have one."""
         self.parts_above = 512 * 1024 * 1024
         """Bytes: larger copies go in parts, of which S3 computes a CRC of the whole object only."""
 
@@ -83,11 +87,17 @@ class MemoryObjects:
             last = key, stored.ordinal
         return VersionPage(tuple(page), None)
 
-    def put(self, to: Address, body: bytes, *, absent: bool = False, etag: str | None = None) -> ObjectVersion:
+    def put(
+        self, to: Address, body: bytes, *, absent: bool = False, etag: str | None = None, tag: str = ""
+    ) -> ObjectVersion:
         """A new version, if its conditions hold."""
         self._weather.pass_or_refuse()
         self._judge(to, absent=absent, etag=etag)
-        return self._write(to, body, f'"{_digest(body)[:32]}"', checksum(body, "sha256"))
+        self.written_bytes += len(body)
+        written = self._write(to, body, f'"{_digest(body)[:32]}"', checksum(body, "sha256"))
+        if tag:
+            self.tags[written.version] = tag
+        return written
 
     def land(self, to: Address, body: bytes, algorithm: str) -> ObjectVersion:
         """A producer's put, with the checksum that its program chose; empty: one of each part, none of the whole."""

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 LANDING, LAKE = "landing", "lake"
 PREFIX = "shop/orders/"
 LINE = "orders/lines_v1"
+SEGMENT_HEIGHTS = 2
+"""Of the readers' manifest: few, so that schedules complete segments."""
 PARTS_ABOVE = 6
 """Bytes: some bodies of the schedules are copied whole, some in parts."""
 TIMING = Timing()
@@ -90,9 +92,8 @@ class Environment:
 
     def __post_init__(self) -> None:
         m = self.memory
-        places = Places(
-            LANDING, LAKE, JobSettings("app", "arn:aws:iam::123456789012:role/job", "s3://code/1/validate.py")
-        )
+        job = JobSettings("app", "arn:aws:iam::123456789012:role/job", "s3://code/1/validate.py")
+        places = Places(LANDING, LAKE, job, segment_heights=SEGMENT_HEIGHTS)
         self.dependencies = Dependencies(
             m.objects,
             m.registry,

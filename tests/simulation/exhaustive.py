@@ -31,6 +31,8 @@ class Scenario:
     endings: tuple[Ending, ...] = ()
     before: tuple[tuple[Effect, Callable[[Environment, Upload], None]], ...] = ()
     """What else happens, right before an effect first does."""
+    earlier: tuple[bytes, ...] = ()
+    """Deliveries that ended before."""
     refusal: type[PortError] | None = None
     """How S3 refuses to read the upload."""
     may_end: tuple[str, ...] = field(default=())
@@ -71,6 +73,7 @@ MORE = (
     Scenario("contract changed", b"mild:1", "PUBLISHED", before=((Effect.STAGE, _publish),), may_end=("QUARANTINED",)),
     Scenario("contract retired", b"good:1", "PUBLISHED", before=((Effect.DECIDE, _retire),)),
     Scenario("refused and deleted", b"%PDF:1", "GONE", before=((Effect.COPY, _delete),), may_end=("QUARANTINED",)),
+    Scenario("segment completed", b"good:1", "PUBLISHED", earlier=(b"bad:1", b"good:2", b"good:3")),
     Scenario("key not granted", b"good:1", "FAILED", refusal=AccessDenied),
     Scenario("archived", b"%PDF:1", "FAILED", refusal=Archived),
     Scenario("deleted while judged", b"good:1", "PUBLISHED", before=((Effect.DECIDE, _delete),)),
@@ -115,7 +118,7 @@ def _again(scenario: Scenario, planned: tuple[Planned, ...]) -> Played:
 
 
 def _played(scenario: Scenario, planned: tuple[Planned, ...], trace: list[str] | None) -> Played:
-    left = list(planned)
+    left: list[Planned] = []
 
     def fault_at(effect: Effect) -> Fault:
         for each in left:
@@ -125,10 +128,15 @@ def _played(scenario: Scenario, planned: tuple[Planned, ...], trace: list[str] |
         return Fault.NONE
 
     env = Environment(list(scenario.endings))
+    stage = Stage(env, fault_at, trace)
+    for number, body in enumerate(scenario.earlier):
+        env.upload(f"{PREFIX}{number}.csv", body)
+        settle(stage)
+    stage.counted.clear()
+    left += planned
     upload = env.upload(KEY, scenario.body)
     if scenario.refusal is not None:
         env.lock(upload, scenario.refusal)
-    stage = Stage(env, fault_at, trace)
     stage.before = [(effect, lambda act=act: act(env, upload)) for effect, act in scenario.before]  # type: ignore[misc]
     settle(stage)
     row = env.memory.rows.rows.get(upload.workload)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.lake.states import State
 from tests.simulation.contract import read_json
 from tests.simulation.environment import LAKE, PARTS_ABOVE
-from tests.simulation.promises import ATTEMPTS, ENDED, REFUSALS, Violation
+from tests.simulation.promises import ATTEMPTS, ENDED, REFUSALS, Violation, manifest_deliveries
 
 if TYPE_CHECKING:
     from lakegate.functions.workload import Workload
@@ -85,10 +85,10 @@ def _ledger_and_lake_agree(promises: Promises) -> None:
 def _manifest_is_whole(promises: Promises, name: str) -> None:
     chain = promises.env.memory.ledger.chains[name]
     published = [block for block in chain if block.kind == "published"]
-    stored = promises.env.lake.get(f"accepted/{name}/_manifest.json")
-    if not stored and not published:
+    head = f"accepted/{name}/_manifest.json"
+    if head not in promises.env.lake and not published:
         return
-    listed = read_json(stored[-1].body)["deliveries"] if stored else []
+    listed = (manifest_deliveries(promises.env.lake, head) if head in promises.env.lake else None) or []
     entries = [(each["workload"], [(o["key"], o["version"], o["size"]) for o in each["objects"]]) for each in listed]
     objects = [
         (each.workload, [(o.key, o.version, o.size) for o in each.objects if o.key.startswith("accepted/")])

@@ -7,12 +7,13 @@ documentation, and a delivery is known by the version that landed.
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.lake.states import State
 from lakegate.functions.ports.jobs import JobState
 from tests.fakes.fault_injector import BEGINNING
 from tests.simulation.contract import block_digest, read_json, truth
+from tests.simulation.environment import SEGMENT_HEIGHTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -54,6 +55,18 @@ JOB_LIMIT = timedelta(minutes=75)
 REFUSALS = {"AccessDenied": "access-denied", "Archived": "archived"}
 """The cause that a row has, by S3's refusal."""
 NOBODY: frozenset[str] = frozenset()
+
+
+def manifest_deliveries(lake: dict[str, list[Stored]], key: str) -> list[Any] | None:
+    """What a reader finds by a head: the deliveries of its segments, then its own. None: a segment is missing."""
+    head = read_json(lake[key][-1].body)
+    folder = key.removesuffix("_manifest.json") + "_manifest/"
+    firsts = range(0, head["segments"]["count"] * SEGMENT_HEIGHTS, SEGMENT_HEIGHTS)
+    segments = [lake.get(f"{folder}{first:012}.json") for first in firsts]
+    if not all(segments):
+        return None
+    listed = [each for segment in segments if segment for each in read_json(segment[-1].body)["deliveries"]]
+    return [*listed, *head["deliveries"]]
 
 
 class Violation(AssertionError):  # noqa: N818 - what a promise suffers
@@ -277,7 +290,10 @@ class Promises:
         elif key.startswith(("accepted/", "quarantine/")):
             stored = self.env.lake.get(key, [])
             if key.endswith("_manifest.json"):
-                self._listed(stored)
+                self._listed(key, stored)
+                return
+            if "/_manifest/" in key:
+                self._segment(key, stored)
                 return
             row = self.env.memory.rows.rows.get(key.split("/workload=")[1].partition("/")[0])
             if row is None:
@@ -318,14 +334,33 @@ class Promises:
         if truth(row.pin.plan, body) not in ACCEPTED:
             raise Violation("P22", "bytes are visible that the pinned contract does not accept")
 
-    def _listed(self, stored: list[Stored]) -> None:
-        manifest = read_json(stored[-1].body)
-        if manifest["height"] < self.height:
+    def _listed(self, key: str, stored: list[Stored]) -> None:
+        """P6 and P2: a head never goes back, names only segments that are there, and lists only what is published."""
+        head = read_json(stored[-1].body)
+        if head["height"] < self.height:
             raise Violation("P6", "the manifest went back")
-        self.height = manifest["height"]
-        accepted = {delivery["workload"] for delivery in manifest["deliveries"]}
-        if any(self.rows[each].state is not S.PUBLISHED for each in accepted):
+        self.height = head["height"]
+        if "segments" not in head:  # a unit test put the manifest of an older release there
+            return
+        deliveries = manifest_deliveries(self.env.lake, key)
+        if deliveries is None:
+            raise Violation("P2", "the head of the manifest counts a segment that is not there")
+        if any(self.rows[each["workload"]].state is not S.PUBLISHED for each in deliveries):
             raise Violation("P2", "the manifest lists what is not published")
+        if any(each["height"] < head["segments"]["count"] * SEGMENT_HEIGHTS for each in head["deliveries"]):
+            raise Violation("P2", "a delivery is in a segment and in the head")
+
+    def _segment(self, key: str, stored: list[Stored]) -> None:
+        """P2: a segment is written once, and has exactly the published blocks of its heights."""
+        if len(stored) > 1:
+            raise Violation("P2", "a segment of the manifest was written twice")
+        first = int(key.rpartition("/")[2].removesuffix(".json"))
+        line = key.removeprefix("accepted/").partition("/_manifest/")[0]
+        blocks = self.env.memory.ledger.chains[line][first : first + SEGMENT_HEIGHTS]
+        published = [block.workload for block in blocks if block.kind == "published"]
+        listed = [each["workload"] for each in read_json(stored[-1].body)["deliveries"]]
+        if len(blocks) != SEGMENT_HEIGHTS or listed != published:
+            raise Violation("P2", "a segment of the manifest differs from the ledger")
 
     def _chained(self, name: str, block: Block, digests: list[str]) -> None:
         row = self.rows[block.workload]

@@ -25,6 +25,7 @@ LETTERS = st.text(st.characters(min_codepoint=97, max_codepoint=122), min_size=1
         ("orders/__magic_job-1/tasks/part-00000.csv", 10),
         ("orders/.spark-staging-1/part-00000.csv", 10),
         ("orders/.part-00000.csv.crc", 12),
+        ("orders/day.csv._COPYING_", 9),
         ("orders_$folder$", 0),
         ("_started_1", 1),
     ],

@@ -222,6 +222,15 @@ def test_a_new_object_does_not_replace_another(cloud: Cloud) -> None:
     assert (b"2", second.version) == (body_of(cloud, TO), store.head(TO).version)
 
 
+def test_a_tag_is_written_with_its_object(cloud: Cloud) -> None:
+    """Lifecycle rules select by it; what is put without one has none."""
+    cloud.store().put(TO, b"1", tag="manifest")
+    cloud.store().put(Address("lake", "untagged"), b"1")
+    tags = [cloud.s3.get_object_tagging(Bucket="lake", Key=key)["TagSet"] for key in (TO.key, "untagged")]
+
+    assert tags == [[{"Key": "lakegate", "Value": "manifest"}], []]
+
+
 def test_versions_are_listed_newest_first_and_page_by_page(cloud: Cloud) -> None:
     """A listing continues where its page ended, omits delete markers, and marks the current version."""
     store = cloud.store()

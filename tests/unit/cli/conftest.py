@@ -6,7 +6,7 @@ import io
 import json
 import os
 import zipfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -227,3 +227,9 @@ def _function(client: Any, role: str, environment: dict[str, str]) -> None:
         Code={"ZipFile": code.getvalue()},
         Environment={"Variables": environment},
     )
+
+
+def with_segments(lakegate: Lakegate, heights: int) -> Lakegate:
+    """The same stack, with so many heights in a segment of its readers' manifests."""
+    places = replace(lakegate.dependencies.places, segment_heights=heights)
+    return replace(lakegate, dependencies=replace(lakegate.dependencies, places=places))

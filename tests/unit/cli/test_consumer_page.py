@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from lakegate.contracts.schemas import load, validate
-from tests.unit.cli.conftest import LAKE
+from tests.unit.cli.conftest import LAKE, with_segments
 from tests.unit.cli.consumer_page import BY_COUNTRY, PAGE, fill, manifest_of_the_page, run
 
 if TYPE_CHECKING:
@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from tests.unit.cli.conftest import Lakegate
 
 
-@pytest.fixture
-def prepared(lakegate: Lakegate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lakegate:
-    """A stack, and what the page sets before its examples."""
+@pytest.fixture(params=[100, 2, 1], ids=["in the head", "in a segment", "in two segments"])
+def prepared(
+    lakegate: Lakegate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Lakegate:
+    """A stack whose segments have so many heights, and what the page sets before its examples."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LAKE", LAKE)
-    return lakegate
+    return with_segments(lakegate, request.param)
 
 
 def test_the_example_of_duckdb_reads_every_dialect_in_utf_8(prepared: Lakegate) -> None:

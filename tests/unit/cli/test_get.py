@@ -11,7 +11,7 @@ from lakegate.contracts.schemas import validate
 from lakegate.functions.adapters.s3 import S3Store
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address
-from tests.unit.cli.conftest import LAKE
+from tests.unit.cli.conftest import LAKE, with_segments
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -249,6 +249,93 @@ def test_an_object_without_a_checksum_is_compared_by_size(filled: Lakegate, tmp_
     change(filled, checksum="")
 
     assert filled.ok("get", LINE, str(tmp_path / "x")).splitlines()[0].endswith("  26 bytes, size only")
+
+
+@pytest.fixture
+def segmented(lakegate: Lakegate) -> Lakegate:
+    """A line of five accepted deliveries: two segments of two heights, and one delivery in the head."""
+    small = with_segments(lakegate, 2)
+    small.routed()
+    for number in range(5):
+        small.delivered(name=f"{number}.csv", body=b"id,amount\n%d,1\nb,2\n" % number)
+    return small
+
+
+SEGMENT = f"accepted/{LINE}/_manifest/000000000002.json"
+
+
+def test_a_manifest_in_segments_is_fetched_whole(segmented: Lakegate, tmp_path: Path) -> None:
+    """Segments and head together are the line; the folder's manifest has all of it in one document."""
+    head = manifest(segmented)
+    document = segmented.json("get", LINE, str(tmp_path / "x"))
+    listed = json.loads((tmp_path / "x/_manifest.json").read_bytes())
+
+    assert (head["segments"], [each["height"] for each in head["deliveries"]]) == ({"count": 2, "heights": 2}, [4])
+    assert [each["height"] for each in document["deliveries"]] == [0, 1, 2, 3, 4]
+    assert ([each["height"] for each in listed["deliveries"]], listed["segments"]["count"]) == ([0, 1, 2, 3, 4], 0)
+    assert len(data(tmp_path / "x")) == 5
+    for key in (MANIFEST, SEGMENT):
+        validate("manifest", json.loads(segmented.dependencies.objects.read(Address(LAKE, key))))
+    validate("manifest", listed)
+
+
+def test_segments_below_the_height_are_not_read(
+    segmented: Lakegate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With --since, only the segments that reach above it are asked for; what the folder lists stays in its manifest."""
+    segmented.ok("get", LINE, str(tmp_path / "x"), "--since", "3")
+    read, keys = S3Store.read, list[str]()
+
+    def spied(self: S3Store, address: Address, start: int = 0, length: int | None = None) -> bytes:
+        keys.append(address.key)
+        return read(self, address, start, length)
+
+    monkeypatch.setattr(S3Store, "read", spied)
+    segmented.ok("get", LINE, str(tmp_path / "x"), "--since", "2")
+    listed = json.loads((tmp_path / "x/_manifest.json").read_bytes())
+
+    assert [key for key in keys if "_manifest" in key] == [MANIFEST, SEGMENT]
+    assert [each["height"] for each in listed["deliveries"]] == [3, 4]
+
+
+def test_a_folder_of_an_older_release_gets_the_current_form(segmented: Lakegate, tmp_path: Path) -> None:
+    """What an older release listed in the folder is listed again with all that readers need."""
+    segmented.ok("get", LINE, str(tmp_path / "x"))
+    whole = json.loads((tmp_path / "x/_manifest.json").read_bytes())
+    older = [{name: each[name] for name in ("height", "workload", "objects")} for each in whole["deliveries"][:3]]
+    (tmp_path / "x/_manifest.json").write_text(json.dumps({"line": LINE, "height": 2, "deliveries": older}))
+    segmented.ok("get", LINE, str(tmp_path / "x"), "--since", "2")
+
+    assert json.loads((tmp_path / "x/_manifest.json").read_bytes()) == whole
+
+
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [
+        (None, f"the segment of the manifest of {LINE} from height 2 is missing"),
+        (0, f"the segment of the manifest of {LINE} from height 2 is another one"),
+    ],
+)
+def test_a_wrong_segment_is_reported(segmented: Lakegate, tmp_path: Path, number: int | None, message: str) -> None:
+    """A missing or exchanged segment ends the command in one sentence, before anything is fetched."""
+    objects = segmented.dependencies.objects
+    if number is None:
+        objects.delete(Address(LAKE, SEGMENT))
+    else:
+        objects.put(Address(LAKE, SEGMENT), objects.read(Address(LAKE, f"accepted/{LINE}/_manifest/{number:012}.json")))
+
+    assert str(segmented("get", LINE, str(tmp_path / "x")).exception) == message
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_manifest_of_the_release_before_is_read(filled: Lakegate, tmp_path: Path) -> None:
+    """It has everything in one document."""
+    document = manifest(filled) | {"format": "lakegate-manifest/2"}
+    del document["segments"]
+    filled.dependencies.objects.put(Address(LAKE, MANIFEST), json.dumps(document).encode())
+    filled.ok("get", LINE, str(tmp_path / "x"))
+
+    assert data(tmp_path / "x") == sorted(BODIES.values())
 
 
 def test_a_manifest_of_an_older_release_is_read(filled: Lakegate, tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,18 +15,31 @@ from lakegate.contracts.plan.serialization import canonical, encode
 from lakegate.contracts.schemas import load
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.advance import advance
-from lakegate.functions.usecases.layout import manifest_key
+from lakegate.functions.usecases.layout import manifest_key, segment_key
+from lakegate.functions.usecases.manifest import update
 from lakegate.functions.workload import State
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
+from tests.simulation.promises import manifest_deliveries
 from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.usecases.scenarios import answered, drive
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 WHERE = Address(LAKE, manifest_key(LINE))
 
 
 def manifest_of(env: Environment) -> dict[str, Any]:
+    """The head."""
     document: dict[str, Any] = json.loads(env.dependencies.objects.read(WHERE))
     return document
+
+
+def whole(env: Environment) -> list[dict[str, Any]]:
+    """The deliveries of all segments, then those of the head."""
+    found = manifest_deliveries(env.lake, WHERE.key)
+    assert found is not None
+    return found
 
 
 def settled(*bodies: bytes) -> Stage:
@@ -44,9 +58,10 @@ def test_a_delivery_is_listed_with_version_verdict_rows_and_time() -> None:
     (stored,) = block.objects
 
     assert manifest_of(env) == {
-        "format": "lakegate-manifest/2",
+        "format": "lakegate-manifest/3",
         "line": LINE,
         "height": 0,
+        "segments": {"count": 0, "heights": 2},
         "deliveries": [
             {
                 "height": 0,
@@ -84,42 +99,101 @@ def test_rows_that_were_kept_apart_are_counted_and_not_listed() -> None:
 
 def test_a_rejected_delivery_only_raises_the_height() -> None:
     """Gaps between heights are deliveries that were rejected."""
-    manifest = manifest_of(settled(b"good:1", b"bad:2", b"good:3").env)
+    env = settled(b"good:1", b"bad:2", b"good:3").env
 
-    assert (manifest["height"], [each["height"] for each in manifest["deliveries"]]) == (2, [0, 2])
+    assert (manifest_of(env)["height"], [each["height"] for each in whole(env)]) == (2, [0, 2])
 
 
-def older(manifest: dict[str, Any]) -> bytes:
-    """The manifest as releases before this format wrote it."""
+def older(env: Environment) -> bytes:
+    """The manifest as releases before formats wrote it."""
     kept = ("height", "workload", "objects")
-    deliveries = [{name: each[name] for name in kept} for each in manifest["deliveries"]]
-    return json.dumps({"line": manifest["line"], "height": manifest["height"], "deliveries": deliveries}).encode()
+    deliveries = [{name: each[name] for name in kept} for each in whole(env)]
+    return json.dumps({"line": LINE, "height": manifest_of(env)["height"], "deliveries": deliveries}).encode()
 
 
-def test_an_older_manifest_is_replaced_with_the_next_delivery() -> None:
-    """Older deliveries get their facts from the ledger; height and order stay."""
+def previous(env: Environment) -> bytes:
+    """The manifest as the release before wrote it: everything in one document."""
+    document = {name: value for name, value in manifest_of(env).items() if name != "segments"}
+    return json.dumps(document | {"format": "lakegate-manifest/2", "deliveries": whole(env)}).encode()
+
+
+@pytest.mark.parametrize("release", [older, previous])
+def test_an_older_manifest_is_replaced_with_the_next_delivery(release: Callable[[Environment], bytes]) -> None:
+    """Older deliveries get their facts from the ledger; height and order stay, and segments are made of them."""
     stage = settled(b"good:1", b"split:12")
     env = stage.env
-    before = manifest_of(env)
-    env.memory.objects.put(WHERE, older(before))
+    before = whole(env)
+    env.memory.objects.put(WHERE, release(env))
+    del env.lake[segment_key(LINE, 0)]
     env.upload(f"{PREFIX}next.csv", b"good:3")
     settle(stage)
     after = manifest_of(env)
 
-    assert (after["format"], after["height"]) == ("lakegate-manifest/2", 2)
-    assert after["deliveries"][:2] == before["deliveries"]
-    assert [each["height"] for each in after["deliveries"]] == [0, 1, 2]
+    assert (after["format"], after["height"], after["segments"]["count"]) == ("lakegate-manifest/3", 2, 1)
+    assert whole(env)[:2] == before
+    assert [each["height"] for each in whole(env)] == [0, 1, 2]
 
 
 def test_a_manifest_that_is_ahead_is_left_alone() -> None:
     """Another worker has written more than this one knows: the height never goes back."""
     env, row = answered()
-    ahead = {"format": "lakegate-manifest/2", "line": LINE, "height": 7, "deliveries": []}
+    ahead = {
+        "format": "lakegate-manifest/3",
+        "line": LINE,
+        "height": 7,
+        "segments": {"count": 0, "heights": 2},
+        "deliveries": [],
+    }
     env.memory.objects.put(WHERE, json.dumps(ahead).encode())
     drive(env.dependencies, advance(env.dependencies, row))
 
     assert env.dependencies.workloads.get(row.id).state is State.PUBLISHED
     assert manifest_of(env) == ahead
+
+
+def test_a_segment_that_an_earlier_worker_wrote_is_kept() -> None:
+    """A worker that died between segment and head leaves a segment that the next one does not write again."""
+    stage = settled(b"good:1")
+    env = stage.env
+    head = env.lake[WHERE.key][-1]
+    env.upload(f"{PREFIX}next.csv", b"good:2")
+    settle(stage)
+    (segment,) = env.lake[segment_key(LINE, 0)]
+    complete = manifest_of(env)
+    env.lake[WHERE.key] = [head]  # as if the second head had not been written
+    drive(env.dependencies, update(env.dependencies, LINE))
+
+    assert env.lake[segment_key(LINE, 0)] == [segment]
+    assert manifest_of(env) == complete
+
+
+def test_only_heads_are_marked_to_expire() -> None:
+    """The lifecycle rule of replaced heads finds them by a tag that nothing else has: data and segments stay for ever."""
+    env = settled(b"good:1", b"good:2", b"good:3").env
+    tagged = {
+        (key, env.memory.objects.tags[each.version])
+        for key, stored in env.lake.items()
+        for each in stored
+        if each.version in env.memory.objects.tags
+    }
+
+    assert tagged == {(WHERE.key, "manifest")}
+
+
+def test_what_a_delivery_writes_does_not_grow_with_its_line() -> None:
+    """Bytes of heads and segments by delivery: bounded by the size of a segment, whatever the height of the line."""
+    env = settled(b"good:1").env
+    chain = env.memory.ledger.chains[LINE]
+    entry = len(json.dumps(whole(env)[0]))
+    written: list[int] = []
+    for height in range(1, 400):
+        chain.append(replace(chain[0], height=height))
+        before = env.memory.objects.written_bytes
+        drive(env.dependencies, update(env.dependencies, LINE))
+        written.append(env.memory.objects.written_bytes - before)
+
+    assert max(written) < 2 * (env.dependencies.places.segment_heights + 1) * entry
+    assert sum(written[200:]) < 1.1 * sum(written[:199])
 
 
 @pytest.mark.parametrize(
