@@ -39,7 +39,7 @@ ACTIONS = {
     "list_parts": {"s3:ListMultipartUploadParts"},
     "put_events": {"events:PutEvents"},
     "put_item": {"dynamodb:PutItem"},
-    "put_object": {"s3:PutObject"},
+    "put_object": {"s3:PutObject", "s3:PutObjectTagging"},
     "query": {"dynamodb:Query"},
     "start_job_run": {"emr-serverless:StartJobRun", "emr-serverless:TagResource", "iam:PassRole"},
     "transact_write_items": {"dynamodb:PutItem"},

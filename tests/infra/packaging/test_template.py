@@ -12,6 +12,7 @@ from lakegate.contracts.errors import SetUpError
 from lakegate.functions.adapters.tables import DEFINITIONS
 from lakegate.functions.settings import PATTERNS, PREFIX, read
 from lakegate.functions.usecases.dependencies import Timing
+from lakegate.functions.usecases.manifest import TAG
 from lakegate.infra.local.places import ROOT
 from lakegate.infra.setup.environments import program
 from lakegate.spark_jobs.session import SETTINGS
@@ -277,13 +278,17 @@ def test_each_bucket_is_versioned_private_and_allows_tls_only(built: Path, bucke
 
 
 def test_no_delivery_expires(stack: Stack) -> None:
-    """Lifecycle rules take away staging, leftovers of runs and incomplete uploads: never landed or final data."""
+    """Lifecycle rules delete staging, leftovers of runs, replaced heads of manifests and incomplete uploads, but no data."""
     buckets = stack.resources("AWS::S3::Bucket")
     rules = {name: buckets[name]["LifecycleConfiguration"]["Rules"] for name in ("LandingBucket", "LakeBucket")}
     taking = {"ExpirationInDays", "ExpirationDate", "NoncurrentVersionExpiration", "Transitions"}
 
     assert [rule for rule in rules["LandingBucket"] if taking & set(rule)] == []
-    assert [rule["Prefix"] for rule in rules["LakeBucket"] if taking & set(rule)] == ["staging/", "runs/"]
+    deleting = [rule for rule in rules["LakeBucket"] if taking & set(rule)]
+    assert [rule["Prefix"] for rule in deleting if "Prefix" in rule] == ["staging/", "runs/"]
+    assert [(rule["TagFilters"], taking & set(rule)) for rule in deleting if "Prefix" not in rule] == [
+        ([{"Key": "lakegate", "Value": TAG}], {"NoncurrentVersionExpiration"})
+    ]
 
 
 def test_landing_notifies_of_its_objects(stack: Stack) -> None:
