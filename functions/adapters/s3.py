@@ -105,19 +105,14 @@ class S3Store:
         self, to: Address, body: bytes, *, absent: bool = False, etag: str | None = None, tag: str = ""
     ) -> ObjectVersion:
         """PutObject with the checksum of what we meant to write."""
-        condition: dict[str, Any] = _absent(absent=absent) | ({"IfMatch": etag} if etag else {})
-        tagging: dict[str, Any] = {"Tagging": f"lakegate={tag}"} if tag else {}
+        options: dict[str, Any] = _absent(absent=absent) | ({"IfMatch": etag} if etag else {})
+        options |= {"Tagging": f"lakegate={tag}"} if tag else {}
         reason = "etag" if etag else "absent"
         checksum = base64.b64encode(hashlib.sha256(body).digest()).decode()
         try:
             with port_errors(reason):
                 answer = self.client.put_object(
-                    Body=body,
-                    ChecksumAlgorithm="SHA256",
-                    ChecksumSHA256=checksum,
-                    **condition,
-                    **tagging,
-                    **self._at(to),
+                    Body=body, ChecksumAlgorithm="SHA256", ChecksumSHA256=checksum, **options, **self._at(to)
                 )
         except NotFound:
             raise ConditionFailed(reason) from None
