@@ -17,7 +17,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from lakegate.cli.aws import SENTENCES
 from lakegate.cli.deliveries import MARKERS
 from lakegate.contracts.errors import InputError, SetUpError
-from lakegate.spark_jobs.store import Pin
+from lakegate.spark_jobs.store import PinnedObject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ _ABSENT: Final = {"404", "NoSuchKey"}
 _DENIED: Final = {"403", "AccessDenied", "AllAccessDisabled"}
 
 
-def pinned(name: str) -> list[Pin]:
+def pinned(name: str) -> list[PinnedObject]:
     """The objects that an `s3://` name stands for, in the order of their keys; those of a folder without markers and empty ones.
 
     InputError where there are none, or one cannot be read; SetUpError where credentials or settings are missing.
@@ -75,14 +75,14 @@ def _matches(parts: list[str], pattern: list[str]) -> bool:
     return bool(parts) and fnmatchcase(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])
 
 
-def _pin(bucket: str, key: str) -> Pin:
+def _pin(bucket: str, key: str) -> PinnedObject:
     name = f"s3://{bucket}/{key}"
     with _told(name, bucket):
         found = _client().head_object(Bucket=bucket, Key=key)
     if found.get("StorageClass") in ARCHIVED and RESTORED not in found.get("Restore", ""):
         raise InputError(f"{name} is archived ({found['StorageClass']}): restore it first (`aws s3api restore-object`)")
     version = found.get("VersionId")
-    return Pin(bucket, key, found["ContentLength"], found["ETag"], None if version == "null" else version)
+    return PinnedObject(bucket, key, found["ContentLength"], found["ETag"], None if version == "null" else version)
 
 
 @cache

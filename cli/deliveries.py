@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.errors import InputError
 
 if TYPE_CHECKING:
-    from lakegate.spark_jobs.store import Pin
+    from lakegate.spark_jobs.store import PinnedObject
 
 MARKERS = ("_", ".")
 """How names begin that writers put beside their data: `_SUCCESS`, `_temporary`, `.part-0.crc`."""
@@ -22,7 +22,7 @@ class DataFile:
 
     name: str
     """As a person names it: a path, or `s3://bucket/key`."""
-    pin: Pin | None = None
+    pin: PinnedObject | None = None
     """The version of an object of S3; None of a file."""
 
 

@@ -17,7 +17,7 @@ from lakegate.contracts.compare.version import read_version
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from lakegate.contracts.compare.change import Change, Comparison
+    from lakegate.contracts.compare.change import Change, VersionComparison
 
 REFUSED = 1
 COLOURS = {"major": "red", "minor": "yellow", "patch": "green"}
@@ -28,7 +28,7 @@ MARKDOWN = str.maketrans(
 )
 
 
-class Form(StrEnum):
+class DiffFormat(StrEnum):
     """The form of the answer."""
 
     TEXT = "text"
@@ -45,8 +45,8 @@ def diff(  # noqa: PLR0913 - a command has these options
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     form: Annotated[
-        Form, typer.Option("--format", help="For a terminal, or for a comment on a pull request.")
-    ] = Form.TEXT,
+        DiffFormat, typer.Option("--format", help="For a terminal, or for a comment on a pull request.")
+    ] = DiffFormat.TEXT,
     enforce: Annotated[
         bool, typer.Option("--enforce", help="Exit with 1 if the new version number is too low for the changes.")
     ] = False,
@@ -68,17 +68,17 @@ def diff(  # noqa: PLR0913 - a command has these options
         raise typer.Exit(REFUSED)
 
 
-def print_comparison(comparison: Comparison, form: Form = Form.TEXT) -> None:
+def print_comparison(comparison: VersionComparison, form: DiffFormat = DiffFormat.TEXT) -> None:
     """Print the changes and the verdict on the number."""
-    lines = _markdown(comparison) if form is Form.MARKDOWN else _blocks(comparison.changes)
+    lines = _markdown(comparison) if form is DiffFormat.MARKDOWN else _blocks(comparison.changes)
     console = terminal.answers()
     for line, style in lines:
         console.print(line, style=style, markup=False, soft_wrap=True)
-    if form is Form.TEXT:
+    if form is DiffFormat.TEXT:
         console.print(escaped(verdict(comparison)), markup=False, soft_wrap=True)
 
 
-def verdict(comparison: Comparison) -> str:
+def verdict(comparison: VersionComparison) -> str:
     """Whether the number is high enough, and which one would be, as a sentence."""
     needed, numbers = comparison.bump.value.upper(), f"{comparison.old} → {comparison.new}"
     if not comparison.changes:
@@ -96,7 +96,7 @@ def _blocks(changes: Iterable[Change]) -> Iterator[tuple[str, str | None]]:
         yield escaped(f"       affects {each.affected.value}. {each.effect.because}"), None
 
 
-def _markdown(comparison: Comparison) -> Iterator[tuple[str, str | None]]:
+def _markdown(comparison: VersionComparison) -> Iterator[tuple[str, str | None]]:
     """A table for a pull request. Text of a contract is escaped: it forms no link, no mention and no HTML."""
     yield f"**{_literal(verdict(comparison))}**", None
     if comparison.changes:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.request import Request
     from lakegate.contracts.plan.result import Result
-    from lakegate.spark_jobs.store import Pin
+    from lakegate.spark_jobs.store import PinnedObject
 
 STEPS = {
     "start": "starting the engine",
@@ -36,7 +36,7 @@ class EngineName(StrEnum):
 
 
 def measure(  # noqa: PLR0913, PLR0917 - a request and its plan, and where and how they are measured
-    engine: EngineName, request: Request, plan: Plan, folder: Path, samples: int, pins: Mapping[str, Pin]
+    engine: EngineName, request: Request, plan: Plan, folder: Path, samples: int, pins: Mapping[str, PinnedObject]
 ) -> Result:
     """Measure a delivery; the engine writes only below `folder`, and so many failing rows are named of each check at most.
 

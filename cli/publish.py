@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.lint.examine import Examined
     from lakegate.contracts.model.contract import Contract
     from lakegate.functions.ports.registry import Publication
-    from lakegate.functions.usecases.publish_contract import Change
+    from lakegate.functions.usecases.publish_contract import PlannedChange
 
 ACTIVE = "active"
 KEPT = ("deprecated", "sunset", RETIRED)
@@ -121,7 +121,7 @@ def _folded(status: str | None) -> str:
     return (status or ACTIVE).strip().casefold()
 
 
-def _effects(compiled: CompiledContract, change: Change) -> Iterator[str]:
+def _effects(compiled: CompiledContract, change: PlannedChange) -> Iterator[str]:
     """What the person who publishes may not expect."""
     name = f"{compiled.contract} {compiled.version}"
     if change.is_new and _folded(compiled.written_status) not in {ACTIVE, *KEPT}:

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.request import Request
     from lakegate.contracts.plan.result import Result
-    from lakegate.spark_jobs.store import Pin
+    from lakegate.spark_jobs.store import PinnedObject
 
 
-def measure(request: Request, plan: Plan, folder: Path, samples: int, pins: Mapping[str, Pin]) -> Result:
+def measure(request: Request, plan: Plan, folder: Path, samples: int, pins: Mapping[str, PinnedObject]) -> Result:
     """See `lakegate.cli.engine.measure`."""
     use_local_spark(folder, sum(part.size for part in request.parts))
     try:

@@ -23,7 +23,7 @@ from lakegate.engine.measure.metrics import NativeMetrics
 from lakegate.engine.measure.shares import Evaluation
 from lakegate.engine.measure.tables import BITS, RECORDS, append, create, database, sharing
 from lakegate.engine.query.accepted import accepted_sources
-from lakegate.engine.query.queries import Tables, answer_queries
+from lakegate.engine.query.queries import QueryTables, answer_queries
 from lakegate.engine.type.values import SQL_TYPES, value_name
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class LeftError(Exception):
 
 
 @dataclass(slots=True)
-class Reading:
+class ReadProgress:
     """How much of the delivery was read, by several threads."""
 
     units: int
@@ -120,7 +120,7 @@ class Process:
         for each in evaluation.programs.values():
             create(self.connection, each)
         numbers = range(len(evaluation.source.shares))
-        reading = Reading(sum(evaluation.source.sizes), sum(part.size for part in self.request.parts), self.read)
+        reading = ReadProgress(sum(evaluation.source.sizes), sum(part.size for part in self.request.parts), self.read)
         with ThreadPoolExecutor(max(1, min(len(numbers), os.cpu_count() or 1))) as pool:
             found = [pool.submit(self._share, evaluation, number, reading) for number in numbers]
             try:
@@ -131,7 +131,7 @@ class Process:
             finally:
                 pool.shutdown(cancel_futures=True)
 
-    def _share(self, evaluation: Evaluation, number: int, reading: Reading) -> Partial:
+    def _share(self, evaluation: Evaluation, number: int, reading: ReadProgress) -> Partial:
         with self.connection.cursor() as cursor:
             return evaluation.share(number, cursor, partial(append, cursor), reading.add)
 
@@ -153,7 +153,7 @@ class Process:
 
     def answer_queries(self, checks: tuple[Check, ...], rows: int) -> tuple[Answer, ...]:
         """See `Backend`; the database is locked by it, and of no use for anything else afterwards."""
-        tables = Tables(self.plan, self.request.judged_at, RECORDS, self._accepted, self.request.references)
+        tables = QueryTables(self.plan, self.request.judged_at, RECORDS, self._accepted, self.request.references)
         return answer_queries(self.connection, checks, tables, rows=rows)
 
     def _accepted(self, line: str, columns: tuple[QueryColumn, ...]) -> str:

@@ -18,8 +18,8 @@ from lakegate.engine.measure.tables import database, identity
 from lakegate.engine.read.chunk import AT
 from lakegate.spark_jobs.checks import DeequMetrics
 from lakegate.spark_jobs.keys import sharing
-from lakegate.spark_jobs.queries import Tables, answer_queries
-from lakegate.spark_jobs.references import Accepted
+from lakegate.spark_jobs.queries import SparkTables, answer_queries
+from lakegate.spark_jobs.references import AcceptedRecords
 from lakegate.spark_jobs.session import FEW_ROWS, settings, start
 from lakegate.spark_jobs.split import split
 from lakegate.spark_jobs.tasks import run
@@ -113,7 +113,7 @@ class Spark:
     def answer_queries(self, checks: tuple[Check, ...], rows: int) -> tuple[Answer, ...]:
         """See `Backend`."""
         delivered = self.passed.rows(self._programs[()]) if self._programs[()].is_queried else None
-        tables = Tables(self.plan, self.request.judged_at, delivered, Accepted(self.session, self.request))
+        tables = SparkTables(self.plan, self.request.judged_at, delivered, AcceptedRecords(self.session, self.request))
         return answer_queries(self.session, checks, tables, rows=rows)
 
     def close(self) -> None:

@@ -52,13 +52,13 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.check import Check
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.query import Query, QueryRelation
-    from lakegate.spark_jobs.references import Accepted
+    from lakegate.spark_jobs.references import AcceptedRecords
 
 ANSI = {"spark.sql.ansi.enabled": "true"}
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class SparkTables:
     """The data that queries read."""
 
     plan: Plan
@@ -66,11 +66,11 @@ class Tables:
     """The judging time."""
     delivered: DataFrame | None
     """The judged records of the delivery, with their typed values; None where no query reads them."""
-    accepted: Accepted
+    accepted: AcceptedRecords
 
 
 def answer_queries(
-    spark: SparkSession, checks: tuple[Check, ...], tables: Tables, limit: float | None = None, rows: int = 0
+    spark: SparkSession, checks: tuple[Check, ...], tables: SparkTables, limit: float | None = None, rows: int = 0
 ) -> tuple[Answer, ...]:
     """The answers of these checks' queries, in order, with the ids of the first `rows` rows that break a check.
 
@@ -80,7 +80,7 @@ def answer_queries(
     return tuple(_answer_check(spark, check, tables, seconds, rows) for check in checks)
 
 
-def _answer_check(spark: SparkSession, check: Check, tables: Tables, seconds: float, rows: int) -> Answer:
+def _answer_check(spark: SparkSession, check: Check, tables: SparkTables, seconds: float, rows: int) -> Answer:
     query = check.query
     assert query is not None
     missing = tables.accepted.lacking(lines_compared(query))
@@ -115,7 +115,7 @@ def _answer(spark: SparkSession, check: Check, query: Query, now: str) -> Measur
     return Measurement(check.id, accept=measured(check, rows[0] if rows else None))
 
 
-def _ids(spark: SparkSession, check: Check, tables: Tables, rows: int) -> tuple[int, ...]:
+def _ids(spark: SparkSession, check: Check, tables: SparkTables, rows: int) -> tuple[int, ...]:
     """The first rows that break a check; empty if the engine can count but not list them."""
     try:
         found = _unmatched(check, tables) if check.metric is Metric.UNMATCHED_ROWS else _counted(spark, check, tables)
@@ -124,7 +124,7 @@ def _ids(spark: SparkSession, check: Check, tables: Tables, rows: int) -> tuple[
         return ()
 
 
-def _counted(spark: SparkSession, check: Check, tables: Tables) -> DataFrame:
+def _counted(spark: SparkSession, check: Check, tables: SparkTables) -> DataFrame:
     """The rows that a plain count counts; none if the guard refuses the analysed query."""
     query = check.query.of_rows if check.query is not None else None
     assert query is not None
@@ -133,7 +133,7 @@ def _counted(spark: SparkSession, check: Check, tables: Tables) -> DataFrame:
     return frame.limit(0) if unsafe(frame, {"r0"}) else frame
 
 
-def _unmatched(check: Check, tables: Tables) -> DataFrame:
+def _unmatched(check: Check, tables: SparkTables) -> DataFrame:
     """The rows with a whole key that none of the accepted ones equals."""
     query = check.query
     assert query is not None
@@ -152,7 +152,7 @@ def _bound(query: Query, now: str) -> dict[str, str]:
     return {f"t{number}": text for number, text in enumerate(query.texts)} | {"now": now}
 
 
-def _relation(relation: QueryRelation, tables: Tables) -> DataFrame:
+def _relation(relation: QueryRelation, tables: SparkTables) -> DataFrame:
     frames = []
     if relation.delivered:
         assert tables.delivered is not None

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
+class AcceptedRecords:
     """Accepted data by line, read when it is needed."""
 
     spark: SparkSession

@@ -30,7 +30,7 @@ _ABSENT = {"404", "NoSuchKey", "NoSuchBucket"}
 _UNMET = {"PreconditionFailed", "ConditionalRequestConflict"}
 
 
-class Store(Protocol):
+class JobStore(Protocol):
     """What the job needs of a storage. Its errors are OSError; InputError where an object to be written exists."""
 
     def read(self, uri: str, limit: int | None = None) -> bytes:
@@ -62,12 +62,12 @@ class Files(LocalStore):
     """`file:` addresses."""
 
     def read(self, uri: str, limit: int | None = None) -> bytes:
-        """See `Store`."""
+        """See `JobStore`."""
         with path_of(uri).open("rb") as file:
             return file.read(-1 if limit is None else limit)
 
     def write_new(self, uri: str, content: bytes) -> None:
-        """See `Store`; written under another name and then linked, so that no reader sees a part."""
+        """See `JobStore`; written under another name and then linked, so that no reader sees a part."""
         target = path_of(uri)
         target.parent.mkdir(parents=True, exist_ok=True)
         aside = target.with_name(f"{target.name}.{os.getpid()}")
@@ -80,18 +80,18 @@ class Files(LocalStore):
             aside.unlink()
 
     def list_parts(self, uri: str) -> list[str]:
-        """See `Store`."""
+        """See `JobStore`."""
         found = sorted(path for path in path_of(uri).glob("part-*") if path.stat().st_size)
         return [f"{uri}/{path.name}" for path in found]
 
     def etag(self, uri: str) -> str:
-        """See `Store`: of a file, the SHA-256 of its bytes."""
+        """See `JobStore`: of a file, the SHA-256 of its bytes."""
         with path_of(uri).open("rb") as file:
             return file_digest(file, "sha256").hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
-class Pin:
+class PinnedObject:
     """One version of an object of S3."""
 
     bucket: str
@@ -110,7 +110,7 @@ class Buckets:
         self._client = client
 
     def read(self, uri: str, limit: int | None = None) -> bytes:
-        """See `Store`; an empty object has no range to read, so its size is read first."""
+        """See `JobStore`; an empty object has no range to read, so its size is read first."""
         bucket, key = _place(uri)
         if limit is not None and self.size(uri) == 0:
             return b""
@@ -119,12 +119,12 @@ class Buckets:
             return self._client.get_object(Bucket=bucket, Key=key, **span)["Body"].read()  # type: ignore[arg-type]  # one optional argument
 
     def part(self, uri: str, start: int, size: int) -> bytes:
-        """See `Store`; a range beyond the end would be refused by S3."""
+        """See `JobStore`; a range beyond the end would be refused by S3."""
         bucket, key = _place(uri)
         with _as_os_error():
             return self._range(start, size, Bucket=bucket, Key=key)
 
-    def pinned(self, pin: Pin, start: int, size: int) -> bytes:
+    def pinned(self, pin: PinnedObject, start: int, size: int) -> bytes:
         """So many bytes of one version of an object, not beyond its end; InputError where the object is another one by now."""
         which = {"VersionId": pin.version} if pin.version else {"IfMatch": pin.etag}
         with _as_os_error(f"s3://{pin.bucket}/{pin.key} changed while it was read: repeat the command"):
@@ -135,13 +135,13 @@ class Buckets:
         return self._client.get_object(Range=span, **which)["Body"].read()  # type: ignore[arg-type]  # names of strings
 
     def size(self, uri: str) -> int:
-        """See `Store`."""
+        """See `JobStore`."""
         bucket, key = _place(uri)
         with _as_os_error():
             return self._client.head_object(Bucket=bucket, Key=key)["ContentLength"]
 
     def write_new(self, uri: str, content: bytes) -> None:
-        """See `Store`; S3's own condition keeps a second attempt from overwriting the first."""
+        """See `JobStore`; S3's own condition keeps a second attempt from overwriting the first."""
         bucket, key = _place(uri)
         with _as_os_error():
             self._client.put_object(
@@ -149,14 +149,14 @@ class Buckets:
             )
 
     def list_parts(self, uri: str) -> list[str]:
-        """See `Store`."""
+        """See `JobStore`."""
         bucket, folder = _place(uri)
         pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=f"{folder}/part-")
         found = [each for page in pages for each in page.get("Contents", []) if each["Size"]]
         return sorted(f"s3://{bucket}/{each['Key']}" for each in found)
 
     def etag(self, uri: str) -> str:
-        """See `Store`."""
+        """See `JobStore`."""
         bucket, key = _place(uri)
         with _as_os_error():
             return self._client.head_object(Bucket=bucket, Key=key)["ETag"]
@@ -183,7 +183,7 @@ def _as_os_error(unmet: str = ANSWERED) -> Iterator[None]:
         raise OSError(EIO, f"S3 does not answer: {type(error).__name__}") from None
 
 
-def store_for(uri: str) -> Store:
+def store_for(uri: str) -> JobStore:
     """The storage that an address names."""
     scheme = urlsplit(uri).scheme
     if scheme == "file":
@@ -205,7 +205,7 @@ def _buckets() -> Buckets:
 class Addresses:
     """Any address, for readers of the engine (`lakegate.engine.read.chunk.Store`); it goes to workers as it is."""
 
-    pins: Mapping[str, Pin] = field(default_factory=dict)
+    pins: Mapping[str, PinnedObject] = field(default_factory=dict)
     """Addresses of which one version is read; InputError where the object is replaced meanwhile."""
 
     def size(self, address: str) -> int:

@@ -10,7 +10,7 @@ from lakegate.contracts.compare.kinds import KINDS, Bump
 from lakegate.contracts.lake.versions import precedence
 
 if TYPE_CHECKING:
-    from lakegate.contracts.compare.kinds import Kind
+    from lakegate.contracts.compare.kinds import ChangeKind
 
 FORMAT = "lakegate/diff/1"
 
@@ -37,7 +37,7 @@ class Change:
     after: str | None
 
     @property
-    def effect(self) -> Kind:
+    def effect(self) -> ChangeKind:
         """Who is affected by changes of this kind, and the version they need."""
         return KINDS[self.kind]
 
@@ -69,7 +69,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class VersionComparison:
     """The differences between two versions, the larger bump first."""
 
     old: str

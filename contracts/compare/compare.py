@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.compare.change import Change, Comparison
+from lakegate.contracts.compare.change import Change, VersionComparison
 from lakegate.contracts.compare.field_changes import Side, compare_fields
 from lakegate.contracts.compare.fields import pair_fields
 from lakegate.contracts.compare.metadata import Metadata
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from lakegate.contracts.model.contract import Contract, Dataset, Field
 
 
-def compare(old: ContractVersion, new: ContractVersion) -> Comparison:
+def compare(old: ContractVersion, new: ContractVersion) -> VersionComparison:
     """All differences between two versions, the larger bump first, each once."""
     changes = dict.fromkeys(_changes(old, new))
     ordered = sorted(
         changes, key=lambda each: (-each.bump.rank, each.path, each.kind, each.before or "", each.after or "")
     )
-    return Comparison(old.contract.version, new.contract.version, tuple(ordered))
+    return VersionComparison(old.contract.version, new.contract.version, tuple(ordered))
 
 
 def _changes(old: ContractVersion, new: ContractVersion) -> Iterator[Change]:

@@ -31,7 +31,7 @@ class Bump(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ChangeKind:
     """The effect of a kind of change."""
 
     because: str
@@ -57,23 +57,23 @@ MAY_REJECT = "It may reject data that was accepted before"
 NO_DATA = "No delivery is judged otherwise"
 
 
-def _breaking(because: str, inverse: str, adr: Bump | None = None) -> Kind:
-    return Kind(because, inverse, consumer=True, producer=True, adr=adr)
+def _breaking(because: str, inverse: str, adr: Bump | None = None) -> ChangeKind:
+    return ChangeKind(because, inverse, consumer=True, producer=True, adr=adr)
 
 
-def _for_consumers(because: str, inverse: str, adr: Bump | None = None) -> Kind:
-    return Kind(because, inverse, consumer=True, adr=adr)
+def _for_consumers(because: str, inverse: str, adr: Bump | None = None) -> ChangeKind:
+    return ChangeKind(because, inverse, consumer=True, adr=adr)
 
 
-def _for_producers(because: str, inverse: str, adr: Bump | None = None) -> Kind:
-    return Kind(f"{MAY_REJECT}: {because}", inverse, producer=True, adr=adr)
+def _for_producers(because: str, inverse: str, adr: Bump | None = None) -> ChangeKind:
+    return ChangeKind(f"{MAY_REJECT}: {because}", inverse, producer=True, adr=adr)
 
 
-def _for_nobody(because: str, inverse: str, adr: Bump | None = None) -> Kind:
-    return Kind(because, inverse, adr=adr)
+def _for_nobody(because: str, inverse: str, adr: Bump | None = None) -> ChangeKind:
+    return ChangeKind(because, inverse, adr=adr)
 
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, ChangeKind] = {
     "contract-id": _breaking("Routes, folders and consumers use the id of the contract.", "contract-id"),
     "dataset-added": _for_nobody("Nobody reads or delivers the new dataset yet.", "dataset-removed", Bump.MINOR),
     "dataset-removed": _breaking(

@@ -45,7 +45,7 @@ _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class PromisedLevel:
     """One service level of a contract."""
 
     name: str
@@ -93,22 +93,24 @@ def _share(value: object, unit: object) -> Decimal | None:
     return number / 100 if percent or unit in {"%", "percent"} or number > 1 else number
 
 
-def service_levels(contract: Contract) -> list[Level]:
+def service_levels(contract: Contract) -> list[PromisedLevel]:
     """The service levels of a contract, each once although it is a rule of every dataset that it concerns."""
-    found: dict[str, Level] = {}
+    found: dict[str, PromisedLevel] = {}
     for dataset in contract.datasets:
         for rule in dataset.rules:
             if rule.kind == KIND:
                 written = str(rule.arguments.get("property") or "")
                 fields = tuple(f"{dataset.name}.{each}" for each in rule.fields)
                 known = found.get(rule.origin.path)
-                found[rule.origin.path] = Level(
+                found[rule.origin.path] = PromisedLevel(
                     NAMES.get(written, written), (*(known.fields if known else ()), *fields), rule
                 )
     return list(found.values())
 
 
-def pair_levels(old: Contract, new: Contract) -> tuple[list[tuple[Level, Level]], list[Level], list[Level]]:
+def pair_levels(
+    old: Contract, new: Contract
+) -> tuple[list[tuple[PromisedLevel, PromisedLevel]], list[PromisedLevel], list[PromisedLevel]]:
     """The service levels of two versions, by name and fields."""
     return paired(
         service_levels(old),
@@ -119,7 +121,9 @@ def pair_levels(old: Contract, new: Contract) -> tuple[list[tuple[Level, Level]]
     )
 
 
-def compare_levels(pairs: list[tuple[Level, Level]], removed: list[Level], added: list[Level]) -> Iterator[Change]:
+def compare_levels(
+    pairs: list[tuple[PromisedLevel, PromisedLevel]], removed: list[PromisedLevel], added: list[PromisedLevel]
+) -> Iterator[Change]:
     """The changes of service levels."""
     for old, new in pairs:
         kind = _kind(old, new)
@@ -129,7 +133,7 @@ def compare_levels(pairs: list[tuple[Level, Level]], removed: list[Level], added
     yield from (Change(each.path, "service-level-added", None, each.words) for each in added)
 
 
-def _kind(old: Level, new: Level) -> str | None:
+def _kind(old: PromisedLevel, new: PromisedLevel) -> str | None:
     """The kind of change; None if the meaning is the same."""
     if old.fields != new.fields:
         return "service-level-changed"
@@ -141,7 +145,7 @@ def _kind(old: Level, new: Level) -> str | None:
     return "service-level-stricter" if order else "service-level-relaxed"
 
 
-def _comparable(old: Level, new: Level) -> bool | None:
+def _comparable(old: PromisedLevel, new: PromisedLevel) -> bool | None:
     """Whether the new value is stricter; None if it cannot be decided."""
     before, after = old.value, new.value
     less = old.name in LESS_IS_STRICTER

@@ -67,17 +67,17 @@ class Metric(Enum):
     @property
     def is_query(self) -> bool:
         """Whether it is measured by a separate query instead of the shared scan."""
-        return self.spec.source is Source.QUERY
+        return self.spec.source is MetricSource.QUERY
 
     @property
     def is_key_based(self) -> bool:
         """Whether keys are compared with each other."""
-        return self.spec.source is Source.KEYS
+        return self.spec.source is MetricSource.KEYS
 
     @property
     def of_header(self) -> bool:
         """Whether the header alone gives the metric."""
-        return self.spec.source is Source.HEADER
+        return self.spec.source is MetricSource.HEADER
 
     @property
     def of_rows(self) -> bool:
@@ -85,7 +85,7 @@ class Metric(Enum):
         return self.spec.counts_bad_rows
 
 
-class Source(Enum):
+class MetricSource(Enum):
     """What a metric is measured from."""
 
     RECORDS = "records"
@@ -123,7 +123,7 @@ class MetricSpec:
     """The properties of a metric."""
 
     number: Number
-    source: Source = Source.RECORDS
+    source: MetricSource = MetricSource.RECORDS
     over: Over = Over.VALUES
     counts_bad_rows: bool = False
     unit: str = "value"
@@ -137,20 +137,20 @@ class MetricSpec:
 METRICS: dict[Metric, MetricSpec] = {
     Metric.ROW_COUNT: MetricSpec(Number.TOTAL, over=Over.ROWS, unit="rows", noun="rows"),
     Metric.FAILING_ROWS: MetricSpec(Number.FAILING, over=Over.ROWS, counts_bad_rows=True),
-    Metric.DUPLICATE_ROWS: MetricSpec(Number.FAILING, Source.KEYS, counts_bad_rows=True),
+    Metric.DUPLICATE_ROWS: MetricSpec(Number.FAILING, MetricSource.KEYS, counts_bad_rows=True),
     Metric.DUPLICATE_KEYS: MetricSpec(
-        Number.FAILING, Source.KEYS, unit="values", text="{failing:,} values in more than one row"
+        Number.FAILING, MetricSource.KEYS, unit="values", text="{failing:,} values in more than one row"
     ),
-    Metric.DISTINCT_COUNT: MetricSpec(Number.REMAINING, Source.KEYS, unit="values", noun="distinct values"),
-    Metric.DISTINCT_SHARE: MetricSpec(Number.FAILING, Source.KEYS, counts_bad_rows=True, text="{good} distinct"),
-    Metric.MOST_COMMON: MetricSpec(Number.REMAINING, Source.KEYS, unit="values", noun="such values"),
+    Metric.DISTINCT_COUNT: MetricSpec(Number.REMAINING, MetricSource.KEYS, unit="values", noun="distinct values"),
+    Metric.DISTINCT_SHARE: MetricSpec(Number.FAILING, MetricSource.KEYS, counts_bad_rows=True, text="{good} distinct"),
+    Metric.MOST_COMMON: MetricSpec(Number.REMAINING, MetricSource.KEYS, unit="values", noun="such values"),
     Metric.MEAN: MetricSpec(Number.FLOATING),
     Metric.SUM: MetricSpec(Number.FLOATING),
     Metric.DEVIATION: MetricSpec(Number.FLOATING),
-    Metric.ANSWER: MetricSpec(Number.ANSWER, Source.QUERY),
+    Metric.ANSWER: MetricSpec(Number.ANSWER, MetricSource.QUERY),
     Metric.UNMATCHED_ROWS: MetricSpec(
         Number.FAILING,
-        Source.QUERY,
+        MetricSource.QUERY,
         counts_bad_rows=True,
         text="{failing:,} of {of:,} keys are found nowhere ({bad})",
     ),
@@ -159,6 +159,6 @@ METRICS: dict[Metric, MetricSpec] = {
     Metric.YOUNGEST: MetricSpec(Number.SECONDS),
     Metric.OLDEST: MetricSpec(Number.SECONDS),
     Metric.DELAY: MetricSpec(Number.SECONDS),
-    Metric.COLUMN_COUNT: MetricSpec(Number.TOTAL, Source.HEADER, unit="columns", noun="columns"),
-    Metric.COLUMNS: MetricSpec(Number.FAILING, Source.HEADER, unit="columns", noun="columns otherwise"),
+    Metric.COLUMN_COUNT: MetricSpec(Number.TOTAL, MetricSource.HEADER, unit="columns", noun="columns"),
+    Metric.COLUMNS: MetricSpec(Number.FAILING, MetricSource.HEADER, unit="columns", noun="columns otherwise"),
 }

@@ -40,7 +40,7 @@ _CASE = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class FormPattern:
     """The first reading of a text reaches its end, and raises no flags that are refused."""
 
     pattern: str
@@ -61,7 +61,7 @@ class Reading:
         return f"(regexp_matches({text}, {text_literal(self.whole)}) AND {first})"
 
 
-def own_searches(pattern: str) -> tuple[list[Items], Reading | None]:
+def own_searches(pattern: str) -> tuple[list[Items], FormPattern | None]:
     """The trees to be searched for, and the reading of a date; ValueError where it is none of our patterns."""
     tree = list(parsed(pattern))
     reading = _reading(tree)
@@ -74,7 +74,7 @@ def own_searches(pattern: str) -> tuple[list[Items], Reading | None]:
     return found, None
 
 
-def _reading(tree: list[Any]) -> Reading | None:
+def _reading(tree: list[Any]) -> FormPattern | None:
     """The reading of a whole date; None for any other pattern."""
     match tree:
         case [(op.AT, op.AT_BEGINNING_STRING), group, (op.AT, op.AT_END_STRING), *refused] if len(refused) <= 1:
@@ -84,7 +84,7 @@ def _reading(tree: list[Any]) -> Reading | None:
             writer = _Writer(is_folded=is_folded)
             text = writer.written(body)
             words = _condition(refused[0][1][1]) if refused else ""
-            return Reading(rf"\A({text})", rf"\A(?:{text})\z", writer.flags, words)
+            return FormPattern(rf"\A({text})", rf"\A(?:{text})\z", writer.flags, words)
         case _:
             return None
 

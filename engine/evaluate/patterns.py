@@ -23,7 +23,7 @@ from lakegate.contracts.compile.regex.cost import anchored, shortest
 from lakegate.contracts.compile.regex.engine import Part, parts_of
 from lakegate.contracts.compile.regex.render import PYTHON, RE2, render
 from lakegate.contracts.compile.regex.tree import Chars, Choice, Edge, End, Items, Lookahead, Node, Repeat, Start, holds
-from lakegate.engine.evaluate.forms import OUR_OWN, Reading, own_searches
+from lakegate.engine.evaluate.forms import OUR_OWN, FormPattern, own_searches
 from lakegate.engine.type.values import text_literal
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Search:
 
 
 @lru_cache(maxsize=1024)
-def searches_of(pattern: str) -> tuple[Search | Reading, ...]:
+def searches_of(pattern: str) -> tuple[Search | FormPattern, ...]:
     """The searches that together are equivalent to a pattern of a plan: all of them must have the wanted result.
 
     ValueError where no search has a bounded time (UnsearchableError), or where it is no pattern.
@@ -70,8 +70,8 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
         connection.create_function(FUNCTION, _found, ["VARCHAR", "VARCHAR"], "BOOLEAN", type=ARROW)
 
 
-def _sql(search: Search | Reading, text: str) -> str:
-    if isinstance(search, Reading):
+def _sql(search: Search | FormPattern, text: str) -> str:
+    if isinstance(search, FormPattern):
         return search.sql(text)
     name = FUNCTION if search.backtracks else "regexp_matches"
     return f"{'' if search.wanted else 'NOT '}{name}({text}, {text_literal(search.pattern)})"

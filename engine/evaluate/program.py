@@ -39,7 +39,7 @@ SOURCE = "chunk"
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class NumericColumn:
     """A column of numbers that aggregates are taken of."""
 
     kind: str
@@ -60,7 +60,7 @@ class Program:
     """Why others cannot, by check id."""
     predicates: Mapping[Predicate, str]
     populations: Mapping[Population, str]
-    numbers: Mapping[Numbers, str]
+    numbers: Mapping[NumericColumn, str]
     keys: tuple[Keys, ...]
     kept: frozenset[str]
     """Aliases of fields whose values are handed over."""
@@ -159,7 +159,7 @@ class Program:
         given = [self.bits[self.predicates[population.excluded]]] if population.excluded is not None else []
         return " AND ".join([*there, *given]) or "true"
 
-    def _number(self, numbers: Numbers) -> str:
+    def _number(self, numbers: NumericColumn) -> str:
         aliases = [self.plan.field(name).alias for name in numbers.fields]
         return f"CASE WHEN {self._is_of(numbers.population)} THEN {_NUMBERS[numbers.kind](*aliases)} END"
 
@@ -202,7 +202,7 @@ def program(plan: Plan, level: Level, checks: tuple[Check, ...], queried: Iterab
     )
 
 
-def _numbers(check: Check, plan: Plan) -> Numbers | None:
+def _numbers(check: Check, plan: Plan) -> NumericColumn | None:
     """The numbers that a check's aggregate is taken of; None where it has none."""
     metric, population = NUMBER_METRICS.get(check.metric), population_of(check)
     if metric is None or population is None:
@@ -211,7 +211,7 @@ def _numbers(check: Check, plan: Plan) -> Numbers | None:
     fields = check.fields if kind == "delay" else check.fields[:1]
     if kind == "float" and metric.aggregate == "total" and GRAMMARS[plan.field(fields[0]).type].cast is Cast.LONG:
         kind = "exact"  # 64 bits would overflow, floats would depend on the order of the rows
-    return Numbers(kind, fields, population)
+    return NumericColumn(kind, fields, population)
 
 
 def _present(expression: Expression) -> str:

@@ -7,25 +7,21 @@ wanted record. A raw value is shown only for a field that the contract classifie
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from lakegate.contracts.judge.faults import SEEN_OF_A_LINE, readable_in, record_of, values_in
+from lakegate.contracts.judge.faults import readable_in, record_of, values_in
 from lakegate.contracts.judge.masks import cut, hexadecimal, mask
 from lakegate.contracts.judge.outcomes import OF_TYPES
 from lakegate.contracts.judge.writing import form_of
-from lakegate.contracts.model.storage import Format
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.population import keys_of
 from lakegate.contracts.plan.result import Sample
-from lakegate.engine.evaluate.program import SOURCE
+from lakegate.engine.explain.records import Place, RecordReader, Texts
 from lakegate.engine.measure.tables import POSITION_BITS
-from lakegate.engine.read.chunk import AT, LINE, ROW
+from lakegate.engine.read.chunk import AT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -41,10 +37,6 @@ if TYPE_CHECKING:
     from lakegate.engine.measure.tables import Sharing
     from lakegate.engine.read.chunk import Level, Source
 
-Place = tuple[int, int, str]
-"""A record or an element: the number of its share, its line there, and its place in the record."""
-Texts = dict[str, str | None]
-"""The texts of a record's fields, by alias."""
 GOOD_VALUES = 40
 """Values that pass whose shapes are counted."""
 GOOD_SHAPES = 3
@@ -75,12 +67,12 @@ class Samples:
             levels[check.id] = own.level
             bad[check.id], good[check.id] = self._bad(check, own), self._good(check, own)
         texts = {
-            level: self._texts(
+            level: self._records.texts(
                 level, {place for name in bad if levels[name] == level for place in bad[name] + good[name]}
             )
             for level in set(levels.values())
         }
-        lines = self._lines({place[:2] for found in bad.values() for place in found})
+        lines = self._records.lines({place[:2] for found in bad.values() for place in found})
         by_id = {check.id: check for check in failed}
         for each in measurements:
             if each.check in bad:
@@ -95,7 +87,7 @@ class Samples:
         """The answers of queries as measurements, with samples of the rows that break a check."""
         for check, answer in zip(checks, answers, strict=True):
             places = [_place(each) for each in answer.rows]
-            texts, lines = self._texts((), set(places)), self._lines({place[:2] for place in places})
+            texts, lines = self._records.texts((), set(places)), self._records.lines({place[:2] for place in places})
             rows = [(place, texts[place]) for place in places]
             yield self._with_evidence(answer.measurement, check, rows, [], lines) if rows else answer.measurement
 
@@ -105,14 +97,14 @@ class Samples:
         """Malformed records by reason, each with what its first one shows; that is in the share, at the line, beside it."""
         if not self.plan.storage.format.is_text:
             return tuple(each for each, _, _ in malformed)
-        lines = self._lines({(share, line) for _, share, line in malformed}, every=True)
+        lines = self._records.lines({(share, line) for _, share, line in malformed}, every=True)
         return tuple(self._first_record(each, lines.get((share, line), b"")) for each, share, line in malformed)
 
     def _first_record(self, found: MalformedRecords, line: bytes) -> MalformedRecords:
         csv = self.plan.csv
-        if found.reason == "encoding" and self._is_csv and csv.encoding.startswith("utf-8"):
+        if found.reason == "encoding" and self._records.is_csv and csv.encoding.startswith("utf-8"):
             return replace(found, encoding=readable_in(line, csv.encoding))
-        if found.reason == "fields" and self._is_csv:
+        if found.reason == "fields" and self._records.is_csv:
             text = line.decode(csv.encoding, errors="replace")
             record = record_of(text, self.source.header, csv)
             return replace(found, values=values_in(text, csv), wanted=len(self.source.columns.found), record=record)
@@ -138,8 +130,6 @@ class Samples:
         form = form_of(field.type, texts, is_json=self.plan.storage.format.is_json) if is_typed else None
         shapes = Counter(self._masked(field, row[field.alias]) for row in good if row[field.alias] is not None)
         return replace(measurement, good=tuple(shape for shape, _ in shapes.most_common(GOOD_SHAPES)), form=form)
-
-    # --- places
 
     def _bad(self, check: Check, own: Program) -> list[Place]:
         if check.metric is Metric.FAILING_ROWS:
@@ -167,55 +157,13 @@ class Samples:
         )
         return [place for place, _ in zip(found, range(limit), strict=False)]
 
-    # --- contents
-
-    def _texts(self, level: Level, places: set[Place]) -> dict[Place, Texts]:
-        """The texts of records, from the shares that hold them."""
-        fields = [each for each in self.plan.fields if each.level == level]
-        found: dict[Place, Texts] = {}
-        for number, wanted in _by_share(places).items():
-            for line, at, texts in self._read(number, level, {each[1:] for each in wanted}, fields):
-                found[number, line, at] = texts
-        return found
-
-    def _read(
-        self, number: int, level: Level, wanted: set[tuple[int, str]], fields: list[PlanField]
-    ) -> Iterator[tuple[int, str, Texts]]:
-        lines, last = pa.array(sorted({line for line, _ in wanted})), max(line for line, _ in wanted)
-        columns = ", ".join(f"{self.source.expressions[each.alias].text} AS {each.alias}" for each in fields)
-        place = f'"{AT}"' if level else "''"
-        query = f"SELECT {ROW}, {place}, {columns} FROM {SOURCE}"  # noqa: S608 - generated names
-        before = 0
-        for chunk in self.source.chunks(self.source.shares[number]):
-            table = chunk.levels[level] if level else chunk.records
-            self.connection.register(SOURCE, table.filter(pc.is_in(table.column(ROW), lines)))
-            for line, at, *texts in self.connection.execute(query).fetchall():
-                if (line, at) in wanted:
-                    yield line, at, dict(zip((each.alias for each in fields), texts, strict=True))
-            before += chunk.lines
-            if before > last:
-                return
-
-    def _lines(self, places: set[tuple[int, int]], *, every: bool = False) -> dict[tuple[int, int], bytes]:
-        """The beginning of lines of CSV (with `every`, of any text), by share and line."""
-        found: dict[tuple[int, int], bytes] = {}
-        if not (every or self._is_csv):
-            return found
-        for number, wanted in _by_share(places).items():
-            lines = pa.array(sorted(line for _, line in wanted))
-            for table in self.source.originals(self.source.shares[number]):
-                own = table.filter(pc.is_in(table.column(ROW), lines))
-                for line, content in zip(own.column(ROW).to_pylist(), own.column(LINE).to_pylist(), strict=True):
-                    found[number, line] = content[: 4 * SEEN_OF_A_LINE]
-        return found
-
     def _sample(
         self, place: Place, texts: Texts, fields: list[PlanField], lines: Mapping[tuple[int, int], bytes]
     ) -> Sample:
         number, line, at = place
         shown = [self._shown(each, texts[each.alias]) for each in fields]
         record = None
-        if self._is_csv:
+        if self._records.is_csv:
             text = lines[number, line].decode(self.plan.csv.encoding, errors="replace")
             record = record_of(text, self.source.header, self.plan.csv)
         return Sample(
@@ -238,8 +186,8 @@ class Samples:
         return mask("9" * (2 * len(text)) if text and self._is_bytes(field) else text)
 
     @property
-    def _is_csv(self) -> bool:
-        return self.plan.storage.format is Format.CSV
+    def _records(self) -> RecordReader:
+        return RecordReader(self.plan, self.source, self.connection)
 
     def _is_bytes(self, field: PlanField) -> bool:
         return field.type is LogicalType.BINARY and not self.plan.storage.format.is_text
@@ -247,11 +195,3 @@ class Samples:
 
 def _place(identity: int, at: str = "") -> Place:
     return identity >> POSITION_BITS, identity & ((1 << POSITION_BITS) - 1), at
-
-
-def _by_share(places: Iterable[Any]) -> dict[int, list[Any]]:
-    """Places by the share they are in."""
-    found: dict[int, list[Any]] = defaultdict(list)
-    for place in places:
-        found[place[0]].append(place)
-    return found

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from lakegate.engine.query.casts import cast, try_cast
-from lakegate.engine.query.functions import AGGREGATES, Aggregate, called
+from lakegate.engine.query.functions import AGGREGATES, AggregateFunction, called
 from lakegate.engine.query.operators import binary, literal, negated
 from lakegate.engine.query.tokens import Tokens
 from lakegate.engine.query.value import Type, Value, common, refuse
@@ -208,7 +208,7 @@ class Expressions(Tokens):
             return self._aggregated(AGGREGATES[name][1](word, *given))
         return called(name, given)
 
-    def _aggregated(self, found: Aggregate) -> Value:
+    def _aggregated(self, found: AggregateFunction) -> Value:
         text = found.text
         if self.follow("FILTER", "(", "WHERE"):
             text += f" FILTER (WHERE {self.value().text})"

@@ -13,7 +13,7 @@ ZERO = "a division by zero"
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregate:
+class AggregateFunction:
     """An aggregate or a function over a window: text that FILTER and OVER follow, and a template around all of that."""
 
     text: str
@@ -146,33 +146,33 @@ def called(name: str, given: list[Value]) -> Value:
     return FUNCTIONS[name][1](*typed)
 
 
-def _count_if(_word: str, value: Value) -> Aggregate:
-    return Aggregate(f"count(CASE WHEN {value.text} THEN 1 END)", Type.INTEGER)
+def _count_if(_word: str, value: Value) -> AggregateFunction:
+    return AggregateFunction(f"count(CASE WHEN {value.text} THEN 1 END)", Type.INTEGER)
 
 
-def _sum(word: str, value: Value) -> Aggregate:
+def _sum(word: str, value: Value) -> AggregateFunction:
     if value.type is Type.INTEGER:
-        return Aggregate(f"sum({word}{value.text})", Type.INTEGER, "CAST({0} AS BIGINT)")
-    return Aggregate(f"sum({word}{value.text})", value.type)
+        return AggregateFunction(f"sum({word}{value.text})", Type.INTEGER, "CAST({0} AS BIGINT)")
+    return AggregateFunction(f"sum({word}{value.text})", value.type)
 
 
-def _percentile(_word: str, value: Value, share: Value) -> Aggregate:
-    return Aggregate(f"quantile_cont({value.text}, {share.text})", Type.DOUBLE)
+def _percentile(_word: str, value: Value, share: Value) -> AggregateFunction:
+    return AggregateFunction(f"quantile_cont({value.text}, {share.text})", Type.DOUBLE)
 
 
-def _over_rows(name: str) -> Callable[..., Aggregate]:
-    return lambda _word, value, rows: Aggregate(f"{name}({value.text}, {number_of(rows)})", value.type)
+def _over_rows(name: str) -> Callable[..., AggregateFunction]:
+    return lambda _word, value, rows: AggregateFunction(f"{name}({value.text}, {number_of(rows)})", value.type)
 
 
-def _of(name: str, result: Type | None) -> Callable[..., Aggregate]:
-    return lambda word, value: Aggregate(f"{name}({word}{value.text})", result or value.type)
+def _of(name: str, result: Type | None) -> Callable[..., AggregateFunction]:
+    return lambda word, value: AggregateFunction(f"{name}({word}{value.text})", result or value.type)
 
 
-def _ranking(name: str) -> Callable[..., Aggregate]:
-    return lambda _word: Aggregate(f"{name}()", Type.INTEGER)
+def _ranking(name: str) -> Callable[..., AggregateFunction]:
+    return lambda _word: AggregateFunction(f"{name}()", Type.INTEGER)
 
 
-AGGREGATES: dict[str, tuple[int, Callable[..., Aggregate]]] = {
+AGGREGATES: dict[str, tuple[int, Callable[..., AggregateFunction]]] = {
     **{name: (1, _of(name, Type.DOUBLE)) for name in ("avg", "stddev_pop", "stddev_samp", "var_pop", "var_samp")},
     **{name: (0, _ranking(name)) for name in ("dense_rank", "rank", "row_number")},
     "count": (1, _of("count", Type.INTEGER)),

@@ -63,7 +63,7 @@ class Accepted(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class QueryTables:
     """The data that queries read."""
 
     plan: Plan
@@ -79,7 +79,7 @@ class Tables:
 @dataclass(frozen=True, slots=True)
 class _Session:
     connection: duckdb.DuckDBPyConnection
-    tables: Tables
+    tables: QueryTables
     seconds: float
     rows: int
     loaded: dict[tuple[str, tuple[QueryColumn, ...]], str | None] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class _Session:
 def answer_queries(
     connection: duckdb.DuckDBPyConnection,
     checks: tuple[Check, ...],
-    tables: Tables,
+    tables: QueryTables,
     limit: float | None = None,
     rows: int = 0,
 ) -> tuple[Answer, ...]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.engine.read.addressed import AddressedFile
 from lakegate.engine.read.avro_blocks import blocks_of, described, header_of
-from lakegate.engine.read.avro_columns import Exacts, Nulls, Numbers, Texts, Truths, content, fixed, number
+from lakegate.engine.read.avro_columns import Exacts, Nulls, NumberValues, Texts, Truths, content, fixed, number
 from lakegate.engine.read.avro_nested import Lists, Maps, Optional, Others, Records
 from lakegate.engine.read.limits import unreadable
 from lakegate.engine.type.arrow import MOST_DIGITS
@@ -102,7 +102,7 @@ def _union(members: list[Any], known: dict[str, Any]) -> Column:
         return Optional(column, [None if each == "null" else column.read for each in members])
     if values and len(plain) == len(values) and plain in WIDER:
         wide = _leaf(WIDER[plain], {})
-        assert isinstance(wide, Numbers)
+        assert isinstance(wide, NumberValues)
         return Optional(wide, [None if each == "null" else wide.reading(_ONES[each]) for each in members])
     if not values:
         return Optional(Nulls(), [None for _ in members])
@@ -115,9 +115,9 @@ def _leaf(word: str, schema: dict[str, Any]) -> Column:
         return Exacts(_decimal(int(schema["precision"]), int(schema.get("scale", 0))), _one(word, schema))
     if (word, logical) in LOGICAL:
         code, kind, one = _MOMENTS[logical]
-        return Numbers(code, kind, one)
+        return NumberValues(code, kind, one)
     if word in _WIDTHS:
-        return Numbers(*_WIDTHS[word], _ONES[word])
+        return NumberValues(*_WIDTHS[word], _ONES[word])
     if word in {"string", "bytes", "enum", "fixed"}:
         return Texts(pa.string() if word in {"string", "enum"} else pa.binary(), _one(word, schema))
     return Truths(_truth) if word == "boolean" else Nulls()

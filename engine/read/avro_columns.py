@@ -108,7 +108,7 @@ class _Values:
         raise NotImplementedError
 
 
-class Numbers(_Values):
+class NumberValues(_Values):
     """Numbers of the width of an array's code."""
 
     def __init__(self, code: str, kind: pa.DataType, one: One) -> None:

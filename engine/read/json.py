@@ -20,7 +20,8 @@ from lakegate.contracts.plan.result import Columns, MalformedRecords
 from lakegate.engine.read.blocks import object_blocks, share_block, shares_of
 from lakegate.engine.read.chunk import AT, ROW, Chunk, Expression, line_table
 from lakegate.engine.read.json_flat import learned
-from lakegate.engine.read.json_rows import MalformedError, Reading, parsed
+from lakegate.engine.read.json_rows import RowReader
+from lakegate.engine.read.json_text import MalformedError, parsed
 from lakegate.engine.read.limits import unreadable
 from lakegate.engine.read.streams import BrokenError, elements, unpacked
 from lakegate.engine.type.values import typed_value
@@ -126,9 +127,9 @@ class JsonSource:
 
 def _long_way(
     fields: tuple[PlanField, ...], texts: list[bytes], places: Iterable[int]
-) -> tuple[Reading, list[int], dict[str, list[int]]]:
+) -> tuple[RowReader, list[int], dict[str, list[int]]]:
     """Texts token by token: what they hold, the places of those that are records, and of those that are malformed."""
-    reading, rows = Reading(fields), []
+    reading, rows = RowReader(fields), []
     bad: dict[str, list[int]] = {}
     for at in places:
         try:

@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.plan import Shape
-from lakegate.engine.read.json_rows import MOST_EXTRA, MalformedError, parsed
+from lakegate.engine.read.json_rows import MOST_EXTRA
+from lakegate.engine.read.json_text import MalformedError, parsed
 from lakegate.engine.read.limits import LONGEST_RECORD
 
 if TYPE_CHECKING:

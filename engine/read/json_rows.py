@@ -1,20 +1,17 @@
-"""The values of a plan's fields in a JSON text: judged by the token that each is written with, before any cast.
+"""The values of a plan's fields in JSON objects, as columns: judged by the token that each is written with, before any cast.
 
-`"5"` is not an integer, and `5` is not a text. The grammar of the type (docs/types.md) decides about the token's text, as for
-CSV. An object that has a key twice is malformed.
+`"5"` is not an integer, and `5` is not a text. The grammar of the type (docs/types.md) decides about a token, as for CSV.
 """
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.plan import ENTRIES, OF_MAPS, Shape
-from lakegate.engine.read.limits import LONGEST_RECORD
+from lakegate.engine.read.json_text import NumberText, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,46 +22,6 @@ MOST_EXTRA = 20
 """Names of undeclared keys that are kept of one record."""
 RECORD, LIST = "{...}", "[...]"
 """How values with parts are shown."""
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-
-
-class MalformedError(Exception):
-    """The text is not a record; the codes are those of `lakegate.contracts.judge.file_outcomes`."""
-
-    def __init__(self, code: str) -> None:
-        super().__init__(code)
-        self.code = code
-
-
-class Number(str):
-    """A number's own text."""
-
-    __slots__ = ()
-
-
-Value = str | bool | dict[str, "Value"] | list["Value"] | None
-"""A JSON value; numbers are `Number`."""
-
-
-def parsed(text: bytes) -> dict[str, Value] | None:
-    """The object that a text writes; None where there is nothing but space. MalformedError where it is no object."""
-    if len(text) > LONGEST_RECORD:
-        raise MalformedError("too_long")
-    try:
-        written = text.decode()
-    except UnicodeDecodeError:
-        raise MalformedError("encoding") from None
-    if not written.strip(" \t\r\n"):
-        return None
-    try:
-        value = _LOADS(written)
-    except (ValueError, RecursionError):
-        raise MalformedError("json") from None
-    if not isinstance(value, dict):
-        raise MalformedError("object")
-    if _SURROGATE.search(written) and not _is_text(value):
-        raise MalformedError("encoding")
-    return value
 
 
 @dataclass(slots=True)
@@ -82,7 +39,7 @@ class Cells:
 
 
 @dataclass(slots=True)
-class Level:
+class LevelColumns:
     """The elements of one level that are being read: their places, their columns, and their number in each row."""
 
     cells: Cells
@@ -90,13 +47,13 @@ class Level:
     ends: list[int] = field(default_factory=list)
 
 
-class Reading:
+class RowReader:
     """Rows that are being read: the values of a plan's fields as columns, and undeclared keys by row."""
 
     def __init__(self, fields: tuple[PlanField, ...]) -> None:
         self.rows = Cells.of(each for each in fields if not each.level)
         self.levels = {
-            place: Level(Cells.of(each for each in fields if each.level == place)) for place in levels(fields)
+            place: LevelColumns(Cells.of(each for each in fields if each.level == place)) for place in levels(fields)
         }
         self.extra: list[list[str]] = []
         self._members = _tree(fields, self)
@@ -128,7 +85,7 @@ class _Node:
     steps: dict[str, _Node] = field(default_factory=dict)
 
 
-def _tree(fields: tuple[PlanField, ...], reading: Reading) -> Fill:
+def _tree(fields: tuple[PlanField, ...], reading: RowReader) -> Fill:
     root = _Node("")
     for each in fields:
         node = root
@@ -139,7 +96,7 @@ def _tree(fields: tuple[PlanField, ...], reading: Reading) -> Fill:
     return _members(root, reading)
 
 
-def _filler(node: _Node, reading: Reading) -> Fill:
+def _filler(node: _Node, reading: RowReader) -> Fill:
     """Fills the cell of a node, and then its parts."""
     parts = [_cell(node.declared, reading)] if node.declared else []
     if "[]" in node.steps:
@@ -158,7 +115,7 @@ def _filler(node: _Node, reading: Reading) -> Fill:
     return fill
 
 
-def _cell(declared: PlanField, reading: Reading) -> Fill:
+def _cell(declared: PlanField, reading: RowReader) -> Fill:
     cells = reading.levels[declared.level].cells if declared.level else reading.rows
     add_text, add_own = cells.texts[declared.alias].append, cells.own[declared.alias].append
     own = _own_tokens(declared)
@@ -171,7 +128,7 @@ def _cell(declared: PlanField, reading: Reading) -> Fill:
     return fill
 
 
-def _members(node: _Node, reading: Reading) -> Fill:
+def _members(node: _Node, reading: RowReader) -> Fill:
     inner = [(step[1:], each.name, _filler(each, reading)) for step, each in node.steps.items()]
     known = {key for key, _, _ in inner}
     named = any(_has_places(each) for each in node.steps.values())
@@ -192,7 +149,7 @@ def _has_places(node: _Node) -> bool:
     return bool(node.steps) or (node.declared is not None and node.declared.shape is Shape.RECORD)
 
 
-def _items(node: _Node, reading: Reading) -> Fill:
+def _items(node: _Node, reading: RowReader) -> Fill:
     level, into = reading.levels[(*node.place, "[]")], _filler(node.steps["[]"], reading)
 
     def fill(value: Value, at: str) -> None:
@@ -204,7 +161,7 @@ def _items(node: _Node, reading: Reading) -> Fill:
     return fill
 
 
-def _entries(node: _Node, reading: Reading) -> Fill:
+def _entries(node: _Node, reading: RowReader) -> Fill:
     level = reading.levels[(*node.place, ENTRIES)]
     key, value_of = (
         _filler(node.steps[step], reading) if step in node.steps else None for step in ("{key}", "{value}")
@@ -226,11 +183,11 @@ def _own_tokens(declared: PlanField) -> frozenset[type]:
     if declared.shape is not Shape.VALUE:
         return _OF_SHAPES[declared.shape]
     if declared.type.numeric:
-        return frozenset({Number})
+        return frozenset({NumberText})
     return frozenset({bool if declared.type is LogicalType.BOOLEAN else str})
 
 
-_PLAIN = frozenset({str, Number, type(None)})
+_PLAIN = frozenset({str, NumberText, type(None)})
 _SHOWN: dict[type, Callable[[Any], str]] = {
     bool: lambda value: "true" if value else "false",
     dict: lambda _: RECORD,
@@ -240,35 +197,5 @@ _OF_SHAPES: dict[Shape, frozenset[type]] = {
     Shape.RECORD: frozenset({dict}),
     Shape.MAP: frozenset({dict}),
     Shape.LIST: frozenset({list}),
-    Shape.ANY: frozenset({str, Number, bool, dict, list}),
+    Shape.ANY: frozenset({str, NumberText, bool, dict, list}),
 }
-
-
-def _is_text(value: Value) -> bool:
-    """Whether all texts can be written: half of a surrogate pair is no character."""
-    match value:
-        case dict():
-            return all(map(_is_text, value)) and all(map(_is_text, value.values()))
-        case list():
-            return all(map(_is_text, value))
-        case str():
-            return not any("\ud800" <= each <= "\udfff" for each in value)
-        case _:
-            return True
-
-
-def _once(pairs: list[tuple[str, Value]]) -> dict[str, Value]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise MalformedError("keys")
-    return found
-
-
-def _constant(_: str) -> Value:
-    """`NaN` and the infinities, which JSON does not have."""
-    raise MalformedError("json")
-
-
-_LOADS = json.JSONDecoder(
-    object_pairs_hook=_once, parse_int=Number, parse_float=Number, parse_constant=_constant
-).decode

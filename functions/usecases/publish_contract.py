@@ -57,7 +57,7 @@ class CompiledContract:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PlannedChange:
     """What publishing an edition would change, as the registry is now."""
 
     is_new: bool
@@ -66,14 +66,14 @@ class Change:
     """Prefixes below which deliveries are accepted now and would all be refused."""
 
 
-def planned(dependencies: Dependencies, compiled: CompiledContract) -> Change:
+def planned(dependencies: Dependencies, compiled: CompiledContract) -> PlannedChange:
     """Read only. Raises InputError where a route delivers to a dataset that the edition no longer has."""
     snapshot = dependencies.registry.snapshot()
     publication = _leading_its_routes(snapshot, _publication(compiled))
     open_now = {(each.bucket, each.prefix) for each in snapshot.routes if each.status != RETIRED}
     closing = (each for each in publication.routes if each.status == RETIRED)
     known = {(each.contract, each.version) for each in snapshot.versions}
-    return Change(
+    return PlannedChange(
         is_new=(compiled.contract, compiled.version) not in known,
         closed=tuple(sorted(each.prefix for each in closing if (each.bucket, each.prefix) in open_now)),
     )

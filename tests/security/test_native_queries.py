@@ -17,7 +17,7 @@ from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.query import Query, QueryColumn, QueryRelation
 from lakegate.engine.query.guard import unsafe
 from lakegate.engine.query.lock import lock
-from lakegate.engine.query.queries import Tables, answer_queries
+from lakegate.engine.query.queries import QueryTables, answer_queries
 from lakegate.engine.query.reader import to_duckdb
 from lakegate.engine.query.value import UnreadError
 from tests.security.queries import hostile
@@ -144,9 +144,9 @@ def answer(connection: duckdb.DuckDBPyConnection, text: str, *texts: str) -> Mea
     check = Check(
         "q", "q", "sql", (), Metric.ANSWER, Unit.VALUE, Tier(Interval()), query=Query(text, texts, (RELATION,))
     )
-    return answer_queries(connection, (check,), Tables(PLAN, "2026-07-01T00:00:00Z", "judged", nothing_accepted), 10)[
-        0
-    ].measurement
+    return answer_queries(
+        connection, (check,), QueryTables(PLAN, "2026-07-01T00:00:00Z", "judged", nothing_accepted), 10
+    )[0].measurement
 
 
 def test_the_way_past_the_linter_is_open(database: duckdb.DuckDBPyConnection) -> None:

@@ -96,12 +96,12 @@ def canary(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
 def answer(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Measurement]:
     """What the job answers to a text that went past the linter."""
     from lakegate.spark_jobs import queries  # noqa: PLC0415 - Spark's settings must be made first
-    from lakegate.spark_jobs.references import Accepted  # noqa: PLC0415 - likewise
+    from lakegate.spark_jobs.references import AcceptedRecords  # noqa: PLC0415 - likewise
 
     plan = plan_of({"a": "integer"})
     delivered: DataFrame = spark.range(3).selectExpr("id AS vc0")
     request = request_for(plan, tmp_path_factory.mktemp("request"))
-    tables = queries.Tables(plan, JUDGED_AT, delivered, Accepted(spark, request))
+    tables = queries.SparkTables(plan, JUDGED_AT, delivered, AcceptedRecords(spark, request))
     column = queries_plan("SELECT max(total) FROM orders").checks[0].query
     assert column is not None
     relation = QueryRelation("rows", tuple(replace(each, field="a") for each in column.relations[0].columns))

@@ -141,13 +141,13 @@ def test_values_that_are_not_of_their_type_are_null_to_a_query(judge_files: Call
 def test_a_query_has_its_time_and_the_others_have_theirs(spark: SparkSession, tmp_path: Path) -> None:
     """A query that takes too long is cancelled and is that rule's error; the next one is answered."""
     from lakegate.spark_jobs import queries  # noqa: PLC0415 - Spark's settings must be made first
-    from lakegate.spark_jobs.references import Accepted  # noqa: PLC0415 - likewise
+    from lakegate.spark_jobs.references import AcceptedRecords  # noqa: PLC0415 - likewise
 
     slow = "SELECT count(*) FROM orders a JOIN orders b ON a.paid = b.paid WHERE a.total + b.total < 0"
     plan = plan_of(slow, "SELECT count(*) FROM orders WHERE total < 3")
     typed = [f"CAST({each} AS {kind}) AS vc{at}" for at, (each, kind) in enumerate(TYPED)]
     delivered = spark.range(0, 40_000, 1, 400).selectExpr(*typed)
-    tables = queries.Tables(plan, JUDGED_AT, delivered, Accepted(spark, request_for(plan, tmp_path)))
+    tables = queries.SparkTables(plan, JUDGED_AT, delivered, AcceptedRecords(spark, request_for(plan, tmp_path)))
     found = queries.answer_queries(spark, plan.checks, tables, limit=8)
 
     assert [each.measurement.error for each in found] == [queries.TOO_SLOW, None]

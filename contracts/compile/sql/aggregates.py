@@ -11,7 +11,7 @@ from sqlglot import exp
 from lakegate.contracts.compile.sql.dialects import FILES
 from lakegate.contracts.compile.sql.functions import whole
 from lakegate.contracts.compile.sql.refusal import UntranslatedError
-from lakegate.contracts.compile.sql.translator import Form, Translator, form, only, word_of
+from lakegate.contracts.compile.sql.translator import NodeForm, Translator, form, only, word_of
 from lakegate.contracts.compile.sql.typed_sql import SqlKind, TypedSql, combine, double, expect_kind, number
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ def _side(spec: exp.WindowSpec, end: str) -> str:
     return f"{count} {side}"
 
 
-FORMS: dict[type, Form] = {
+FORMS: dict[type, NodeForm] = {
     exp.Count: form(_count, "this"),
     exp.CountIf: form(_count_if, "this"),
     exp.Sum: form(_sum, "this"),

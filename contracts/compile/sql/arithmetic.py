@@ -10,7 +10,7 @@ from sqlglot import exp
 from lakegate.contracts.compile.sql.dialects import ZERO_DIVIDES
 from lakegate.contracts.compile.sql.moments import minus, plus
 from lakegate.contracts.compile.sql.refusal import UntranslatedError
-from lakegate.contracts.compile.sql.translator import Form, Translator, form, plain
+from lakegate.contracts.compile.sql.translator import NodeForm, Translator, form, plain
 from lakegate.contracts.compile.sql.typed_sql import (
     SqlKind,
     TypedSql,
@@ -83,7 +83,7 @@ def _divisor(right: TypedSql, dialect: str) -> str:
 
 
 BINARY = ("this", "expression")
-FORMS: dict[type, Form] = {
+FORMS: dict[type, NodeForm] = {
     exp.Add: form(_added, *BINARY),
     exp.Sub: form(_subtracted, *BINARY),
     exp.Mul: form(_multiplied, *BINARY),

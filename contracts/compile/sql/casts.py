@@ -9,7 +9,7 @@ from sqlglot import exp
 from lakegate.contracts.compile.sql.dialects import CASTS_ROUND_HALF_EVEN, CASTS_TRUNCATE
 from lakegate.contracts.compile.sql.moments import as_date, typed_constant
 from lakegate.contracts.compile.sql.refusal import UntranslatedError
-from lakegate.contracts.compile.sql.translator import Form, Translator, form
+from lakegate.contracts.compile.sql.translator import NodeForm, Translator, form
 from lakegate.contracts.compile.sql.typed_sql import (
     SqlKind,
     TypedSql,
@@ -146,6 +146,6 @@ _CASTS: dict[SqlKind, Callable[[Translator, TypedSql, exp.Cast], TypedSql]] = {
 }
 
 
-FORMS: dict[type, Form] = {
+FORMS: dict[type, NodeForm] = {
     **dict.fromkeys((exp.Cast, exp.TryCast), form(_cast, "this", "to", "requires_string")),
 }

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from lakegate.contracts.compile.sql.operators import comparable
 from lakegate.contracts.compile.sql.refusal import UntranslatedError
-from lakegate.contracts.compile.sql.translator import Form, Translator, form
+from lakegate.contracts.compile.sql.translator import NodeForm, Translator, form
 from lakegate.contracts.compile.sql.typed_sql import SqlKind, TypedSql, combine, expect_kind, to_common_kind
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _same_kind(name: str, parts: list[TypedSql]) -> TypedSql:
     return combine(f"{name}({', '.join(each.text for each in same)})", kind, *same)
 
 
-FORMS: dict[type, Form] = {
+FORMS: dict[type, NodeForm] = {
     exp.Case: form(_case, "this", "ifs", "default"),
     exp.If: form(_if, "this", "true", "false"),
     exp.Coalesce: form(_coalesce, "this", "expressions"),

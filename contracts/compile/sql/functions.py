@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from lakegate.contracts.compile.sql.refusal import UntranslatedError
-from lakegate.contracts.compile.sql.translator import Form, Translator, form, plain
+from lakegate.contracts.compile.sql.translator import NodeForm, Translator, form, plain
 from lakegate.contracts.compile.sql.typed_sql import SqlKind, TypedSql, combine, double, expect_kind, number
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _replaced(t: Translator, node: exp.Replace, scope: Scope) -> TypedSql:
     return combine(f"replace({inner.text}, {old.text}, {new.text})", SqlKind.TEXT, inner)
 
 
-FORMS: dict[type, Form] = {
+FORMS: dict[type, NodeForm] = {
     exp.Abs: plain("abs({})", None, this=number),
     exp.Round: form(_round, "this", "decimals"),
     exp.Floor: form(_edge("floor"), "this"),

@@ -17,7 +17,7 @@ from lakegate.contracts.compile.sql.dialects import (
     SUNDAY_IS_ZERO,
 )
 from lakegate.contracts.compile.sql.refusal import UntranslatedError
-from lakegate.contracts.compile.sql.translator import Form, Translator, form
+from lakegate.contracts.compile.sql.translator import NodeForm, Translator, form
 from lakegate.contracts.compile.sql.typed_sql import SqlKind, TypedSql, combine, expect_kind, micros, moment
 from lakegate.contracts.model.literals import literal
 from lakegate.contracts.model.types import LogicalType
@@ -223,7 +223,7 @@ def _by_name(t: Translator, node: exp.Anonymous, scope: Scope) -> TypedSql:
 
 
 SHIFTING = ("this", "expression", "unit")
-FORMS: dict[type, Form] = {
+FORMS: dict[type, NodeForm] = {
     exp.Anonymous: form(_by_name, "this", "expressions"),
     exp.CurrentTimestamp: form(lambda _t, _n, _s: NOW, "this", "sysdate"),
     exp.CurrentDate: form(lambda _t, _n, _s: TODAY),

@@ -12,7 +12,7 @@ from lakegate.contracts.compile.sql.dialects import TEXTS_IGNORE_CASE
 from lakegate.contracts.compile.sql.moments import typed_constant
 from lakegate.contracts.compile.sql.parse import one_word
 from lakegate.contracts.compile.sql.refusal import UntranslatedError, place_of
-from lakegate.contracts.compile.sql.translator import Form, Translator, form, plain
+from lakegate.contracts.compile.sql.translator import NodeForm, Translator, form, plain
 from lakegate.contracts.compile.sql.typed_sql import SqlKind, TypedSql, combine, double, expect_kind, to_common_kind
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def _ends(value: TypedSql, t: Translator, first: str, middle: list[str], last: s
 
 
 BINARY = ("this", "expression")
-FORMS: dict[type, Form] = {
+FORMS: dict[type, NodeForm] = {
     exp.Literal: form(_literal, "this", "is_string"),
     exp.Boolean: form(lambda _t, node, _s: TypedSql(str(bool(node.this)), SqlKind.BOOLEAN), "this"),
     exp.Null: form(lambda _t, _n, _s: TypedSql("NULL", SqlKind.NULL)),

@@ -20,19 +20,19 @@ IGNORED_PARTS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class NodeForm:
     """How nodes of one class are translated. A node with a part that is not in `parts` is not translated."""
 
     translate: Callable[[Translator, Any, Scope], TypedSql]
     parts: frozenset[str]
 
 
-def form(translate: Callable[[Translator, Any, Scope], TypedSql], *parts: str) -> Form:
+def form(translate: Callable[[Translator, Any, Scope], TypedSql], *parts: str) -> NodeForm:
     """A form for nodes with these parts."""
-    return Form(translate, frozenset(parts))
+    return NodeForm(translate, frozenset(parts))
 
 
-def plain(template: str, kind: SqlKind | None, **parts: Callable[[TypedSql], TypedSql]) -> Form:
+def plain(template: str, kind: SqlKind | None, **parts: Callable[[TypedSql], TypedSql]) -> NodeForm:
     """A form that converts each part to the needed kind and inserts the results into a template.
 
     `kind` is the kind of the result; None means the kind of the first part.
@@ -48,7 +48,7 @@ def plain(template: str, kind: SqlKind | None, **parts: Callable[[TypedSql], Typ
 class Translator:
     """Translates the expressions of one query."""
 
-    def __init__(self, dialect: str, names: QueryNames, forms: Mapping[type, Form], query: QueryForm) -> None:
+    def __init__(self, dialect: str, names: QueryNames, forms: Mapping[type, NodeForm], query: QueryForm) -> None:
         self.dialect = dialect
         self.names = names
         self._forms = forms

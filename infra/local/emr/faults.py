@@ -93,7 +93,7 @@ WORDS: Final[Mapping[str, Callable[[str], object]]] = {
 
 
 @dataclass(slots=True)
-class Order:
+class FaultOrder:
     """A fault that waits for the next runs it fits, or an error that waits for the next calls of an operation."""
 
     document: Mapping[str, Any]
@@ -111,7 +111,7 @@ class Order:
         return all(any(text in each for each in held[name]) for name, text in self.match.items())
 
 
-def read_order(document: Mapping[str, Any]) -> Order:
+def read_order(document: Mapping[str, Any]) -> FaultOrder:
     """An order of `POST /_faults`; Invalid if it has an unknown value."""
     times = document.get("times", 1)
     if not isinstance(times, int) or times < 1:
@@ -120,10 +120,10 @@ def read_order(document: Mapping[str, Any]) -> Order:
         error = _ERRORS.get(document.get("error", "ThrottlingException"))
         if error is None or document["operation"] not in model().operation_names:
             raise Invalid(f"an operation of AWS, and one of the errors {', '.join(_ERRORS)}")
-        return Order(document, times, operation=document["operation"], error=error)
+        return FaultOrder(document, times, operation=document["operation"], error=error)
     match = document.get("match", {})
     if document.keys() <= {"fault", "match", "times"} and "fault" in document and match.keys() <= {"name", "argument"}:
-        return Order(document, times, fault=read_fault(document["fault"]), match=match)
+        return FaultOrder(document, times, fault=read_fault(document["fault"]), match=match)
     raise Invalid(
         'an order is {"fault": …, "match": {"name": …, "argument": …}, "times": 1} or {"operation": …, "error": …}'
     )
@@ -139,7 +139,7 @@ class Orders:
     """The orders that wait, oldest first. Whoever calls holds the service's lock."""
 
     def __init__(self) -> None:
-        self._waiting: list[Order] = []
+        self._waiting: list[FaultOrder] = []
 
     def add(self, document: Mapping[str, Any]) -> None:
         """Take an order."""
@@ -167,7 +167,7 @@ class Orders:
         order = self._take(lambda each: each.fault is not None and each.fits(request))
         return order.fault if order is not None and order.fault is not None else RunFault()
 
-    def _take(self, wanted: Callable[[Order], bool]) -> Order | None:
+    def _take(self, wanted: Callable[[FaultOrder], bool]) -> FaultOrder | None:
         order = next(filter(wanted, self._waiting), None)
         if order is not None:
             order.times -= 1

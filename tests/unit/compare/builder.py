@@ -14,7 +14,7 @@ from lakegate.contracts.compare.version import read_version
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lakegate.contracts.compare.change import Change, Comparison
+    from lakegate.contracts.compare.change import Change, VersionComparison
 
 CASES: Final[list[dict[str, Any]]] = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text())
 COLUMN: Final = {"name": "id", "logicalType": "integer"}
@@ -40,7 +40,7 @@ def document(parts: dict[str, Any], version: str = "1.0.0") -> bytes:
     return json.dumps(root).encode()
 
 
-def compared(old: bytes, new: bytes) -> Comparison:
+def compared(old: bytes, new: bytes) -> VersionComparison:
     """The comparison of two documents."""
     return compare(read_version(old), read_version(new))
 

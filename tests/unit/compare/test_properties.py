@@ -20,7 +20,7 @@ from tests.unit.compare.builder import CASES, compared, document
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.contracts.compare.change import Comparison
+    from lakegate.contracts.compare.change import VersionComparison
 
 Path = tuple[str | int, ...]
 DOCUMENTS: dict[str, Any] = {
@@ -62,7 +62,7 @@ def edited(whole: Any, path: Path, value: object) -> bytes:
     return json.dumps(copy).encode()
 
 
-def tried(old: bytes, new: bytes) -> Comparison | None:
+def tried(old: bytes, new: bytes) -> VersionComparison | None:
     """The comparison; None if the edit made the document invalid."""
     try:
         return compared(old, new)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.contracts.compare.change import Change, Comparison, declared, raised
+from lakegate.contracts.compare.change import Change, VersionComparison, declared, raised
 from lakegate.contracts.compare.kinds import Bump
 from lakegate.contracts.compare.version import read_version
 from lakegate.contracts.errors import ContractError, InputError
@@ -51,7 +51,7 @@ def test_the_sufficient_number_is_the_next_one(bump: Bump, number: str) -> None:
 def test_a_number_is_high_enough_or_the_responsible_changes_are_named(needed: Bump, new: str, given: Bump) -> None:
     """Responsible are the changes that need more than the number declares."""
     changes = tuple(change for bump, change in CHANGES.items() if bump <= needed)
-    comparison = Comparison("1.0.0", new, changes)
+    comparison = VersionComparison("1.0.0", new, changes)
 
     assert (comparison.bump, comparison.ok) == (needed, needed <= given)
     assert comparison.responsible == tuple(change for bump, change in CHANGES.items() if given < bump <= needed)
@@ -59,7 +59,7 @@ def test_a_number_is_high_enough_or_the_responsible_changes_are_named(needed: Bu
 
 def test_a_lower_number_is_never_enough() -> None:
     """Even without a change, the version would not follow the old one."""
-    assert not Comparison("1.0.1", "1.0.0", ()).ok
+    assert not VersionComparison("1.0.1", "1.0.0", ()).ok
 
 
 def test_a_document_with_errors_is_not_compared_unless_it_is_published() -> None:

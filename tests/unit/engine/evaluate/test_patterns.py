@@ -19,7 +19,7 @@ from lakegate.contracts.compile.rules.strftime import compile_format
 from lakegate.contracts.compile.rules.textforms import TEXT_FORMS
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.model.contract import Origin, Rule
-from lakegate.engine.evaluate.forms import Reading
+from lakegate.engine.evaluate.forms import FormPattern
 from lakegate.engine.evaluate.patterns import Search, register, searches_of, sql
 from tests.reference.cases import good_cases
 from tests.reference.sampling import sampled
@@ -202,7 +202,7 @@ def test_few_patterns_are_left_to_python() -> None:
 
     assert len(found) > 250
     assert [each.pattern for each in searched if isinstance(each, Search) and each.backtracks] == []
-    assert any(isinstance(each, Reading) for each in searched)
+    assert any(isinstance(each, FormPattern) for each in searched)
 
 
 def plain_or_none(pattern: str) -> str | None:
@@ -212,7 +212,7 @@ def plain_or_none(pattern: str) -> str | None:
         return None
 
 
-def searches_or_none(pattern: str) -> tuple[Search | Reading, ...]:
+def searches_or_none(pattern: str) -> tuple[Search | FormPattern, ...]:
     try:
         return searches_of(pattern)
     except ValueError:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lakegate.contracts.judge.answers import FAILED, REFUSED, SEVERAL_ROWS, TOO_SLOW
 from lakegate.contracts.plan.result import Measured
 from lakegate.engine.query import queries
-from lakegate.engine.query.queries import Tables
+from lakegate.engine.query.queries import QueryTables
 from tests.reference.queries import TYPES
 from tests.reference.queries import run as run_reference
 from tests.reference.sampling import sampled
@@ -31,7 +31,7 @@ NOW = "2026-07-01T00:00:00Z"
 
 
 def answer_all(
-    connection: duckdb.DuckDBPyConnection, checks: tuple[Check, ...], tables: Tables, limit: float | None = None
+    connection: duckdb.DuckDBPyConnection, checks: tuple[Check, ...], tables: QueryTables, limit: float | None = None
 ) -> tuple[Measurement, ...]:
     """The measurements of the answers."""
     return tuple(each.measurement for each in queries.answer_queries(connection, checks, tables, limit))
@@ -64,7 +64,7 @@ def answers(
     limit: float | None = None,
 ) -> dict[str, Measurement]:
     """What the native engine answers to the queries of a plan."""
-    found = answer_all(judged(plan, records), plan.checks, Tables(plan, NOW, "judged", accepted), limit)
+    found = answer_all(judged(plan, records), plan.checks, QueryTables(plan, NOW, "judged", accepted), limit)
     return {each.check: each for each in found}
 
 
@@ -259,7 +259,7 @@ def test_a_query_has_its_time_and_the_others_have_theirs() -> None:
     columns = {field.name: f'"v{field.alias}"' for field in plan.fields}
     filled = f"INSERT INTO judged ({columns['total']}, {columns['paid']}) SELECT x, true FROM range(400000) t(x)"  # noqa: S608 - of the test
     database.execute(filled)
-    found = answer_all(database, plan.checks, Tables(plan, NOW, "judged", nothing_accepted), 0.5)
+    found = answer_all(database, plan.checks, QueryTables(plan, NOW, "judged", nothing_accepted), 0.5)
 
     assert [each.error for each in found] == [TOO_SLOW, None]
     assert found[1].accept == Measured(of=1, exact=Decimal(3))
@@ -271,7 +271,7 @@ def test_a_text_that_nobody_here_writes_is_refused() -> None:
     (check,) = plan.checks
     assert check.query is not None
     changed = replace(check, query=replace(check.query, text="SELECT count(1) AS k0 FROM duckdb_settings() AS q1"))
-    (found,) = answer_all(judged(plan, []), (changed,), Tables(plan, NOW, "judged", nothing_accepted))
+    (found,) = answer_all(judged(plan, []), (changed,), QueryTables(plan, NOW, "judged", nothing_accepted))
 
     assert found.error == REFUSED
 
@@ -341,7 +341,7 @@ def test_random_queries_answer_what_duckdb_answers(parts: list[tuple[str, str, s
 
 def answers_of_asked(plan: Plan, records: list[dict[str, str | None]]) -> dict[str, Measurement]:
     with_query = tuple(check for check in plan.checks if check.query)
-    found = answer_all(judged(plan, records), with_query, Tables(plan, NOW, "judged", nothing_accepted))
+    found = answer_all(judged(plan, records), with_query, QueryTables(plan, NOW, "judged", nothing_accepted))
     return {each.check: each for each in found}
 
 

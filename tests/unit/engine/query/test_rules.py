@@ -17,7 +17,7 @@ from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.request import AcceptedPart, Reference
 from lakegate.contracts.plan.result import Measured, Measurement
 from lakegate.engine.query import queries
-from lakegate.engine.query.queries import Tables
+from lakegate.engine.query.queries import QueryTables
 from tests.reference.cases import Case, good_cases
 from tests.reference.evaluator import measure
 from tests.unit.engine.query.test_queries import NOW, answer_all, answers, judged, nothing_accepted
@@ -37,7 +37,7 @@ def test_a_case_is_measured_as_by_the_reference(case: Case) -> None:
     plan = case.plan
     with_query = tuple(check for check in plan.checks if check.query)
     rows = [dict(zip(case.header, row, strict=True)) for row in case.rows]
-    found = answer_all(judged(plan, rows), with_query, Tables(plan, NOW, "judged", nothing_accepted))
+    found = answer_all(judged(plan, rows), with_query, QueryTables(plan, NOW, "judged", nothing_accepted))
     expected = {each.check: each for each in measure(plan, case.header, list(enumerate_rows(case))).measurements}
 
     assert [(each.accept, each.error, each.skip) for each in found] == [
@@ -90,7 +90,7 @@ def found(plan: Plan, rows: dict[str, list[tuple[object, ...]]], *references: Re
         database.execute(f"CREATE TABLE accepted AS SELECT * FROM (VALUES {values}) t({given})", flat)  # noqa: S608 - of the test
         return "accepted"
 
-    return answer_all(database, plan.checks, Tables(plan, NOW, "judged", accepted, references))[-1]
+    return answer_all(database, plan.checks, QueryTables(plan, NOW, "judged", accepted, references))[-1]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_rows_without_a_match_are_listed(limit: int, rows: tuple[int, ...]) -> N
         database.execute("CREATE TABLE accepted AS SELECT 1 AS c0")
         return "accepted"
 
-    tables = Tables(plan, NOW, "judged", accepted, (Reference(ORDERS, 0, (PART,)),))
+    tables = QueryTables(plan, NOW, "judged", accepted, (Reference(ORDERS, 0, (PART,)),))
 
     assert queries.answer_queries(database, plan.checks, tables, rows=limit)[-1].rows == rows
 
@@ -170,7 +170,7 @@ def test_accepted_data_that_cannot_be_read_is_an_error() -> None:
         raise InputError("an object changed")
 
     references = (Reference(ORDERS, 0, (PART,)),)
-    measured = answer_all(judged(plan, DELIVERY), plan.checks, Tables(plan, NOW, "judged", unreadable, references))
+    measured = answer_all(judged(plan, DELIVERY), plan.checks, QueryTables(plan, NOW, "judged", unreadable, references))
 
     assert [each.error for each in measured] == [UNREAD, UNREAD, None]
     assert len(tried) == 1
@@ -186,7 +186,7 @@ def test_a_connection_is_locked_once() -> None:
     plan = lines(Rule("q", "sql", Origin("$"), (), {"query": "SELECT count(line) FROM lines", "mustBe": 4}))
     database = judged(plan, DELIVERY)
     database.execute('ALTER TABLE judged RENAME TO "jud""ged"')
-    tables = Tables(plan, NOW, 'jud"ged', nothing_accepted)
+    tables = QueryTables(plan, NOW, 'jud"ged', nothing_accepted)
 
     assert answer_all(database, plan.checks, tables) == answer_all(database, plan.checks, tables)
     with pytest.raises(duckdb.InvalidInputException):

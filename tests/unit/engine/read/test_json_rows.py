@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from lakegate.engine.read.json_rows import MOST_EXTRA, MalformedError, Number, Reading, levels, parsed
+from lakegate.engine.read.json_rows import MOST_EXTRA, RowReader, levels
+from lakegate.engine.read.json_text import MalformedError, NumberText, parsed
 from lakegate.engine.read.limits import LONGEST_RECORD
 from tests.unit.test_nested_fields import plan_of
 
@@ -73,17 +74,17 @@ def test_a_number_is_told_from_a_text() -> None:
     found = parsed(b'{"a": 5, "b": "5"}')
     assert found is not None
 
-    assert [type(each) for each in found.values()] == [Number, str]
+    assert [type(each) for each in found.values()] == [NumberText, str]
 
 
-def read(*values: object) -> Reading:
-    reading = Reading(plan_of().fields)
+def read(*values: object) -> RowReader:
+    reading = RowReader(plan_of().fields)
     for value in values:
         reading.add(parsed(json.dumps(value).encode()))
     return reading
 
 
-def cells(reading: Reading, name: str) -> list[tuple[str | None, bool]]:
+def cells(reading: RowReader, name: str) -> list[tuple[str | None, bool]]:
     field = plan_of().field(name)
     found = reading.levels[field.level].cells if field.level else reading.rows
     return list(zip(found.texts[field.alias], found.own[field.alias], strict=True))
