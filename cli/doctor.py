@@ -13,11 +13,11 @@ from lakegate.cli.account import standing
 from lakegate.cli.aws import entered, readable_errors
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
-from lakegate.cli.probes.causes import Finding, Level
+from lakegate.cli.probes.causes import CauseFinding, Level
 from lakegate.cli.probes.deliveries import SHORT
 from lakegate.cli.probes.entrance import enter
-from lakegate.cli.probes.examination import Examination, Examined, examine
-from lakegate.cli.probes.reading import Reader
+from lakegate.cli.probes.examination import Examination, ExaminedStack, examine
+from lakegate.cli.probes.reading import StackReader
 from lakegate.cli.probes.table import PROBES
 from lakegate.cli.status import LATEST
 from lakegate.functions.usecases.deliveries import named
@@ -59,10 +59,10 @@ def doctor(
     Exit code: 0 no cause was found, 1 at least one, 3 none but some probe could not look, 2 the examination is impossible.
     """
     name = entered(stack, local=local)
-    ask = Reader()
+    ask = StackReader()
     with readable_errors():
         there = enter(ask, name)
-        if isinstance(there, Finding):
+        if isinstance(there, CauseFinding):
             report, delivery, opened = Examination((there,), (), 1, 0.0), None, None
         else:
             opened = there
@@ -77,7 +77,7 @@ def doctor(
     raise typer.Exit(Exit.CAUSE if faults else Exit.UNKNOWN if report.unknown else Exit.NOTHING)
 
 
-def _examined(stack: DeployedStack, ask: Reader, workload: str | None) -> tuple[Examined, Delivery | None]:
+def _examined(stack: DeployedStack, ask: StackReader, workload: str | None) -> tuple[ExaminedStack, Delivery | None]:
     dependencies = stack.dependencies()
     delivery = named(dependencies, workload, LATEST) if workload else None
     resources: dict[str, str] = {}
@@ -89,7 +89,7 @@ def _examined(stack: DeployedStack, ask: Reader, workload: str | None) -> tuple[
         if not page.get("NextToken"):
             break
         more = {"NextToken": page["NextToken"]}
-    return Examined(stack, resources, dependencies, ask, delivery), delivery
+    return ExaminedStack(stack, resources, dependencies, ask, delivery), delivery
 
 
 def _document(name: str, stack: DeployedStack | None, delivery: Delivery | None, report: Examination) -> dict[str, Any]:
@@ -131,15 +131,15 @@ def _print(name: str, stack: DeployedStack | None, delivery: Delivery | None, re
         console.print("No cause was found." if not report.unknown else "No cause was found by the other probes.")
 
 
-def _groups(findings: tuple[Finding, ...]) -> list[list[Finding]]:
+def _groups(findings: tuple[CauseFinding, ...]) -> list[list[CauseFinding]]:
     """Faults first; workloads that one cause holds up are one group."""
-    groups: dict[object, list[Finding]] = defaultdict(list)
+    groups: dict[object, list[CauseFinding]] = defaultdict(list)
     for each in findings:
         groups[each.cause if each.workload else each].append(each)
     return sorted(groups.values(), key=lambda alike: alike[0].level)
 
 
-def _print_cause(console: Console, alike: list[Finding]) -> None:
+def _print_cause(console: Console, alike: list[CauseFinding]) -> None:
     """A cause; of several workloads the first is described, and the others are listed."""
     first = alike[0]
     console.print(f"{first.level:<8}", style=COLOURS[first.level], end="")

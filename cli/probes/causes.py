@@ -23,7 +23,7 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CauseFinding:
     """One cause that was found."""
 
     cause: str
@@ -43,9 +43,9 @@ class KnownCause:
     remedy: str
     level: Level
 
-    def found(self, workload: str = "", **names: object) -> Finding:
+    def found(self, workload: str = "", **names: object) -> CauseFinding:
         """The cause as it was found."""
-        return Finding(self.code, self.level, self.text.format(**names), self.remedy.format(**names), workload)
+        return CauseFinding(self.code, self.level, self.text.format(**names), self.remedy.format(**names), workload)
 
 
 def _read() -> Mapping[str, KnownCause]:

@@ -19,8 +19,8 @@ from lakegate.functions.settings import read
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.cli.probes.causes import Finding
-    from lakegate.cli.probes.examination import Examined
+    from lakegate.cli.probes.causes import CauseFinding
+    from lakegate.cli.probes.examination import ExaminedStack
 
 FUNCTIONS: Final = ("IntakeFunction", "CompletionFunction", "SweepFunction", "NotifyFunction")
 LOGS: Final = {name: name.removesuffix("Function") + "Log" for name in FUNCTIONS}
@@ -72,7 +72,7 @@ JOB: Final = (
 )
 
 
-def configuration(examined: Examined) -> Iterator[Finding]:
+def configuration(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """Every function is there, active, not stopped, and has valid settings."""
     for part in FUNCTIONS:
         function = examined.name(part)
@@ -93,7 +93,7 @@ def configuration(examined: Examined) -> Iterator[Finding]:
             yield CAUSES["settings-wrong"].found(function=function, mistakes=mistakes)
 
 
-def throttles(examined: Examined) -> Iterator[Finding]:
+def throttles(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """No function was throttled by Lambda."""
     for part in FUNCTIONS:
         function = examined.name(part)
@@ -102,7 +102,7 @@ def throttles(examined: Examined) -> Iterator[Finding]:
             yield CAUSES["function-throttled"].found(function=function, count=round(count), minutes=MINUTES)
 
 
-def logs(examined: Examined) -> Iterator[Finding]:
+def logs(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """The causes that the functions themselves logged: only codes and names, no text of producers."""
     for part, log in LOGS.items():
         function, group = examined.name(part), examined.name(log)
@@ -111,7 +111,7 @@ def logs(examined: Examined) -> Iterator[Finding]:
             yield _logged(function, group, kind, text, count)
 
 
-def _lines(examined: Examined, group: str) -> Iterator[tuple[str, str]]:
+def _lines(examined: ExaminedStack, group: str) -> Iterator[tuple[str, str]]:
     """Kind and text of every failure that is logged."""
     since = examined.ask.now() - timedelta(minutes=MINUTES)
     more: dict[str, Any] = {}
@@ -146,7 +146,7 @@ def _line(message: str) -> Iterator[tuple[str, str]]:
         yield "failed", str(line["errorType"])
 
 
-def _logged(function: str, group: str, kind: str, text: str, count: int) -> Finding:
+def _logged(function: str, group: str, kind: str, text: str, count: int) -> CauseFinding:
     operation, _, code = text.rpartition(": ")
     if kind == "unintelligible":
         return CAUSES["message-poisoned"].found(function=function, reason=text, count=count, minutes=MINUTES)
@@ -159,7 +159,7 @@ def _logged(function: str, group: str, kind: str, text: str, count: int) -> Find
     return CAUSES[cause].found("", **names, log=group)
 
 
-def rights(examined: Examined) -> Iterator[Finding]:
+def rights(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """The roles of the functions and of the job may do what their work takes: IAM's own policy simulator."""
     settings = examined.settings()
     for part, wanted in RIGHTS.items():
@@ -168,7 +168,9 @@ def rights(examined: Examined) -> Iterator[Finding]:
     yield from _denied(examined, settings.job_role, "the job", JOB)
 
 
-def _denied(examined: Examined, role: str, who: str, wanted: tuple[tuple[str, str], ...]) -> Iterator[Finding]:
+def _denied(
+    examined: ExaminedStack, role: str, who: str, wanted: tuple[tuple[str, str], ...]
+) -> Iterator[CauseFinding]:
     settings, stack = examined.settings(), examined.stack
     names = {
         **{name: getattr(settings, name) for name in settings.__dataclass_fields__},

@@ -19,8 +19,8 @@ from lakegate.functions.workload import FailureCause, workload_id
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.cli.probes.causes import Finding
-    from lakegate.cli.probes.examination import Examined
+    from lakegate.cli.probes.causes import CauseFinding
+    from lakegate.cli.probes.examination import ExaminedStack
     from lakegate.functions.workload import Workload
 
 LATE: Final = timedelta(minutes=11)
@@ -54,13 +54,13 @@ DETAILS: Final = (
 """What the description of a failed run contains, by cause, the first that fits. Its text is never shown."""
 
 
-def contracts(examined: Examined) -> Iterator[Finding]:
+def contracts(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """There is a contract to judge by."""
     if not examined.dependencies.registry.snapshot().versions:
         yield CAUSES["contract-missing"].found()
 
 
-def plans(examined: Examined) -> Iterator[Finding]:
+def plans(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """The plan of every route is in the lake bucket, and is the one that was published."""
     for route in examined.dependencies.registry.snapshot().routes:
         try:
@@ -69,7 +69,7 @@ def plans(examined: Examined) -> Iterator[Finding]:
             yield CAUSES["plan-missing"].found(plan=route.plan[:SHORT], contract=f"{route.contract} {route.version}")
 
 
-def stuck(examined: Examined) -> Iterator[Finding]:
+def stuck(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """Open workloads whose next step is overdue, and landed versions that failed or were not taken in."""
     if examined.delivery is not None:
         return
@@ -89,7 +89,7 @@ def stuck(examined: Examined) -> Iterator[Finding]:
             yield from of_row(examined, row)
 
 
-def one(examined: Examined) -> Iterator[Finding]:
+def one(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """The delivery that the operator names."""
     found = examined.delivery
     if found is None:
@@ -100,7 +100,7 @@ def one(examined: Examined) -> Iterator[Finding]:
         yield from untaken(examined, found.id, found.key, found.at)
 
 
-def untaken(examined: Examined, identity: str, key: str, landed: datetime) -> Iterator[Finding]:
+def untaken(examined: ExaminedStack, identity: str, key: str, landed: datetime) -> Iterator[CauseFinding]:
     """Why a landed version has no workload yet: keys that no route covers may be ignored."""
     if _is_unrouted(examined, key):
         yield CAUSES["route-missing"].found(identity, key=key, short=identity[:SHORT])
@@ -109,13 +109,13 @@ def untaken(examined: Examined, identity: str, key: str, landed: datetime) -> It
         yield CAUSES["not-taken-in"].found(identity, key=key, minutes=minutes)
 
 
-def _is_unrouted(examined: Examined, key: str) -> bool:
+def _is_unrouted(examined: ExaminedStack, key: str) -> bool:
     """Whether the stack ignores this key, because no route covers it."""
     routes = examined.dependencies.registry.routes(examined.dependencies.places.landing, candidates(key))
     return examined.settings().unrouted == "ignore" and covering(key, routes) is None
 
 
-def of_row(examined: Examined, row: Workload) -> Iterator[Finding]:
+def of_row(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
     """Why a workload does not move, or has no verdict; nothing for one that moves."""
     if row.state is State.FAILED:
         yield from _failed(examined, row)
@@ -127,7 +127,7 @@ def of_row(examined: Examined, row: Workload) -> Iterator[Finding]:
         yield from _open(examined, row)
 
 
-def _refused(examined: Examined, row: Workload) -> Iterator[Finding]:
+def _refused(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
     """Refused by no rule of its contract."""
     reasons = row.decision.reasons if row.decision else ()
     if "unrouted" in reasons:
@@ -138,7 +138,7 @@ def _refused(examined: Examined, row: Workload) -> Iterator[Finding]:
         yield CAUSES["contract-retired"].found(row.id, contract=_contract(row), short=row.id[:SHORT])
 
 
-def _failed(examined: Examined, row: Workload) -> Iterator[Finding]:
+def _failed(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
     last = row.failed[-1] if row.failed else None
     if last is not None and last.cause in BY_FAILURE:
         yield CAUSES[BY_FAILURE[last.cause]].found(row.id, contract=_contract(row), short=row.id[:SHORT])
@@ -147,7 +147,7 @@ def _failed(examined: Examined, row: Workload) -> Iterator[Finding]:
     yield from _by_run(examined, row, run, last.cause.value if last else "no result")
 
 
-def _by_run(examined: Examined, row: Workload, run: str, why: str) -> Iterator[Finding]:
+def _by_run(examined: ExaminedStack, row: Workload, run: str, why: str) -> Iterator[CauseFinding]:
     """What EMR Serverless knows of the last run; a run that it does not know any more has no details."""
     found = _run(examined, run) or {}
     kind = next((name for name, pattern in DETAILS if pattern.search(found.get("stateDetails", ""))), "")
@@ -170,7 +170,7 @@ def _by_run(examined: Examined, row: Workload, run: str, why: str) -> Iterator[F
         yield CAUSES["run-failed"].found(row.id, why=why, run=run, application=application, short=short)
 
 
-def _running(examined: Examined, row: Workload) -> Iterator[Finding]:
+def _running(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
     found, now = _run(examined, row.run), examined.ask.now()
     state, since = (found["state"], now - found["createdAt"]) if found else ("unknown", timedelta())
     late = row.due_at is not None and row.due_at < now - LATE
@@ -182,7 +182,7 @@ def _running(examined: Examined, row: Workload) -> Iterator[Finding]:
         yield CAUSES["run-hung"].found(row.id, run=row.run, state=state)
 
 
-def _open(examined: Examined, row: Workload) -> Iterator[Finding]:
+def _open(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
     if row.pin is not None and row.pin.plan:
         try:
             examined.dependencies.plan(row)
@@ -197,7 +197,7 @@ def _open(examined: Examined, row: Workload) -> Iterator[Finding]:
         yield CAUSES["overdue"].found(row.id, state=row.state, minutes=minutes)
 
 
-def _run(examined: Examined, run: str) -> dict[str, Any] | None:
+def _run(examined: ExaminedStack, run: str) -> dict[str, Any] | None:
     if not run:
         return None
     try:

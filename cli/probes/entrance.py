@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lakegate.cli.aws import DeployedStack
-    from lakegate.cli.probes.causes import Finding
-    from lakegate.cli.probes.examination import Examined
-    from lakegate.cli.probes.reading import Reader
+    from lakegate.cli.probes.causes import CauseFinding
+    from lakegate.cli.probes.examination import ExaminedStack
+    from lakegate.cli.probes.reading import StackReader
 
 LARGEST_SKEW: Final = 240.0
 """Seconds. AWS refuses requests whose time differs by more than five minutes (Signature Version 4), S3 after fifteen."""
@@ -44,7 +44,7 @@ GOOD: Final = frozenset(
 )
 
 
-def enter(ask: Reader, name: str) -> DeployedStack | Finding:
+def enter(ask: StackReader, name: str) -> DeployedStack | CauseFinding:
     """The stack, or why it cannot be reached. Raises SetUpError where these credentials may not describe it."""
     try:
         stack = find_stack(name, ask)
@@ -64,7 +64,7 @@ def region_of() -> str:
     return botocore.session.get_session().get_config_variable("region") or ""
 
 
-def stack_state(examined: Examined) -> Iterator[Finding]:
+def stack_state(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """Whether the last deployment ended well."""
     name = examined.stack.name
     state = examined.ask("cloudformation", "describe_stacks", StackName=name)["Stacks"][0]["StackStatus"]
@@ -72,18 +72,18 @@ def stack_state(examined: Examined) -> Iterator[Finding]:
         yield CAUSES["stack-unfinished"].found(stack=name, state=state)
 
 
-def clock(examined: Examined) -> Iterator[Finding]:
+def clock(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """Whether this machine's clock is that of AWS."""
     examined.ask("cloudformation", "describe_stacks", StackName=examined.stack.name)
     yield from _skew(examined.ask)
 
 
-def _skew(ask: Reader) -> Iterator[Finding]:
+def _skew(ask: StackReader) -> Iterator[CauseFinding]:
     if abs(ask.skew) > LARGEST_SKEW:
         yield CAUSES["clock-skew"].found(seconds=round(ask.skew))
 
 
-def _refused(ask: Reader, error: PortError) -> Finding:
+def _refused(ask: StackReader, error: PortError) -> CauseFinding:
     for finding in _skew(ask):
         return finding
     code = code_of(error)
@@ -98,7 +98,7 @@ def _refused(ask: Reader, error: PortError) -> Finding:
     raise error
 
 
-def _elsewhere(ask: Reader, name: str, region: str) -> list[str]:
+def _elsewhere(ask: StackReader, name: str, region: str) -> list[str]:
     """Regions that have a stack of this name; one that does not answer in time counts as none."""
     session = botocore.session.get_session()
     partition = session.get_partition_for_region(region)

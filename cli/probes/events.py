@@ -14,8 +14,8 @@ from lakegate.functions.ports.errors import NotFound, PortError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.cli.probes.causes import Finding
-    from lakegate.cli.probes.examination import Examined
+    from lakegate.cli.probes.causes import CauseFinding
+    from lakegate.cli.probes.examination import ExaminedStack
 
 RULES: Final = {"LandedRule": "LandedQueue", "MovedRule": "MovedQueue"}
 SCHEDULES: Final = {"SweepEvery": "SweepFunction", "NotifyEvery": "NotifyFunction"}
@@ -27,7 +27,7 @@ GONE: Final = frozenset({"AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNo
 ACTIVE: Final = frozenset({"Enabled", "Enabling", "Updating", "Creating"})
 
 
-def rules(examined: Examined) -> Iterator[Finding]:
+def rules(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """Both event rules are on, and send to their queues."""
     for part, queue in RULES.items():
         name = examined.name(part)
@@ -44,14 +44,14 @@ def rules(examined: Examined) -> Iterator[Finding]:
             yield CAUSES["target-missing"].found(name=name, part=part, queue=wanted, stack=examined.stack.name)
 
 
-def bucket_events(examined: Examined) -> Iterator[Finding]:
+def bucket_events(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """The landing bucket sends its events to EventBridge."""
     bucket = examined.stack.output("LandingBucket")
     if "EventBridgeConfiguration" not in examined.ask("s3", "get_bucket_notification_configuration", Bucket=bucket):
         yield CAUSES["bucket-events-off"].found(bucket=bucket)
 
 
-def schedules(examined: Examined) -> Iterator[Finding]:
+def schedules(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """Sweep and notify are scheduled."""
     for part, function in SCHEDULES.items():
         name, of = examined.name(part), examined.name(function)
@@ -64,7 +64,7 @@ def schedules(examined: Examined) -> Iterator[Finding]:
             yield CAUSES["schedule-disabled"].found(name=name, part=part, function=of)
 
 
-def mappings(examined: Examined) -> Iterator[Finding]:
+def mappings(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """Intake and completion read their queues."""
     for part in READERS:
         function = examined.name(part)
@@ -76,7 +76,7 @@ def mappings(examined: Examined) -> Iterator[Finding]:
                 yield CAUSES["mapping-disabled"].found(function=function, state=each["State"], uuid=each["UUID"])
 
 
-def queues(examined: Examined) -> Iterator[Finding]:
+def queues(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """Queues are there, nothing waits for long, and nothing is in the dead-letter queue."""
     for part in ("LandedQueue", "MovedQueue", "DeadLetterQueue"):
         try:
@@ -90,7 +90,7 @@ def queues(examined: Examined) -> Iterator[Finding]:
             yield CAUSES["dead-letters"].found(count=count)
 
 
-def ages(examined: Examined) -> Iterator[Finding]:
+def ages(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """No queue has old messages: the metric of SQS, because its attributes have no age."""
     for part in READERS.values():
         name = queue_name(examined, part)
@@ -100,7 +100,7 @@ def ages(examined: Examined) -> Iterator[Finding]:
             yield CAUSES["queue-old"].found(name=name, minutes=round(values[0] / 60), count=count)
 
 
-def bus(examined: Examined) -> Iterator[Finding]:
+def bus(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """The bus is there, and takes messages."""
     name = examined.stack.output("EventBusName")
     try:
@@ -109,7 +109,7 @@ def bus(examined: Examined) -> Iterator[Finding]:
         yield CAUSES["bus-missing"].found(name=name, stack=examined.stack.name)
 
 
-def unsent(examined: Examined) -> Iterator[Finding]:
+def unsent(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """No message waits for longer than several runs of notify."""
     until = instant(examined.ask.now() - timedelta(minutes=UNSENT_MINUTES))
     found: list[str] = []
@@ -129,7 +129,7 @@ def unsent(examined: Examined) -> Iterator[Finding]:
         yield CAUSES["messages-unsent"].found(count=len(found), since=f"{min(found)[:19]}Z")
 
 
-def alarms(examined: Examined) -> Iterator[Finding]:
+def alarms(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """Alarms that are in state ALARM, and whether anybody is notified of them."""
     names = {name: logical for logical, name in examined.resources.items()}
     pages = examined.ask("cloudwatch", "describe_alarms", StateValue="ALARM", AlarmNamePrefix=examined.stack.name)
@@ -142,19 +142,19 @@ def alarms(examined: Examined) -> Iterator[Finding]:
         yield CAUSES["alarms-unheard"].found(topic=topic)
 
 
-def queue_name(examined: Examined, part: str) -> str:
+def queue_name(examined: ExaminedStack, part: str) -> str:
     """The name of a queue; CloudFormation knows it by its URL."""
     return examined.name(part).rpartition("/")[2]
 
 
-def waiting(examined: Examined, part: str) -> int:
+def waiting(examined: ExaminedStack, part: str) -> int:
     """How many messages wait in a queue, approximately."""
     name = "ApproximateNumberOfMessages"
     answer = examined.ask("sqs", "get_queue_attributes", QueueUrl=examined.name(part), AttributeNames=[name])
     return int(answer.get("Attributes", {}).get(name, 0))
 
 
-def metric(examined: Examined, namespace: str, name: str, statistic: str, **dimensions: str) -> list[float]:
+def metric(examined: ExaminedStack, namespace: str, name: str, statistic: str, **dimensions: str) -> list[float]:
     """The values of a metric of the last minutes, one for each five minutes, the newest first."""
     now = examined.ask.now().replace(second=0, microsecond=0)
     of: dict[str, Any] = {

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from lakegate.cli.aws import DeployedStack
-    from lakegate.cli.probes.causes import Finding
-    from lakegate.cli.probes.reading import Reader
+    from lakegate.cli.probes.causes import CauseFinding
+    from lakegate.cli.probes.reading import StackReader
     from lakegate.functions.settings import Settings
     from lakegate.functions.usecases.delivery import Delivery
     from lakegate.functions.usecases.dependencies import Dependencies
@@ -28,14 +28,14 @@ MINUTES: Final = 15
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class ExaminedStack:
     """What is examined: a stack, and one of its workloads where the operator names one."""
 
     stack: DeployedStack
     resources: Mapping[str, str]
     """Physical names by logical ones."""
     dependencies: Dependencies
-    ask: Reader
+    ask: StackReader
     delivery: Delivery | None = None
     """The one that the operator names."""
 
@@ -59,7 +59,7 @@ class Probe:
     name: str
     rights: tuple[str, ...]
     """IAM actions that it needs."""
-    look: Callable[[Examined], Iterable[Finding]]
+    look: Callable[[ExaminedStack], Iterable[CauseFinding]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +74,21 @@ class Unknown:
 class Examination:
     """What an examination found."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[CauseFinding, ...]
     unknown: tuple[Unknown, ...]
     probes: int
     seconds: float
 
 
-def examine(examined: Examined, probes: Sequence[Probe], seconds: float) -> Examination:
+def examine(examined: ExaminedStack, probes: Sequence[Probe], seconds: float) -> Examination:
     """Run all probes at once; one that has not answered after `seconds` is reported as unknown."""
     began = time.monotonic()
-    answers: queue.SimpleQueue[tuple[Probe, list[Finding] | str]] = queue.SimpleQueue()
+    answers: queue.SimpleQueue[tuple[Probe, list[CauseFinding] | str]] = queue.SimpleQueue()
     for probe in probes:  # a thread that hangs must not keep the process
         threading.Thread(
             target=lambda each: answers.put((each, _looked(each, examined))), args=(probe,), daemon=True
         ).start()
-    found: dict[str, list[Finding] | str] = {}
+    found: dict[str, list[CauseFinding] | str] = {}
     while len(found) < len(probes) and (left := began + seconds - time.monotonic()) > 0:
         try:
             probe, answer = answers.get(timeout=left)
@@ -105,7 +105,7 @@ def examine(examined: Examined, probes: Sequence[Probe], seconds: float) -> Exam
     )
 
 
-def _looked(probe: Probe, examined: Examined) -> list[Finding] | str:
+def _looked(probe: Probe, examined: ExaminedStack) -> list[CauseFinding] | str:
     try:
         return list(probe.look(examined))
     except PortError as error:

@@ -12,8 +12,8 @@ from lakegate.functions.ports.errors import NotFound
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.cli.probes.causes import Finding
-    from lakegate.cli.probes.examination import Examined
+    from lakegate.cli.probes.causes import CauseFinding
+    from lakegate.cli.probes.examination import ExaminedStack
 
 RELEASE: Final = "emr-7.14.0"
 STARTED: Final = frozenset({"STARTED", "STARTING", "CREATING"})
@@ -24,7 +24,7 @@ FUNCTIONS_CALL: Final = ("dynamodb", "emr-serverless", "events", "s3")
 JOB_CALLS: Final = ("s3",)
 
 
-def application(examined: Examined) -> Iterator[Finding]:
+def application(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """The application is there, has the right release, and starts with a run that fits into it."""
     identity = examined.settings().application
     try:
@@ -43,7 +43,7 @@ def application(examined: Examined) -> Iterator[Finding]:
         yield CAUSES["capacity-small"].found(application=identity, capacity=capacity, needed=needed)
 
 
-def quota(examined: Examined) -> Iterator[Finding]:
+def quota(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """The account's quota lets one run start."""
     needed = _needed(examined)
     found = examined.ask("service-quotas", "list_service_quotas", ServiceCode="emr-serverless")["Quotas"]
@@ -52,7 +52,7 @@ def quota(examined: Examined) -> Iterator[Finding]:
             yield CAUSES["quota-small"].found(quota=round(each["Value"]), needed=needed)
 
 
-def code(examined: Examined) -> Iterator[Finding]:
+def code(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """Everything that a run starts with is where the settings name it."""
     settings = examined.settings()
     for bucket, key in dict.fromkeys(ADDRESS.findall(f"{settings.entry_point} {settings.job_parameters}")):
@@ -62,7 +62,7 @@ def code(examined: Examined) -> Iterator[Finding]:
             yield CAUSES["code-missing"].found(place=f"s3://{bucket}/{key}", bucket=bucket)
 
 
-def network(examined: Examined) -> Iterator[Finding]:
+def network(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """Whatever runs in a VPC reaches the services that it calls."""
     for part in FUNCTIONS:
         found = examined.ask("lambda", "get_function_configuration", FunctionName=examined.name(part))
@@ -72,7 +72,9 @@ def network(examined: Examined) -> Iterator[Finding]:
     yield from _reaches(examined, "the job", subnets, JOB_CALLS)
 
 
-def _reaches(examined: Examined, who: str, subnets: list[str], services: tuple[str, ...]) -> Iterator[Finding]:
+def _reaches(
+    examined: ExaminedStack, who: str, subnets: list[str], services: tuple[str, ...]
+) -> Iterator[CauseFinding]:
     if not subnets:
         return
     vpc = examined.ask("ec2", "describe_subnets", SubnetIds=sorted(subnets))["Subnets"][0]["VpcId"]
@@ -101,13 +103,13 @@ def _leads_out(route: dict[str, Any]) -> bool:
     return default and bool(route.keys() & {"NatGatewayId", "TransitGatewayId", "NetworkInterfaceId", "InstanceId"})
 
 
-def _application(examined: Examined) -> dict[str, Any]:
+def _application(examined: ExaminedStack) -> dict[str, Any]:
     answer = examined.ask("emr-serverless", "get_application", applicationId=examined.settings().application)
     found: dict[str, Any] = answer["application"]
     return found
 
 
-def _needed(examined: Examined) -> int:
+def _needed(examined: ExaminedStack) -> int:
     """The smallest run, in vCPU: one driver and one executor (4 each is EMR Serverless's own default)."""
     cores = {"driver": 4, "executor": 4} | {
         who: int(count) for who, count in CORES.findall(examined.settings().job_parameters)

@@ -42,7 +42,7 @@ def code_of(error: PortError) -> str:
     return str(error).rpartition(": ")[2]
 
 
-class Reader:
+class StackReader:
     """Reads of AWS that no port has. An answer is kept, so that two probes may ask the same question."""
 
     def __init__(self, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:

@@ -12,15 +12,15 @@ from lakegate.functions.ports.errors import NotFound, PortError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.cli.probes.causes import Finding
-    from lakegate.cli.probes.examination import Examined
+    from lakegate.cli.probes.causes import CauseFinding
+    from lakegate.cli.probes.examination import ExaminedStack
 
 BUCKETS: Final = ("LandingBucket", "LakeBucket")
 TABLES: Final = ("RegistryTable", "WorkloadsTable", "LedgerTable")
 USABLE: Final = frozenset({"ACTIVE", "UPDATING"})
 
 
-def buckets(examined: Examined) -> Iterator[Finding]:
+def buckets(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """Both buckets are there, belong to this account, and are versioned."""
     for part in BUCKETS:
         bucket = examined.stack.output(part)
@@ -37,7 +37,7 @@ def buckets(examined: Examined) -> Iterator[Finding]:
             yield CAUSES["versioning-off"].found(bucket=bucket)
 
 
-def tables(examined: Examined) -> Iterator[Finding]:
+def tables(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """All tables can be used, and the index of open workloads too."""
     for part in TABLES:
         name = examined.stack.output(part)
@@ -52,7 +52,7 @@ def tables(examined: Examined) -> Iterator[Finding]:
             yield CAUSES["index-missing"].found(table=name, stack=examined.stack.name)
 
 
-def recovery(examined: Examined) -> Iterator[Finding]:
+def recovery(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """Every table can be restored to a point in time."""
     for part in TABLES:
         name = examined.stack.output(part)
@@ -62,7 +62,7 @@ def recovery(examined: Examined) -> Iterator[Finding]:
             yield CAUSES["recovery-off"].found(table=name)
 
 
-def keys(examined: Examined) -> Iterator[Finding]:
+def keys(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """The KMS keys of buckets and tables can be used."""
     for of, key in _keys(examined):
         try:
@@ -75,7 +75,7 @@ def keys(examined: Examined) -> Iterator[Finding]:
             yield CAUSES["key-unusable"].found(key=key, of=of, state=state)
 
 
-def _keys(examined: Examined) -> Iterator[tuple[str, str]]:
+def _keys(examined: ExaminedStack) -> Iterator[tuple[str, str]]:
     for part in BUCKETS:
         bucket = examined.stack.output(part)
         answer = examined.ask("s3", "get_bucket_encryption", Bucket=bucket)

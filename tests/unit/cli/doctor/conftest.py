@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.cli import doctor
-from lakegate.cli.probes.reading import Reader
+from lakegate.cli.probes.reading import StackReader
 from tests.unit.cli.doctor.world import World
 
 if TYPE_CHECKING:
@@ -20,6 +20,6 @@ def world(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> World:
     """A stack in order, with one contract."""
     lakegate.routed()
     made = World(lakegate)
-    monkeypatch.setattr(Reader, "_client", lambda _reader, service, region=None: made.client(service, region))
-    monkeypatch.setattr(doctor, "Reader", partial(Reader, now=made.now))
+    monkeypatch.setattr(StackReader, "_client", lambda _reader, service, region=None: made.client(service, region))
+    monkeypatch.setattr(doctor, "Reader", partial(StackReader, now=made.now))
     return made

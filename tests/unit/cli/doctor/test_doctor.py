@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lakegate.cli import doctor
-from lakegate.cli.probes.causes import CAUSES, Finding, Level
+from lakegate.cli.probes.causes import CAUSES, CauseFinding, Level
 from lakegate.cli.probes.examination import Probe
 from lakegate.cli.probes.table import PROBES
 from tests.unit.cli.doctor import causes_of_deliveries, causes_of_stack
@@ -31,7 +31,7 @@ def examined(world: World, *words: str) -> tuple[int, dict[str, Any]]:
     return result.exit_code, json.loads(result.stdout)
 
 
-def wait(event: threading.Event) -> list[Finding]:
+def wait(event: threading.Event) -> list[CauseFinding]:
     event.wait()
     return []
 
