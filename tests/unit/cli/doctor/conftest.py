@@ -21,5 +21,5 @@ def world(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> World:
     lakegate.routed()
     made = World(lakegate)
     monkeypatch.setattr(StackReader, "_client", lambda _reader, service, region=None: made.client(service, region))
-    monkeypatch.setattr(doctor, "Reader", partial(StackReader, now=made.now))
+    monkeypatch.setattr(doctor, "StackReader", partial(StackReader, now=made.now))
     return made
