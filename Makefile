@@ -81,7 +81,7 @@ docs: .venv/ready ## Build the documentation site into build/site; a broken link
 lock: ## Resolve the pins of infra/setup/*.in anew
 	$(PYTHON) -m venv .tools/lock
 	.tools/lock/bin/pip install --quiet pip-tools==7.6.2
-	for name in boot dev jdk job lambda sam checkov ministack great-expectations datacontract docs mutation sbom; do .tools/lock/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
+	for name in boot dev jdk job judge lambda sam checkov ministack great-expectations datacontract docs mutation sbom; do .tools/lock/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
 	  --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links -o $(SETUP)/$$name.lock $(SETUP)/$$name.in; done
 
 clean: ## Remove everything that set-up and tests wrote
@@ -107,7 +107,7 @@ export SAM_CLI_TELEMETRY := 0
 tools: .venv/ready ## Install SAM, cfn-lint, checkov and cyclonedx-py into .tools/, each with its own pins
 	@$(BIN)/python -m lakegate.infra.setup.environments sam checkov sbom
 
-package: setup tools ## Make the functions' bundle and the job's release in build/, and the built template in .aws-sam/
+package: setup tools ## Make the functions' bundles and the job's release in build/, and the built template in .aws-sam/
 	@$(BIN)/python -m lakegate.infra.packaging
 	@$(TOOL)/sam build >/dev/null
 	@echo "deploy it with: sam deploy --parameter-overrides JobCode=$$(cat build/release) (docs/deploy.md)" >&2

@@ -32,6 +32,9 @@ def up(
     spark: Annotated[
         str, typer.Option(help="`resident`: one warm Spark; `submit`: a spark-submit per run.")
     ] = "resident",
+    small_file_bytes: Annotated[
+        int, typer.Option(min=0, help="Deliveries below this size are judged in a Lambda function first.")
+    ] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Start the embedded AWS and the local EMR Serverless, and deploy template.yaml on them; nothing where they run.
@@ -41,7 +44,7 @@ def up(
     Exit code: 0 it is up, 2 it cannot be, and nothing was left running.
     """
     with interruptible(), progress() as report:
-        state = Stack().up(StackOptions(port, spark), report)
+        state = Stack().up(StackOptions(port, spark, parameters={"SmallFileBytes": str(small_file_bytes)}), report)
     if as_json:
         terminal.print_json(asdict(state))
     else:

@@ -9,6 +9,7 @@ from lakegate.functions.adapters.clock import SystemClock
 from lakegate.functions.adapters.dynamodb import DynamoTable
 from lakegate.functions.adapters.emr import EmrServerless
 from lakegate.functions.adapters.eventbridge import EventBridgeNotifier
+from lakegate.functions.adapters.judge import JudgeFunction, Runners
 from lakegate.functions.adapters.ledger import DynamoLedger
 from lakegate.functions.adapters.registry import DynamoRegistry
 from lakegate.functions.adapters.s3 import S3Store
@@ -32,7 +33,7 @@ def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float
         agenda=DynamoAgenda(workloads),
         outbox=DynamoOutbox(workloads),
         ledger=DynamoLedger(DynamoTable(dynamodb, settings.ledger_table), workloads),
-        jobs=EmrServerless(client("emr-serverless"), settings.application),
+        jobs=Runners(EmrServerless(client("emr-serverless"), settings.application), JudgeFunction(client("lambda"))),
         notifier=EventBridgeNotifier(client("events"), settings.bus),
         clock=SystemClock(),
         places=_places(settings),
@@ -47,6 +48,8 @@ def _places(settings: Settings) -> Places:
         settings.entry_point,
         settings.job_parameters,
         settings.job_minutes,
+        settings.judge,
+        settings.small_file_bytes,
     )
     return Places(
         settings.landing,

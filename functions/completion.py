@@ -1,13 +1,13 @@
-"""The Lambda that receives state changes of job runs, from SQS."""
+"""The Lambda that receives state changes of job runs, and ends of the judge function's invocations, from SQS."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from lakegate.functions.edge import REMAINING, batch, dependencies, metrics
-from lakegate.functions.events.hints import JobMoved
+from lakegate.functions.events.hints import InvocationEnded, JobMoved
 from lakegate.functions.logs import logger
-from lakegate.functions.usecases.completion import completion
+from lakegate.functions.usecases.completion import completion, invocation_ended
 from lakegate.functions.usecases.steps import run
 
 if TYPE_CHECKING:
@@ -21,9 +21,13 @@ LOG, METRICS = logger("completion"), metrics("completion")
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Continue every workload whose run the messages name."""
     REMAINING.context = context
-    return batch(event, carry_on, JobMoved, LOG, METRICS)
+    return batch(event, carry_on, JobMoved | InvocationEnded, LOG, METRICS)
 
 
-def carry_on(moved: JobMoved) -> None:
-    """Run the use case on one job run."""
-    run(completion(dependencies(), moved.job_run), dependencies().clock)
+def carry_on(hint: JobMoved | InvocationEnded) -> None:
+    """Run the use case on one job run, or on one invocation."""
+    if isinstance(hint, JobMoved):
+        steps = completion(dependencies(), hint.job_run)
+    else:
+        steps = invocation_ended(dependencies(), hint.workload, hint.attempt, failed=hint.failed)
+    run(steps, dependencies().clock)

@@ -17,18 +17,22 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from lakegate.functions.bootstrap import bootstrap
 from lakegate.functions.events.decode import decode
-from lakegate.functions.events.hints import Decoded, JobMoved, Nothing, ObjectSeen, Unintelligible
+from lakegate.functions.events.hints import Decoded, InvocationEnded, JobMoved, Nothing, ObjectSeen, Unintelligible
 from lakegate.functions.logs import of_error, of_key
 from lakegate.functions.ports.errors import Unfinished
 from lakegate.functions.settings import PREFIX, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from types import UnionType
 
     from aws_lambda_powertools import Logger
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
     from lakegate.functions.usecases.dependencies import Dependencies
+
+    Wanted = type[Decoded] | UnionType
+    """The kinds of hints that a function acts on."""
 
 NAMESPACE: Final = "Lakegate"
 STACK: Final = f"{PREFIX}STACK"
@@ -67,7 +71,7 @@ def metrics(function: str) -> Metrics:
 
 
 def batch(
-    event: Mapping[str, Any], act: Callable[[Any], object], wanted: type[Decoded], log: Logger, count: Metrics
+    event: Mapping[str, Any], act: Callable[[Any], object], wanted: Wanted, log: Logger, count: Metrics
 ) -> dict[str, Any]:
     """Process a batch of SQS: `act` on every hint of the wanted kind. Returns the ids of the messages to deliver again."""
     failed = [record["messageId"] for record in event["Records"] if not _done(record, act, wanted, log, count)]
@@ -101,7 +105,7 @@ def log_failures(what: str, troubles: Sequence[BaseException], log: Logger, coun
     return len(troubles)
 
 
-def _done(record: Mapping[str, Any], act: Callable[[Any], object], wanted: type, log: Logger, count: Metrics) -> bool:
+def _done(record: Mapping[str, Any], act: Callable[[Any], object], wanted: Wanted, log: Logger, count: Metrics) -> bool:
     log.append_keys(message_id=record["messageId"])
     try:
         taken = [_taken(hint, act, wanted, log, count) for hint in decode(record["body"])]
@@ -110,7 +114,7 @@ def _done(record: Mapping[str, Any], act: Callable[[Any], object], wanted: type,
         log.remove_keys(["message_id"])
 
 
-def _taken(hint: Decoded, act: Callable[[Any], object], wanted: type, log: Logger, count: Metrics) -> bool:
+def _taken(hint: Decoded, act: Callable[[Any], object], wanted: Wanted, log: Logger, count: Metrics) -> bool:
     if isinstance(hint, Nothing):
         return True
     if not isinstance(hint, wanted):
@@ -129,4 +133,6 @@ def _taken(hint: Decoded, act: Callable[[Any], object], wanted: type, log: Logge
 def _log_fields(hint: object) -> Mapping[str, str]:
     if isinstance(hint, ObjectSeen):
         return of_key(hint.key)
+    if isinstance(hint, InvocationEnded):
+        return {"workload": hint.workload, "invocation": "failed" if hint.failed else "answered"}
     return {"run": hint.job_run, "run_state": hint.state} if isinstance(hint, JobMoved) else {}

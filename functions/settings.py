@@ -39,6 +39,10 @@ class Settings:
     """`--conf` and `--jars` of spark-submit; EMR Serverless refuses an empty text."""
     job_minutes: int
     """The job's own time limit."""
+    judge: str
+    """Name of the judge function; empty where small deliveries are judged by Spark as all others are."""
+    small_file_bytes: int
+    """Below this size a delivery is given to the judge function first."""
     bus: str
     """The event bus that messages are put on."""
     unrouted: str
@@ -60,6 +64,8 @@ PATTERNS: Final[Mapping[str, str]] = {
     "entry_point": r"s3://\S+\.py",
     "job_parameters": r"[^\r\n]+",
     "job_minutes": r"[1-9]\d{0,4}",
+    "judge": r"[\w-]{0,64}",
+    "small_file_bytes": r"\d{1,12}",
     "bus": r"[\w./:-]{1,1600}",
     "unrouted": "quarantine|ignore",
     "ignored": r"[^,\s/]+(,[^,\s/]+)*",
@@ -67,6 +73,8 @@ PATTERNS: Final[Mapping[str, str]] = {
 DEFAULTS: Final[Mapping[str, str]] = {
     "job_parameters": "--conf spark.sql.runSQLOnFiles=false",
     "job_minutes": "60",
+    "judge": "",
+    "small_file_bytes": "0",
     "bus": "default",
     "unrouted": "quarantine",
     "ignored": ",".join(IGNORED),
@@ -86,4 +94,5 @@ def read(environment: Mapping[str, str]) -> Settings:
     if wrong:
         raise SetUpError("; ".join(wrong))
     given = {name: value for name, value in values.items() if value is not None}
-    return Settings(**{**given, "job_minutes": int(given["job_minutes"])})  # type: ignore[arg-type] # one integer
+    numbers = {name: int(given[name]) for name in ("job_minutes", "small_file_bytes")}
+    return Settings(**{**given, **numbers})  # type: ignore[arg-type] # two integers

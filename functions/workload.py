@@ -113,6 +113,16 @@ class FailureCause(StrEnum):
     """What landed is in an archive storage class and has to be restored. No run was started."""
     TOKEN_TAKEN = "token-taken"  # noqa: S105 - a code
     """StartJobRun refused: the token was used with another request."""
+    NO_ANSWER = "no-answer"
+    """The judge function failed, or had no result at its deadline."""
+    DOES_NOT_FIT = "does-not-fit"
+    """The judge function cannot hold the delivery. Spark follows; it costs none of the round's attempts."""
+    NO_FUNCTION = "no-function"
+    """The judge function does not exist any more. Spark follows, as above."""
+
+
+FREE = frozenset({FailureCause.DOES_NOT_FIT, FailureCause.NO_FUNCTION})
+"""Causes for which one more attempt is allowed: they are possible once a round, in its first attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +156,7 @@ class Workload(NamedTuple):
     staged: SourceObject | None = None
     """The staged copy as the store described it."""
     request: str = ""
-    """The whole StartJobRun request as JSON; what is sent again is this and nothing else."""
+    """The whole request of StartJobRun, or of Invoke, as JSON; what is sent again is this and nothing else."""
     run: str = ""
     """Job run id of the current attempt."""
     not_before: datetime | None = None

@@ -17,17 +17,18 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.errors import InputError, LakegateError
-from lakegate.contracts.plan.plan import Plan
-from lakegate.contracts.plan.request import Request
+from lakegate.contracts.errors import LakegateError
 from lakegate.engine.attempt import SAMPLES, Attempt
+from lakegate.spark_jobs.answer import asked, write
 from lakegate.spark_jobs.backend import Spark
 from lakegate.spark_jobs.cpu_time import Meter
-from lakegate.spark_jobs.store import ANYWHERE, Addresses, store_for
+from lakegate.spark_jobs.store import ANYWHERE, Addresses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.request import Request
     from lakegate.contracts.plan.result import Result
 
 UNUSABLE = 2
@@ -51,12 +52,9 @@ def validate(
 
 def run(request_uri: str) -> Result:
     """Measure the request at an address; its result is written once."""
-    request = Request.from_bytes(_read(request_uri))
-    plan = Plan.from_bytes(_read(request.plan_uri))
-    if plan.digest != request.plan_digest:
-        raise InputError("the plan is not the one the request names: its digest differs")
+    request, plan = asked(request_uri)
     result = validate(request, plan)
-    store_for(request.output_uri).write_new(f"{request.output_uri}/result.json", result.to_bytes())
+    write(request, result)
     return result
 
 
@@ -70,13 +68,6 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"validate: {error}", file=sys.stderr)  # noqa: T201 - the driver's log is standard error
         return UNUSABLE
     return 0
-
-
-def _read(uri: str) -> bytes:
-    try:
-        return store_for(uri).read(uri)
-    except OSError as error:
-        raise InputError(f"the document at {uri!r} cannot be read ({error.strerror})") from error
 
 
 if __name__ == "__main__":

@@ -176,4 +176,7 @@ class Result(VersionedDocument):
     """Seconds by step."""
     vcpu_seconds: float | None = None
     """Processor seconds of the attempt: the driver's and the executors' (docs/performance.md); None if it was not measured."""
+    does_not_fit: str | None = None
+    """Why the judge function cannot hold the delivery: `time`, `memory`, `disk`, `references` or `rows`; the rest is then
+    empty, and no verdict follows. Spark never says so."""
     version: str = VERSION

@@ -12,6 +12,7 @@ afterwards.
                             └─ aws.emr-serverless  a job run moved
              ── Type: Notification                 the document in `Message` (SNS without raw delivery)
              ── Event: s3:TestEvent                nothing to do
+             ── requestPayload                     an invocation of the judge function ended
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from lakegate.functions.events import emr, s3
+from lakegate.functions.events import emr, invocations, s3
 from lakegate.functions.events.fields import mapping, text
 from lakegate.functions.events.hints import Decoded, RefusalReason, Unintelligible, UnintelligibleError
 
@@ -114,6 +115,12 @@ def _sns(document: Mapping[str, object], path: str, depth: int) -> Iterator[Deco
     return _inside("Message")(document, path, depth)
 
 
-_BY_MARKER: Final = {"Records": _batch, "detail-type": _event, "Event": s3.configuration_test, "Type": _sns}
+_BY_MARKER: Final = {
+    "Records": _batch,
+    "detail-type": _event,
+    "Event": s3.configuration_test,
+    "Type": _sns,
+    "requestPayload": invocations.record_of,
+}
 _BY_RECORD_SOURCE: Final = {"aws:s3": s3.notification, "aws:sqs": _inside("body"), "aws:sns": _inside("Sns.Message")}
 _BY_EVENT_SOURCE: Final = {"aws.s3": s3.event_of, "aws.emr-serverless": emr.event_of}

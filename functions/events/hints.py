@@ -43,6 +43,15 @@ class JobMoved:
 
 
 @dataclass(frozen=True, slots=True)
+class InvocationEnded:
+    """An invocation of the judge function for an attempt ended. What came of it is read from its result."""
+
+    workload: str
+    attempt: int
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Nothing:
     """A document that was understood and needs no action: `kind` is AWS's name for it, from a closed list."""
 
@@ -57,7 +66,7 @@ class Unintelligible:
     path: str
 
 
-Decoded: TypeAlias = ObjectSeen | JobMoved | Nothing | Unintelligible
+Decoded: TypeAlias = ObjectSeen | JobMoved | InvocationEnded | Nothing | Unintelligible
 
 
 class UnintelligibleError(Exception):

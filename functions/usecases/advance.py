@@ -14,7 +14,7 @@ from lakegate.functions.usecases.moves import OutcomeChanged
 from lakegate.functions.usecases.observe import OBSERVERS, Observation, observe
 from lakegate.functions.usecases.operations import OPERATIONS
 from lakegate.functions.usecases.steps import ConcurrentUpdate, Effect, perform
-from lakegate.functions.usecases.submission import waits
+from lakegate.functions.usecases.submission import uncounted
 from lakegate.functions.usecases.tidying import tidy
 from lakegate.functions.workload import TERMINAL, State
 
@@ -71,7 +71,7 @@ def take(dependencies: Dependencies, workload: Workload, found: Observation) -> 
 def _transition(dependencies: Dependencies, workload: Workload, found: Observation) -> Transition:
     workflow = dependencies.terms(workload).workflow
     transition = workflow.transition(workload.state, found.on)
-    limit = workload.limit + waits(dependencies.timing, workload, found.cause)
+    limit = workload.limit + uncounted(dependencies.timing, workload, found.cause)
     if transition.bound is Bound.ATTEMPTS and workload.attempt >= limit:
         return workflow.transition(workload.state, Outcome.EXHAUSTED)
     return transition

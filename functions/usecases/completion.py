@@ -1,11 +1,13 @@
-"""Steps 8 to 12, on the hint that a job run has moved."""
+"""Steps 8 to 12, on the hint that a job run has moved, or that an invocation of the judge function has ended."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from lakegate.functions.ports.errors import NotFound
+from lakegate.functions.ports.jobs import names_invocation
 from lakegate.functions.usecases.advance import complete
+from lakegate.functions.workload import State
 
 if TYPE_CHECKING:
     from lakegate.functions.usecases.dependencies import Dependencies
@@ -22,3 +24,18 @@ def completion(dependencies: Dependencies, run: str) -> Steps[None]:
     except NotFound:
         return  # a run of somebody else's in the same application
     yield from complete(dependencies, workload)
+
+
+def invocation_ended(dependencies: Dependencies, workload: str, attempt: int, *, failed: bool) -> Steps[None]:
+    """Continue the workload of an invocation.
+
+    A failed one brings the deadline of its attempt forward: no result will come of it, and Spark can start at once.
+    Without the hint `sweep` finds the deadline past. A result that is there counts all the same.
+    """
+    try:
+        row = dependencies.workloads.get(workload)
+    except NotFound:
+        return
+    if failed and row.state is State.VALIDATING and row.attempt == attempt and names_invocation(row.run):
+        row = row._replace(deadline=dependencies.clock.now())
+    yield from complete(dependencies, row)

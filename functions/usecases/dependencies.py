@@ -38,6 +38,10 @@ class JobSettings:
     entry_point: str
     parameters: str = ""
     timeout_minutes: int = 60
+    judge: str = ""
+    """Name of the judge function; empty where there is none."""
+    small: int = 0
+    """Bytes below which a delivery is given to the judge function first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,8 @@ class Timing:
     """Short enough for a worker to wait for the next attempt, for each message of a batch of five."""
     waits: int = 20
     """Attempts of one round that only waited and are not counted: five days, with EMR Serverless' queue timeout of six hours."""
+    invocation: timedelta = timedelta(minutes=10)
+    """How long the judge function may take: more than the age of its events and its time limit together (template.yaml)."""
     grace: timedelta = timedelta(minutes=15)
     """Beyond the job's own time limit, before it counts as hung: it may start slowly. Waiting for its turn does not count."""
 

@@ -53,11 +53,14 @@ CAUSES = {
     JobState.CANCELLED: FailureCause.RUN_CANCELLED,
     JobState.RUNNING: FailureCause.RUN_HUNG,
     JobState.SUCCESS: FailureCause.NO_RESULT,
+    JobState.INVOKED: FailureCause.NO_ANSWER,
 }
 """Why a run that may not answer any more has no result, by its state."""
 UNANSWERED = frozenset({*CAUSES.values(), FailureCause.NOT_STARTED})
 SHORTEST_QUEUE_TIMEOUT = timedelta(minutes=15)
 """Of EMR Serverless. Its documentation leaves open whether a run ends FAILED or CANCELLED when its time in the queue is over."""
+ENDLESS = frozenset({JobState.RUNNING, JobState.INVOKED})
+"""States in which a run may still answer, until its deadline."""
 
 
 def observe(dependencies: Dependencies, workload: Workload) -> Observation | None:
@@ -152,7 +155,7 @@ def _cause(dependencies: Dependencies, workload: Workload) -> FailureCause | Non
     except NotFound:
         return FailureCause.NO_RESULT
     in_time = workload.deadline is None or dependencies.clock.now() < workload.deadline + run.queued
-    if run.state is JobState.QUEUED or (run.state is JobState.RUNNING and in_time):
+    if run.state is JobState.QUEUED or (run.state in ENDLESS and in_time):
         return None
     return FailureCause.NOT_STARTED if _only_waited(run) else CAUSES[run.state]
 
@@ -172,11 +175,13 @@ def result_of(dependencies: Dependencies, workload: Workload) -> bytes | None:
 
 
 def _judged(dependencies: Dependencies, workload: Workload, result: bytes) -> Observation:
-    from lakegate.functions.usecases.judging import decision_on  # noqa: PLC0415 - intake starts without the judgement
+    from lakegate.functions.usecases.judging import DoesNotFit, decision_on  # noqa: PLC0415 - intake starts without the judgement
 
     plan = dependencies.plan(workload)
     try:
         decision = decision_on(plan, result, workload)
+    except DoesNotFit:
+        return Observation(Outcome.LOST, cause=FailureCause.DOES_NOT_FIT)
     except InputError:
         # A result that is no result is the job's failure, not the data's.
         return Observation(Outcome.LOST, cause=FailureCause.WRONG_RESULT)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from lakegate.contracts.judge.verdict import ACCEPTING, Verdict
 from lakegate.contracts.lake.states import Operation, Outcome
 from lakegate.functions.ports.errors import ConditionFailed, IdempotencyMismatch, NotFound
+from lakegate.functions.ports.jobs import is_invocation
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.moves import OutcomeChanged, message, move
@@ -18,7 +19,7 @@ from lakegate.functions.usecases.observe import duplicate, result_of
 from lakegate.functions.usecases.publish_delivery import publish
 from lakegate.functions.usecases.source import address, content, described
 from lakegate.functions.usecases.steps import Alarm, ConcurrentUpdate, Effect, Steps, perform
-from lakegate.functions.usecases.submission import back_off, job_request, start_request, waits
+from lakegate.functions.usecases.submission import back_off, job_request, start_request, uncounted
 from lakegate.functions.workload import Decision, FailedAttempt, FailureCause
 
 if TYPE_CHECKING:
@@ -107,11 +108,11 @@ def _prepare(dependencies: Dependencies, workload: Workload, to: State, found: O
     yield from perform(Effect.WRITE_REQUEST, partial(dependencies.objects.put, where, request.to_bytes()))
     start = json.dumps(start_request(dependencies, workload, request), sort_keys=True)
     now = dependencies.clock.now()
-    not_before = back_off(dependencies.timing, now, workload)
+    not_before = back_off(dependencies.timing, now, workload, found.cause)
     after = workload._replace(
         state=to,
         attempt=attempt,
-        limit=workload.limit + waits(dependencies.timing, workload, found.cause),
+        limit=workload.limit + uncounted(dependencies.timing, workload, found.cause),
         request=start,
         run="",
         not_before=not_before,
@@ -128,9 +129,14 @@ def _start(dependencies: Dependencies, workload: Workload, to: State, _found: Ob
         run = yield from perform(Effect.START_JOB, partial(dependencies.jobs.start, request))
     except IdempotencyMismatch:
         raise OutcomeChanged(Outcome.CONFLICT, FailureCause.TOKEN_TAKEN) from None
-    now = dependencies.clock.now()
-    limit = dependencies.timing.grace + request["executionTimeoutMinutes"] * MINUTE
-    after = workload._replace(state=to, run=run, deadline=now + limit, due_at=now + dependencies.timing.poll)
+    except NotFound:
+        if not is_invocation(request):
+            raise
+        raise OutcomeChanged(Outcome.CONFLICT, FailureCause.NO_FUNCTION) from None
+    now, timing = dependencies.clock.now(), dependencies.timing
+    minutes = request.get("executionTimeoutMinutes")
+    limit = timing.grace + minutes * MINUTE if minutes else timing.invocation
+    after = workload._replace(state=to, run=run, deadline=now + limit, due_at=now + timing.poll)
     return (yield from move(dependencies, Effect.MARK_STARTED, workload, after))
 
 

@@ -1,7 +1,8 @@
-"""The inputs of an attempt and its start time: request.json for the job, StartJobRun's request, the back-off."""
+"""The inputs of an attempt and its start time: request.json, the request of StartJobRun or Invoke, the back-off."""
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from lakegate.contracts.lake.block import BlockKind
 from lakegate.contracts.plan.request import AcceptedPart, Reference, Request, StagedPart
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.run_policy import run_policy
-from lakegate.functions.workload import FailureCause, job_token
+from lakegate.functions.workload import FREE, FailureCause, job_token
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -59,7 +60,24 @@ def _accepted(dependencies: Dependencies, referred: Referred) -> Reference:
 
 
 def start_request(dependencies: Dependencies, workload: Workload, request: Request) -> dict[str, object]:
-    """The whole StartJobRun request. EMR's own retry is off: attempts are counted here, where their token is stored."""
+    """The whole request that starts an attempt: Invoke for the first one of a small delivery, else StartJobRun.
+
+    It is stored with the attempt, so a retry, or another release, invokes or starts the same.
+    """
+    job, size = dependencies.places.job, sum(part.size for part in request.parts)
+    if not job.judge or size >= job.small or request.attempt != workload.first + 1:
+        return _start_job_run(dependencies, workload, request)
+    uri = f"{request.output_uri}/request.json"
+    payload = {"workload": workload.id, "attempt": request.attempt, "request": uri}
+    return {
+        "FunctionName": job.judge,
+        "InvocationType": "Event",
+        "Payload": json.dumps(payload, sort_keys=True),
+    }
+
+
+def _start_job_run(dependencies: Dependencies, workload: Workload, request: Request) -> dict[str, object]:
+    """StartJobRun. EMR's own retry is off: attempts are counted here, where their token is stored."""
     job, pin = dependencies.places.job, workload.pin
     assert pin is not None
     submit = {
@@ -85,13 +103,15 @@ def _tag(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9 /_.:=+@-]", "_", text)[:256]
 
 
-def back_off(timing: Timing, now: datetime, workload: Workload) -> datetime | None:
-    """Before when the next attempt is not sent; None: at once, for the first of a round."""
-    ordinal: int = workload.attempt - workload.first
+def back_off(timing: Timing, now: datetime, workload: Workload, cause: FailureCause | None) -> datetime | None:
+    """Before when the next attempt is not sent; None: at once, for the first of a round, and where nothing failed."""
+    ordinal: int = 0 if cause in FREE else workload.attempt - workload.first
     return None if ordinal == 0 else now + min(timing.backoff * 2 ** (ordinal - 1), timing.longest_backoff)
 
 
-def waits(timing: Timing, workload: Workload, cause: FailureCause | None) -> int:
-    """How many attempts a round gets beyond its limit: 1 if the current one only waited, within the bound on waiting."""
+def uncounted(timing: Timing, workload: Workload, cause: FailureCause | None) -> int:
+    """How many attempts a round gets beyond its limit: 1 if the current one only waited, within the bound on waiting, or
+    was an invocation that could not judge the delivery, which only the first one of a round is.
+    """
     waited = sum(each.cause is FailureCause.NOT_STARTED for each in workload.failed if each.number > workload.first)
-    return int(cause is FailureCause.NOT_STARTED and waited < timing.waits)
+    return int(cause in FREE or (cause is FailureCause.NOT_STARTED and waited < timing.waits))

@@ -104,7 +104,7 @@ class Stack:
             descriptor = listening.fileno()
             environment = programs.aws_environment(self.folder / "tmp")
             pids["aws"] = aws.start(programs.aws_command(descriptor), environment, (descriptor,))
-        bundle()
+        bundle(options.parameters)
         emr.wait(lambda: emr.answers.read_text().endswith("\n"))
         aws.wait(lambda: _answers(endpoint))
         return LocalState(endpoint, json.loads(emr.answers.read_text())["endpoint"], STACK, pids=pids)

@@ -12,7 +12,7 @@ from botocore.config import Config
 from lakegate.contracts.errors import SetUpError
 from lakegate.infra.local.places import ROOT, TOOLS
 from lakegate.infra.local.stack_programs import SAM
-from lakegate.infra.packaging.bundles import bundle_functions
+from lakegate.infra.packaging.bundles import RUNNING, bundle_functions, bundle_judge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +25,12 @@ ARTIFACTS: Final = "lakegate-artifacts"
 """The bucket that SAM uploads to."""
 BUNDLE: Final = ROOT / "build/lambda/functions.zip"
 BUNDLED: Final = ("lakegate", "contracts", "functions", "infra/packaging", "infra/setup")
+LOCAL_BUILD: Final = ROOT / "build/local"
+"""What is made for the Python of this machine: the embedded AWS has no other."""
+JUDGE: Final = LOCAL_BUILD / "judge/judge.zip"
+OF_THE_JUDGE: Final = ("lakegate", "contracts", "engine", "spark_jobs", "infra/packaging", "infra/setup")
+CODE: Final = "build/judge/judge.zip"
+"""The judge function's CodeUri in template.yaml."""
 PATIENCE_SECONDS: Final = 180
 JOB: Final = ROOT / "spark_jobs/validate.py"
 JOB_SETTINGS: Final[Mapping[str, str]] = {
@@ -38,13 +44,34 @@ The packaged parameters (sizes, archives) are those of EMR Serverless and mean n
 """
 
 
-def bundle() -> None:
-    """Make the functions' bundle, unless it is newer than all it is made of."""
-    sources = (
-        path for name in BUNDLED for path in (ROOT / name).rglob("*") if path.is_file() and path.suffix != ".pyc"
-    )
-    if not BUNDLE.exists() or BUNDLE.stat().st_mtime < max(path.stat().st_mtime for path in sources):
+def bundle(parameters: Mapping[str, str]) -> None:
+    """Make the bundles that the parameters ask for, unless they are newer than all they are made of."""
+    if _is_older(BUNDLE, BUNDLED):
         bundle_functions(ROOT, TOOLS, ROOT / "build")
+    if _judges(parameters) and _is_older(JUDGE, OF_THE_JUDGE):
+        LOCAL_BUILD.mkdir(parents=True, exist_ok=True)
+        bundle_judge(ROOT, TOOLS, LOCAL_BUILD, RUNNING)
+
+
+def _is_older(made: Path, names: tuple[str, ...]) -> bool:
+    sources = (path for name in names for path in (ROOT / name).rglob("*") if path.is_file() and path.suffix != ".pyc")
+    return not made.exists() or made.stat().st_mtime < max(path.stat().st_mtime for path in sources)
+
+
+def _judges(parameters: Mapping[str, str]) -> bool:
+    return parameters.get("SmallFileBytes", "0") != "0"
+
+
+def template(folder: Path, parameters: Mapping[str, str]) -> Path:
+    """template.yaml with absolute paths of the bundles: the judge function's is the one for this machine's Python.
+
+    Where there is no judge function, SAM is given another bundle for it, which nothing is made of.
+    """
+    code = JUDGE if _judges(parameters) else BUNDLE
+    text = (ROOT / "template.yaml").read_text().replace(f"CodeUri: {CODE}", f"CodeUri: {code}")
+    made = folder / "template.yaml"
+    made.write_text(text.replace("CodeUri: build/", f"CodeUri: {ROOT}/build/"))
+    return made
 
 
 def make_bucket(state: LocalState) -> None:
@@ -85,8 +112,9 @@ def client(state: LocalState, service: str) -> Any:  # noqa: ANN401 - the caller
 
 
 def _sam(state: LocalState, parameters: Mapping[str, str], log: Path) -> None:
+    made = template(log.parent, parameters)
     command = [
-        *(str(SAM), "deploy", "--template-file", str(ROOT / "template.yaml"), "--stack-name", state.stack),
+        *(str(SAM), "deploy", "--template-file", str(made), "--stack-name", state.stack),
         *("--region", state.region, "--s3-bucket", ARTIFACTS, "--capabilities", "CAPABILITY_IAM"),
         *("--no-confirm-changeset", "--no-progressbar", "--on-failure", "DELETE", "--no-resolve-s3"),
         *("--parameter-overrides", *(f"{name}='{value}'" for name, value in parameters.items())),

@@ -55,7 +55,7 @@ def warm_spark(state: LocalState) -> None:
 def warm_functions(state: LocalState, outputs: Mapping[str, str]) -> None:
     """Give each function that uploads meet an empty batch, so that it is loaded."""
     lambdas = client(state, "lambda")
-    names = [outputs["IntakeFunction"], outputs["CompletionFunction"]]
+    names = [outputs[name] for name in ("IntakeFunction", "CompletionFunction", "JudgeFunction") if name in outputs]
     with ThreadPoolExecutor(len(names)) as threads:
         for each in [threads.submit(lambdas.invoke, FunctionName=name, Payload=EMPTY_BATCH) for name in names]:
             each.result()

@@ -1,4 +1,4 @@
-"""`python -m lakegate.infra.packaging [functions] [job]`: make what is deployed, below build/."""
+"""`python -m lakegate.infra.packaging [functions] [judge] [job]`: make what is deployed, below build/."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import sys
 
 from lakegate.contracts.errors import SetUpError
 from lakegate.infra.local.places import ROOT, TOOLS
-from lakegate.infra.packaging.bundles import bundle_functions, bundle_job
+from lakegate.infra.packaging.bundles import bundle_functions, bundle_job, bundle_judge
 
-MAKERS = {"functions": bundle_functions, "job": bundle_job}
+MAKERS = {"functions": bundle_functions, "judge": bundle_judge, "job": bundle_job}
 
 
 def main(names: list[str]) -> int:
     """Make what is named, or everything; the exit code: 0, or 2 after one sentence on standard error."""
     unknown = [name for name in names if name not in MAKERS]
     if unknown:
-        print(f"There is no {unknown[0]} to be packaged: functions, job.", file=sys.stderr)
+        print(f"There is no {unknown[0]} to be packaged: {', '.join(MAKERS)}.", file=sys.stderr)
         return 2
     for name in names or MAKERS:
         try:

@@ -1,14 +1,14 @@
-"""The two halves of what is deployed: the functions for Lambda, the job for EMR Serverless.
+"""What is deployed: the functions for Lambda, the judge function, and the job for EMR Serverless.
 
 ::
 
-    build/lambda/functions.zip      lakegate/ with contracts/ and functions/, and their libraries, compiled:
-    template.yaml's CodeUri build/code/<release>/           for the lake bucket; the release is named after the
-    contents of
-      validate.py                     the entry point
-      environment.tar.gz              a virtual environment: lakegate/ with contracts/, engine/ and spark_jobs/, and
-      their libraries deequ.jar, avro.jar             as `make setup` checked them
-    build/release                   the release's name: the parameter JobCode of template.yaml
+    build/lambda/functions.zip  lakegate/ with contracts/ and functions/, and their libraries, compiled: CodeUri in template.yaml
+    build/judge/judge.zip       lakegate/ with contracts/, engine/ and an entry point, and their libraries: CodeUri, too
+    build/code/<release>/       for the lake bucket; the release is named after the contents of
+      validate.py                 the entry point
+      environment.tar.gz          a virtual environment: lakegate/ with contracts/, engine/ and spark_jobs/, and their libraries
+      deequ.jar, avro.jar         as `make setup` checked them
+    build/release               the release's name: the parameter JobCode of template.yaml
 
 A release never changes once it has its name, so that a deployment cannot change a run under way.
 """
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.infra.local.jars import jars
 from lakegate.infra.packaging.archives import digest, tarred, zipped
-from lakegate.infra.packaging.contents import FUNCTIONS, JOB, fill
+from lakegate.infra.packaging.contents import FUNCTIONS, JOB, JUDGE, fill
 from lakegate.infra.setup.atomic_dir import atomic_dir
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 INTERPRETER = Path("/usr/bin/python3.11")
 """Where the images of EMR 7 have the Python that the job runs on."""
+PYTHON_OF_THE_JUDGE = "3.12"
+"""The first one on Amazon Linux 2023 (Lambda developer guide, Lambda runtimes): that of 3.11 is too old for pyarrow 26."""
+RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
 SITE = Path("lib/python3.11/site-packages")
 NAME_LENGTH = 16
 JARS = ("deequ.jar", "avro.jar")
@@ -46,11 +49,29 @@ def bundle_functions(root: Path, tools: Path, build: Path) -> Path:
     def make(folder: Path) -> Path:
         packages = folder / "functions"
         fill(packages, FUNCTIONS, root, tools)
-        _compile(packages)
+        _compile(packages, sys.executable)
         zipped(packages, folder / "functions.zip")
         return folder / "functions.zip"
 
     return _placed(make, build, lambda made: build / "lambda" / made.name)
+
+
+def bundle_judge(root: Path, tools: Path, build: Path, python: str = PYTHON_OF_THE_JUDGE) -> Path:
+    """Make the judge function's bundle for a version of Python; its path.
+
+    Its modules are compiled where that Python is on this machine's PATH; bytecode of another version is of no use.
+    """
+
+    def make(folder: Path) -> Path:
+        packages = folder / "packages"
+        fill(packages, JUDGE, root, tools, python)
+        interpreter = sys.executable if python == RUNNING else shutil.which(f"python{python}")
+        if interpreter and _runs(interpreter):
+            _compile(packages, interpreter)
+        zipped(packages, folder / "judge.zip")
+        return folder / "judge.zip"
+
+    return _placed(make, build, lambda made: build / "judge" / made.name)
 
 
 def bundle_job(root: Path, tools: Path, build: Path, interpreter: Path = INTERPRETER) -> Path:
@@ -85,11 +106,16 @@ def _placed(make: Callable[[Path], Path], build: Path, place: Callable[[Path], P
         return made.rename(target)
 
 
-def _compile(packages: Path) -> None:
+def _runs(interpreter: str) -> bool:
+    """Whether a program is more than the name of one, as the shims of version managers are."""
+    return not subprocess.run([interpreter, "-c", ""], check=False, capture_output=True).returncode  # noqa: S603 - a Python
+
+
+def _compile(packages: Path, interpreter: str) -> None:
     """Bytecode without times, that tracebacks of Lambda can be read by; the same in every process."""
     options = ["-q", "--invalidation-mode", "unchecked-hash", "-s", str(packages), "-p", "/var/task", str(packages)]
-    subprocess.run(  # noqa: S603 - this interpreter
-        [sys.executable, "-m", "compileall", *options], check=True, env={"PYTHONHASHSEED": "0"}
+    subprocess.run(  # noqa: S603 - a Python
+        [interpreter, "-m", "compileall", *options], check=True, env={"PYTHONHASHSEED": "0"}
     )
 
 

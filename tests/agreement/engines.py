@@ -1,4 +1,4 @@
-"""A case by both engines, and where their answers differ: results, verdicts, and the records that are written apart."""
+"""A case by both engines and the judge function, and where their answers differ: results, verdicts, and records written apart."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from lakegate.engine.attempt import Attempt
 from lakegate.engine.judge import Process
 from lakegate.engine.measure.tables import database
 from lakegate.engine.read.local import LocalStore
+from lakegate.spark_jobs.judge import JudgeError
 from tests.agreement.split_rows import found_apart, written_apart
+from tests.deliveries.delivery import measure_by_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -87,10 +89,27 @@ def by(engine: Engine, case: Case, folder: Path) -> Answer:
 
 
 def differences(case: Case, engine: Engine, folder: Path) -> list[str]:
-    """Where the answers to a case differ, one line each; none where both agree."""
-    for name in ("native", "spark"):
+    """Where the answers to a case differ, one line each; none where all agree."""
+    for name in ("native", "spark", "function"):
         (folder / name).mkdir(parents=True)
-    return list(_different("", native(case, folder / "native"), by(engine, case, folder / "spark")))
+    ours = native(case, folder / "native")
+    theirs = _different("", ours, by(engine, case, folder / "spark"))
+    return [*theirs, *_different_by_function(case, ours, folder / "function")]
+
+
+def _different_by_function(case: Case, ours: Answer, folder: Path) -> Iterator[str]:
+    """Where the judge function answers differently; it refuses what the engine refuses, and what has to be split."""
+    try:
+        found = measure_by_function(case.request(folder), case.plan)
+    except JudgeError:
+        if ours.result is not None:
+            yield ".function: it failed, and the engine did not"
+        return
+    if found.does_not_fit:
+        if found.does_not_fit != "rows" or ours.accepted is None:
+            yield f".function: {found.does_not_fit} does not fit"
+        return
+    yield from _different(".function", replace(ours, accepted=None, rejected=None), _answer(case.plan, found))
 
 
 def _answer(plan: Plan, result: Result) -> Answer:

@@ -15,8 +15,10 @@ from lakegate.contracts.model.policy import Policy
 from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.request import Request, StagedPart
+from lakegate.contracts.plan.result import Result
 from lakegate.engine.judge import measure
 from lakegate.engine.read.local import LocalStore
+from lakegate.spark_jobs.judge import handler
 from tests.reference.evaluator import JUDGED_AT
 
 if TYPE_CHECKING:
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from lakegate.contracts.judge.outcomes import Status
     from lakegate.contracts.judge.verdict import Verdict
     from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.result import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,30 @@ def request_for(plan: Plan, folder: Path, *objects: bytes) -> Request:
 def measure_natively(request: Request, plan: Plan) -> Result:
     """The result of the native engine, spilled below the folder of the delivery."""
     return measure(request, plan, LocalStore(), Path(urlsplit(request.output_uri).path).parent)
+
+
+def measure_by_function(request: Request, plan: Plan, seconds: float = 120.0) -> Result:
+    """The result that the judge function writes, with so many seconds left. JudgeError where it fails."""
+    folder = Path(urlsplit(request.output_uri).path).parent
+    Path(urlsplit(request.plan_uri).path).write_bytes(plan.to_bytes())
+    path = folder / "request.json"
+    path.write_bytes(request.to_bytes())
+    handler(
+        {"workload": request.workload, "attempt": request.attempt, "request": path.as_uri()},
+        Remaining(seconds),
+    )
+    return Result.from_bytes((Path(urlsplit(request.output_uri).path) / "result.json").read_bytes())
+
+
+@dataclass(frozen=True, slots=True)
+class Remaining:
+    """What Lambda tells the function: how long it may go on."""
+
+    seconds: float
+
+    def get_remaining_time_in_millis(self) -> int:
+        """See `lakegate.spark_jobs.judge.Context`."""
+        return int(self.seconds * 1000)
 
 
 def judge_delivery(engine: Callable[[Request, Plan], Result], plan: Plan, folder: Path, *objects: bytes) -> Judged:

@@ -1,54 +1,24 @@
-"""One local stack for all tests of this folder, on free ports and in a temporary folder: it runs beside any other."""
+"""One local stack for all tests of this folder."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.cli.aws import opened
-from lakegate.cli.publish import compiled_contract
-from lakegate.functions.adapters import clients
-from lakegate.functions.usecases.publish_contract import publish
-from lakegate.functions.usecases.routing import add_route
-from lakegate.functions.usecases.steps import run
-from lakegate.infra.local.stack import Stack, StackOptions
-from lakegate.infra.local.state import VARIABLE
-from tests.e2e.deployed import Deployed
+from tests.e2e.running import running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.functions.usecases.dependencies import Dependencies
-
-HERE = Path(__file__).parent
-CONTRACTS = {"shop/": HERE / "shop.odcs.yaml", "rows/": HERE / "rows.odcs.yaml"}
-"""Two small contracts, by the prefix that delivers to them."""
+    from tests.e2e.deployed import Deployed
 
 
 @pytest.fixture(scope="package")
 def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
-    """The stack, with one small contract; it is gone when the tests are."""
-    before = dict(os.environ)
-    path = tmp_path_factory.mktemp("stack") / "local.json"
-    os.environ[VARIABLE] = str(path)
-    local = Stack(path)
-    try:
-        state = local.up(StackOptions(warm=False))
-        with opened(local=True) as there:
-            dependencies = there.working_dependencies()
-            _publish(dependencies)
-            named = clients.client("cloudformation").describe_stack_resources(StackName=there.name)["StackResources"]
-            yield Deployed(
-                state, there, dependencies, {each["LogicalResourceId"]: each["PhysicalResourceId"] for each in named}
-            )
-    finally:
-        local.down()
-        clients._client.cache_clear()  # noqa: SLF001 - the clients of a stack that is gone
-        os.environ.clear()
-        os.environ.update(before)
+    """The stack, with two small contracts; it is gone when the tests are."""
+    with running(tmp_path_factory.mktemp("stack")) as stack:
+        yield stack
 
 
 @pytest.fixture
@@ -57,9 +27,3 @@ def stack(deployed: Deployed) -> Iterator[Deployed]:
     deployed.forget_orders()
     yield deployed
     deployed.forget_orders()
-
-
-def _publish(dependencies: Dependencies) -> None:
-    for prefix, contract in CONTRACTS.items():
-        published = run(publish(dependencies, compiled_contract(str(contract))), dependencies.clock)
-        run(add_route(dependencies, prefix, published.contract, "sales", 1), dependencies.clock)

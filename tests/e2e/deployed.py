@@ -168,8 +168,8 @@ class Deployed:
         pages = (
             client("emr-serverless")
             .get_paginator("list_job_runs")
-            .paginate(applicationId=self.dependencies.jobs.application)
-        )  # type: ignore[attr-defined] # the adapter has it
+            .paginate(applicationId=self.stack.output("ApplicationId"))
+        )
         found = [each for page in pages for each in page["jobRuns"] if each.get("name") == landed.workload]
         return sorted(found, key=lambda each: each["createdAt"])
 

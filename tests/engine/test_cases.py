@@ -1,4 +1,4 @@
-"""Every case of every kind of rule by the native engine, against the case and the reference evaluator."""
+"""Every case of every kind of rule by the native engine and the judge function, against the case and the reference evaluator."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.deliveries.delivery import measure_by_function, measure_natively, request_for
 from tests.deliveries.side_by_side import as_csv, comparable, of_one_case, side_by_side
 from tests.reference.cases import good_cases
 from tests.reference.evaluator import measure
@@ -15,8 +16,9 @@ from tests.unit.rules.test_cases import found, wanted
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.request import Request
     from lakegate.contracts.plan.result import Result
-    from tests.deliveries.delivery import Judged
     from tests.reference.cases import Case
 
 GOOD = good_cases()
@@ -25,14 +27,16 @@ BATCH = 60
 """Cases in one delivery: what one SELECT of hundreds of them costs grows faster than their number."""
 
 
-@pytest.fixture(scope="module")
-def answers(judge_files: Callable[..., Judged]) -> Callable[[int, int], Result]:
+@pytest.fixture(scope="module", params=[measure_natively, measure_by_function], ids=["process", "function"])
+def answers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[int, int], Result]:
     """What the engine answers to the delivery of a batch of cases with that many rows."""
+    engine: Callable[[Request, Plan], Result] = request.param
 
     @cache
     def answer(rows: int, batch: int) -> Result:
         alike = [(number, case) for number, case in NUMBERED if len(case.rows) == rows and number // BATCH == batch]
-        return judge_files(side_by_side(alike), as_csv(alike)).result
+        plan, folder = side_by_side(alike), tmp_path_factory.mktemp("batch")
+        return engine(request_for(plan, folder, as_csv(alike)), plan)
 
     return answer
 

@@ -1,7 +1,8 @@
-"""EMR Serverless in memory: tokens, names, and every end that a job run can have."""
+"""EMR Serverless and the judge function in memory: tokens, names, and every end that a run can have."""
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.errors import InputError
 from lakegate.functions.ports.errors import IdempotencyMismatch, NotFound
-from lakegate.functions.ports.jobs import JobRun, JobState
+from lakegate.functions.ports.jobs import INVOCATION, JobRun, JobState, invocation, is_invocation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,16 +32,18 @@ class Ending(StrEnum):
     CANCELLED = "is cancelled from outside"
     QUEUE_TIMED_OUT = "waits in the queue until its time there is over, and never runs"
     TIMED_OUT = "runs into its own time limit"
+    UNFIT = "answers that the delivery does not fit"
     HUNG = "never ends"
 
 
-WRITES = frozenset({Ending.ANSWERED, Ending.SILENT, Ending.LATE_FAILURE, Ending.CONFUSED})
+WRITES = frozenset({Ending.ANSWERED, Ending.SILENT, Ending.LATE_FAILURE, Ending.CONFUSED, Ending.UNFIT})
 SENDS_EVENT = frozenset(Ending) - {Ending.SILENT, Ending.HUNG}
 ENDS_IN: dict[Ending, JobState] = {
     Ending.ANSWERED: JobState.SUCCESS,
     Ending.SILENT: JobState.SUCCESS,
     Ending.EMPTY: JobState.SUCCESS,
     Ending.CONFUSED: JobState.SUCCESS,
+    Ending.UNFIT: JobState.SUCCESS,
     Ending.FAILED: JobState.FAILED,
     Ending.LATE_FAILURE: JobState.FAILED,
     Ending.CANCELLED: JobState.CANCELLED,
@@ -52,7 +55,7 @@ ENDS_IN: dict[Ending, JobState] = {
 
 @dataclass(slots=True)
 class Run:
-    """One job run."""
+    """One job run, or one invocation."""
 
     id: str
     request: Mapping[str, object]
@@ -61,16 +64,22 @@ class Run:
 
 
 class MemoryJobs:
-    """Job runs by id and by token. They end when the test ends them."""
+    """Job runs by id and by token, and invocations. They end when the test ends them."""
 
     def __init__(self, faults: FaultInjector) -> None:
         self._weather = faults
         self.runs: dict[str, Run] = {}
         self.tokens: dict[str, str] = {}
+        self.functions: set[str] = {"judge"}
+        """The functions that exist."""
+        self.unknown: list[Mapping[str, object]] = []
+        """Requests for a function that does not exist."""
 
     def start(self, request: Mapping[str, object]) -> str:
-        """A new run, or the one that this token started before."""
+        """A new run, or the one that this token started before; an invocation is always a new one."""
         self._weather.pass_or_refuse()
+        if is_invocation(request):
+            return self._invoke(request)
         token = str(request["clientToken"])
         if not TOKEN.fullmatch(token) or not TOKEN.fullmatch(str(request["name"])):
             raise InputError("token and name have 1 to 64 characters of A-Z a-z 0-9 . _ -")
@@ -86,6 +95,8 @@ class MemoryJobs:
 
     def describe(self, run: str) -> JobRun:
         """Name and state."""
+        if run.startswith(INVOCATION):
+            return JobRun(run.split("/")[1], JobState.INVOKED)
         try:
             found = self.runs[run]
         except KeyError:
@@ -96,6 +107,16 @@ class MemoryJobs:
         """End a run that has not ended."""
         self._weather.pass_or_refuse()
         self.end(run, Ending.CANCELLED)
+
+    def _invoke(self, request: Mapping[str, object]) -> str:
+        if request["FunctionName"] not in self.functions:
+            self.unknown.append(request)
+            raise NotFound
+        payload = json.loads(str(request["Payload"]))
+        name = invocation(payload["workload"], payload["attempt"])
+        run = Run(f"{name}#{len(self.runs)}", request)
+        self.runs[run.id] = run
+        return name
 
     def end(self, run: str, ending: Ending) -> None:
         """What has ended stays as it is."""

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.lake.routes import Route
 from lakegate.contracts.plan.result import Result, Shares, WrittenObject
 from lakegate.functions.ports.errors import NotFound
-from lakegate.functions.ports.jobs import JobState
+from lakegate.functions.ports.jobs import JobState, is_invocation
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.registry import Publication
 from lakegate.functions.usecases.dependencies import Dependencies, JobSettings, Places, Timing
 from lakegate.functions.usecases.steps import Call, Effect
 from tests.fakes import Memory
-from tests.fakes.jobs import SENDS_EVENT, WRITES, Ending
+from tests.fakes.jobs import SENDS_EVENT, WRITES, Ending, Run
 from tests.simulation.contract import DIGESTS, PLANS, digest, kind, measurements_of, read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Mapping
     from datetime import datetime
 
     from lakegate.contracts.plan.plan import Plan
     from lakegate.functions.ports.errors import PortError
     from lakegate.functions.ports.objects import ObjectVersion
-    from tests.fakes.jobs import Run
     from tests.fakes.objects import Stored
 
 LANDING, LAKE = "landing", "lake"
@@ -37,6 +37,15 @@ SEGMENT_HEIGHTS = 2
 PARTS_ABOVE = 6
 """Bytes: some bodies of the schedules are copied whole, some in parts."""
 TIMING = Timing()
+INVOCATION_LIMIT = timedelta(minutes=10)
+"""The age of Lambda's event, the function's limit and some more: an invocation that takes longer answers too late."""
+
+
+def request_of(request: Mapping[str, object]) -> str:
+    """The address of request.json, from the request that starts an attempt."""
+    if is_invocation(request):
+        return str(read_json(str(request["Payload"]))["request"])
+    return str(request["jobDriver"]["sparkSubmit"]["entryPointArguments"][1])  # type: ignore[index]
 
 
 @dataclass(slots=True)
@@ -71,7 +80,7 @@ class Environment:
     memory: Memory = field(default_factory=lambda: Memory.of(LANDING, LAKE, lag=30.0))
     uploads: list[Upload] = field(default_factory=list)
     inbox: list[tuple[str, str]] = field(default_factory=list)
-    """Events: (`landed`, key) or (`job`, run id)."""
+    """Events: (`landed`, key), (`job`, run id) or (`invocation`, its id)."""
     by_version: dict[str, Upload] = field(default_factory=dict)
     dead: set[tuple[str, int]] = field(default_factory=set)
     """Attempts that came to nothing, by any cause: workload and number."""
@@ -84,6 +93,10 @@ class Environment:
     offered: set[tuple[str, str, str]] = field(default_factory=lambda: {("", "", "")})
     """Version, status and plan of all that was ever published; the empty ones are pinned where no route covers the key."""
     releases: int = 0
+    judge: bool = False
+    """Whether the stack has a judge function, which is given small deliveries first."""
+    free: set[tuple[str, int]] = field(default_factory=set)
+    """Attempts that the judge function could not hold, or that it was gone for: they cost none of a round's."""
     effects: int = 0
     runs_seen: int = 1
     stranger: str = ""
@@ -92,7 +105,8 @@ class Environment:
 
     def __post_init__(self) -> None:
         m = self.memory
-        job = JobSettings("app", "arn:aws:iam::123456789012:role/job", "s3://code/1/validate.py")
+        judge, role = "judge" if self.judge else "", "arn:aws:iam::123456789012:role/job"
+        job = JobSettings("app", role, "s3://code/1/validate.py", judge=judge, small=1_000)
         places = Places(LANDING, LAKE, job, segment_heights=SEGMENT_HEIGHTS)
         self.dependencies = Dependencies(
             m.objects,
@@ -153,10 +167,15 @@ class Environment:
             self.dead.add((workload, attempt))
 
     def deploy(self) -> None:
-        """A new release: from now on functions start with another job in their settings; those under way keep theirs."""
+        """A new release: from now on functions start with another job in their settings; those under way keep theirs.
+
+        One that has a judge function removes it, the next one makes it again.
+        """
         self.releases += 1
         places = self.dependencies.places
-        job = replace(places.job, entry_point=f"s3://code/{self.releases}/validate.py")
+        judge = "judge" if self.judge and not places.job.judge else ""
+        self.memory.jobs.functions = {judge}
+        job = replace(places.job, entry_point=f"s3://code/{self.releases}/validate.py", judge=judge)
         self.dependencies = replace(self.dependencies, places=replace(places, job=job))
 
     def deaths(self, workload: str | None = None, above: int = 0) -> int:
@@ -169,8 +188,20 @@ class Environment:
 
     def attempt_of(self, run: Run) -> tuple[str, int]:
         """Workload and number of the attempt that a run was started for, by the request it has to read."""
-        uri: str = run.request["jobDriver"]["sparkSubmit"]["entryPointArguments"][1]  # type: ignore[index]
-        return str(run.request["name"]), int(uri.rpartition("/attempt=")[2].partition("/")[0])
+        prefix, _, number = request_of(run.request).rpartition("/attempt=")
+        return prefix.rpartition("/")[2], int(number.partition("/")[0])
+
+    def note_missing(self) -> None:
+        """What was invoked and is gone costs its attempt, and allows another one."""
+        for request in self.memory.jobs.unknown:
+            at = self.attempt_of(Run("", request))
+            self.dead.add(at)
+            self.free.add(at)
+        self.memory.jobs.unknown.clear()
+
+    def allowed_more(self, workload: str, above: int) -> int:
+        """How many further attempts a round of a workload is allowed, that began above an attempt: one at the most."""
+        return int(any(each == workload and number > above for each, number in self.free))
 
     @property
     def lake(self) -> dict[str, list[Stored]]:
@@ -194,28 +225,37 @@ class Environment:
         """A correct data plane: it reads its request and writes its result last of all."""
         request = self.memory.jobs.runs[run].request
         attempt = self.attempt_of(self.memory.jobs.runs[run])
-        uri = request["jobDriver"]["sparkSubmit"]["entryPointArguments"][1]  # type: ignore[index]
+        uri = request_of(request)
         answered = False
         try:
             asked = read_json(self.memory.objects.read(Address(LAKE, uri.removeprefix(f"s3://{LAKE}/"))))
             if ending in WRITES:
-                answered = yield from self._write_result(asked, confused=ending is Ending.CONFUSED)
+                answered = yield from self._write_result(asked, ending, attempt if is_invocation(request) else None)
         except NotFound:
             ending = Ending.FAILED
         finally:
             ended = self.memory.jobs.runs[run].state is not JobState.RUNNING
+            if is_invocation(request):  # nobody can cancel it: its result may come after its attempt was given up
+                ended = attempt in self.dead or self.memory.clock.now() - self.began[run] >= INVOCATION_LIMIT
             (self.answered if answered and not ended else self.dead).add(attempt)
-        if ending is Ending.QUEUE_TIMED_OUT and self.memory.jobs.runs[run].state is JobState.RUNNING:
+        if (
+            ending is Ending.QUEUE_TIMED_OUT
+            and self.memory.jobs.runs[run].state is JobState.RUNNING
+            and not is_invocation(request)
+        ):
             self.waited.add(attempt)
         self.memory.jobs.end(run, ending)
         if ending in SENDS_EVENT:
-            self.inbox.append(("job", run))
+            self.inbox.append(("invocation" if is_invocation(request) else "job", run))
 
-    def _write_result(self, asked: dict[str, object], *, confused: bool) -> Generator[Call, object, bool]:
+    def _write_result(
+        self, asked: dict[str, object], ending: Ending, invoked: tuple[str, int] | None
+    ) -> Generator[Call, object, bool]:
         part = asked["parts"][0]["uri"].removeprefix(f"s3://{LAKE}/")  # type: ignore[index]
         body = self.memory.objects.read(Address(LAKE, part))
         prefix = str(asked["output_uri"]).removeprefix(f"s3://{LAKE}/")
-        content = kind(body)
+        content, confused = kind(body), ending is Ending.CONFUSED
+        unfit = ending is Ending.UNFIT or (invoked is not None and content == "split")
         result = Result(
             workload=str(asked["workload"]),
             attempt=asked["attempt"],  # type: ignore[arg-type]  # of a document
@@ -223,12 +263,15 @@ class Environment:
             source_version="another" if confused else str(asked["source_version"]),
             rows=len(body),
             rejected_rows=1 if content in {"split", "bad"} else 0,
-            measurements=measurements_of(b"good:another" if confused else body),
-            shares=self._split(prefix, body) if content == "split" else None,
+            measurements=measurements_of(b"good:another" if confused or unfit else body),
+            shares=self._split(prefix, body) if content == "split" and not unfit else None,
+            does_not_fit="rows" if unfit else None,
         )
+        if unfit and invoked and not confused:
+            self.free.add(invoked)
         to = Address(LAKE, f"{prefix}/result.json")
         yield Call(Effect.WRITE_RESULT, partial(self.memory.objects.put, to, result.to_bytes(), absent=True))
-        return content != "error" and not confused
+        return content != "error" and not confused and not unfit
 
     def _split(self, prefix: str, body: bytes) -> Shares:
         shares = []

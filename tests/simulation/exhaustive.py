@@ -10,6 +10,7 @@ from lakegate.functions.ports.errors import AccessDenied, Archived
 from lakegate.functions.usecases.steps import Effect
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import PREFIX, Environment, Upload
+from tests.simulation.promises import ATTEMPTS
 from tests.simulation.stage import KINDS, Fault, Stage, settle
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class Scenario:
     """How S3 refuses to read the upload."""
     may_end: tuple[str, ...] = field(default=())
     """Other ends that a fault may lead to."""
+    judge: bool = False
+    """Whether the stack has a judge function."""
 
 
 def _delete(env: Environment, upload: Upload) -> None:
@@ -55,7 +58,10 @@ def _retire(env: Environment, _upload: Upload) -> None:
     env.publish("1.0.0", "retired")
 
 
-THREE = 3
+def _deploy(env: Environment, _upload: Upload) -> None:
+    env.deploy()
+
+
 SCENARIOS = (
     Scenario("accepted", b"good:1", "PUBLISHED"),
     Scenario("rejected", b"bad:1", "QUARANTINED"),
@@ -65,9 +71,33 @@ SCENARIOS = (
     Scenario("job hung", b"good:1", "PUBLISHED", (Ending.HUNG, Ending.TIMED_OUT), may_end=("FAILED",)),
     Scenario("result without event", b"good:1", "PUBLISHED", (Ending.SILENT,)),
     Scenario("event without result", b"good:1", "PUBLISHED", (Ending.EMPTY, Ending.LATE_FAILURE), may_end=("FAILED",)),
+    Scenario("does not fit", b"good:1", "PUBLISHED", (Ending.UNFIT,), judge=True),
     Scenario("version deleted", b"good:1", "GONE", before=((Effect.STAGE, _delete),), may_end=("PUBLISHED",)),
 )
 MORE = (
+    Scenario("judged by the function", b"good:1", "PUBLISHED", judge=True),
+    Scenario("rejected by the function", b"bad:1", "QUARANTINED", judge=True),
+    Scenario("rows to be split", b"split:12", "PUBLISHED", judge=True),
+    Scenario("invocation failed", b"good:1", "PUBLISHED", (Ending.FAILED,), judge=True),
+    Scenario("invocation lost", b"good:1", "PUBLISHED", (Ending.HUNG,), judge=True),
+    Scenario("invocation failed after its result", b"good:1", "PUBLISHED", (Ending.LATE_FAILURE,), judge=True),
+    Scenario(
+        "function and jobs failed",
+        b"good:1",
+        "FAILED",
+        (Ending.FAILED,) * ATTEMPTS,
+        may_end=("PUBLISHED",),
+        judge=True,
+    ),
+    Scenario(
+        "unfit, and jobs failed",
+        b"good:1",
+        "FAILED",
+        (Ending.UNFIT, *(Ending.FAILED,) * ATTEMPTS),
+        may_end=("PUBLISHED",),
+        judge=True,
+    ),
+    Scenario("function removed", b"good:1", "PUBLISHED", before=((Effect.START_JOB, _deploy),), judge=True),
     Scenario("never measurable", b"error:1", "FAILED"),
     Scenario("key overwritten", b"good:1", "PUBLISHED", before=((Effect.STAGE, _overwrite),)),
     Scenario("contract changed", b"mild:1", "PUBLISHED", before=((Effect.STAGE, _publish),), may_end=("QUARANTINED",)),
@@ -127,7 +157,7 @@ def _played(scenario: Scenario, planned: tuple[Planned, ...], trace: list[str] |
                 return each[1]
         return Fault.NONE
 
-    env = Environment(list(scenario.endings))
+    env = Environment(list(scenario.endings), judge=scenario.judge)
     stage = Stage(env, fault_at, trace)
     for number, body in enumerate(scenario.earlier):
         env.upload(f"{PREFIX}{number}.csv", body)

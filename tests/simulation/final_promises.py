@@ -50,9 +50,12 @@ def _check_row(promises: Promises, row: Workload) -> None:
 
 
 def _counted_deaths(promises: Promises, row: Workload) -> int:
-    """Attempts of the last round that came to nothing; time in the queue is no attempt."""
+    """Attempts of the last round that came to nothing; neither time in the queue nor an unfit invocation is an attempt."""
     began = promises.rounds.get(row.id, 0)
-    return promises.env.deaths(row.id, began) - promises.env.waits(row.id, began)
+    free = [each for each in row.failed if each.number > began and each.cause in {"does-not-fit", "no-function"}]
+    if any((row.id, each.number) not in promises.env.free for each in free):
+        raise Violation("P7", "an attempt cost nothing that was an attempt like any other")
+    return promises.env.deaths(row.id, began) - promises.env.waits(row.id, began) - len(free)
 
 
 def _check_finished(promises: Promises, row: Workload, *, there: bool) -> None:

@@ -10,13 +10,13 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.lake.states import State
-from lakegate.functions.ports.jobs import JobState
+from lakegate.functions.ports.jobs import JobState, is_invocation
 from tests.fakes.fault_injector import BEGINNING
 from tests.simulation.contract import block_digest, read_json, truth
-from tests.simulation.environment import SEGMENT_HEIGHTS
+from tests.simulation.environment import INVOCATION_LIMIT, SEGMENT_HEIGHTS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
     from datetime import datetime
 
     from lakegate.contracts.lake.block import Block
@@ -67,6 +67,11 @@ def manifest_deliveries(lake: dict[str, list[Stored]], key: str) -> list[Any] | 
         return None
     listed = [each for segment in segments if segment for each in read_json(segment[-1].body)["deliveries"]]
     return [*listed, *head["deliveries"]]
+
+
+def token_of(request: Mapping[str, object]) -> str:
+    """What a request to start an attempt is known by."""
+    return str(request["Payload"] if is_invocation(request) else request["clientToken"])
 
 
 class Violation(AssertionError):  # noqa: N818 - what a promise suffers
@@ -250,9 +255,10 @@ class Promises:
             self.rounds[row.id] = row.attempt
         if row.state is S.SUBMITTING:
             request = read_json(row.request)
-            self.requests[request["clientToken"]] = request, row.not_before or BEGINNING
+            self.requests[token_of(request)] = request, row.not_before or BEGINNING
             began = self.rounds.get(row.id, 0)
-            if row.attempt - began > ATTEMPTS + self.env.waits(row.id, began):
+            allowed = ATTEMPTS + self.env.waits(row.id, began) + self.env.allowed_more(row.id, began)
+            if row.attempt - began > allowed:
                 raise Violation("P7", f"attempt {row.attempt} is one too many")
         over = row.state is S.FAILED or (row.state is S.SUBMITTING and before.state is not S.STAGED)
         if not over:
@@ -265,7 +271,7 @@ class Promises:
         at = row.id, before.attempt
         if at in self.env.answered:
             raise Violation("P4", "a good result was thrown away")
-        if at not in self.env.dead:
+        if at not in self.env.dead and not self._expired(before):
             raise Violation("P4", "an attempt was given up that could still answer")
         last = row.failed[-1] if len(row.failed) == len(before.failed) + 1 else None
         if last is None or (last.number, last.run) != (before.attempt, before.run):
@@ -278,6 +284,16 @@ class Promises:
             raise Violation("P4", f"a delivery failed as {last.cause}, and it can be read")
         if (last.number, last.run, row.attempt) != (before.attempt + 1, "", before.attempt + 1):
             raise Violation("P6", "a delivery that could not be read used no attempt of its own")
+
+    def _expired(self, row: Workload) -> bool:
+        """Whether every invocation of an attempt is past its limit; the attempt is then dead."""
+        at, now = (row.id, row.attempt), self.env.memory.clock.now()
+        invoked = [run for run in self.env.memory.jobs.runs.values() if is_invocation(run.request)]
+        began = [self.env.began[run.id] for run in invoked if self.env.attempt_of(run) == at]
+        if not began or now - max(began) < INVOCATION_LIMIT:
+            return False
+        self.env.dead.add(at)
+        return True
 
     def _touched(self, bucket: str, key: str) -> None:
         if bucket == self.env.dependencies.places.landing:
@@ -427,9 +443,11 @@ class Promises:
         """P3: a run is started with the request that its row stores, once, and not before its back-off is over."""
         runs = self.env.memory.jobs.runs
         for run in list(runs.values())[self.runs_seen :]:
-            token = str(run.request["clientToken"])
-            arguments = str(run.request["jobDriver"])
-            if arguments in self.tokens:
+            token = token_of(run.request)
+            arguments = str(run.request.get("jobDriver"))
+            if arguments in self.tokens and not is_invocation(
+                run.request
+            ):  # Lambda has no tokens: both write one result
                 raise Violation("P3", "one attempt has two job runs")
             self.tokens.add(arguments)
             stored, not_before = self.requests.get(token, (None, BEGINNING))

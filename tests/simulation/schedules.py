@@ -43,7 +43,8 @@ class Ran:
 def run(choices: Choices, trace: list[str] | None = None) -> Ran:
     """One schedule: faults, recovery, and sometimes a replay with more faults. Raises Violation."""
     gloom = 0.3 + 0.6 * choices.rarely(2, 0.12)
-    env = Environment([ENDINGS[choices.rarely(len(ENDINGS), gloom)] for _ in range(3)])
+    endings = [ENDINGS[choices.rarely(len(ENDINGS), gloom)] for _ in range(3)]
+    env = Environment(endings, judge=bool(choices.rarely(2, 0.4)))
     calm, rarely, kinds = False, choices.rarely, len(FAULTS)
 
     def fault_at(_effect: Effect) -> Fault:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.errors import InputError, LakegateError
 from lakegate.functions.ports.errors import ConditionFailed, PortError, Throttled, TransactionConflict, Unanswered
-from lakegate.functions.usecases.completion import completion
+from lakegate.functions.ports.jobs import JobState
+from lakegate.functions.usecases.completion import completion, invocation_ended
 from lakegate.functions.usecases.intake import intake
 from lakegate.functions.usecases.notify import notify
 from lakegate.functions.usecases.replay import replay
@@ -127,6 +128,11 @@ class Stage:
         kind, what = self.env.inbox.pop(place)
         if kind == "landed":
             self.start("intake", intake(self.env.dependencies, "landing", what))
+        elif kind == "invocation":
+            run = self.env.memory.jobs.runs[what]
+            workload, attempt = self.env.attempt_of(run)
+            failed = run.state is not JobState.SUCCESS
+            self.start("completion", invocation_ended(self.env.dependencies, workload, attempt, failed=failed))
         else:
             self.start("completion", completion(self.env.dependencies, what))
 
@@ -184,6 +190,8 @@ class Stage:
     def look(self) -> None:
         self.promises.hold()
         env = self.env
+        if env.memory.jobs.unknown:
+            env.note_missing()
         if len(env.memory.jobs.runs) == env.runs_seen:
             return
         for run, job in env.new_jobs():

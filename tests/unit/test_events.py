@@ -13,7 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakegate.functions.events.decode import decode
-from lakegate.functions.events.hints import Decoded, JobMoved, Nothing, ObjectSeen, RefusalReason, Unintelligible
+from lakegate.functions.events.hints import (
+    Decoded,
+    InvocationEnded,
+    JobMoved,
+    Nothing,
+    ObjectSeen,
+    RefusalReason,
+    Unintelligible,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +36,7 @@ KEYS = sorted({key for kind in json.loads((DATA / "keys.json").read_text()).valu
 MEANINGS: dict[str, Any] = {
     "seen": lambda bucket_and_key: ObjectSeen(*bucket_and_key),
     "moved": lambda run: JobMoved(*run),
+    "ended": lambda invocation: InvocationEnded(*invocation),
     "nothing": Nothing,
     "unintelligible": lambda reason_and_path: Unintelligible(RefusalReason(reason_and_path[0]), reason_and_path[1]),
 }

@@ -109,6 +109,11 @@ def moved(run: str) -> str:
     return json.dumps({"version": "0", "source": "aws.emr-serverless", "detail-type": kind, "detail": detail})
 
 
+def invocation_ended(workload: str, condition: str) -> str:
+    payload = {"workload": workload, "attempt": 1, "request": f"s3://lake/runs/{workload}/attempt=1/request.json"}
+    return json.dumps({"version": "1.0", "requestContext": {"condition": condition}, "requestPayload": payload})
+
+
 def sqs(*bodies: str) -> dict[str, Any]:
     return {
         "Records": [{"messageId": f"m{n}", "eventSource": "aws:sqs", "body": body} for n, body in enumerate(bodies)]
@@ -311,3 +316,22 @@ def test_the_gate_is_made_once_and_calls_nothing(monkeypatch: pytest.MonkeyPatch
     assert dependencies is edge.dependencies()
     assert (dependencies.places.landing, dependencies.places.lake) == ("landing", "lake")
     edge.dependencies.cache_clear()
+
+
+@pytest.mark.parametrize("condition", ["Success", "RetriesExhausted"])
+def test_completion_understands_the_end_of_an_invocation(stand: Stand, condition: str) -> None:
+    """The judge function's own destination leads to its queue; a workload that nobody knows is nobody's."""
+    answer = call(completion.handler, sqs(invocation_ended("ab" * 32, condition)))
+
+    assert failed(answer) == []
+    assert [line["invocation"] for line in stand.lines() if "invocation" in line] == [
+        "answered" if condition == "Success" else "failed"
+    ]
+
+
+def test_intake_refuses_the_end_of_an_invocation(stand: Stand) -> None:
+    """A record in the wrong queue is misrouted."""
+    answer = call(intake.handler, sqs(invocation_ended("ab" * 32, "Success")))
+
+    assert failed(answer) == ["m0"]
+    assert [line["reason"] for line in stand.lines() if "reason" in line] == ["misrouted"]

@@ -1,18 +1,21 @@
 """Serves the embedded AWS on a socket that was bound before: `python launcher.py FD`, by the Python of `.tools/ministack`.
 
-Beside the standard library only that environment's packages can be imported here. Four things differ from the program
-`ministack`, three of them by wrapping private names of its: hence its exact pin.
+Beside the standard library only that environment's packages can be imported here. Five things differ from the program
+`ministack`, four of them by wrapping private names of its: hence its exact pin.
 
 * The socket is given: bound to loopback, its port known to everybody before the first request.
 * Events of EMR Serverless are let through. AWS refuses `aws.*` sources from customers; here their sender is another process.
 * A queue runs as many batches at once as there are processors, for each has a process of its own.
+* An asynchronous invocation reports its success, too, to the queue that its function names: ministack has failures only.
 * A bundle is unpacked once, and not for each of those processes: three thousand files, two seconds.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import hashlib
+import json
 import os
 import signal
 import socket
@@ -42,6 +45,7 @@ def main(descriptor: int) -> None:
     eventbridge._put_events = trusting(eventbridge._put_events)  # type: ignore[attr-defined] # noqa: SLF001 - see above
     functions = import_module("ministack.services.lambda_svc")
     functions._sqs_esm_concurrency = bounded(functions._sqs_esm_concurrency)  # type: ignore[attr-defined] # noqa: SLF001 - likewise
+    functions.invoke_async_with_retry = reporting(functions, import_module("ministack.services.sqs"))  # type: ignore[attr-defined] # likewise
     runtime = import_module("ministack.core.lambda_runtime")
     runtime.zipfile = SimpleNamespace(**{**vars(zipfile), "ZipFile": LinkedBundle})  # type: ignore[attr-defined] # likewise
     config = import_module("hypercorn.config").Config()
@@ -77,6 +81,44 @@ def bounded(concurrency: Callable[..., int]) -> Callable[..., int]:
         return min(AT_ONCE, concurrency(*arguments))
 
     return of
+
+
+def reporting(functions: Any, queues: Any) -> Callable[[Any, Any], None]:  # noqa: ANN401 - ministack's modules
+    """Asynchronous invocation; of a function without retries, a record of its end goes to the queue of its destination.
+
+    The record has the form of AWS's (Lambda developer guide, Capturing records of Lambda asynchronous invocations).
+    """
+    invoke = functions.invoke_async_with_retry
+
+    def run(function: Any, event: Any) -> None:  # noqa: ANN401 - ministack's
+        settings = (
+            function.get("event_invoke_config") or (function.get("event_invoke_configs") or {}).get("$LATEST") or {}
+        )
+        destinations = settings.get("DestinationConfig") or {}
+        if settings.get("MaximumRetryAttempts") != 0 or not destinations.get("OnSuccess", {}).get("Destination"):
+            invoke(function, event)
+            return
+        context = contextvars.copy_context()
+        threading.Thread(target=context.run, args=(report, function, event, destinations), daemon=True).start()
+
+    def report(function: Any, event: Any, destinations: Any) -> None:  # noqa: ANN401 - ministack's
+        ended = functions._execute_function(function, event)  # noqa: SLF001 - see above
+        failed = bool(ended.get("error"))
+        arn = destinations["OnFailure" if failed else "OnSuccess"]["Destination"]
+        record = {
+            "version": "1.0",
+            "requestContext": {"condition": "RetriesExhausted" if failed else "Success", "approximateInvokeCount": 1},
+            "requestPayload": event,
+            "responseContext": {"statusCode": 200},
+            "responsePayload": ended.get("body"),
+        }
+        queues._act_send_message(  # noqa: SLF001 - see above
+            {"MessageBody": json.dumps(record)},
+            queues._queue_by_arn(arn)["url"],  # noqa: SLF001 - likewise
+        )
+        functions.esm_wake.set()
+
+    return run
 
 
 class LinkedBundle(zipfile.ZipFile):

@@ -7,24 +7,47 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pyspark
 import pytest
 
 from lakegate.contracts.errors import SetUpError
+from lakegate.contracts.model.storage import Format, Storage
+from lakegate.contracts.plan.result import Result
 from lakegate.infra.local.places import ROOT, TOOLS
 from lakegate.infra.packaging import __main__ as command
 from lakegate.infra.packaging.archives import tarred, zipped
-from lakegate.infra.packaging.bundles import bundle_job
+from lakegate.infra.packaging.bundles import PYTHON_OF_THE_JUDGE, RUNNING, bundle_job
+from lakegate.infra.packaging.contents import JUDGE, fill, wanted
 from lakegate.infra.packaging.wheels import unpack, wheels
 from lakegate.infra.setup.environments import LOCKS
+from tests.deliveries.delivery import plan_of, request_for, rule
 
 HANDLERS = (
     "lakegate.functions.intake, lakegate.functions.completion, lakegate.functions.sweep, lakegate.functions.notify"
 )
 LAMBDA_LIMIT = 50_000_000
 """Bytes of a zip that Lambda takes."""
+UNPACKED_LIMIT = 250_000_000
+"""Bytes that Lambda unpacks (Lambda developer guide, Lambda quotas)."""
+JUDGED = """
+import json, sys
+from pathlib import Path
+from lakegate.spark_jobs.judge import handler
+
+class Context:
+    def get_remaining_time_in_millis(self):
+        return 120_000
+
+folder = Path(sys.argv[1])
+event = {"workload": "0" * 64, "attempt": 1, "request": (folder / "request.json").as_uri()}
+print(handler(event, Context())["answer"])
+print(sorted({"pyspark", "boto3", "pandas"} & set(sys.modules)))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +121,7 @@ def test_intake_starts_without_schemas_and_yaml(task: Path) -> None:
 
 
 def test_the_bundle_is_thin_and_compiled(functions: Path) -> None:
-    """It holds the descriptions of four services, no tests and no test doubles, and every module compiled."""
+    """It holds the descriptions of five services, no tests and no test doubles, and every module compiled."""
     with zipfile.ZipFile(functions) as archive:
         names = set(archive.namelist())
     services = {name.split("/")[2] for name in names if re.match(r"botocore/data/[^/]+/", name)}
@@ -107,7 +130,7 @@ def test_the_bundle_is_thin_and_compiled(functions: Path) -> None:
         re.sub(r"__pycache__/(\w+)\.cpython-311\.pyc$", r"\1.py", name) for name in ours if "__pycache__" in name
     }
 
-    assert {"dynamodb", "emr-serverless", "events", "s3"} == services
+    assert {"dynamodb", "emr-serverless", "events", "lambda", "s3"} == services
     assert not [name for name in names if name.startswith(("lakegate/contracts/documents/", "tests/"))]
     assert compiled == {name for name in ours if name.endswith(".py")}
     assert functions.stat().st_size < LAMBDA_LIMIT / 5
@@ -210,3 +233,43 @@ def test_an_unknown_name_is_a_usage_error(capsys: pytest.CaptureFixture[str]) ->
     assert command.main(["fun"]) == 2
 
     assert capsys.readouterr().err == "There is no fun to be packaged: functions, job.\n"
+
+
+def test_the_judges_bundle_fits_and_is_for_the_runtime_of_the_template() -> None:
+    """Unpacked, what Lambda gets has less than 250 MB; its compiled parts are for the Python that the template names."""
+    names = {
+        entry.filename: entry.file_size
+        for wheel in wheels(JUDGE.name, TOOLS, python=PYTHON_OF_THE_JUDGE)
+        for entry in zipfile.ZipFile(wheel).infolist()
+        if wanted(entry.filename, JUDGE.services, JUDGE.unused)
+    }
+    tags = {found[1] for name in names if (found := re.search(r"\.cpython-(\d+)-", name))}
+    with_bytecode = sum(size * (2 if name.endswith(".py") else 1) for name, size in names.items())
+
+    assert with_bytecode < UNPACKED_LIMIT
+    assert tags == {PYTHON_OF_THE_JUDGE.replace(".", "")}
+    assert f"Runtime: python{PYTHON_OF_THE_JUDGE} " in (ROOT / "template.yaml").read_text()
+
+
+def test_the_judges_bundle_judges(tmp_path: Path) -> None:
+    """A bare interpreter answers an attempt with the bundle alone: of a table and of a text, and without Spark."""
+    fill(tmp_path / "task", JUDGE, ROOT, TOOLS, RUNNING)
+    answers = []
+    for name, storage in (("csv", Storage()), ("parquet", Storage(Format.PARQUET))):
+        folder = tmp_path / name
+        folder.mkdir()
+        plan = replace(plan_of({"id": "integer", "name": "string"}, rule("unique", "id")), storage=storage)
+        table = pa.table({"id": pa.array([1, 2, 2], pa.int64()), "name": pa.array(["a", "b", "c"], pa.string())})
+        path = folder / "day.parquet"
+        pq.write_table(table, path)
+        data = path.read_bytes() if name == "parquet" else b"id,name\n1,a\n2,b\n2,c\n"
+        request = request_for(plan, folder, data)
+        (folder / "plan.json").write_bytes(plan.to_bytes())
+        (folder / "request.json").write_bytes(request.to_bytes())
+        answers.append(python("-c", JUDGED, str(folder), PYTHONPATH=str(tmp_path / "task")).split("\n")[:2])
+        result = Result.from_bytes((folder / "out/result.json").read_bytes())
+        answers.append(
+            [str(result.rows), str(result.measurements[-1].accept and result.measurements[-1].accept.failing)]
+        )
+
+    assert answers == [["measured", "[]"], ["3", "2"]] * 2

@@ -34,6 +34,7 @@ ACTIONS = {
     "get_item": {"dynamodb:GetItem"},
     "get_job_run": {"emr-serverless:GetJobRun"},
     "get_object": {"s3:GetObject", "s3:GetObjectVersion", "s3:ListBucket"},
+    "invoke": {"lambda:InvokeFunction"},
     "head_object": {"s3:GetObject", "s3:GetObjectVersion", "s3:ListBucket"},
     "list_object_versions": {"s3:ListBucketVersions"},
     "list_parts": {"s3:ListMultipartUploadParts"},

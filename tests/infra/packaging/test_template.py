@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 OUTPUTS = (
     "LandingBucket LakeBucket RegistryTable WorkloadsTable LedgerTable ApplicationId EventBusName IntakeFunction "
-    "CompletionFunction SweepFunction NotifyFunction DeadLetterQueueUrl IgnoredKeys AlarmTopic StewardPolicy "
+    "CompletionFunction SweepFunction NotifyFunction JudgeFunction DeadLetterQueueUrl IgnoredKeys AlarmTopic StewardPolicy "
     "OperatorPolicy DoctorPolicy DeployerPolicy EnginePolicy KeyPolicy KeyArn AnchorBucket"
 )
 FUNCTIONS = ("IntakeFunction", "CompletionFunction", "SweepFunction", "NotifyFunction")
@@ -412,6 +412,45 @@ def test_sam_makes_no_resource_that_exists_already(stack: Stack) -> None:
 def test_outputs_are_what_the_command_reads(stack: Stack) -> None:
     """`lakegate` finds everything of a stack by its outputs."""
     assert set(OUTPUTS.split()) == set(stack.template["Outputs"])
+
+
+def test_the_judge_function_is_made_on_request(built: Path) -> None:
+    """Without `SmallFileBytes` there is neither function nor role, and no delivery is small."""
+    off, on = Stack.read(built), Stack.read(built, SmallFileBytes="67108864")
+    settings = [each.function("IntakeFunction")["Environment"]["Variables"] for each in (off, on)]
+    made = [set(each.resources("AWS::Serverless::Function")) - set(FUNCTIONS) for each in (off, on)]
+
+    assert [each["LAKEGATE_JUDGE"] for each in settings] == ["", "lakegate-judge"]
+    assert [str(each["LAKEGATE_SMALL_FILE_BYTES"]) for each in settings] == ["0", "67108864"]
+    assert made == [set(), {"JudgeFunction"}]
+    assert ["JudgeRole" in each.resources("AWS::IAM::Role") for each in (off, on)] == [False, True]
+
+
+def test_an_invocation_is_over_before_its_deadline(built: Path) -> None:
+    """Lambda repeats no invocation, reports each end to the queue of completion, and drops none that may still answer."""
+    made = Stack.read(built, SmallFileBytes="1").function("JudgeFunction")
+    invoked = made["EventInvokeConfig"]
+    ends = {each["Destination"].rpartition(":")[2] for each in invoked["DestinationConfig"].values()}
+
+    assert invoked["MaximumRetryAttempts"] == 0
+    assert invoked["MaximumEventAgeInSeconds"] + made["Timeout"] < Timing().invocation.total_seconds()
+    assert (ends, made["FunctionName"]) == ({"MovedQueue"}, "lakegate-judge")
+
+
+def test_the_judge_reads_deliveries_and_writes_results(built: Path) -> None:
+    """P16: the function that reads producers' data can write its result, and nothing else."""
+    made = Stack.read(built, SmallFileBytes="1").resources("AWS::IAM::Role")["JudgeRole"]
+    granted = {
+        each["Sid"]: (each["Action"], each["Resource"])
+        for policy in made["Policies"]
+        for each in policy["PolicyDocument"]["Statement"]
+    }
+
+    assert set(granted) == {
+        *("TellAbsentFromForbidden", "ReadPlansStagedAndAccepted", "Answer", "ReportTheEnd", "Log", "Trace")
+    }
+    assert granted["Answer"] == ("s3:PutObject", "arn:aws:s3:::LakeBucket/runs/*/result.json")
+    assert made["ManagedPolicyArns"] == []
 
 
 def test_nothing_in_the_template_names_an_account_or_a_region() -> None:

@@ -1,0 +1,56 @@
+"""A local stack on free ports and in a folder of its own, with two small contracts; it runs beside any other."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lakegate.cli.aws import opened
+from lakegate.cli.publish import compiled_contract
+from lakegate.functions.adapters import clients
+from lakegate.functions.usecases.publish_contract import publish
+from lakegate.functions.usecases.routing import add_route
+from lakegate.functions.usecases.steps import run
+from lakegate.infra.local.stack import Stack, StackOptions
+from lakegate.infra.local.state import VARIABLE
+from tests.e2e.deployed import Deployed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.functions.usecases.dependencies import Dependencies
+
+HERE = Path(__file__).parent
+CONTRACTS = {"shop/": HERE / "shop.odcs.yaml", "rows/": HERE / "rows.odcs.yaml"}
+"""Two small contracts, by the prefix that delivers to them."""
+
+
+@contextmanager
+def running(folder: Path, **parameters: str) -> Iterator[Deployed]:
+    """The stack, with these parameters of the template; it is gone afterwards."""
+    before = dict(os.environ)
+    path = folder / "local.json"
+    os.environ[VARIABLE] = str(path)
+    local = Stack(path)
+    try:
+        state = local.up(StackOptions(warm=False, parameters=parameters))
+        with opened(local=True) as there:
+            dependencies = there.working_dependencies()
+            _publish(dependencies)
+            named = clients.client("cloudformation").describe_stack_resources(StackName=there.name)["StackResources"]
+            yield Deployed(
+                state, there, dependencies, {each["LogicalResourceId"]: each["PhysicalResourceId"] for each in named}
+            )
+    finally:
+        local.down()
+        clients._client.cache_clear()  # noqa: SLF001 - the clients of a stack that is gone
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _publish(dependencies: Dependencies) -> None:
+    for prefix, contract in CONTRACTS.items():
+        published = run(publish(dependencies, compiled_contract(str(contract))), dependencies.clock)
+        run(add_route(dependencies, prefix, published.contract, "sales", 1), dependencies.clock)
