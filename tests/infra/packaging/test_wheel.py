@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -10,12 +11,17 @@ import venv
 import zipfile
 from importlib.metadata import distribution
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.infra.local.places import ROOT
 from lakegate.infra.packaging.release import sources
+from lakegate.infra.setup.environments import install
 from lakegate.infra.setup.schemas import pinned_schemas
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 CONTRACT = ROOT / "contracts/examples/weather.dcm.yaml"
 PLAIN = ("duckdb", "jsonschema", "numpy", "pyarrow", "pyyaml", "rich", "sqlglot", "typer")
@@ -83,9 +89,9 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(command: list[str | Path], folder: Path) -> subprocess.CompletedProcess[str]:
+def run(command: Sequence[str | Path], folder: Path, limit: int = 120) -> subprocess.CompletedProcess[str]:
     bare = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    return subprocess.run(command, check=False, cwd=folder, env=bare, capture_output=True, text=True, timeout=120)  # noqa: S603 - the command is built above
+    return subprocess.run(command, check=False, cwd=folder, env=bare, capture_output=True, text=True, timeout=limit)  # noqa: S603 - the command is built above
 
 
 def test_the_wheel_has_one_package_and_the_official_schemas(wheel: Path) -> None:
@@ -125,3 +131,51 @@ def test_a_command_of_an_extra_names_it(python: Path, project: Path) -> None:
         2,
         "lakegate: this command needs botocore: pip install 'lakegate[aws]'\n",
     )
+
+
+OTHERS = ("3.12", "3.13")
+"""Versions of Python that the plain package supports beside the project's own."""
+
+
+def other_python(version: str) -> str:
+    """The path of a Python of another version; the test is skipped where this machine has none."""
+    found = [shutil.which(f"python{version}"), *Path.home().glob(f".pyenv/versions/{version}.*/bin/python")]
+    for each in map(str, filter(None, found)):
+        ended = subprocess.run([each, "-c", "import venv"], check=False, capture_output=True)  # noqa: S603 - a Python
+        if not ended.returncode:
+            return each
+    pytest.skip(f"this machine has no Python {version}")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("version", OTHERS)
+def test_the_plain_package_works_with_other_pythons(version: str, wheel: Path, project: Path, tmp_path: Path) -> None:
+    """`lint` and `check` of the wheel, with the libraries that it requires, in a folder with modules of its names."""
+    uv, environment = install("uv") / "bin/uv", tmp_path / "environment"
+    python = environment / "bin/python"
+    for command in (
+        [uv, "venv", "--quiet", "--no-python-downloads", "--python", other_python(version), environment],
+        [uv, "pip", "install", "--quiet", "--python", python, *sources_of_wheels(), wheel],
+    ):
+        ended = run(command, tmp_path, 600)
+        assert ended.returncode == 0, ended.stderr
+    lakegate = python.with_name("lakegate")
+
+    linted = run([lakegate, "lint", "weather.yaml"], project)
+    checked = run([lakegate, "check", "--contract", "weather.yaml", "weather.csv"], project)
+
+    assert run([python, "-c", "import sys; print(sys.version)"], project).stdout.startswith(version)
+    assert (linted.returncode, linted.stderr) == (0, "")
+    assert (checked.returncode, checked.stderr) == (1, "")
+    assert "the first line names none of the declared columns" in checked.stdout
+
+
+def sources_of_wheels() -> list[str]:
+    """Where pip finds packages on this machine, as options of uv, which does not read pip's settings."""
+    listed = subprocess.run([sys.executable, "-m", "pip", "config", "list"], check=True, capture_output=True, text=True)
+    settings = dict(line.partition("=")[::2] for line in listed.stdout.splitlines())
+    found = []
+    for name, option in (("index-url", "--default-index"), ("find-links", "--find-links")):
+        values = [shlex.split(value)[0] for key, value in settings.items() if key.rpartition(".")[2] == name]
+        found += [word for value in values for each in value.split() for word in (option, each)]
+    return found
