@@ -5,9 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "mutation",
+    settings.get_profile("patient"),
+    phases=[Phase.explicit, Phase.generate],
+    derandomize=True,
+    database=None,
+)  # `make mutation`: the first failing example decides, and it is the same each time
 settings.load_profile("patient")  # how long an example takes says more of the machine than of the code
 
 HERE = Path(__file__).parent

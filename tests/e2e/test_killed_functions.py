@@ -6,6 +6,8 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
+import pytest
+
 from lakegate.contracts.lake.states import State
 from lakegate.functions.usecases.completion import completion
 from lakegate.functions.usecases.intake import intake
@@ -40,6 +42,7 @@ def test_an_intake_that_dies_after_any_of_its_effects_loses_nothing(stack: Deplo
     }
 
 
+@pytest.mark.full  # tests/simulation has every crash of a completion; an intake that dies is above
 def test_a_completion_that_dies_after_any_of_its_effects_loses_nothing(stack: Deployed) -> None:
     """Six deliveries whose run has ended, each abandoned after another effect of publication; then one sweep."""
     stack.order(times=len(COMPLETION), events="drop")
@@ -74,6 +77,7 @@ def test_a_function_killed_while_it_starts_a_job_starts_no_second_one(stack: Dep
     assert (row.state, row.attempt, len(stack.runs(landed)), stack.blocks(row)) == (State.PUBLISHED, 1, 1, 1)
 
 
+@pytest.mark.full  # tests/simulation/test_storms.py has the same race
 def test_a_sweep_and_a_function_at_once_come_to_one_end(stack: Deployed) -> None:
     """Several workers on one workload: each effect happens, none twice in a way that shows."""
     landed = stack.upload_unseen(stack.fresh())

@@ -1,0 +1,59 @@
+"""The mutants of files, by cosmic-ray: run by the Python of `.tools/mutation`, which has nothing of Lakegate.
+
+Standard input and output are JSON. `python cosmic.py list`: paths in, the mutants of each out, as
+`[path, operator, occurrence, line, column]`. `python cosmic.py apply`: such mutants in, their source texts out.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cosmic_ray.ast import ast_nodes, get_ast_from_path
+from cosmic_ray.mutating import mutate_code
+from cosmic_ray.plugins import get_operator, operator_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Mutant = tuple[str, str, int, int, int]
+    Position = tuple[int, int]
+
+
+def mutants(path: str) -> Iterator[Mutant]:
+    """Every mutant of a file that runs: annotations are never evaluated (`from __future__ import annotations`)."""
+    unused = list(annotations(ast.parse(Path(path).read_text())))
+    nodes = list(ast_nodes(get_ast_from_path(Path(path))))
+    for name in operator_names():
+        operator = get_operator(name)
+        if operator.arguments():
+            continue
+        positions = (position for node in nodes for position in operator().mutation_positions(node))
+        for occurrence, (start, end) in enumerate(positions):
+            if not any(first <= start and end <= last for first, last in unused):
+                yield path, name, occurrence, *start
+
+
+def annotations(tree: ast.Module) -> Iterator[tuple[Position, Position]]:
+    """Where annotations of arguments, results and variables begin and end."""
+    for node in ast.walk(tree):
+        for each in (getattr(node, "annotation", None), getattr(node, "returns", None)):
+            if each is not None:
+                yield (each.lineno, each.col_offset), (each.end_lineno, each.end_col_offset)
+
+
+def mutated(path: str, name: str, occurrence: int) -> str:
+    """The text of a file with one mutation."""
+    text: str = mutate_code(Path(path).read_text(), get_operator(name)(), occurrence)
+    return text
+
+
+if __name__ == "__main__":
+    given = json.load(sys.stdin)
+    if sys.argv[1] == "list":
+        json.dump([each for path in given for each in mutants(path)], sys.stdout)
+    else:
+        json.dump([mutated(path, name, occurrence) for path, name, occurrence, *_ in given], sys.stdout)

@@ -1,0 +1,35 @@
+"""What is mutated, and the fast tests of each package: those that show its promises without a JVM or a network."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+UNIT: Final = "tests/unit"
+PACKAGES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "contracts/judge": (
+            f"{UNIT}/test_causes.py",
+            f"{UNIT}/test_counts.py",
+            f"{UNIT}/test_header.py",
+            f"{UNIT}/test_verdict.py",
+            f"{UNIT}/test_writing.py",
+            f"{UNIT}/usecases/test_deliveries.py",
+            f"{UNIT}/rules",
+        ),
+        "contracts/plan": (
+            f"{UNIT}/test_check.py",
+            f"{UNIT}/test_compile.py",
+            f"{UNIT}/test_predicate.py",
+            f"{UNIT}/test_serialization.py",
+            f"{UNIT}/test_verdict.py",
+            f"{UNIT}/rules",
+        ),
+        "functions/usecases": (f"{UNIT}/usecases", f"{UNIT}/test_handlers.py", f"{UNIT}/test_door.py"),
+        "engine/evaluate": (f"{UNIT}/engine/evaluate", "tests/engine/test_cases.py", "tests/engine/test_vacuous.py"),
+    }
+)
+"""By the folder of the package."""

@@ -1,0 +1,140 @@
+"""The mutation run itself: a mutant takes the place of its module, and its fate is what the tests find."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from lakegate.infra.local.places import ROOT
+from tests.mutation.__main__ import SURVIVORS, explanation
+from tests.mutation.mutants import Mutant
+from tests.mutation.packages import PACKAGES
+from tests.mutation.runs import Covered, Fate, covered_by, fate
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MODULE = """
+def largest(values):
+    found = values[0]
+    for each in values:
+        if each > found:
+            found = each
+    return found
+
+
+def unused(value):
+    return value + 1
+"""
+TESTS = """
+import sys
+sys.path.insert(0, {folder!r})
+from lakegate.toy import largest
+
+
+def test_the_last_is_the_largest():
+    assert largest([1, 2, 3]) == 3
+
+
+def test_the_first_is_the_largest():
+    assert largest([3, 2]) == 3
+"""
+
+
+@pytest.fixture
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a package `lakegate`, a module and its tests, apart from this process's own."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "toy.py").write_text(MODULE)
+    (tmp_path / "test_toy.py").write_text(
+        textwrap.dedent(TESTS).replace(
+            "sys.path.insert(0, {folder!r})", f"import lakegate; lakegate.__path__.append({str(tmp_path)!r})"
+        )
+    )
+    (tmp_path / "conftest.py").write_text(
+        "from hypothesis import settings\nsettings.register_profile('mutation', settings.get_profile('default'))\n"
+    )
+    return tmp_path
+
+
+def mutant(before: str, after: str) -> Mutant:
+    assert before in MODULE
+    line = MODULE[: MODULE.index(before)].count("\n") + 1
+    return Mutant("toy.py", "by hand", line, MODULE.replace(before, after))
+
+
+def test_lines_are_known_with_the_tests_that_execute_them(toy: Path) -> None:
+    """A test is listed for a line that it executes; a line of no test is left to all tests of its file."""
+    covered = covered_by(["test_toy.py"], "", toy)
+    last, first = "test_toy.py::test_the_last_is_the_largest", "test_toy.py::test_the_first_is_the_largest"
+
+    assert covered.tests_of("toy.py", 6) == [last]
+    assert set(covered.tests_of("toy.py", 7)) == {last, first}
+    assert set(covered.tests_of("toy.py", 11)) == {last, first}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("each > found", "each < found", Fate.KILLED),
+        ("each > found", "each >= found", Fate.SURVIVED),
+        ("found = values[0]", "found = values[9]", Fate.KILLED),
+        ("def largest", "def smallest", Fate.KILLED),
+        ("value + 1", "value - 1", Fate.SURVIVED),
+    ],
+)
+def test_a_mutant_is_killed_where_a_test_fails(toy: Path, before: str, after: str, expected: Fate) -> None:
+    """A failing assertion, an exception and a failing import kill; a change that no test sees survives; no file changes."""
+    changed = mutant(before, after)
+    tests = ["test_toy.py::test_the_last_is_the_largest", "test_toy.py::test_the_first_is_the_largest"]
+
+    assert fate(changed, tests, 0.1, toy) is expected
+    assert (toy / "toy.py").read_text() == MODULE
+
+
+def test_a_mutant_that_does_not_end_is_stopped(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An endless loop is ended at its limit of processor time, and counts as noticed."""
+    monkeypatch.setattr("tests.mutation.runs.CPU_SECONDS", 4)
+    endless = mutant("for each in values:", "while True:\n        each = found")
+
+    assert fate(endless, ["test_toy.py::test_the_first_is_the_largest"], 0, toy) is Fate.TIMED_OUT
+
+
+def test_the_fastest_tests_run_first() -> None:
+    """A mutant costs little where a fast test notices it."""
+    covered = Covered({"a.py": {1: ["slow", "fast"]}}, {"slow": 2.0, "fast": 0.1, "other": 1.0})
+
+    assert covered.tests_of("a.py", 1) == ["fast", "slow"]
+    assert covered.tests_of("b.py", 1) == ["fast", "other", "slow"]
+
+
+def test_the_tests_of_every_package_exist() -> None:
+    """A file that was renamed is noticed here, and not in the night."""
+    missing = [name for package, tests in PACKAGES.items() for name in (package, *tests) if not (ROOT / name).exists()]
+
+    assert missing == []
+
+
+def test_every_explained_survivor_is_a_line_of_the_code() -> None:
+    """An explanation is removed, or checked again, when its line changes."""
+    known = yaml.safe_load(SURVIVORS.read_text())
+    stale = [
+        each for each in known if each["line"] not in map(str.strip, (ROOT / each["path"]).read_text().splitlines())
+    ]
+
+    assert stale == []
+    assert [each for each in known if set(each) != {"path", "line", "operators", "reason"}] == []
+
+
+def test_an_explanation_is_for_one_operator_on_one_line() -> None:
+    """Another change of the same line is not excused."""
+    (first, *_) = yaml.safe_load(SURVIVORS.read_text())
+    lines = (ROOT / first["path"]).read_text().splitlines()
+    at = next(at for at, line in enumerate(lines, 1) if line.strip() == first["line"])
+    changed = "\n".join([*lines[: at - 1], "changed", *lines[at:]]) + "\n"
+
+    assert explanation(Mutant(first["path"], first["operators"][0], at, changed)) == first["reason"]
+    assert explanation(Mutant(first["path"], "core/NoOp", at, changed)) is None
