@@ -10,6 +10,7 @@ import typer
 from lakegate.cli import terminal
 from lakegate.cli.aws import opened
 from lakegate.cli.confirm import Yes, confirm
+from lakegate.cli.diff import print_comparison
 from lakegate.cli.escape import escaped
 from lakegate.cli.inputs import InputDocument
 from lakegate.cli.lint import REFUSED, as_document, show
@@ -21,6 +22,7 @@ from lakegate.contracts.words import listed, shown
 from lakegate.functions.usecases.publish_contract import RETIRED, CompiledContract, planned
 from lakegate.functions.usecases.publish_contract import publish as make_valid
 from lakegate.functions.usecases.steps import run
+from lakegate.functions.usecases.succession import IncompatibleVersion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,6 +46,9 @@ def publish(  # noqa: PLR0913 - a command has these options
     allow_unmeasured: Annotated[
         bool, typer.Option("--allow-unmeasured", help="Publish rules that can never be measured; recorded.")
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Write nothing: say what would change, for pull requests.")
+    ] = False,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
@@ -52,16 +57,24 @@ def publish(  # noqa: PLR0913 - a command has these options
     Example: lakegate publish contracts/examples/weather.dcm.yaml
 
     A document that is not active yet, and a retired one that closes routes, must be confirmed. Rules that can never be
-    measured refuse the document, unless they are allowed.
+    measured refuse the document, unless they are allowed. A number that is too low for the changes since the version that
+    it follows is refused, with the changes and the number that would do (`lakegate diff`).
 
     Exit code: 0 published (twice is once), 1 the document is refused, 2 it cannot be published, or was not confirmed.
     """
     compiled = compiled_contract(file, allow_unmeasured=allow_unmeasured, as_json=as_json)
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
-        confirm(_effects(compiled, planned(dependencies, compiled)), yes=yes)
-        published = run(make_valid(dependencies, compiled), dependencies.clock)
-        routes = [each for each in dependencies.registry.snapshot().routes if each.contract == compiled.contract]
+        try:
+            change = planned(dependencies, compiled)
+            if dry_run:
+                _print_plan(compiled, change, as_json=as_json)
+                return
+            confirm(_effects(compiled, change), yes=yes)
+            published = run(make_valid(dependencies, compiled), dependencies.clock)
+        except IncompatibleVersion as refused:
+            _refuse_number(refused, as_json=as_json)
+        routes = list(dependencies.registry.contract(compiled.contract).routes)
     if as_json:
         terminal.print_json(_as_document(published, routes))
     else:
@@ -80,6 +93,31 @@ def compiled_contract(name: str, *, allow_unmeasured: bool = False, as_json: boo
         return replace(_compiled(examined.contract, body), unmeasured_rules=len(examined.unmeasured))
     except ContractError as error:
         _refuse(name, replace(examined, errors=error.problems), as_json=as_json)
+
+
+def _refuse_number(refused: IncompatibleVersion, *, as_json: bool) -> NoReturn:
+    """Show the changes that need a higher number."""
+    if as_json:
+        terminal.print_json({"valid": False, "comparison": refused.comparison.to_json()})
+    else:
+        print_comparison(refused.comparison)
+    raise typer.Exit(REFUSED)
+
+
+def _print_plan(compiled: CompiledContract, change: Change, *, as_json: bool) -> None:
+    """What publishing would do, by the registry as it is."""
+    effects = list(_effects(compiled, change))
+    comparison = change.comparison
+    if as_json:
+        compared = None if comparison is None else comparison.to_json()
+        terminal.print_json({"valid": True, "new": change.is_new, "confirm": effects, "comparison": compared})
+        return
+    if comparison is not None:
+        print_comparison(comparison)
+    name = f"{compiled.contract} {compiled.version}"
+    text = f"{name} could be published." if change.is_new else f"{name} is published already."
+    for line in (*(f"To confirm: {each}." for each in effects), f"{text} Nothing was written."):
+        terminal.answers().print(escaped(line), markup=False, soft_wrap=True)
 
 
 def _refuse_unmeasured(name: str, examined: Examined, *, as_json: bool) -> NoReturn:

@@ -18,7 +18,7 @@ from lakegate.contracts.words import did_you_mean
 from lakegate.functions.ports.objects import Address
 
 if TYPE_CHECKING:
-    from lakegate.functions.ports.registry import Publication, RegistrySnapshot
+    from lakegate.functions.ports.registry import Publication, Registry, RegistrySnapshot
 
 
 def contracts(stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
@@ -52,7 +52,7 @@ def show(
     """
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
-        snapshot = dependencies.registry.snapshot()
+        snapshot = snapshot_of(dependencies.registry, contract)
         found = chosen(snapshot, contract, version)
         text = dependencies.objects.read(Address(dependencies.places.lake, found.document)).decode(
             errors="backslashreplace"
@@ -63,6 +63,12 @@ def show(
         console = terminal.answers()
         for line in text.splitlines():
             console.print(escaped(line), markup=False, soft_wrap=True)
+
+
+def snapshot_of(registry: Registry, contract: str) -> RegistrySnapshot:
+    """The contract with this id; else the whole registry, because the text may be the beginning of an id."""
+    found = registry.contract(contract)
+    return found if found.versions else registry.snapshot()
 
 
 def chosen(snapshot: RegistrySnapshot, contract: str, version: str | None = None) -> Publication:

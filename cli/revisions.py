@@ -8,7 +8,7 @@ import subprocess
 
 from lakegate.cli.aws import opened
 from lakegate.cli.inputs import MOST_BYTES, STANDARD_INPUT, InputDocument
-from lakegate.cli.published import chosen
+from lakegate.cli.published import chosen, snapshot_of
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.words import shown
 from lakegate.functions.ports.objects import Address
@@ -41,7 +41,7 @@ def named_version(name: str, stack: str, *, local: bool) -> tuple[bytes, bool]:
 def _published(contract: str, version: str, stack: str, *, local: bool) -> bytes:
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
-        found = chosen(dependencies.registry.snapshot(), contract, None if version == "latest" else version)
+        found = chosen(snapshot_of(dependencies.registry, contract), contract, None if version == "latest" else version)
         return dependencies.objects.read(Address(dependencies.places.lake, found.document))
 
 

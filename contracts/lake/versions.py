@@ -24,6 +24,11 @@ def precedence(version: str) -> Precedence:
     return tuple(map(int, numbers)), 0 if pre else 1, parts
 
 
+def is_release(version: str) -> bool:
+    """Whether a semantic version is no pre-release."""
+    return not precedence(version)[2]
+
+
 def _part(text: str) -> tuple[int, int, str]:
     """Numeric identifiers precede alphanumeric ones and are compared as numbers."""
     return (0, int(text), "") if _is_number(text) else (1, 0, text)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.routes import Route
 from lakegate.functions.adapters.dynamodb import DynamoTable, transact
 from lakegate.functions.adapters.errors import port_errors
 from lakegate.functions.adapters.tables import number, text
-from lakegate.functions.ports.errors import Throttled
+from lakegate.functions.ports.errors import ConditionFailed, Throttled
 from lakegate.functions.ports.registry import Publication, RegistrySnapshot
 
 if TYPE_CHECKING:
@@ -18,7 +21,10 @@ if TYPE_CHECKING:
 ROUNDS: Final = 3
 """How often the unprocessed part of a batch is requested before the batch counts as throttled."""
 _OF_A_VERSION: Final = ("contract", "version", "status", "document")
-_TEXTS: Final = ("bucket", "prefix", "contract", "dataset", "version", "status", "plan")
+_OF_A_ROUTE: Final = ("bucket", "prefix", "dataset", "version", "status", "plan")
+_TEXTS: Final = ("contract", *_OF_A_ROUTE)
+MOST_CONTENT: Final = 390_000
+"""Bytes of the versions and routes of one contract: an item of DynamoDB has at most 400 KB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +52,50 @@ class DynamoRegistry:
             raise Throttled("BatchGetItem")
         return tuple(map(_route, items))
 
-    def publish(self, publication: Publication) -> None:
-        """One transaction: version item, routes, routes taken away."""
+    def contract(self, contract: str) -> RegistrySnapshot:
+        """One item with everything of the contract; a registry of an older release is scanned until somebody publishes."""
+        item = self.table.get(_contract_key(contract))
+        if item is None:
+            return RegistrySnapshot() if self._is_listed() else self._found().get(contract, RegistrySnapshot())
+        return _contract(contract, item)
+
+    def publish(self, publication: Publication, seen: RegistrySnapshot | None = None) -> None:
+        """One transaction: version item, routes, routes taken away, and the item of the contract."""
+        before = self.contract(publication.contract) if seen is None else seen
+        if before.revision == 0 and not self._is_listed():
+            self._list_contracts()
+            before = self.contract(publication.contract) if seen is None else seen
         writes = [
             {"Put": _version(publication)},
             *({"Put": _claimed(route)} for route in publication.routes),
             *({"Delete": self._retired(publication, prefix)} for prefix in publication.retired),
+            {"Put": _listed(publication.contract, before.after(publication))},
         ]
         named = [{name: {"TableName": self.table.name, **write}} for each in writes for name, write in each.items()]
-        transact(self.table.client, named, ("version", *["prefix"] * (len(writes) - 1)))
+        transact(self.table.client, named, ("version", *["prefix"] * (len(writes) - 2), "contract"))
+
+    def _is_listed(self) -> bool:
+        """Whether every contract that is published has an item."""
+        return self.table.get(_contract_key("")) is not None
+
+    def _list_contracts(self) -> None:
+        """Write the item of each contract that an older release published, then the mark that all have one."""
+        for name, snapshot in (*self._found().items(), ("", RegistrySnapshot())):
+            written = _listed(name, replace(snapshot, revision=1))
+            with suppress(ConditionFailed):
+                self.table.put(written.pop("Item"), "contract", **written)
+
+    def _found(self) -> Mapping[str, RegistrySnapshot]:
+        """All contracts, by the items of their versions and routes."""
+        found: dict[str, RegistrySnapshot] = {}
+        everything = self.snapshot()
+        for version in everything.versions:
+            before = found.get(version.contract, RegistrySnapshot())
+            found[version.contract] = replace(before, versions=(*before.versions, version))
+        for route in everything.routes:
+            before = found[route.contract]
+            found[route.contract] = replace(before, routes=(*before.routes, route))
+        return found
 
     def snapshot(self) -> RegistrySnapshot:
         """A consistent scan: a registry holds as many items as people have written."""
@@ -72,6 +113,44 @@ class DynamoRegistry:
             "ConditionExpression": "attribute_not_exists(id) OR contract = :contract",
             "ExpressionAttributeValues": {":contract": text(publication.contract)},
         }
+
+
+def _contract_key(contract: str) -> dict[str, dict[str, str]]:
+    return {"id": text(f"contract#{contract}")}
+
+
+def _contract(contract: str, item: Mapping[str, Any]) -> RegistrySnapshot:
+    content = json.loads(item["content"]["S"])
+    versions = tuple(
+        Publication(
+            contract, version, status, document, (), plans=tuple(map(tuple, plans)), unmeasured_rules=unmeasured_rules
+        )
+        for version, status, document, plans, unmeasured_rules in content["versions"]
+    )
+    routes = tuple(Route(contract=contract, **route) for route in content["routes"])
+    return RegistrySnapshot(versions, routes, int(item["revision"]["N"]))
+
+
+def _listed(contract: str, snapshot: RegistrySnapshot) -> dict[str, Any]:
+    """The item of a contract, written if it is one revision older."""
+    versions = [
+        (each.version, each.status, each.document, each.plans, each.unmeasured_rules) for each in snapshot.versions
+    ]
+    routes = [{name: getattr(each, name) for name in (*_OF_A_ROUTE, "major")} for each in snapshot.routes]
+    content = json.dumps({"versions": versions, "routes": routes}, separators=(",", ":"))
+    if len(content) > MOST_CONTENT:
+        raise InputError(f"the versions and routes of {contract} need more than {MOST_CONTENT:,} bytes: use another id")
+    return {
+        "Item": {**_contract_key(contract), "revision": number(snapshot.revision), "content": text(content)},
+        **(
+            {"ConditionExpression": "attribute_not_exists(id)"}
+            if snapshot.revision == 1
+            else {
+                "ConditionExpression": "revision = :seen",
+                "ExpressionAttributeValues": {":seen": number(snapshot.revision - 1)},
+            }
+        ),
+    }
 
 
 def _route_key(bucket: str, prefix: str) -> dict[str, dict[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -29,11 +29,25 @@ class Publication:
 
 @dataclass(frozen=True, slots=True)
 class RegistrySnapshot:
-    """All that the registry holds."""
+    """The versions and routes of the registry, or of one contract."""
 
     versions: tuple[Publication, ...] = ()
     """Without routes: those stand beside, as they are now."""
     routes: tuple[Route, ...] = ()
+    revision: int = 0
+    """How often the contract was written; 0 for a snapshot of the whole registry, and for a contract that is not published."""
+
+    def after(self, publication: Publication) -> RegistrySnapshot:
+        """The contract once the publication is written."""
+        written = {each.prefix for each in publication.routes} | set(publication.retired)
+        return RegistrySnapshot(
+            (
+                *(each for each in self.versions if each.version != publication.version),
+                replace(publication, routes=(), retired=()),
+            ),
+            (*(each for each in self.routes if each.prefix not in written), *publication.routes),
+            self.revision + 1,
+        )
 
 
 class Registry(Protocol):
@@ -43,10 +57,16 @@ class Registry(Protocol):
         """The routes that stand at these prefixes (at most 100): one strongly consistent batch."""
         ...
 
-    def publish(self, publication: Publication) -> None:
-        """Write version item and routes in one transaction.
+    def contract(self, contract: str) -> RegistrySnapshot:
+        """The versions and routes of one contract: one strongly consistent read, however large the registry is."""
+        ...
 
-        Raises ConditionFailed when the version is published with another content, or a prefix belongs to another line.
+    def publish(self, publication: Publication, seen: RegistrySnapshot | None = None) -> None:
+        """Write version, routes and the list of the contract in one transaction.
+
+        `seen` is the contract as `contract` returned it: what was decided by it is written only if nobody has written since.
+        Raises ConditionFailed, with a reason for each item: `version` if the version is published with another content, `prefix`
+        if the prefix belongs to another dataset, `contract` if somebody else has written.
         """
         ...
 

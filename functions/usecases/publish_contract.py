@@ -1,13 +1,11 @@
 """A contract version becomes valid: document and plans first, then version and routes in one transaction.
 
 The current version of a line is the published one with the highest number. Every route of the line carries it.
-Publishing and routing both end with another read (`settle`): in whatever order the writes of two people arrive, the
-last one leaves every route with the current version:
 
-1. read the registry: which routes the version takes over, if it is the current one of its line;
-2. write what the transaction will name: content-addressed, so a retry writes the same bytes;
-3. write version and routes in one transaction;
-4. read the registry again: a route that a colleague added meanwhile, or a newer current version, is written now.
+1. read the contract in the registry: which version the new one follows, and which routes it takes over;
+2. refuse a number that is too low for the changes (`lakegate.functions.usecases.succession`);
+3. write what the transaction will name: content-addressed, so a retry writes the same bytes;
+4. write version and routes in one transaction, if nobody has written the contract since step 1; else begin again.
 """
 
 from __future__ import annotations
@@ -23,17 +21,21 @@ from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.registry import Publication
 from lakegate.functions.usecases.steps import Effect, perform
+from lakegate.functions.usecases.succession import refuse_incompatible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
+    from lakegate.contracts.compare.change import Comparison
     from lakegate.contracts.lake.routes import Route
     from lakegate.functions.ports.registry import RegistrySnapshot
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.steps import Steps
 
-MOST_ROUTES = 99
-"""A transaction holds 100 items: the version, and each of its line's routes."""
+MOST_ROUTES = 98
+"""A transaction holds 100 items: the version, the list of its contract, and each of its line's routes."""
+MOST_TRIES = 20
+"""How often a decision is taken again because somebody else has written the contract."""
 RETIRED = "retired"
 """The status of a version that accepts no delivery any more."""
 LONGEST_NAME = 128
@@ -64,70 +66,82 @@ class PlannedChange:
     """Whether this version is not published yet."""
     closed: tuple[str, ...]
     """Prefixes below which deliveries are accepted now and would all be refused."""
+    comparison: Comparison | None = None
+    """The changes since the version that this one follows; None if it follows none, or is published already."""
 
 
 def planned(dependencies: Dependencies, compiled: CompiledContract) -> PlannedChange:
-    """Read only. Raises InputError where a route delivers to a dataset that the edition no longer has."""
-    snapshot = dependencies.registry.snapshot()
+    """Read only. Raises InputError as `publish`."""
+    snapshot = dependencies.registry.contract(compiled.contract)
+    comparison = refuse_incompatible(dependencies, snapshot, compiled.version, compiled.document)
     publication = _leading_its_routes(snapshot, _publication(compiled))
     open_now = {(each.bucket, each.prefix) for each in snapshot.routes if each.status != RETIRED}
     closing = (each for each in publication.routes if each.status == RETIRED)
-    known = {(each.contract, each.version) for each in snapshot.versions}
     return PlannedChange(
-        is_new=(compiled.contract, compiled.version) not in known,
+        is_new=compiled.version not in {each.version for each in snapshot.versions},
         closed=tuple(sorted(each.prefix for each in closing if (each.bucket, each.prefix) in open_now)),
+        comparison=comparison,
     )
 
 
 def publish(dependencies: Dependencies, compiled: CompiledContract) -> Steps[Publication]:
     """Make an edition valid, and move the routes of its line to the current version. Idempotent.
 
-    Raises InputError when the version is published with another content, when a name cannot be a folder, and when a
-    route delivers to a dataset that the edition no longer has.
+    Raises IncompatibleVersion when the number is too low for the changes, and InputError when the version is published with
+    another content, when a name cannot be a folder, and when a route delivers to a dataset that the edition no longer has.
     """
     for name in (compiled.contract, *compiled.plans):
         _usable(name)
-    publication = _leading_its_routes(dependencies.registry.snapshot(), _publication(compiled))
-    body = Address(dependencies.places.lake, publication.document)
+
+    def decide(seen: RegistrySnapshot) -> Publication:
+        refuse_incompatible(dependencies, seen, compiled.version, compiled.document)
+        return _leading_its_routes(seen, _publication(compiled))
+
+    decide(dependencies.registry.contract(compiled.contract))
+    body = Address(dependencies.places.lake, _publication(compiled).document)
     yield from _once(Effect.WRITE_DOCUMENT, partial(dependencies.objects.put, body, compiled.document, absent=True))
-    yield from publish_contract(dependencies, publication, compiled.plans.values())
-    yield from settle(dependencies, compiled.contract)
-    return publication
-
-
-def publish_contract(dependencies: Dependencies, publication: Publication, plans: Iterable[bytes]) -> Steps[None]:
-    """A route never names a plan that is not there: content-addressed plans are written before the transaction.
-
-    Raises InputError when the version is published with another content, or a prefix is another contract's.
-    """
-    for plan in plans:
+    for plan in compiled.plans.values():
         where = Address(dependencies.places.lake, f"plans/{hashlib.sha256(plan).hexdigest()}.json")
         yield from _once(Effect.WRITE_PLAN, partial(dependencies.objects.put, where, plan, absent=True))
-    yield from write(dependencies, publication)
+    return (yield from write(dependencies, compiled.contract, decide))
 
 
-def write(dependencies: Dependencies, publication: Publication) -> Steps[None]:
+def write(
+    dependencies: Dependencies, contract: str, decide: Callable[[RegistrySnapshot], Publication]
+) -> Steps[Publication]:
+    """Decide by the contract as it is, and write the decision in one transaction; again if somebody else has written meanwhile.
+
+    Whoever writes makes progress, so that only endless writers could keep this from ending: it ends after `MOST_TRIES`.
+    """
+    for _ in range(MOST_TRIES):
+        seen = dependencies.registry.contract(contract)
+        publication = decide(seen)
+        try:
+            yield from _write(dependencies, publication, seen)
+        except _ContractChanged:
+            continue
+        return publication
+    raise InputError(f"others are changing {contract} all the time: try again")
+
+
+class _ContractChanged(Exception):  # noqa: N818 - the name is what happened
+    """Somebody has written the contract since it was read."""
+
+
+def _write(dependencies: Dependencies, publication: Publication, seen: RegistrySnapshot) -> Steps[None]:
     """The transaction. A refusal becomes an InputError with its reason."""
     if len(publication.routes) > MOST_ROUTES:
         raise InputError(f"a line has at most {MOST_ROUTES} routes")
     try:
-        yield from perform(Effect.PUBLISH, partial(dependencies.registry.publish, publication))
+        yield from perform(Effect.PUBLISH, partial(dependencies.registry.publish, publication, seen))
     except ConditionFailed as refused:
+        if "contract" in refused.reasons:
+            raise _ContractChanged from None
         if "version" in refused.reasons:
             raise InputError(
                 "this version is published with another content: give the changed one a new number"
             ) from None
         raise InputError("the prefix belongs to another contract or dataset") from None
-
-
-def settle(dependencies: Dependencies, contract: str) -> Steps[None]:
-    """Write the current version into every route of a contract; most often there is nothing to do."""
-    snapshot = dependencies.registry.snapshot()
-    for version in snapshot.versions:
-        if version.contract == contract and version == leading(snapshot, contract, major(version.version)):
-            moved = _leading_its_routes(snapshot, version)
-            if set(moved.routes) - set(snapshot.routes):
-                yield from write(dependencies, moved)
 
 
 def leading(snapshot: RegistrySnapshot, contract: str, line: int) -> Publication | None:

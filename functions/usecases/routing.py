@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.routes import MAX_DEPTH, Route, covering
-from lakegate.functions.usecases.publish_contract import leading, routed, settle, write
+from lakegate.contracts.lake.routes import MAX_DEPTH, Route, candidates, covering
+from lakegate.functions.usecases.publish_contract import leading, routed, write
 
 if TYPE_CHECKING:
     from lakegate.functions.ports.registry import Publication, RegistrySnapshot
@@ -31,39 +31,50 @@ class PlannedRoute:
     """The route that covers the prefix now: the longest above it."""
 
 
-def planned_route(dependencies: Dependencies, prefix: str, contract: str, dataset: str, line: int) -> PlannedRoute:
-    """Read only.
+def planned_route(  # noqa: PLR0913 - a route has these parts
+    dependencies: Dependencies,
+    prefix: str,
+    contract: str,
+    dataset: str,
+    line: int,
+    *,
+    seen: RegistrySnapshot | None = None,
+) -> PlannedRoute:
+    """Read only; `seen` is the contract in the registry, if it was read already.
 
     Raises InputError where the line has no version or no such dataset, and where the prefix is taken by another line.
     """
     usable(prefix)
-    snapshot = dependencies.registry.snapshot()
-    publication = leading(snapshot, contract, line)
+    seen = seen or dependencies.registry.contract(contract)
+    landing, folder = dependencies.places.landing, prefix.removesuffix("/")
+    publication = leading(seen, contract, line)
     if publication is None:
         raise InputError(f"no version {line}.x of the contract {contract} is published")
-    wanted = routed(Route(dependencies.places.landing, prefix, contract, dataset, line, "", "", ""), publication)
-    there = _at(dependencies, snapshot, prefix)
+    wanted = routed(Route(landing, prefix, contract, dataset, line, "", "", ""), publication)
+    there = _at(dependencies, prefix)
     if there is not None and there.line != wanted.line:
         raise InputError(f"{prefix} delivers to {there.line}: remove that route first")
-    of_landing = tuple(each for each in snapshot.routes if each.bucket == dependencies.places.landing)
-    return PlannedRoute(wanted, publication, there, covering(prefix.removesuffix("/"), of_landing))
+    around = covering(folder, dependencies.registry.routes(landing, candidates(folder)))
+    return PlannedRoute(wanted, publication, there, around)
 
 
 def add_route(dependencies: Dependencies, prefix: str, contract: str, dataset: str, line: int) -> Steps[Route]:
     """Deliver what lands below a prefix to a dataset line, under its current version. Raises as `planned_route`."""
-    plan = planned_route(dependencies, prefix, contract, dataset, line)
-    yield from write(dependencies, replace(plan.publication, routes=(plan.wanted,)))
-    yield from settle(dependencies, contract)
-    return next(iter(dependencies.registry.routes(dependencies.places.landing, (prefix,))), plan.wanted)
+    usable(prefix)
+
+    def decide(seen: RegistrySnapshot) -> Publication:
+        plan = planned_route(dependencies, prefix, contract, dataset, line, seen=seen)
+        return replace(plan.publication, routes=(plan.wanted,))
+
+    return (yield from write(dependencies, contract, decide)).routes[0]
 
 
 def remove_route(dependencies: Dependencies, prefix: str) -> Steps[Route]:
     """Let nothing below a prefix be delivered any more. Returns the removed route; InputError for none."""
-    snapshot = dependencies.registry.snapshot()
-    there = _at(dependencies, snapshot, prefix)
+    there = _at(dependencies, prefix)
     if there is None:
         raise InputError(f"{prefix} has no route")
-    yield from write(dependencies, replace(_of(snapshot, there), retired=(prefix,)))
+    yield from write(dependencies, there.contract, lambda seen: replace(_of(seen, there), retired=(prefix,)))
     return there
 
 
@@ -77,9 +88,8 @@ def usable(prefix: str) -> None:
         raise InputError(f"a prefix has at most {MAX_DEPTH} folders and {LONGEST_PREFIX:,} bytes")
 
 
-def _at(dependencies: Dependencies, snapshot: RegistrySnapshot, prefix: str) -> Route | None:
-    landing = dependencies.places.landing
-    return next((each for each in snapshot.routes if (each.bucket, each.prefix) == (landing, prefix)), None)
+def _at(dependencies: Dependencies, prefix: str) -> Route | None:
+    return next(iter(dependencies.registry.routes(dependencies.places.landing, (prefix,))), None)
 
 
 def _of(snapshot: RegistrySnapshot, route: Route) -> Publication:

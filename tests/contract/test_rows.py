@@ -322,6 +322,33 @@ def test_a_prefix_belongs_to_one_contract(ports: Ports) -> None:
     assert ports.registry.routes("landing", ("shop/",)) == (ROUTE,)
 
 
+def test_a_contract_is_its_versions_and_routes(ports: Ports) -> None:
+    """One read has what was written of the contract, and nothing of another one."""
+    assert ports.registry.contract("orders") == RegistrySnapshot()
+    newer = replace(PUBLICATION, version="1.1.0", document="contracts/b", plans=(("lines", "e" * 64),), routes=())
+    moved = replace(ROUTE, prefix="moved/")
+    ports.registry.publish(PUBLICATION)
+    ports.registry.publish(Publication("other", "1.0.0", "active", "contracts/other", ()))
+    ports.registry.publish(newer)
+    ports.registry.publish(replace(newer, routes=(moved,), retired=("shop/",), unmeasured_rules=2))
+
+    assert ports.registry.contract("orders") == RegistrySnapshot(
+        (replace(PUBLICATION, routes=()), replace(newer, unmeasured_rules=2)), (moved,), 3
+    )
+
+
+def test_a_decision_is_written_if_the_contract_is_as_it_was_seen(ports: Ports) -> None:
+    """Of two writers who have seen the same, the second one is refused and writes nothing."""
+    seen = ports.registry.contract("orders")
+    ports.registry.publish(PUBLICATION, seen)
+    late = replace(PUBLICATION, version="1.1.0", document="contracts/b", routes=())
+    with pytest.raises(ConditionFailed) as refused:
+        ports.registry.publish(late, seen)
+
+    assert refused.value.reasons == ("", "contract")
+    assert [each.version for each in ports.registry.contract("orders").versions] == ["1.0.0"]
+
+
 def test_the_shelf_is_all_that_was_published(ports: Ports) -> None:
     """Versions with the plans of their datasets, and routes as they are now: what a person is shown."""
     newer = replace(PUBLICATION, version="1.1.0", document="contracts/b", plans=(("lines", "e" * 64),), routes=())

@@ -24,6 +24,7 @@ class MemoryRegistry:
     def __init__(self, faults: FaultInjector) -> None:
         self._weather = faults
         self._routes: dict[tuple[str, str], Route] = {}
+        self._contracts: dict[str, RegistrySnapshot] = {}
         self.versions: dict[tuple[str, str], Publication] = {}
 
     def routes(self, bucket: str, prefixes: tuple[str, ...]) -> tuple[Route, ...]:
@@ -32,16 +33,24 @@ class MemoryRegistry:
             raise InputError("a batch reads at most 100 prefixes")
         return tuple(self._routes[bucket, each] for each in prefixes if (bucket, each) in self._routes)
 
-    def publish(self, publication: Publication) -> None:
-        """Version and routes, all or nothing; only the status of a published version may change."""
+    def contract(self, contract: str) -> RegistrySnapshot:
+        """What was written of one contract."""
+        return self._contracts.get(contract, RegistrySnapshot())
+
+    def publish(self, publication: Publication, seen: RegistrySnapshot | None = None) -> None:
+        """Version, routes and the list of the contract, all or nothing; only the status of a published version may change."""
         self._weather.pass_or_refuse()
-        if 1 + len(publication.routes) + len(publication.retired) > MAX_TRANSACTION:
-            raise InputError("a contract version has at most 99 routes")
+        there = self.contract(publication.contract)
+        if 2 + len(publication.routes) + len(publication.retired) > MAX_TRANSACTION:
+            raise InputError("a contract version has at most 98 routes")
         before = self.versions.get((publication.contract, publication.version))
         reasons = ["" if before is None or before.document == publication.document else "version"]
         reasons += ["" if self._is_free(route) else "prefix" for route in publication.routes]
+        reasons += ["" if self._may_go(publication, prefix) else "prefix" for prefix in publication.retired]
+        reasons.append("" if seen is None or seen.revision == there.revision else "contract")
         if any(reasons):
             raise ConditionFailed(*reasons)
+        self._contracts[publication.contract] = there.after(publication)
         self.versions[publication.contract, publication.version] = publication
         for route in publication.routes:
             self._routes[route.bucket, route.prefix] = route
@@ -52,6 +61,10 @@ class MemoryRegistry:
         """All of both."""
         versions = (replace(each, routes=(), retired=()) for each in self.versions.values())
         return RegistrySnapshot(tuple(versions), tuple(self._routes.values()))
+
+    def _may_go(self, publication: Publication, prefix: str) -> bool:
+        there = [each for (_, at), each in self._routes.items() if at == prefix]
+        return all(each.contract == publication.contract for each in there)
 
     def _is_free(self, route: Route) -> bool:
         there = self._routes.get((route.bucket, route.prefix))

@@ -11,6 +11,7 @@ from botocore.stub import Stubber
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.counts import Counts
 from lakegate.contracts.lake.block import GENESIS, Block, BlockKind, LedgerObject, digest
 from lakegate.contracts.lake.ledger import verify
@@ -30,7 +31,7 @@ from lakegate.functions.ports.errors import (
     TransactionConflict,
 )
 from lakegate.functions.ports.ledger import Head
-from lakegate.functions.ports.registry import Publication
+from lakegate.functions.ports.registry import Publication, RegistrySnapshot
 from lakegate.functions.ports.workloads import Expected
 from lakegate.functions.workload import Decision, Message, Pin, SourceObject, State, Workload
 
@@ -235,7 +236,7 @@ def test_a_published_version_keeps_its_document(cloud: Cloud) -> None:
     for _ in range(2):
         registry.publish(publication(route()))
 
-    assert refused(registry.publish, publication(route(major=2), document="d2")) == ("version", "")
+    assert refused(registry.publish, publication(route(major=2), document="d2")) == ("version", "", "")
     assert (route(),) == registry.routes("landing", ("in/",))
 
 
@@ -257,7 +258,7 @@ def test_a_prefix_belongs_to_one_contract(cloud: Cloud) -> None:
     registry.publish(publication(route()))
     theirs = Publication("bills", "1.0.0", "active", "d", (route("bills/", "bills"), route("in/", "bills")))
 
-    assert refused(registry.publish, theirs) == ("", "", "prefix")
+    assert refused(registry.publish, theirs) == ("", "", "prefix", "")
     assert registry.routes("landing", ("bills/",)) == ()
 
 
@@ -268,8 +269,58 @@ def test_a_retired_prefix_is_free(cloud: Cloud) -> None:
     registry.publish(publication(route("in/"), retired=("old/", "never/")))
     theirs = Publication("bills", "1.0.0", "active", "d", (), ("in/",))
 
-    assert refused(registry.publish, theirs) == ("", "prefix")
+    assert refused(registry.publish, theirs) == ("", "prefix", "")
     assert (route("in/"),) == registry.routes("landing", ("in/", "old/"))
+
+
+def test_contracts_of_an_older_release_are_listed_when_somebody_publishes(cloud: Cloud) -> None:
+    """Before, they are found by a scan that writes nothing; a listing that was interrupted is completed."""
+    registry = DynamoRegistry(cloud.table("registry"), "landing")
+    registry.publish(publication(route("in/")))
+    theirs = Publication("bills", "1.0.0", "active", "d", (route("bills/", "bills"),))
+    registry.publish(theirs)
+    for name in ("contract#orders", "contract#"):
+        cloud.dynamodb.delete_item(TableName="registry", Key={"id": {"S": name}})
+    assert registry.contract("orders") == RegistrySnapshot((publication(),), (route("in/"),))
+    assert registry.contract("nobody") == RegistrySnapshot()
+    registry.publish(publication(route("in/"), route("more/")))
+
+    assert registry.contract("orders") == RegistrySnapshot((publication(),), (route("in/"), route("more/")), 2)
+    assert registry.contract("bills") == RegistrySnapshot((replace(theirs, routes=()),), theirs.routes, 1)
+    assert registry.contract("nobody") == RegistrySnapshot()
+
+
+def test_what_was_seen_before_the_listing_is_decided_again(cloud: Cloud) -> None:
+    """The listing counts as a change of the contract, so that the publisher reads it."""
+    registry = DynamoRegistry(cloud.table("registry"), "landing")
+    registry.publish(publication(route("in/")))
+    for name in ("contract#orders", "contract#"):
+        cloud.dynamodb.delete_item(TableName="registry", Key={"id": {"S": name}})
+    seen = registry.contract("orders")
+
+    assert refused(lambda wanted: registry.publish(wanted, seen), publication()) == ("", "contract")
+    registry.publish(publication(), registry.contract("orders"))
+
+
+def test_a_contract_reads_one_item(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once contracts are listed, publishing scans nothing, whether or not the contract is known."""
+    registry = DynamoRegistry(cloud.table("registry"), "landing")
+    registry.publish(publication(route("in/")))
+    monkeypatch.setattr(DynamoRegistry, "snapshot", None)
+    registry.publish(publication(route("out/")))
+    registry.publish(Publication("new", "1.0.0", "active", "d", ()))
+
+    assert [each.prefix for each in registry.contract("orders").routes] == ["in/", "out/"]
+
+
+def test_a_contract_fits_into_one_item(cloud: Cloud) -> None:
+    """What DynamoDB would refuse is refused with its reason, and nothing is written."""
+    registry = DynamoRegistry(cloud.table("registry"), "landing")
+    plans = tuple((f"d{number}", "x" * 64) for number in range(6_000))
+    with pytest.raises(InputError, match="390,000 bytes"):
+        registry.publish(replace(publication(), plans=plans))
+
+    assert registry.contract("orders") == RegistrySnapshot()
 
 
 def test_what_a_batch_left_out_is_asked_for_again(cloud: Cloud) -> None:

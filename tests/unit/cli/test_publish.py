@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.contracts.lake.routes import Route
+from lakegate.contracts.schemas import validate
 from lakegate.functions.ports.registry import Publication
 from tests.unit.cli.conftest import LANDING
 
@@ -45,6 +46,66 @@ def test_a_new_version_takes_over_the_routes(lakegate: Lakegate) -> None:
 
     assert "orders/ → shop/orders_v1 1.1.0" in result
     assert [route["version"] for route in lakegate.json("route", "list")["routes"]] == ["1.1.0"]
+
+
+TEXT = {"integer, classification": "string, classification"}
+
+
+def test_a_number_that_is_too_low_is_refused_with_the_changes_responsible(lakegate: Lakegate) -> None:
+    """A column of another type needs a new major number, which is named; nothing is published."""
+    lakegate.ok("publish", lakegate.contract())
+    path = lakegate.contract("1.2.0", **TEXT)
+    result, machine = lakegate("publish", path), lakegate("publish", path, "--json")
+
+    assert (result.exit_code, result.stdout.splitlines()) == (
+        1,
+        [
+            "major  orders.amount  type-changed: integer → string",
+            "       affects consumer and producer. The values are of another type.",
+            "The changes need MAJOR, and 1.0.0 → 1.2.0 is not: use 2.0.0 or higher.",
+        ],
+    )
+    answer = json.loads(machine.stdout)
+    validate("diff", answer["comparison"])
+    assert (machine.exit_code, answer["valid"], answer["comparison"]["sufficient"]) == (1, False, "2.0.0")
+    assert [each["version"] for each in lakegate.json("contracts")["contracts"]] == ["1.0.0"]
+    assert lakegate.json("publish", lakegate.contract("2.0.0", **TEXT))["version"] == "2.0.0"
+
+
+def test_a_dry_run_publishes_nothing(lakegate: Lakegate) -> None:
+    """For pull requests: the changes, what would have to be confirmed, and whether the version is new."""
+    lakegate.ok("publish", lakegate.contract())
+    path = lakegate.contract("1.0.1", status="draft", Shop="Market")
+
+    assert lakegate.ok("publish", path, "--dry-run").splitlines() == [
+        "patch  name  metadata: Shop → Market",
+        "       affects nobody. No delivery is judged otherwise.",
+        "patch  status  status: active → draft",
+        "       affects nobody. No delivery is judged otherwise by the status that a document declares.",
+        "The changes need PATCH, and 1.0.0 → 1.0.1 is enough.",
+        "To confirm: the document's status is `draft`: publishing makes shop 1.0.1 active.",
+        "shop 1.0.1 could be published. Nothing was written.",
+    ]
+    assert lakegate.json("publish", path, "--dry-run")["comparison"]["ok"] is True
+    assert [each["version"] for each in lakegate.json("contracts")["contracts"]] == ["1.0.0"]
+
+
+def test_a_dry_run_of_a_first_version_and_of_a_published_one(lakegate: Lakegate) -> None:
+    """Neither is compared with anything."""
+    first = lakegate.json("publish", lakegate.contract(), "--dry-run")
+    lakegate.ok("publish", lakegate.contract())
+
+    assert first == {"valid": True, "new": True, "confirm": [], "comparison": None}
+    assert lakegate.ok("publish", lakegate.contract(), "--dry-run") == (
+        "shop 1.0.0 is published already. Nothing was written.\n"
+    )
+
+
+def test_a_dry_run_refuses_a_number_that_is_too_low(lakegate: Lakegate) -> None:
+    """As publishing would: with the exit code 1."""
+    lakegate.ok("publish", lakegate.contract())
+
+    assert lakegate("publish", lakegate.contract("1.2.0", **TEXT), "--dry-run").exit_code == 1
 
 
 def test_a_changed_document_needs_a_new_number(lakegate: Lakegate) -> None:
@@ -107,12 +168,12 @@ def test_rules_that_can_never_be_measured_refuse_the_document(lakegate: Lakegate
 def test_a_version_remembers_how_many_rules_were_allowed_to_go_unmeasured(lakegate: Lakegate) -> None:
     """Given --allow-unmeasured the version is published, and every list shows it, also after a route was added."""
     published = lakegate.ok("publish", with_a_rule_of_dbt(lakegate), "--allow-unmeasured")
-    lakegate.ok("publish", lakegate.contract("1.1.0"), "--allow-unmeasured")
+    lakegate.ok("publish", lakegate.contract("2.0.0"), "--allow-unmeasured")
     lakegate.ok("route", "add", "orders/", "shop")
     listed = lakegate.json("contracts")["contracts"]
 
     assert published.splitlines()[0] == "Published shop 1.0.0 (active). 1 rule can never be measured."
-    assert [(each["version"], each["unmeasured_rules"]) for each in listed] == [("1.0.0", 1), ("1.1.0", 0)]
+    assert [(each["version"], each["unmeasured_rules"]) for each in listed] == [("1.0.0", 1), ("2.0.0", 0)]
     assert lakegate.json("show", "shop", "1.0.0")["unmeasured_rules"] == 1
 
 

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import hashlib
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lakegate.contracts.errors import InputError, LakegateError
 from lakegate.contracts.lake.routes import Route
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.registry import Publication
-from lakegate.functions.usecases.publish_contract import CompiledContract, publish, publish_contract
+from lakegate.functions.usecases.publish_contract import CompiledContract, publish
 from lakegate.functions.usecases.routing import add_route, remove_route
 from lakegate.functions.usecases.steps import Effect
+from lakegate.functions.usecases.succession import IncompatibleVersion
 from tests.fakes import Memory
 from tests.simulation.contract import DIGESTS
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
+from tests.unit.compare.builder import COLUMN, compared, document
 from tests.unit.usecases.scenarios import (
     drive,
     resumed,
 )
+
+if TYPE_CHECKING:
+    from lakegate.functions.usecases.steps import Call
 
 ROUTE = Route(LANDING, "new/", "new", "lines", 1, "1.0.0", "active", DIGESTS["1.0.0"])
 
@@ -27,12 +38,23 @@ ROUTE = Route(LANDING, "new/", "new", "lines", 1, "1.0.0", "active", DIGESTS["1.
 PUBLICATION = Publication("new", "1.0.0", "active", "contracts/new", (ROUTE,))
 
 
+def text(version: str, *properties: dict[str, object]) -> bytes:
+    """A contract with two datasets; `properties` are the columns of the first one."""
+    return document({"objects": [{"name": "orders", "properties": [COLUMN, *properties]}, {"name": "lines"}]}, version)
+
+
+COMPILED = CompiledContract(
+    "shop", "1.0.0", "active", text("1.0.0"), {"orders": b'{"plan": 1}', "lines": b'{"plan": 2}'}
+)
+NOTE = {"name": "note", "logicalType": "string"}
+
+
 def test_a_contract_is_published_after_its_plans_and_twice_is_once() -> None:
     """No route ever names a plan that is not there."""
     env = Environment()
     effects = []
     for _ in range(2):
-        steps = publish_contract(env.dependencies, PUBLICATION, (b'{"plan": 1}',))
+        steps = publish(env.dependencies, COMPILED)
         call = next(steps)
         while True:
             effects.append(call.effect)
@@ -46,26 +68,21 @@ def test_a_contract_is_published_after_its_plans_and_twice_is_once() -> None:
             except StopIteration:
                 break
 
-    assert effects == [Effect.WRITE_PLAN, Effect.PUBLISH] * 2
-    assert env.dependencies.registry.routes(LANDING, ("new/",)) == (ROUTE,)
+    assert effects == [Effect.WRITE_DOCUMENT, Effect.WRITE_PLAN, Effect.WRITE_PLAN, Effect.PUBLISH] * 2
 
 
 def test_a_prefix_is_taken_away() -> None:
     """A publication may retire prefixes of its line."""
     env = Environment()
-    drive(env.dependencies, publish_contract(env.dependencies, PUBLICATION, ()))
+    env.memory.registry.publish(PUBLICATION)
     moved = replace(PUBLICATION, routes=(replace(ROUTE, prefix="moved/"),), retired=("new/",))
-    drive(env.dependencies, publish_contract(env.dependencies, moved, ()))
+    env.memory.registry.publish(moved)
 
     assert [route.prefix for route in env.dependencies.registry.routes(LANDING, ("new/", "moved/"))] == ["moved/"]
 
 
-COMPILED = CompiledContract("shop", "1.0.0", "active", b"shop 1", {"orders": b'{"plan": 1}', "lines": b'{"plan": 2}'})
-
-
 def published(env: Environment, version: str = "1.0.0", **changes: object) -> Publication:
-    body = f"shop {version}".encode()
-    compiled = replace(COMPILED, **{"version": version, "document": body, **changes})  # type: ignore[arg-type] # any edition
+    compiled = replace(COMPILED, **{"version": version, "document": text(version), **changes})  # type: ignore[arg-type] # any edition
     return drive(env.dependencies, publish(env.dependencies, compiled))  # type: ignore[return-value] # drive returns no type
 
 
@@ -84,7 +101,7 @@ def test_an_edition_is_published_with_its_document_and_its_plans() -> None:
     lake = env.memory.objects.current(LAKE)
 
     assert first == second
-    assert lake[first.document] == b"shop 1.0.0"
+    assert lake[first.document] == text("1.0.0")
     assert {lake[f"plans/{plan}.json"] for _dataset, plan in first.plans} == set(COMPILED.plans.values())
     assert first in env.dependencies.registry.snapshot().versions
 
@@ -94,7 +111,7 @@ def test_a_published_number_keeps_its_content() -> None:
     env = Environment()
     published(env)
     with pytest.raises(InputError, match="new number"):
-        published(env, document=b"changed")
+        published(env, document=text("1.0.0", NOTE))
 
 
 def test_a_new_version_takes_over_the_routes_of_its_line() -> None:
@@ -120,7 +137,7 @@ def test_an_older_version_takes_nothing_over() -> None:
 
 
 def test_a_route_added_while_a_version_is_published_carries_that_version() -> None:
-    """Publishing and adding a route both read again after writing: the later read sees both."""
+    """The route is decided again, because the contract was written meanwhile."""
     env = Environment()
     published(env, "1.0.0")
     steps = add_route(env.dependencies, "a/", "shop", "orders", 1)
@@ -132,11 +149,11 @@ def test_a_route_added_while_a_version_is_published_carries_that_version() -> No
 
 
 def test_publishers_that_overlap_leave_the_highest_version() -> None:
-    """The last writer reads again, and corrects the route."""
+    """The slower publisher reads again, and leaves the route with the higher version."""
     env = Environment()
     published(env, "1.0.0")
     route(env)
-    slow = publish(env.dependencies, replace(COMPILED, version="1.1.0", document=b"shop 1.1.0"))
+    slow = publish(env.dependencies, replace(COMPILED, version="1.1.0", document=text("1.1.0")))
     call = next(slow)
     published(env, "1.2.0")
     drive(env.dependencies, resumed(slow, call))
@@ -197,10 +214,7 @@ def test_a_prefix_taken_meanwhile_is_refused_by_the_transaction() -> None:
     published(env)
     steps = add_route(env.dependencies, "a/", "shop", "orders", 1)
     call = next(steps)
-    drive(
-        env.dependencies,
-        publish_contract(env.dependencies, replace(PUBLICATION, routes=(replace(ROUTE, prefix="a/"),)), ()),
-    )
+    env.memory.registry.publish(replace(PUBLICATION, routes=(replace(ROUTE, prefix="a/"),)))
     with pytest.raises(InputError, match="another contract"):
         drive(env.dependencies, resumed(steps, call))
 
@@ -219,18 +233,174 @@ def test_what_can_be_no_prefix_is_refused(prefix: str) -> None:
         route(Environment(), prefix)
 
 
-def test_a_line_has_at_most_99_routes() -> None:
+def test_a_line_has_at_most_98_routes() -> None:
     """What does not fit into one transaction is refused before it is tried."""
     env = Environment()
-    many = tuple(replace(ROUTE, prefix=f"{number}/") for number in range(100))
-    with pytest.raises(InputError, match="99"):
-        drive(env.dependencies, publish_contract(env.dependencies, replace(PUBLICATION, routes=many), ()))
+    published(env)
+    many = tuple(replace(ROUTE, prefix=f"{number}/", contract="shop", dataset="lines") for number in range(99))
+    for some in (many[:50], many[50:]):
+        env.memory.registry.publish(Publication("shop", "1.0.0", "active", document_of(env), some))
+    with pytest.raises(InputError, match="98"):
+        published(env, "1.1.0")
+
+
+def document_of(env: Environment) -> str:
+    return env.memory.registry.contract("shop").versions[0].document
+
+
+def test_a_number_that_is_too_low_is_refused_with_the_changes_responsible() -> None:
+    """Nothing is written; the error has the comparison and names the number that would do."""
+    env = Environment()
+    published(env, document=text("1.0.0", NOTE))
+    before = env.memory.registry.snapshot()
+    with pytest.raises(IncompatibleVersion) as refused:
+        published(env, "1.1.0")
+
+    assert str(refused.value) == (
+        "1.1.0 follows 1.0.0, and its changes need MAJOR: use 2.0.0 or higher."
+        " Responsible: `optional-field-removed at orders.note`"
+    )
+    assert env.memory.registry.snapshot() == before
+
+
+@pytest.mark.parametrize(
+    ("there", "new"),
+    [(["1.0.0"], "1.0.1"), (["1.0.0", "1.2.0"], "1.1.0"), (["1.0.0"], "1.1.0-rc.1")],
+)
+def test_a_version_is_compared_with_the_highest_lower_release_of_its_major_number(there: list[str], new: str) -> None:
+    """A field of that release is missing in the new version."""
+    env = Environment()
+    for version in there:
+        published(env, version, document=text(version, NOTE))
+    with pytest.raises(IncompatibleVersion):
+        published(env, new)
+
+
+@pytest.mark.parametrize(
+    ("there", "new"), [(["1.0.0"], "2.0.0"), (["2.0.0"], "1.9.0"), (["1.0.0-rc.1"], "1.0.0"), ([], "1.0.0")]
+)
+def test_a_version_that_follows_none_is_not_compared(there: list[str], new: str) -> None:
+    """The first version of a major number, and one that only pre-releases precede."""
+    env = Environment()
+    for version in there:
+        published(env, version, document=text(version, NOTE))
+
+    assert published(env, new).version == new
+
+
+def test_a_pre_release_between_is_passed_over() -> None:
+    """1.1.0 is compared with 1.0.0, although 1.1.0-rc.1 is closer: a change between the two is none of a release."""
+    env = Environment()
+    published(env)
+    published(env, "1.1.0-rc.1", document=text("1.1.0-rc.1", NOTE))
+
+    assert published(env, "1.1.0", document=text("1.1.0")).version == "1.1.0"
+
+
+def test_a_published_document_that_cannot_be_read_is_an_error() -> None:
+    """Nothing follows what cannot be compared."""
+    env = Environment()
+    published(env, document=b"[]")
+    with pytest.raises(InputError, match="cannot be read any more"):
+        published(env, "1.1.0")
+
+
+def test_what_was_published_before_the_rule_is_published_again() -> None:
+    """A version that is there is not judged again: publishing twice is publishing once."""
+    env = Environment()
+    published(env, document=text("1.0.0", NOTE))
+    plans = tuple((name, hashlib.sha256(plan).hexdigest()) for name, plan in sorted(COMPILED.plans.items()))
+    place = f"contracts/{hashlib.sha256(text('1.1.0')).hexdigest()}"
+    env.memory.registry.publish(Publication("shop", "1.1.0", "active", place, (), plans=plans))
+
+    assert published(env, "1.1.0").version == "1.1.0"
+
+
+def test_a_publisher_that_others_overtake_all_the_time_gives_up() -> None:
+    """Each attempt is decided by what is there; after twenty of them an error asks to try again."""
+    env = Environment()
+    published(env)
+    steps = publish(env.dependencies, replace(COMPILED, version="1.1.0", document=text("1.1.0")))
+
+    def overtaken() -> None:
+        call = next(steps)
+        while True:
+            if call.effect is Effect.PUBLISH:
+                published(env)
+            try:
+                answer = call.do()
+            except LakegateError as refused:
+                call = steps.throw(refused)
+            else:
+                call = steps.send(answer)
+
+    with pytest.raises(InputError, match="try again"):
+        overtaken()
+
+
+VERSIONS = {
+    "1.1.0": text("1.1.0", NOTE),
+    "1.2.0": text("1.2.0"),
+    "1.3.0": text("1.3.0", NOTE, {"name": "more", "logicalType": "string"}),
+    "2.0.0": text("2.0.0", {"name": "other", "logicalType": "string", "required": True}),
+}
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.permutations(list(VERSIONS)), st.lists(st.integers(0, 7), max_size=40))
+def test_publishers_at_once_never_break_the_line_and_leave_the_highest_version(
+    order: list[str], choices: list[int]
+) -> None:
+    """Workers act in any order, stop before an effect or repeat it: a version is compatible with the one that it follows."""
+    env = Environment()
+    published(env)
+    route(env)
+    workers = [
+        publish(env.dependencies, replace(COMPILED, version=version, document=VERSIONS[version])) for version in order
+    ]
+    workers.append(add_route(env.dependencies, "b/", "shop", "orders", 1))  # type: ignore[arg-type] # any use case
+    pending = {number: next(steps) for number, steps in enumerate(workers)}
+    history = ["1.0.0"]
+    for choice in [*choices, *range(8), *range(8), *range(80)]:
+        number = sorted(pending)[choice % len(pending)] if pending else None
+        if number is None:
+            break
+        _act(workers[number], pending, number, stops=choice == 7 and len(pending) > 1, repeats=choice in {5, 6})
+        there = [each.version for each in env.memory.registry.contract("shop").versions]
+        history += [each for each in there if each not in history]
+
+    documents = {"1.0.0": text("1.0.0"), **VERSIONS}
+    for place, version in enumerate(history):
+        lower = [each for each in history[:place] if each[0] == version[0] and each < version]
+        assert not lower or compared(documents[max(lower)], documents[version]).ok
+    highest = max(each for each in history if each.startswith("1."))
+    assert {each.version for each in env.memory.registry.contract("shop").routes} == {highest}
+    assert set(env.memory.registry.contract("shop").routes) == set(
+        env.dependencies.registry.routes(LANDING, ("a/", "b/"))
+    )
+
+
+def _act(steps: Any, pending: dict[int, Call], number: int, *, stops: bool, repeats: bool) -> None:
+    """One worker performs its effect: it may stop before the effect, or perform it twice because an answer was lost."""
+    call = pending.pop(number)
+    if stops:
+        return
+    try:
+        if repeats:
+            call.do()
+        answer = call.do()
+    except LakegateError as refused:
+        step = partial(steps.throw, refused)
+    else:
+        step = partial(steps.send, answer)
+    with suppress(StopIteration, InputError):
+        pending[number] = step()
 
 
 def test_the_twins_know_the_limits_of_aws() -> None:
     """Batches, transactions, keys and tokens are bounded as AWS bounds them."""
     memory = Memory.of(LAKE)
-    many = tuple(replace(ROUTE, prefix=f"{number}/") for number in range(100))
+    many = tuple(replace(ROUTE, prefix=f"{number}/") for number in range(99))
     for beyond in (
         lambda: memory.registry.routes(LAKE, tuple("x" * 101)),
         lambda: memory.registry.publish(replace(PUBLICATION, routes=many)),
