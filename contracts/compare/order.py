@@ -98,8 +98,6 @@ def measure(check: Check) -> tuple[object, ...]:
 
 
 def _tiers(old: Check, before: Tier, new: Check, after: Tier) -> Order:
-    if not is_same_measure(old, new):
-        return Order.OTHER
     (unit, was), (now_unit, now) = _in_percent(old, before), _in_percent(new, after)
     if unit is not now_unit:
         return Order.OTHER
