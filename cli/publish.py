@@ -104,7 +104,7 @@ def _refuse_number(refused: IncompatibleVersion, *, as_json: bool) -> NoReturn:
     raise typer.Exit(REFUSED)
 
 
-def _print_plan(compiled: CompiledContract, change: Change, *, as_json: bool) -> None:
+def _print_plan(compiled: CompiledContract, change: PlannedChange, *, as_json: bool) -> None:
     """What publishing would do, by the registry as it is."""
     effects = list(_effects(compiled, change))
     comparison = change.comparison

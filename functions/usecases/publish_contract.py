@@ -26,7 +26,7 @@ from lakegate.functions.usecases.succession import refuse_incompatible
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from lakegate.contracts.compare.change import Comparison
+    from lakegate.contracts.compare.change import VersionComparison
     from lakegate.contracts.lake.routes import Route
     from lakegate.functions.ports.registry import RegistrySnapshot
     from lakegate.functions.usecases.dependencies import Dependencies
@@ -66,7 +66,7 @@ class PlannedChange:
     """Whether this version is not published yet."""
     closed: tuple[str, ...]
     """Prefixes below which deliveries are accepted now and would all be refused."""
-    comparison: Comparison | None = None
+    comparison: VersionComparison | None = None
     """The changes since the version that this one follows; None if it follows none, or is published already."""
 
 

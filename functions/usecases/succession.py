@@ -12,7 +12,7 @@ from lakegate.contracts.words import listed
 from lakegate.functions.ports.objects import Address
 
 if TYPE_CHECKING:
-    from lakegate.contracts.compare.change import Comparison
+    from lakegate.contracts.compare.change import VersionComparison
     from lakegate.functions.ports.registry import Publication, RegistrySnapshot
     from lakegate.functions.usecases.dependencies import Dependencies
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class IncompatibleVersion(InputError):  # noqa: N818 - the name is what happened
     """The number of a version is too low for its changes."""
 
-    def __init__(self, comparison: Comparison) -> None:
+    def __init__(self, comparison: VersionComparison) -> None:
         changes = [f"{each.kind} at {each.path}" for each in comparison.responsible]
         super().__init__(
             f"{comparison.new} follows {comparison.old}, and its changes need {comparison.bump.value.upper()}:"
@@ -47,7 +47,7 @@ def followed(seen: RegistrySnapshot, version: str) -> Publication | None:
 
 def compared_with_followed(
     dependencies: Dependencies, seen: RegistrySnapshot, version: str, document: bytes
-) -> Comparison | None:
+) -> VersionComparison | None:
     """The changes since the version that this one follows; None if it follows none.
 
     Raises ContractError for a document that cannot be read, and InputError if the published one cannot be.
@@ -65,7 +65,7 @@ def compared_with_followed(
 
 def refuse_incompatible(
     dependencies: Dependencies, seen: RegistrySnapshot, version: str, document: bytes
-) -> Comparison | None:
+) -> VersionComparison | None:
     """The changes of a new version; None if it follows none, or is published already. Raises IncompatibleVersion."""
     if any(each.version == version for each in seen.versions):
         return None
