@@ -54,6 +54,9 @@ CAUSES = {
     FailureCause.ACCESS_DENIED: "its upload cannot be read: grant the gate s3:GetObjectVersion, and kms:Decrypt on its key",
     FailureCause.ARCHIVED: "its upload is in an archive storage class: restore it (RestoreObject), or upload it to S3 Standard",
     FailureCause.TOKEN_TAKEN: "its job run could not be started: the token was used before",
+    FailureCause.NO_ANSWER: "its invocation of the judge function failed, or had no result in time",
+    FailureCause.DOES_NOT_FIT: "its size or rules are beyond the judge function, so Spark follows (this does not count)",
+    FailureCause.NO_FUNCTION: "its judge function does not exist any more, so Spark follows (this does not count)",
 }
 """Why an attempt came to nothing."""
 

@@ -80,6 +80,8 @@ class DeployedStack:
                 entry_point=NOBODY_ASKS,
                 job_parameters=NOBODY_ASKS,
                 job_minutes=1,
+                max_vcpu=4,
+                max_runs=1,
                 judge="",
                 small_file_bytes=0,
                 bus=self.output("EventBusName"),

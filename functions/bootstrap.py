@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from lakegate.functions.settings import Settings
 
+DRIVER_VCPU, EXECUTOR_VCPU = 2, 2
+"""As template.yaml sizes workers."""
+
 
 def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float("inf")) -> Dependencies:
     """The adapters of a stack. `remaining`: seconds this invocation has left. No call to AWS is made here."""
@@ -41,6 +44,11 @@ def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float
     )
 
 
+def most_executors(vcpu: int, runs: int) -> int:
+    """How many executors a run may have, so that so many runs at once use no more vCPUs than the application may."""
+    return max(1, (vcpu // runs - DRIVER_VCPU) // EXECUTOR_VCPU)
+
+
 def _places(settings: Settings) -> Places:
     job = JobSettings(
         settings.application,
@@ -48,6 +56,7 @@ def _places(settings: Settings) -> Places:
         settings.entry_point,
         settings.job_parameters,
         settings.job_minutes,
+        most_executors(settings.max_vcpu, settings.max_runs),
         settings.judge,
         settings.small_file_bytes,
     )

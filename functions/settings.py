@@ -39,6 +39,10 @@ class Settings:
     """`--conf` and `--jars` of spark-submit; EMR Serverless refuses an empty text."""
     job_minutes: int
     """The job's own time limit."""
+    max_vcpu: int
+    """Of the application, for all runs together."""
+    max_runs: int
+    """Runs of the application at once."""
     judge: str
     """Name of the judge function; empty where small deliveries are judged by Spark as all others are."""
     small_file_bytes: int
@@ -64,6 +68,8 @@ PATTERNS: Final[Mapping[str, str]] = {
     "entry_point": r"s3://\S+\.py",
     "job_parameters": r"[^\r\n]+",
     "job_minutes": r"[1-9]\d{0,4}",
+    "max_vcpu": r"[1-9]\d{0,5}",
+    "max_runs": r"[1-9]\d{0,3}",
     "judge": r"[\w-]{0,64}",
     "small_file_bytes": r"\d{1,12}",
     "bus": r"[\w./:-]{1,1600}",
@@ -73,6 +79,8 @@ PATTERNS: Final[Mapping[str, str]] = {
 DEFAULTS: Final[Mapping[str, str]] = {
     "job_parameters": "--conf spark.sql.runSQLOnFiles=false",
     "job_minutes": "60",
+    "max_vcpu": "16",
+    "max_runs": "2",
     "judge": "",
     "small_file_bytes": "0",
     "bus": "default",
@@ -94,5 +102,5 @@ def read(environment: Mapping[str, str]) -> Settings:
     if wrong:
         raise SetUpError("; ".join(wrong))
     given = {name: value for name, value in values.items() if value is not None}
-    numbers = {name: int(given[name]) for name in ("job_minutes", "small_file_bytes")}
-    return Settings(**{**given, **numbers})  # type: ignore[arg-type] # two integers
+    numbers = {name: int(given[name]) for name in ("job_minutes", "max_vcpu", "max_runs", "small_file_bytes")}
+    return Settings(**{**given, **numbers})  # type: ignore[arg-type] # four integers

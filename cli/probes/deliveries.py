@@ -11,6 +11,7 @@ from lakegate.contracts.door.ignored import is_ignored
 from lakegate.contracts.lake.routes import candidates, covering
 from lakegate.contracts.lake.states import RESTING, State
 from lakegate.functions.ports.errors import NotFound
+from lakegate.functions.ports.jobs import names_invocation
 from lakegate.functions.usecases.delivery import row_of
 from lakegate.functions.usecases.source import data_of
 from lakegate.functions.usecases.steps import Alarm
@@ -198,7 +199,7 @@ def _open(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
 
 
 def _run(examined: ExaminedStack, run: str) -> dict[str, Any] | None:
-    if not run:
+    if not run or names_invocation(run):
         return None
     try:
         found: dict[str, Any] = examined.ask(

@@ -38,6 +38,8 @@ class JobSettings:
     entry_point: str
     parameters: str = ""
     timeout_minutes: int = 60
+    executors: int = 1
+    """The most executors of a run, so that the runs of the stack fit the application's maximum capacity together."""
     judge: str = ""
     """Name of the judge function; empty where there is none."""
     small: int = 0

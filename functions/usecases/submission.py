@@ -15,8 +15,13 @@ from lakegate.functions.workload import FREE, FailureCause, job_token
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from lakegate.functions.usecases.dependencies import Dependencies, Timing
+    from lakegate.functions.usecases.dependencies import Dependencies, JobSettings, Timing
     from lakegate.functions.workload import Referred, Workload
+
+EXECUTORS = "{executors}"
+"""In the parameters of spark-submit: the number of executors of the run."""
+BYTES_OF_AN_EXECUTOR = 1 << 30
+"""Two cores evaluate so much in less than half a minute (docs/performance.md); another executor is billed for a whole one."""
 
 
 def job_request(dependencies: Dependencies, workload: Workload, attempt: int) -> Request:
@@ -83,7 +88,7 @@ def _start_job_run(dependencies: Dependencies, workload: Workload, request: Requ
     submit = {
         "entryPoint": job.entry_point,
         "entryPointArguments": ["--request", f"{request.output_uri}/request.json"],
-        "sparkSubmitParameters": job.parameters,
+        "sparkSubmitParameters": job.parameters.replace(EXECUTORS, str(executors(job, request))),
     }
     return {
         "applicationId": job.application,
@@ -96,6 +101,13 @@ def _start_job_run(dependencies: Dependencies, workload: Workload, request: Requ
         "retryPolicy": {"maxAttempts": 1},
         "tags": {"lakegate:contract": _tag(pin.contract), "lakegate:line": _tag(pin.chain)},
     }
+
+
+def executors(job: JobSettings, request: Request) -> int:
+    """How many executors a run gets, by the bytes that it reads: delivered ones, and accepted ones to compare with."""
+    accepted = (part.size for each in request.references for part in each.parts)
+    size = sum(part.size for part in request.parts) + sum(accepted)
+    return max(1, min(job.executors, -(-size // BYTES_OF_AN_EXECUTOR)))
 
 
 def _tag(text: str) -> str:

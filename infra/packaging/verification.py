@@ -21,6 +21,7 @@ _LINE: Final = re.compile(r"([0-9a-f]{64})  ([^\\\r\n]+)")
 _REQUIREMENT: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^]]*\])?\s*(?:==\s*([^;,*\s]+)\s*(?:;|$))?")
 """A name, and a version where a single one is allowed (PEP 508)."""
 FUNCTIONS: Final = "build/lambda/functions.zip"
+JUDGE: Final = "build/judge/judge.zip"
 JAR: Final = "jar"
 
 Materials = set[tuple[str, str]]
@@ -113,6 +114,10 @@ def _functions(release: Path) -> Materials:
     return set(packages_of(release / FUNCTIONS))
 
 
+def _judge(release: Path) -> Materials:
+    return set(packages_of(release / JUDGE))
+
+
 def _job(release: Path) -> Materials:
     jars = {(JAR, sha256(path)) for path in release.glob("build/code/*/*.jar")}
     return jars.union(*map(packages_of, release.glob("build/code/*/environment.tar.gz")))
@@ -126,6 +131,7 @@ def _wheel(release: Path) -> Materials:
 
 BILLS: Final[dict[str, Callable[[Path], Materials]]] = {
     "sbom/functions.cdx.json": _functions,
+    "sbom/judge.cdx.json": _judge,
     "sbom/job.cdx.json": _job,
     "sbom/wheel.cdx.json": _wheel,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -16,8 +17,13 @@ __all__ = ["build", "built", "stack"]
 
 @pytest.fixture(scope="session")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of both bundles; the job's is for a machine that has its Python where this one has."""
+    """The folder of the bundles; the job's is for a machine that has its Python where this one has.
+
+    The functions' bundle stands for the judge function's, which takes a minute: `test_bundles.py` reads and runs that one.
+    """
     folder = tmp_path_factory.mktemp("build")
-    bundle_functions(ROOT, TOOLS, folder)
+    functions = bundle_functions(ROOT, TOOLS, folder)
+    (folder / "judge").mkdir()
+    shutil.copyfile(functions, folder / "judge/judge.zip")
     bundle_job(ROOT, TOOLS, folder, Path(sys.executable).resolve())
     return folder

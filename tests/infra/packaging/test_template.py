@@ -10,9 +10,11 @@ import pytest
 
 from lakegate.contracts.errors import SetUpError
 from lakegate.functions.adapters.tables import DEFINITIONS
+from lakegate.functions.bootstrap import DRIVER_VCPU, EXECUTOR_VCPU
 from lakegate.functions.settings import PATTERNS, PREFIX, read
 from lakegate.functions.usecases.dependencies import Timing
 from lakegate.functions.usecases.manifest import TAG
+from lakegate.functions.usecases.submission import EXECUTORS
 from lakegate.infra.local.places import ROOT
 from lakegate.infra.setup.environments import program
 from lakegate.spark_jobs.session import SETTINGS
@@ -412,6 +414,17 @@ def test_sam_makes_no_resource_that_exists_already(stack: Stack) -> None:
 def test_outputs_are_what_the_command_reads(stack: Stack) -> None:
     """`lakegate` finds everything of a stack by its outputs."""
     assert set(OUTPUTS.split()) == set(stack.template["Outputs"])
+
+
+def test_workers_are_of_the_size_that_runs_are_planned_with(stack: Stack) -> None:
+    """The number of executors is the run's; cores of driver and executor are those that functions/bootstrap.py counts."""
+    parameters = stack.function("IntakeFunction")["Environment"]["Variables"]["LAKEGATE_JOB_PARAMETERS"]
+    settings = dict(each.split("=", 1) for each in re.findall(r"--conf (\S+)", parameters))
+
+    assert settings["spark.driver.cores"] == str(DRIVER_VCPU)
+    assert settings["spark.executor.cores"] == str(EXECUTOR_VCPU)
+    assert settings["spark.dynamicAllocation.initialExecutors"] == EXECUTORS
+    assert settings["spark.dynamicAllocation.maxExecutors"] == EXECUTORS
 
 
 def test_the_judge_function_is_made_on_request(built: Path) -> None:
