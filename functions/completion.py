@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lakegate.functions.edge import REMAINING, batch, dependencies, metrics
+from lakegate.functions.edge import INVOCATION, batch, dependencies, metrics
 from lakegate.functions.events.hints import InvocationEnded, JobMoved
 from lakegate.functions.logs import logger
 from lakegate.functions.usecases.completion import completion, invocation_ended
@@ -20,7 +20,7 @@ LOG, METRICS = logger("completion"), metrics("completion")
 @METRICS.log_metrics
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Continue every workload whose run the messages name."""
-    REMAINING.context = context
+    INVOCATION.set(context)
     return batch(event, carry_on, JobMoved | InvocationEnded, LOG, METRICS)
 
 

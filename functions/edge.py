@@ -9,6 +9,7 @@ of them were processed, so that one bad record does not block the others.
 from __future__ import annotations
 
 import os
+from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,18 +40,14 @@ STACK: Final = f"{PREFIX}STACK"
 """Read before the settings are, because a handler counts from its first line on."""
 
 
-class Remaining:
-    """How many seconds the invocation under way has left."""
-
-    def __init__(self) -> None:
-        self.context: LambdaContext | None = None
-
-    def __call__(self) -> float:
-        """Seconds; without an invocation, as many as one likes."""
-        return self.context.get_remaining_time_in_millis() / 1000 if self.context else float("inf")
+INVOCATION: Final[ContextVar[LambdaContext | None]] = ContextVar("invocation", default=None)
+"""The invocation under way: every handler sets it."""
 
 
-REMAINING: Final = Remaining()
+def remaining() -> float:
+    """How many seconds the invocation under way has left; infinitely many without one."""
+    context = INVOCATION.get()
+    return context.get_remaining_time_in_millis() / 1000 if context else float("inf")
 
 
 class HandlerError(Exception):
@@ -59,8 +56,8 @@ class HandlerError(Exception):
 
 @cache
 def dependencies() -> Dependencies:
-    """The gate of this Lambda, made at its first invocation."""
-    return bootstrap(read(os.environ), REMAINING)
+    """The adapters of this Lambda, made at its first invocation."""
+    return bootstrap(read(os.environ), remaining)
 
 
 def metrics(function: str) -> Metrics:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lakegate.functions.edge import REMAINING, batch, dependencies, metrics
+from lakegate.functions.edge import INVOCATION, batch, dependencies, metrics
 from lakegate.functions.events.hints import ObjectSeen
 from lakegate.functions.logs import logger
 from lakegate.functions.usecases.intake import intake
@@ -20,7 +20,7 @@ LOG, METRICS = logger("intake"), metrics("intake")
 @METRICS.log_metrics
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Take in every object that the messages name."""
-    REMAINING.context = context
+    INVOCATION.set(context)
     return batch(event, take, ObjectSeen, LOG, METRICS)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lakegate.functions.edge import REMAINING, dependencies, log_failures, metrics, sanitize_errors
+from lakegate.functions.edge import INVOCATION, dependencies, log_failures, metrics, sanitize_errors
 from lakegate.functions.logs import logger
 from lakegate.functions.usecases.notify import notify
 from lakegate.functions.usecases.steps import run
@@ -19,6 +19,6 @@ LOG, METRICS = logger("notify"), metrics("notify")
 @METRICS.log_metrics
 def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     """Send what waits in the outbox; what could not be sent waits on."""
-    REMAINING.context = context
+    INVOCATION.set(context)
     troubles = sanitize_errors(lambda: run(notify(dependencies()), dependencies().clock), LOG, METRICS)
     return {"unsent": log_failures("Unsent", troubles, LOG, METRICS)}

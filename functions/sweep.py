@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.metrics import MetricUnit
 
-from lakegate.functions.edge import REMAINING, dependencies, log_failures, metrics, sanitize_errors
+from lakegate.functions.edge import INVOCATION, dependencies, log_failures, metrics, sanitize_errors
 from lakegate.functions.logs import logger
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.usecases.sweep import sweep
@@ -21,7 +21,7 @@ LOG, METRICS = logger("sweep"), metrics("sweep")
 @METRICS.log_metrics
 def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     """One sweep; what it met with is logged and counted, and kept nothing else from being swept."""
-    REMAINING.context = context
+    INVOCATION.set(context)
     swept = sanitize_errors(lambda: run(sweep(dependencies()), dependencies().clock), LOG, METRICS)
     METRICS.add_metric("LookedAt", MetricUnit.Count, swept.looked_at)
     return {"looked_at": swept.looked_at, "troubles": log_failures("Troubles", swept.troubles, LOG, METRICS)}

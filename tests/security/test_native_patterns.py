@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import time
-from functools import cache
 
-import duckdb
 import pytest
 
 from lakegate.contracts.compile.rules.javadates import compile_java_format
 from lakegate.contracts.compile.rules.patterns import rewritten
 from lakegate.contracts.compile.rules.strftime import compile_format
 from lakegate.contracts.compile.rules.textforms import TEXT_FORMS
-from lakegate.engine.evaluate.patterns import Search, register, searches_of, sql
+from lakegate.engine.evaluate.patterns import Search, searches_of, sql
+from tests.deliveries.database import connection
 from tests.security.exploding import MEBIBYTE, Exploding, sample
 
 MOST_SECONDS = 1
@@ -35,13 +34,6 @@ LOOKING = (
     "(?=(?:a|bb){1,5}z)[ab]x",
 )
 """Patterns of which Python's `re` searches a part."""
-
-
-@cache
-def connection() -> duckdb.DuckDBPyConnection:
-    database = duckdb.connect(":memory:")
-    register(database)
-    return database
 
 
 def seconds(pattern: str, text: str) -> float:

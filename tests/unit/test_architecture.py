@@ -101,7 +101,7 @@ def test_an_import_has_no_effects() -> None:
 
 
 def test_a_module_has_no_state() -> None:
-    """No function rebinds a name of its module, or changes a container that is one."""
+    """No function rebinds a name of its module, changes a container that is one, or sets an attribute of one."""
     files = [file for file in product() if file.parts[0] != "infra"]
 
     assert {(str(file), ast.unparse(node)) for file in files for node in _changes(tree_of(file))} == set()
@@ -119,22 +119,33 @@ def _declares(node: ast.stmt) -> bool:
 
 
 def _changes(module: ast.Module) -> Iterator[ast.AST]:
-    names = set(_containers(module))
+    values = dict(_values(module))
+    containers = {name for name, value in values.items() if _is_container(value)}
     for function in ast.walk(module):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            yield from _changed_in(function, names - _local(function))
+            local = _local(function)
+            yield from _changed_in(function, containers - local)
+            yield from _set_in(function, values.keys() - local)
 
 
-def _containers(module: ast.Module) -> Iterator[str]:
-    """The names of a module that hold a container."""
+def _values(module: ast.Module) -> Iterator[tuple[str, ast.expr | None]]:
+    """The names that a module assigns, with their values."""
     for node in module.body:
-        if not isinstance(node, ast.Assign | ast.AnnAssign):
-            continue
-        value = node.value
-        made = isinstance(value, ast.Call) and ast.unparse(value.func).rpartition(".")[2] in CONTAINER_TYPES
-        if made or isinstance(value, CONTAINERS):
+        if isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            yield from (each.id for each in targets if isinstance(each, ast.Name))
+            yield from ((each.id, node.value) for each in targets if isinstance(each, ast.Name))
+
+
+def _is_container(value: ast.expr | None) -> bool:
+    made = isinstance(value, ast.Call) and ast.unparse(value.func).rpartition(".")[2] in CONTAINER_TYPES
+    return made or isinstance(value, CONTAINERS)
+
+
+def _set_in(function: ast.AST, names: set[str]) -> Iterator[ast.AST]:
+    nodes = (node for node in ast.walk(function) if isinstance(node, ast.Attribute))
+    for node in nodes:
+        if isinstance(node.value, ast.Name) and node.value.id in names and not isinstance(node.ctx, ast.Load):
+            yield node
 
 
 def _local(function: ast.AST) -> set[str]:

@@ -95,7 +95,7 @@ def stand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
         stand.logs[module.__name__] = io.StringIO()
         monkeypatch.setattr(handler, "stream", stand.logs[module.__name__])
     yield stand
-    edge.REMAINING.context = None
+    edge.INVOCATION.set(None)
 
 
 def created(key: str) -> str:
@@ -300,10 +300,10 @@ def test_an_error_never_raised_has_no_place() -> None:
 
 def test_the_time_left_is_that_of_the_invocation(stand: Stand) -> None:
     """Copies see how long the invocation under way may go on; without one, there is no end."""
-    before = edge.REMAINING()
+    before = edge.remaining()
     call(intake.handler, sqs())
 
-    assert (float("inf"), 90.0, {}) == (before, edge.REMAINING(), stand.memory.rows.rows)
+    assert (float("inf"), 90.0, {}) == (before, edge.remaining(), stand.memory.rows.rows)
 
 
 def test_the_gate_is_made_once_and_calls_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,14 +77,14 @@ def dependencies(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Depe
     application = emr.create_application(releaseLabel="emr-7.14.0", type="SPARK")["applicationId"]
     clients._client.cache_clear()  # noqa: SLF001 - a client of another test knows another AWS
     monkeypatch.setattr(models, "JOB_STATUS", "RUNNING")  # moto 5.2.5 ends every run before it has begun
-    dependencies = bootstrap(read(settings(application)), edge.REMAINING)
+    dependencies = bootstrap(read(settings(application)), edge.remaining)
     for module in (intake, completion, sweep, notify):
         monkeypatch.setattr(module, "dependencies", lambda: dependencies)
     cloud.store().put(Address("lake", f"plans/{PLAN.digest}.json"), canonical(PLAN))
     route = Route("landing", "orders/", "orders", "lines", 1, "1.2.0", "active", PLAN.digest)
     dependencies.registry.publish(Publication("orders", "1.2.0", "active", "contracts/orders.yaml", (route,)))
     yield dependencies
-    edge.REMAINING.context = None
+    edge.INVOCATION.set(None)
     clients._client.cache_clear()  # noqa: SLF001 - likewise
 
 

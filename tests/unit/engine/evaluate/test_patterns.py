@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import random
 import re
-from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING
 
-import duckdb
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -20,7 +18,8 @@ from lakegate.contracts.compile.rules.textforms import TEXT_FORMS
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.model.contract import Origin, Rule
 from lakegate.engine.evaluate.forms import FormPattern
-from lakegate.engine.evaluate.patterns import Search, register, searches_of, sql
+from lakegate.engine.evaluate.patterns import Search, searches_of, sql
+from tests.deliveries.database import connection
 from tests.reference.cases import good_cases
 from tests.reference.sampling import sampled
 from tests.security.exploding import corpus
@@ -32,13 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 RULE = Rule("r", "pattern", Origin("$"))
-
-
-@cache
-def connection() -> duckdb.DuckDBPyConnection:
-    database = duckdb.connect(":memory:")
-    register(database)
-    return database
 
 
 def natively(pattern: str, subjects: Sequence[str | None]) -> list[bool | None]:

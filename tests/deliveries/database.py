@@ -1,0 +1,17 @@
+"""A DuckDB with the functions of the native engine."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import duckdb
+
+from lakegate.engine.evaluate.patterns import register
+
+
+@cache
+def connection() -> duckdb.DuckDBPyConnection:
+    """One for the whole process."""
+    database = duckdb.connect(":memory:")
+    register(database)
+    return database
