@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.contracts.lake.states import State
+from lakegate.functions.ports.objects import Address
 
 if TYPE_CHECKING:
     from tests.e2e.deployed import Deployed
@@ -60,8 +61,6 @@ def test_an_odd_key_that_no_route_covers_is_quarantined_with_its_reason(stack: D
     ("key", "body", "reason"),
     [
         ("shop/empty.csv", b"", "file/rows: the object is empty"),
-        ("shop/", b"", "file/rows: the object is empty"),
-        ("shop/folder/", b"", "file/rows: the object is empty"),
         ("shop/archive.csv", b"PK\x03\x04 and more", "file/readable: the file is a zip archive"),
         ("shop/other.csv", b"a,b\n1,2\n", "file/readable: the first line names none of the declared columns"),
         ("shop/lacking.csv", b"id\n1\n", "cause/missing-columns: the file has no column name: deliver it"),
@@ -73,13 +72,28 @@ def test_an_odd_key_that_no_route_covers_is_quarantined_with_its_reason(stack: D
     ],
 )
 def test_what_can_be_no_delivery_is_refused_at_the_door(stack: Deployed, key: str, body: bytes, reason: str) -> None:
-    """An empty file, a folder marker, another format, a wrong header and a file too large cost no job run."""
+    """An empty file, another format, a wrong header and a file too large cost no job run."""
     landed = stack.upload(body, key)
     row = stack.finished(landed)
 
     assert row.decision is not None
     assert row.decision.reasons[0].startswith(reason)
     assert (row.state, row.attempt, stack.runs(landed)) == (State.QUARANTINED, 0, [])
+
+
+def test_what_spark_writes_beside_its_part_files_is_no_delivery(stack: Deployed) -> None:
+    """A Spark writer delivers: its part files are judged, everything beside them is neither claimed nor removed."""
+    beside = ["shop/", "shop/table/", "shop/table/_SUCCESS", "shop/table/_temporary/0/part-00000.csv"]
+    landed = [stack.upload(b"" if key.endswith(("/", "_SUCCESS")) else stack.fresh(), key) for key in beside]
+    part = stack.finished(stack.upload(stack.fresh(), "shop/table/part-00000.csv"))
+    stack.sweep()
+    objects, landing = stack.dependencies.objects, stack.dependencies.places.landing
+
+    assert part.state is State.PUBLISHED
+    assert [stack.row(each) for each in landed] == [None] * len(landed)
+    assert [objects.head(Address(landing, each.key, each.version)).size for each in landed] == [
+        len(each.body) for each in landed
+    ]
 
 
 def test_the_same_content_again_is_refused_until_it_is_another(stack: Deployed) -> None:

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from lakegate.cli.checksums import ALGORITHMS, checksum_of, encoded
+from lakegate.cli.checksums import ALGORITHMS, LANES, checksum_of, encoded
 from lakegate.contracts.errors import InputError
 from lakegate.functions.adapters.checksums import KNOWN
 
@@ -43,6 +43,20 @@ def test_pieces_of_any_length_give_the_value_of_the_whole(name: str) -> None:
         at += length
 
     assert encoded(pieces) == encoded(whole)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("length", [8 * LANES - 1, 8 * LANES, 8 * LANES + 1, 16 * LANES, 24 * LANES + 13, 300_001])
+def test_a_large_piece_has_the_value_of_small_ones(name: str, length: int) -> None:
+    """What is computed side by side is what is computed one word after the other, also behind other bytes."""
+    data = random.Random(length).randbytes(length)
+    large, small = checksum_of(name), checksum_of(name)
+    for _ in range(2):
+        large.update(data)
+        for at in range(0, length, 10_007):
+            small.update(data[at : at + 10_007])
+
+    assert encoded(large) == encoded(small)
 
 
 def test_every_algorithm_of_the_store_is_known() -> None:
