@@ -92,7 +92,7 @@ class DeployedStack:
 
     def working_dependencies(self) -> Dependencies:
         """The gate as the intake function itself has it, job included: its settings are read from its configuration."""
-        answer = _asked("lambda", "get_function_configuration", FunctionName=self.output("IntakeFunction"))
+        answer = asked("lambda", "get_function_configuration", FunctionName=self.output("IntakeFunction"))
         return _dependencies(read(answer.get("Environment", {}).get("Variables", {})))
 
 
@@ -129,7 +129,7 @@ def _into_the_local_stack(name: str) -> str:
 
 
 def find_stack(name: str, asked: Callable[..., Any]) -> DeployedStack | None:
-    """The stack of a name, None where there is none; `asked` reads AWS as `_asked` does. Raises PortError."""
+    """The stack of a name, None where there is none; `asked` reads AWS as the function of that name does. Raises PortError."""
     try:
         stack = asked("cloudformation", "describe_stacks", StackName=name)["Stacks"][0]
     except NotFound:
@@ -144,13 +144,16 @@ def find_stack(name: str, asked: Callable[..., Any]) -> DeployedStack | None:
 
 
 def _described(name: str) -> DeployedStack:
-    stack = find_stack(name, _asked)
+    stack = find_stack(name, asked)
     if stack is None:
-        raise InputError(f"there is no stack {name} here: name another with --stack, or deploy one (docs/deploy.md)")
+        raise InputError(
+            f"there is no stack {name} in {client('cloudformation').meta.region_name}: "
+            "name another with --stack or another region with AWS_REGION, or deploy one (docs/deploy.md)"
+        )
     return stack
 
 
-def _asked(service: str, operation: str, **request: str) -> Any:  # noqa: ANN401 - as boto3 has it
+def asked(service: str, operation: str, **request: object) -> Any:  # noqa: ANN401 - as boto3 has it
     """One read of AWS that no port has."""
     with port_errors():
         return getattr(client(service), operation)(**request)

@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from lakegate.cli import terminal
 from lakegate.cli.escape import escaped
 from lakegate.cli.extras import advice
+from lakegate.cli.region import settle_region
 from lakegate.contracts.errors import ContractError, LakegateError, SetUpError
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "log": "lakegate.cli.ledger:log",
     "verify": "lakegate.cli.verify:verify",
     "verify-release": "lakegate.cli.verify_release:verify_release",
+    "stack": "lakegate.cli.stack:app",
     "local": "lakegate.cli.local:app",
     "demo": "lakegate.cli.demo:demo",
 }
@@ -71,6 +73,10 @@ class _Group(TyperGroup):
         """Options, and the names of commands without their descriptions: those would import all modules at each Tab."""
         names = [CompletionItem(name) for name in COMMANDS if name.startswith(incomplete)]
         return names + super(TyperGroup, self).shell_complete(ctx, incomplete)
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - likewise
+        settle_region()
+        return super().invoke(ctx)
 
 
 @cache

@@ -102,7 +102,7 @@ class Stack:
             command = programs.emr_command(endpoint, self.folder / "emr", options.mode)
             pids = {"emr": emr.start(command, programs.emr_environment(self.folder / "tmp"))}
             descriptor = listening.fileno()
-            environment = programs.aws_environment(self.folder / "tmp")
+            environment = programs.aws_environment(self.folder / "tmp", emr.answers)
             pids["aws"] = aws.start(programs.aws_command(descriptor), environment, (descriptor,))
         bundle(options.parameters)
         emr.wait(lambda: emr.answers.read_text().endswith("\n"))

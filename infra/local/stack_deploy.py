@@ -31,6 +31,8 @@ JUDGE: Final = LOCAL_BUILD / "judge/judge.zip"
 OF_THE_JUDGE: Final = ("lakegate", "contracts", "engine", "spark_jobs", "infra/packaging", "infra/setup")
 CODE: Final = "build/judge/judge.zip"
 """The judge function's CodeUri in template.yaml."""
+AT_ONCE: Final = 15
+"""Job runs that the application takes at a time; how many run at once is a matter of this machine's processors."""
 PATIENCE_SECONDS: Final = 180
 JOB: Final = ROOT / "spark_jobs/validate.py"
 JOB_SETTINGS: Final[Mapping[str, str]] = {
@@ -81,13 +83,10 @@ def make_bucket(state: LocalState) -> None:
 
 
 def deploy(state: LocalState, log: Path, parameters: Mapping[str, str]) -> dict[str, str]:
-    """Make the EMR Serverless application and the stack; the stack's outputs. SetUpError where SAM refuses."""
-    application = client(state, "emr-serverless").create_application(
-        name=state.stack, releaseLabel=RELEASE, type="SPARK"
-    )["applicationId"]
+    """Deploy the stack, or its next version; the stack's outputs. SetUpError where SAM refuses."""
     settings = " ".join(f"--conf {name}={value}" for name, value in JOB_SETTINGS.items())
-    emr = {"EmrApplicationId": application, "EmrEndpoint": state.emr_endpoint, "JobParameters": settings}
-    _sam(state, {**emr, **parameters}, log)
+    own = {"EmrEndpoint": state.emr_endpoint, "JobParameters": settings, "MaxConcurrentRuns": str(AT_ONCE)}
+    _sam(state, {**own, **parameters}, log)
     outputs = outputs_of(state)
     client(state, "s3").put_object(Bucket=outputs["LakeBucket"], Key="code/current/validate.py", Body=JOB.read_bytes())
     return outputs

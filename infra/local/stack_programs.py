@@ -65,9 +65,13 @@ def aws_command(descriptor: int) -> Sequence[str]:
     return (str(PYTHON_OF_AWS), "-B", str(LAUNCHER), str(descriptor))
 
 
-def aws_environment(scratch: Path) -> dict[str, str]:
-    """Of the embedded AWS and, through it, of the functions; `scratch` takes all that it unpacks."""
-    return _environment(scratch) | QUIET | {"MINISTACK_REGION": REGION, "AWS_SECRET_ACCESS_KEY": "local"}
+def aws_environment(scratch: Path, emr: Path) -> dict[str, str]:
+    """Of the embedded AWS and, through it, of the functions; `scratch` takes all that it unpacks.
+
+    The file `emr` holds the address of the local EMR Serverless once that runs.
+    """
+    own = {"MINISTACK_REGION": REGION, "AWS_SECRET_ACCESS_KEY": "local", "LAKEGATE_EMR_ADDRESS": str(emr)}
+    return _environment(scratch) | QUIET | own
 
 
 def emr_command(endpoint: str, folder: Path, mode: str) -> Sequence[str]:

@@ -136,6 +136,7 @@ class Stack:
             "Fn::If": lambda parts: self.resolve(parts[1] if self.holds(parts[0]) else parts[2]),
             "Fn::Equals": lambda parts: self.resolve(parts[0]) == self.resolve(parts[1]),
             "Fn::Not": lambda parts: not self.resolve(parts[0]),
+            "Fn::And": lambda parts: all(map(self.resolve, parts)),
             "Fn::Or": lambda parts: any(map(self.resolve, parts)),
             "Condition": self.holds,
         }
@@ -150,9 +151,7 @@ class Stack:
 
     def _ref(self, name: str) -> Any:
         assert name in self.values or name in self.template["Resources"], name
-        value = self.values.get(name, name)
-        listed = self.template["Parameters"].get(name, {}).get("Type") == "CommaDelimitedList"
-        return value.split(",") if listed else value
+        return self.values.get(name, name)
 
     def _attribute(self, path: list[str]) -> Any:
         name, attribute = path

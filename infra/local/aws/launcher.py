@@ -1,12 +1,13 @@
 """Serves the embedded AWS on a socket that was bound before: `python launcher.py FD`, by the Python of `.tools/ministack`.
 
-Beside the standard library only that environment's packages can be imported here. Five things differ from the program
-`ministack`, four of them by wrapping private names of its: hence its exact pin.
+Beside the standard library only that environment's packages can be imported here. Six things differ from the program
+`ministack`, five of them by wrapping private names of its: hence its exact pin.
 
 * The socket is given: bound to loopback, its port known to everybody before the first request.
 * Events of EMR Serverless are let through. AWS refuses `aws.*` sources from customers; here their sender is another process.
 * A queue runs as many batches at once as there are processors, for each has a process of its own.
 * An asynchronous invocation reports its success, too, to the queue that its function names: ministack has failures only.
+* CloudFormation makes applications of EMR Serverless, by the local one (`application.py`).
 * A bundle is unpacked once, and not for each of those processes: three thousand files, two seconds.
 """
 
@@ -31,6 +32,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+ADDRESS = "LAKEGATE_EMR_ADDRESS"
+"""Variable with the file that holds the address of the local EMR Serverless."""
 LET_THROUGH = "aws.emr-serverless"
 AT_ONCE = max(2, os.cpu_count() or 1)
 """Batches of one queue."""
@@ -48,6 +51,11 @@ def main(descriptor: int) -> None:
     functions.invoke_async_with_retry = reporting(functions, import_module("ministack.services.sqs"))  # type: ignore[attr-defined] # likewise
     runtime = import_module("ministack.core.lambda_runtime")
     runtime.zipfile = SimpleNamespace(**{**vars(zipfile), "ZipFile": LinkedBundle})  # type: ignore[attr-defined] # likewise
+    if ADDRESS in os.environ:
+        provisioners = import_module("ministack.services.cloudformation.provisioners")
+        application = import_module("application")
+        made = application.handlers(Path(os.environ[ADDRESS]), os.environ["MINISTACK_REGION"])
+        provisioners._RESOURCE_HANDLERS[application.TYPE] = made  # noqa: SLF001 - likewise
     config = import_module("hypercorn.config").Config()
     config.bind = [f"fd://{descriptor}"]
     config.keep_alive_timeout = 75

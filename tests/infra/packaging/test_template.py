@@ -117,7 +117,7 @@ def test_only_messages_expire(stack: Stack) -> None:
 
 BUCKETS = ("LandingBucket", "LakeBucket", "AnchorBucket", "AuditBucket")
 GIVEN_KEY = "arn:aws:kms:eu-west-1:123456789012:key/1"
-EVERYTHING = {"AnchorDays": "30", "AuditQuarantine": "yes", "WarmWorkers": "1", "SubnetIds": "subnet-1,subnet-2"}
+EVERYTHING = {"AnchorDays": "30", "AuditQuarantine": "yes", "WarmWorkers": "1"}
 
 
 @pytest.mark.parametrize("key", ["", "own", GIVEN_KEY])
@@ -346,7 +346,13 @@ def test_the_job_gets_what_it_needs_before_its_session(stack: Stack) -> None:
     settings = dict(each.split("=", 1) for each in re.findall(r"--conf (\S+)", parameters))
     pythons = {value for name, value in settings.items() if name.endswith("PYTHON")}
 
+    regions = {name: value for name, value in settings.items() if name.endswith("AWS_DEFAULT_REGION")}
+
     assert pythons == {"./environment/bin/python"}
+    assert regions == {
+        "spark.emr-serverless.driverEnv.AWS_DEFAULT_REGION": "eu-west-1",
+        "spark.executorEnv.AWS_DEFAULT_REGION": "eu-west-1",
+    }
     assert settings["spark.archives"].endswith("/environment.tar.gz#environment")
     assert not set(SETTINGS) & set(settings)
 

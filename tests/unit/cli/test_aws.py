@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+import boto3
 import pytest
+from moto import mock_aws
+from typer.testing import CliRunner
 
 from lakegate.cli.aws import SENTENCES, opened, readable_errors
+from lakegate.cli.main import app
 from lakegate.contracts.errors import InputError, SetUpError
 from lakegate.functions.adapters import clients
 from lakegate.functions.ports.errors import PortError, Throttled, Unanswered
 from lakegate.infra.local.state import LocalState
+from tests.unit.cli.conftest import REGION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,8 +54,21 @@ def test_a_missing_stack_is_reported(lakegate: Lakegate, words: list[str]) -> No
     result = lakegate(*words, "--stack", "another")
 
     assert str(result.exception) == (
-        "there is no stack another here: name another with --stack, or deploy one (docs/deploy.md)"
+        f"there is no stack another in {REGION}: "
+        "name another with --stack or another region with AWS_REGION, or deploy one (docs/deploy.md)"
     )
+
+
+@pytest.mark.usefixtures("fresh_clients")
+def test_aws_region_is_the_region_of_every_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It wins over AWS_DEFAULT_REGION, which is all that boto3 reads, and the message names it."""
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    monkeypatch.setenv("AWS_REGION", "eu-central-1")
+    with mock_aws():
+        result = CliRunner().invoke(app, ["contracts", "--stack", "another"])
+
+    assert "there is no stack another in eu-central-1: " in str(result.exception)
+    assert boto3.client("s3").meta.region_name == "eu-central-1"
 
 
 def test_the_stack_may_stand_in_the_environment(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,159 @@
+"""The life of a stack on an AWS as strict as the real one: first deployment, update, deletion, and all of it again."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+from lakegate.cli.aws import opened
+from lakegate.cli.main import app
+from lakegate.contracts.errors import SetUpError
+from lakegate.contracts.lake.states import State
+from lakegate.functions.adapters import clients
+from lakegate.infra.local.stack import Stack, StackOptions
+from lakegate.infra.local.stack_deploy import client, deploy, outputs_of
+from lakegate.infra.local.state import VARIABLE
+from tests.e2e.deployed import Deployed, until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from lakegate.infra.local.state import LocalState
+
+OTHER_VALUES = {
+    "JobMinutes": "90",
+    "MaxVcpu": "32",
+    "MaxConcurrentRuns": "4",
+    "WarmWorkers": "1",
+    "Unrouted": "ignore",
+    "SweepSchedule": "rate(10 minutes)",
+    "NotifySchedule": "rate(5 minutes)",
+    "ReserveConcurrency": "yes",
+    "LogDays": "30",
+    "JobCode": "1.0",
+    "EntryPoint": "s3://another/validate.py",
+    "JobParameters": "--conf spark.a=b",
+    "IgnoredKeys": "_SUCCESS",
+    "KmsKey": "own",
+    "UploadKeys": "arn:aws:kms:eu-west-1:000000000000:key/1,arn:aws:kms:eu-west-1:000000000000:key/2",
+    "PermissionsBoundary": "arn:aws:iam::000000000000:policy/boundary",
+    "AlarmTopic": "arn:aws:sns:eu-west-1:000000000000:ours",
+    "AnchorDays": "1",
+    "SubnetIds": "subnet-0123456789abcdef0,subnet-0123456789abcdef1",
+    "SecurityGroupIds": "sg-0123456789abcdef0",
+}
+"""Another value of every parameter, but of those in `NOT_UPDATED`."""
+NOT_UPDATED = {
+    "AuditQuarantine": "the embedded AWS makes no trails by CloudFormation",
+    "EmrApplicationId": "the local stack has the application that the template makes",
+    "EmrEndpoint": "what makes this AWS reachable",
+    "ServiceEndpoint": "what makes this AWS reachable",
+    "ExistingLandingBucket": "chosen with the first deployment",
+    "ExistingLakeBucket": "chosen with the first deployment",
+}
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> Iterator[tuple[Stack, LocalState]]:
+    """A local stack of this test's own, deployed."""
+    before = dict(os.environ)
+    path = tmp_path / "local.json"
+    os.environ[VARIABLE] = str(path)
+    clients._client.cache_clear()  # noqa: SLF001 - those of another stack
+    stack = Stack(path)
+    try:
+        yield stack, stack.up(StackOptions(warm=False))
+    finally:
+        stack.down()
+        clients._client.cache_clear()  # noqa: SLF001 - the clients of a stack that is gone
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def run(*words: str) -> dict[str, Any]:
+    """What a command of `lakegate stack` answers."""
+    result = CliRunner().invoke(app, ["stack", *words, "--local", "--json"], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    answer: dict[str, Any] = json.loads(result.stdout)
+    return answer
+
+
+def status(state: LocalState) -> str:
+    """The state of the stack in CloudFormation."""
+    (found,) = client(state, "cloudformation").describe_stacks(StackName="lakegate")["Stacks"]
+    return str(found["StackStatus"])
+
+
+def application(state: LocalState) -> dict[str, Any]:
+    """The application of the stack."""
+    identity = outputs_of(state)["ApplicationId"]
+    found: dict[str, Any] = client(state, "emr-serverless").get_application(applicationId=identity)["application"]
+    return found
+
+
+def start(state: LocalState) -> None:
+    """Start the application, as a job run does."""
+    client(state, "emr-serverless").start_application(applicationId=outputs_of(state)["ApplicationId"])
+
+
+def test_a_stack_is_updated_deleted_and_deployed_again(local: tuple[Stack, LocalState]) -> None:
+    """While its application is started neither works by itself; with `pause` and `delete` both do, and no upload is lost."""
+    stack, state = local
+    start(state)
+
+    with pytest.raises(SetUpError):
+        deploy(state, stack.folder / "refused.log", {"MaxVcpu": "32"})
+    assert (status(state), application(state)["maximumCapacity"]["cpu"]) == ("UPDATE_ROLLBACK_COMPLETE", "16 vCPU")
+
+    run("pause")
+    with opened(local=True) as there:
+        deployed = Deployed(state, there, there.working_dependencies(), {})
+        landed = deployed.upload(b"a\n1\n", "nobody/a.csv")
+    assert application(state)["state"] == "STOPPED"
+    deploy(state, stack.folder / "update.log", {"MaxVcpu": "32"})
+    assert (status(state), application(state)["maximumCapacity"]["cpu"]) == ("UPDATE_COMPLETE", "32 vCPU")
+    assert deployed.row(landed) is None
+
+    run("resume")
+    deployed.reached(landed, State.QUARANTINED)
+
+    start(state)
+    first = outputs_of(state)
+    client(state, "cloudformation").delete_stack(StackName="lakegate")
+    until("the deletion fails", lambda: status(state) == "DELETE_FAILED")
+    kept = run("delete", "--yes")["kept"]
+    buckets = {each["Name"] for each in client(state, "s3").list_buckets()["Buckets"]}
+    assert {first["LandingBucket"], first["LakeBucket"]} < buckets
+    assert set(kept) == {
+        first[name] for name in ("LandingBucket", "LakeBucket", "RegistryTable", "WorkloadsTable", "LedgerTable")
+    }
+
+    second = deploy(state, stack.folder / "again.log", {})
+    assert second["LakeBucket"] != first["LakeBucket"]
+    client(state, "s3").put_object(Bucket=second["LandingBucket"], Key="nobody/b.csv", Body=b"b\n")
+    assert run("delete", "--yes", "--data")["kept"] == []
+    buckets = {each["Name"] for each in client(state, "s3").list_buckets()["Buckets"]}
+    assert {second["LandingBucket"], second["LakeBucket"]} & buckets == set()
+
+
+@pytest.mark.full  # some twenty updates: `make test` plays one
+def test_every_parameter_can_be_changed(local: tuple[Stack, LocalState]) -> None:
+    """One update changes every parameter that a deployed stack may get another value of, and another changes them back."""
+    stack, state = local
+    run("pause")
+    deploy(state, stack.folder / "changed.log", OTHER_VALUES)
+    (changed,) = client(state, "cloudformation").describe_stacks(StackName="lakegate")["Stacks"]
+    values = {each["ParameterKey"]: each["ParameterValue"] for each in changed["Parameters"]}
+
+    assert set(OTHER_VALUES) | set(NOT_UPDATED) == set(values)
+    assert {name: values[name] for name in OTHER_VALUES} == OTHER_VALUES
+    assert application(state)["initialCapacity"].keys() == {"Driver", "Executor"}
+
+    run("pause")
+    deploy(state, stack.folder / "back.log", {})
+    assert status(state) == "UPDATE_COMPLETE"
