@@ -15,7 +15,7 @@ from lakegate.contracts.errors import SetUpError
 from lakegate.contracts.lake.states import State
 from lakegate.functions.adapters import clients
 from lakegate.infra.local.stack import Stack, StackOptions
-from lakegate.infra.local.stack_deploy import client, deploy, outputs_of
+from lakegate.infra.local.stack_deploy import bundle, client, deploy, outputs_of
 from lakegate.infra.local.state import VARIABLE
 from tests.e2e.deployed import Deployed, until
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 OTHER_VALUES = {
     "JobMinutes": "90",
+    "SmallFileBytes": "1048576",
     "MaxVcpu": "32",
     "MaxConcurrentRuns": "4",
     "WarmWorkers": "1",
@@ -145,6 +146,7 @@ def test_a_stack_is_updated_deleted_and_deployed_again(local: tuple[Stack, Local
 def test_every_parameter_can_be_changed(local: tuple[Stack, LocalState]) -> None:
     """One update changes every parameter that a deployed stack may get another value of, and another changes them back."""
     stack, state = local
+    bundle(OTHER_VALUES)
     run("pause")
     deploy(state, stack.folder / "changed.log", OTHER_VALUES)
     (changed,) = client(state, "cloudformation").describe_stacks(StackName="lakegate")["Stacks"]
