@@ -45,10 +45,10 @@ class MemoryNotifier:
     """Keeps every message it was handed, in order, doubles included."""
 
     def __init__(self, faults: FaultInjector) -> None:
-        self._weather = faults
+        self._faults = faults
         self.sent: list[Message] = []
 
     def send(self, message: Message) -> None:
         """Keep it."""
-        self._weather.pass_or_refuse()
+        self._faults.pass_or_refuse()
         self.sent.append(message)

@@ -67,7 +67,7 @@ class MemoryJobs:
     """Job runs by id and by token, and invocations. They end when the test ends them."""
 
     def __init__(self, faults: FaultInjector) -> None:
-        self._weather = faults
+        self._faults = faults
         self.runs: dict[str, Run] = {}
         self.tokens: dict[str, str] = {}
         self.functions: set[str] = {"judge"}
@@ -77,7 +77,7 @@ class MemoryJobs:
 
     def start(self, request: Mapping[str, object]) -> str:
         """A new run, or the one that this token started before; an invocation is always a new one."""
-        self._weather.pass_or_refuse()
+        self._faults.pass_or_refuse()
         if is_invocation(request):
             return self._invoke(request)
         token = str(request["clientToken"])
@@ -105,7 +105,7 @@ class MemoryJobs:
 
     def cancel(self, run: str) -> None:
         """End a run that has not ended."""
-        self._weather.pass_or_refuse()
+        self._faults.pass_or_refuse()
         self.end(run, Ending.CANCELLED)
 
     def _invoke(self, request: Mapping[str, object]) -> str:

@@ -45,7 +45,7 @@ class MemoryObjects:
 
     def __init__(self, clock: VirtualClock, faults: FaultInjector, buckets: tuple[str, ...]) -> None:
         self._clock = clock
-        self._weather = faults
+        self._faults = faults
         self.buckets: dict[str, dict[str, list[Stored]]] = {bucket: {} for bucket in buckets}
         self._written = 0
         self.touched: list[tuple[str, str]] = []
@@ -91,7 +91,7 @@ class MemoryObjects:
         self, to: Address, body: bytes, *, absent: bool = False, etag: str | None = None, tag: str = ""
     ) -> ObjectVersion:
         """A new version, if its conditions hold."""
-        self._weather.pass_or_refuse()
+        self._faults.pass_or_refuse()
         self._judge(to, absent=absent, etag=etag)
         self.written_bytes += len(body)
         written = self._write(to, body, f'"{_digest(body)[:32]}"', checksum(body, "sha256"))
@@ -105,7 +105,7 @@ class MemoryObjects:
 
     def copy(self, source: Address, etag: str, to: Address, *, absent: bool = False) -> ObjectVersion:
         """A new version with the bytes of another, if its conditions hold."""
-        self._weather.pass_or_refuse()
+        self._faults.pass_or_refuse()
         described, body = self._readable(source)
         if described.etag != etag:
             raise ConditionFailed("etag")
@@ -116,7 +116,7 @@ class MemoryObjects:
 
     def delete(self, address: Address) -> None:
         """A version for ever, or the key behind a marker."""
-        self._weather.pass_or_refuse()
+        self._faults.pass_or_refuse()
         self.touched.append((address.bucket, address.key))
         keys = self.buckets[address.bucket]
         if address.version is None:

@@ -22,7 +22,7 @@ class MemoryRegistry:
     """Versions of contracts, and the route of each prefix."""
 
     def __init__(self, faults: FaultInjector) -> None:
-        self._weather = faults
+        self._faults = faults
         self._routes: dict[tuple[str, str], Route] = {}
         self._contracts: dict[str, RegistrySnapshot] = {}
         self.versions: dict[tuple[str, str], Publication] = {}
@@ -39,7 +39,7 @@ class MemoryRegistry:
 
     def publish(self, publication: Publication, seen: RegistrySnapshot | None = None) -> None:
         """Version, routes and the list of the contract, all or nothing; only the status of a published version may change."""
-        self._weather.pass_or_refuse()
+        self._faults.pass_or_refuse()
         there = self.contract(publication.contract)
         if 2 + len(publication.routes) + len(publication.retired) > MAX_TRANSACTION:
             raise InputError("a contract version has at most 98 routes")
