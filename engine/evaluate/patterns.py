@@ -64,10 +64,8 @@ def sql(pattern: str, text: str) -> str:
 
 
 def register(connection: duckdb.DuckDBPyConnection) -> None:
-    """Add the function that searches by Python's `re` to a connection; a second time changes nothing."""
-    known = connection.execute("SELECT 1 FROM duckdb_functions() WHERE function_name = ?", [FUNCTION]).fetchone()
-    if known is None:
-        connection.create_function(FUNCTION, _found, ["VARCHAR", "VARCHAR"], "BOOLEAN", type=ARROW)
+    """Add the function that searches by Python's `re` to a new database."""
+    connection.create_function(FUNCTION, _found, ["VARCHAR", "VARCHAR"], "BOOLEAN", type=ARROW)
 
 
 def _sql(search: Search | FormPattern, text: str) -> str:

@@ -77,9 +77,12 @@ def timed(side: str, work: Work) -> Run:
 def metered(command: list[str], report: Path) -> tuple[dict[str, Any], str]:
     """Run a command below the meter: the meter's report, and what the command wrote on standard output.
 
-    Raises SystemExit with its standard error where it ends otherwise than with 0 or 1.
+    Bytecode is cached, as in an installed package, whatever the environment of the bench.
+
+    Raises SystemExit with its standard error if it ends otherwise than with 0 or 1.
     """
-    environment = os.environ | {"JAVA_HOME": str(java_home()), "PYSPARK_PYTHON": sys.executable}
+    own = {"JAVA_HOME": str(java_home()), "PYSPARK_PYTHON": sys.executable, "PYTHONDONTWRITEBYTECODE": ""}
+    environment = os.environ | own
     ended = subprocess.run(  # noqa: S603 - our own programs
         [sys.executable, str(METER), str(report), *command],
         cwd=ROOT,
