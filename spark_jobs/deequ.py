@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from enum import Enum
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pyspark
@@ -55,17 +56,20 @@ class Finding:
     passed: bool
 
 
+def pydeequ(module: str) -> Any:  # noqa: ANN401 - PyDeequ has no types
+    """A module of PyDeequ, which reads SPARK_VERSION when it is imported, and takes a second (pandas)."""
+    os.environ.setdefault("SPARK_VERSION", ".".join(pyspark.__version__.split(".")[:2]))
+    return import_module(f"pydeequ.{module}")
+
+
 def run(frame: DataFrame, constraints: Sequence[Constraint]) -> dict[str, Finding]:
     """Measure all constraints in one scan of the frame; findings by the constraints' names."""
     if not constraints:
         return {}
-    os.environ.setdefault("SPARK_VERSION", ".".join(pyspark.__version__.split(".")[:2]))
-    from pydeequ.verification import VerificationSuite  # noqa: PLC0415 - reads SPARK_VERSION when imported, and costs a second
-
     spark = frame.sparkSession
     ensure_callback_server_started(spark.sparkContext._gateway)  # type: ignore[no-untyped-call]  # noqa: SLF001 - PySpark's own way
     seen: dict[str, float] = {}
-    suite = VerificationSuite(spark).onData(frame)
+    suite = pydeequ("verification").VerificationSuite(spark).onData(frame)
     for constraint in constraints:
         suite.addCheck(_check(spark, constraint, seen))
     answers = {each["check"]: each["constraint_status"] == "Success" for each in suite.run().checkResults}
@@ -73,13 +77,14 @@ def run(frame: DataFrame, constraints: Sequence[Constraint]) -> dict[str, Findin
 
 
 def _check(spark: SparkSession, constraint: Constraint, seen: dict[str, float]) -> object:
-    from pydeequ.checks import Check, CheckLevel  # noqa: PLC0415 - see above
+    checks = pydeequ("checks")
 
     def asserted(metric: float) -> bool:
         seen[constraint.name] = metric
         return constraint.holds(metric)
 
-    check = Check(spark, CheckLevel.Warning if constraint.is_warning else CheckLevel.Error, constraint.name)
+    level = checks.CheckLevel.Warning if constraint.is_warning else checks.CheckLevel.Error
+    check = checks.Check(spark, level, constraint.name)
     column = constraint.column
     add: dict[Analyzer, Callable[[], object]] = {
         Analyzer.SIZE: lambda: check.hasSize(asserted),
@@ -92,10 +97,8 @@ def _check(spark: SparkSession, constraint: Constraint, seen: dict[str, float]) 
 
 
 def _exact_quantile(check: Any, constraint: Constraint, asserted: Callable[[float], bool]) -> object:  # noqa: ANN401 - PyDeequ has no types
-    from pydeequ.scala_utils import ScalaFunction1  # noqa: PLC0415 - see above
-
     session = check._spark_session  # noqa: SLF001 - as PyDeequ's own methods do
-    holds = ScalaFunction1(session.sparkContext._gateway, asserted)  # noqa: SLF001 - likewise
+    holds = pydeequ("scala_utils").ScalaFunction1(session.sparkContext._gateway, asserted)  # noqa: SLF001 - likewise
     hint = session._jvm.scala.Option.apply(None)  # noqa: SLF001 - likewise
     check._Check = check._Check.hasExactQuantile(constraint.column, constraint.quantile, holds, hint)  # noqa: SLF001 - likewise
     return check

@@ -6,13 +6,12 @@ import os
 import sys
 import threading
 from contextlib import contextmanager
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-import pyspark
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from lakegate.spark_jobs.deequ import pydeequ
 from lakegate.spark_jobs.jvm_cache import Names
 
 if TYPE_CHECKING:
@@ -59,21 +58,20 @@ def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
 
 
 def start() -> SparkSession:
-    """The session, started or found. PyDeequ's slow import (pandas) runs while the JVM comes up."""
-    os.environ.setdefault("SPARK_VERSION", ".".join(pyspark.__version__.split(".")[:2]))
+    """The session, started or found. PyDeequ is imported while the JVM starts."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    warming = threading.Thread(target=import_module, args=("pydeequ.verification",))
+    warming = threading.Thread(target=pydeequ, args=("verification",))
     warming.start()
     builder = SparkSession.builder.appName("lakegate-validate")
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
-    _remember_names(spark)
+    _cache_names(spark)
     warming.join()
     return spark
 
 
-def _remember_names(spark: SparkSession) -> None:
-    """Where all of PySpark and PyDeequ look the JVM up, they find one that remembers."""
+def _cache_names(spark: SparkSession) -> None:
+    """Give PySpark and PyDeequ a view of the JVM that caches names."""
     if not isinstance(spark._jvm, Names):  # noqa: SLF001 - there is no other place
         SparkContext._jvm = spark._jvm = Names(spark._jvm)  # noqa: SLF001 - likewise

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.contracts.model.storage import Compression
 from lakegate.engine.read.limits import GRACE, LONGEST_FOOTER, PIECE, unreadable
@@ -202,8 +204,6 @@ def _xz(block: bytes) -> bytes:
 
 def _snappy(block: bytes) -> bytes:
     """Snappy data begins with its decompressed size; a checksum of the decompressed bytes follows the block."""
-    import pyarrow as pa  # noqa: PLC0415 - half a second that other codecs need not pay
-
     size = _variable(iter(block[:_LONGEST_NUMBER]))
     if size > GRACE:
         raise BrokenError("bomb")
