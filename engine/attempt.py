@@ -219,7 +219,7 @@ def _lines_before(source: Source, partials: list[Partial]) -> list[int]:
 
 
 def _malformed(source: Source, partials: list[Partial]) -> tuple[tuple[MalformedRecords, int, int], ...]:
-    """By reason, with the first one of the delivery: its line (from 1) and object, and beside it its share and its line there."""
+    """By reason, with line (from 1) and object of the first one in the delivery; each comes with its share and its line there."""
     found: dict[str, tuple[MalformedRecords, int, int]] = {}
     lines = dict.fromkeys((share.part for share in source.shares), 0)
     for share, partial in zip(source.shares, partials, strict=True):

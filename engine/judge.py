@@ -71,7 +71,7 @@ class LeftError(Exception):
 
 @dataclass(slots=True)
 class ReadProgress:
-    """How much of the delivery was read, by several threads."""
+    """Counts what several threads have read of the delivery."""
 
     units: int
     """Bytes, of tables rows, that chunks add up to."""

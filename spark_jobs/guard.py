@@ -164,7 +164,7 @@ def _view(node: Any) -> str:  # noqa: ANN401 - likewise
 
 
 def nodes_of(plan: Any, views: set[str]) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - likewise
-    """Every node of a plan and every expression in them, those of inner queries too; nothing below a view of ours."""
+    """Every node of a plan and every expression in them, those of inner queries too; nothing below a registered view."""
     todo = [("plan", plan)]
     while todo:
         kind, node = todo.pop()

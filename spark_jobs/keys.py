@@ -21,7 +21,7 @@ MOST_COMMON = "most_common"
 
 
 def frequencies(program: Program, rows: DataFrame, keys: Keys) -> DataFrame:
-    """How often (`n`) each key occurs; of those in more than one row `shared` is the same number and `repeated` 1, else zero.
+    """The rows (`n`) of each key; for keys in more than one row `shared` is the same number and `repeated` is 1, else zero.
 
     `most_common` is 1 for keys that meet the predicate, else zero; it is summed over `most_common()`.
     """

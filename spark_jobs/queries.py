@@ -65,7 +65,7 @@ class SparkTables:
     now: str
     """The judging time."""
     delivered: DataFrame | None
-    """The judged records of the delivery, with their typed values; None where no query reads them."""
+    """The judged records of the delivery, with their typed values; None if no query reads them."""
     accepted: AcceptedRecords
 
 

@@ -1,4 +1,4 @@
-"""Bytes behind an address: `file:` and `s3:` alike. The only module of the job that knows botocore."""
+"""Objects at `file:` and `s3:` addresses. The only module of the job that knows botocore."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _UNMET = {"PreconditionFailed", "ConditionalRequestConflict"}
 
 
 class JobStore(Protocol):
-    """What the job needs of a storage. Its errors are OSError; InputError where an object to be written exists."""
+    """A storage of objects. Failures are OSError; InputError if an object to be written exists."""
 
     def read(self, uri: str, limit: int | None = None) -> bytes:
         """The object's bytes, or its first `limit` bytes."""
@@ -100,7 +100,7 @@ class PinnedObject:
     """In bytes."""
     etag: str
     version: str | None
-    """None where the bucket keeps no versions."""
+    """None if the bucket has no versions."""
 
 
 class Buckets:
@@ -125,7 +125,7 @@ class Buckets:
             return self._range(start, size, Bucket=bucket, Key=key)
 
     def pinned(self, pin: PinnedObject, start: int, size: int) -> bytes:
-        """So many bytes of one version of an object, not beyond its end; InputError where the object is another one by now."""
+        """A range of one version of an object, not beyond its end; InputError if the object was replaced."""
         which = {"VersionId": pin.version} if pin.version else {"IfMatch": pin.etag}
         with _as_os_error(f"s3://{pin.bucket}/{pin.key} changed while it was read: repeat the command"):
             return self._range(start, size, Bucket=pin.bucket, Key=pin.key, **which)
@@ -215,7 +215,7 @@ class Addresses:
         return store_for(address).size(address) if pin is None else pin.size
 
     def part(self, address: str, start: int, length: int) -> bytes:
-        """See `lakegate.engine.read.chunk.Store`; S3 refuses a range that begins behind the end."""
+        """See `lakegate.engine.read.chunk.Store`; S3 refuses a range that begins after the end."""
         length = min(length, self.size(address) - start)
         if length <= 0:
             return b""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from lakegate.engine.read.chunk import Level
 
 MEMORY = "512MB"
-"""What DuckDB may take in a worker before it spills."""
+"""The memory of DuckDB in a worker before it spills."""
 TASK = 64 << 20
 """Bytes (of a table, rows) that one task evaluates, about."""
 _ARROW = {
@@ -54,13 +54,13 @@ _SPARK = {"VARCHAR": "STRING", "TIMESTAMP": "TIMESTAMP"}
 
 
 def spark_type(logical: LogicalType) -> str:
-    """What values of a type are in a frame."""
+    """The Spark type of the values of a logical type."""
     kind = SQL_TYPES[GRAMMARS[logical].cast]
     return _SPARK.get(kind, kind)
 
 
 def column_name(level: int, name: str) -> str:
-    """The column of the pass that holds a column of the level with that number."""
+    """The column of the pass for a column of the level with that number."""
     return f"l{level}_{name}"
 
 
@@ -80,7 +80,7 @@ class Pass:
 
 
 def run(spark: SparkSession, evaluation: Evaluation) -> tuple[Pass, list[Partial]]:
-    """Evaluate all shares; rows of records are kept where Spark keeps them. UnreadableError where an object has no good end."""
+    """Evaluate all shares; rows of records stay in Spark. UnreadableError if an object is damaged."""
     programs = [each for each in evaluation.programs.values() if is_stored(each)]
     levels = {each.level: at for at, each in enumerate(programs)}
     types = {column_name(at, name): kind for at, each in enumerate(programs) for name, kind in stored(each).items()}
@@ -107,7 +107,7 @@ def run(spark: SparkSession, evaluation: Evaluation) -> tuple[Pass, list[Partial
 def _evaluating(
     evaluation: Evaluation, levels: dict[Level, int], types: dict[str, str]
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What a task does with the numbers of its shares."""
+    """The function of a task, given the numbers of its shares."""
     schema = pa.schema(
         [("partial", pa.binary()), ("level", pa.int32()), ("id", pa.int64())]
         + [(name, _ARROW[kind]) for name, kind in types.items()]

@@ -62,7 +62,7 @@ class FormPattern:
 
 
 def own_searches(pattern: str) -> tuple[list[Items], FormPattern | None]:
-    """The trees to be searched for, and the reading of a date; ValueError where it is none of our patterns."""
+    """The trees to be searched, and the reading of a date; ValueError if it is not a generated pattern."""
     tree = list(parsed(pattern))
     reading = _reading(tree)
     if reading is not None:

@@ -1,4 +1,4 @@
-"""How both engines compute the metrics of numbers and of keys, from what the shares of a delivery add up to.
+"""How both engines compute the metrics of numbers and of keys from the partial results of shares.
 
 A metric is a row here and in `lakegate.contracts.plan.metrics`. Natively aggregates are added up in this process
 (`lakegate.engine.measure.metrics`); in the job Deequ computes them (`lakegate.spark_jobs.checks`).
@@ -24,9 +24,9 @@ class NumberMetric:
     """A metric of the numbers in some records."""
 
     kind: str
-    """Which numbers: see `lakegate.engine.evaluate.program.Numbers`."""
+    """The kind of numbers, as in `lakegate.engine.evaluate.program.Numbers`."""
     aggregate: str | None
-    """Which aggregate of them: see `lakegate.engine.measure.aggregates`; None of a quantile, which needs all of them."""
+    """Their aggregate, a key of `lakegate.engine.measure.aggregates`; None for a quantile, which needs all of them."""
     value: Callable[[float, int], float | None]
     """The metric of an aggregate and of how many numbers there are."""
 
@@ -36,7 +36,7 @@ class KeyMetric:
     """A metric of the keys in some records."""
 
     count: str
-    """Which count: `keys`; `repeated` ones, in more than one row; rows with a `shared` one; `most_common` ones."""
+    """The count: of `keys`, of `repeated` keys (in more than one row), of rows with a `shared` key, of the `most_common` keys."""
     is_remainder: bool = False
     """Whether the records without the count fail."""
     of_all_rows: bool = False

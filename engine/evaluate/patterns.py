@@ -106,7 +106,7 @@ def without_lookaheads(items: Items) -> tuple[list[Lookahead], Items]:
 
 
 def _width(node: Node) -> int | None:
-    """How many characters a node takes; None where it may be more or fewer."""
+    """The number of characters that a node matches; None if it varies."""
     match node:
         case Chars():
             return 1

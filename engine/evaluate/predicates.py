@@ -67,7 +67,7 @@ def found_name(it: Matches, plan: Plan) -> str:
 
 
 def search(it: Matches, plan: Plan) -> str:
-    """What that column holds, in SQL over the field's text; ValueError where no engine searches for the pattern."""
+    """The SQL of that column over the field's text; ValueError if no engine can search the pattern."""
     return patterns.sql(it.pattern, _text(it.field, plan))
 
 

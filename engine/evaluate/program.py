@@ -50,7 +50,7 @@ class NumericColumn:
 
 @dataclass(frozen=True)
 class Program:
-    """What is evaluated of each record (or element) of a level."""
+    """What is evaluated for each record (or element) of a level."""
 
     plan: Plan
     level: Level
@@ -63,7 +63,7 @@ class Program:
     numbers: Mapping[NumericColumn, str]
     keys: tuple[Keys, ...]
     kept: frozenset[str]
-    """Aliases of fields whose values are handed over."""
+    """Aliases of the fields whose values are in the result."""
     bits: Mapping[str, str] = field(default_factory=dict)
     """The SQL of each predicate, by its column."""
     searches: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class Program:
     ) -> str:
         """The SELECT over a chunk; `typed` gives the SQL of a field's value by alias (as plain text allows).
 
-        The raw columns of the chunk hold the searches of the fields `searched` (aliases) already. `with_present` adds whether
+        The raw columns of the chunk already contain the searches of the fields `searched` (aliases). `with_present` adds whether
         the fields of `single` have a value.
         """
         own = [each.alias for each in self.plan.fields if each.level == self.level and each.name in self.reads]
@@ -203,7 +203,7 @@ def program(plan: Plan, level: Level, checks: tuple[Check, ...], queried: Iterab
 
 
 def _numbers(check: Check, plan: Plan) -> NumericColumn | None:
-    """The numbers that a check's aggregate is taken of; None where it has none."""
+    """The numbers that a check aggregates; None if it aggregates none."""
     metric, population = NUMBER_METRICS.get(check.metric), population_of(check)
     if metric is None or population is None:
         return None

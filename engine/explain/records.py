@@ -42,7 +42,7 @@ class RecordReader:
         return self.plan.storage.format is Format.CSV
 
     def texts(self, level: Level, places: set[Place]) -> dict[Place, Texts]:
-        """The texts of records, from the shares that hold them."""
+        """The texts of records, from the shares that contain them."""
         fields = [each for each in self.plan.fields if each.level == level]
         found: dict[Place, Texts] = {}
         for number, wanted in _by_share(places).items():

@@ -44,7 +44,7 @@ GOOD_SHAPES = 3
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """What is shown of the records of a delivery."""
+    """The samples of a delivery."""
 
     plan: Plan
     programs: Mapping[Level, Program]
@@ -94,7 +94,7 @@ class Samples:
     def with_first_records(
         self, malformed: tuple[tuple[MalformedRecords, int, int], ...]
     ) -> tuple[MalformedRecords, ...]:
-        """Malformed records by reason, each with what its first one shows; that is in the share, at the line, beside it."""
+        """Malformed records by reason, each with evidence of its first one, whose share and line are given."""
         if not self.plan.storage.format.is_text:
             return tuple(each for each, _, _ in malformed)
         lines = self._records.lines({(share, line) for _, share, line in malformed}, every=True)
@@ -176,7 +176,7 @@ class Samples:
         )
 
     def _shown(self, field: PlanField, text: str | None) -> tuple[str, bool]:
-        """What is shown of a value, and whether that is the value itself."""
+        """The sample of a value, and whether it is the value itself."""
         if text is None or not field.public:
             return self._masked(field, text), False
         return cut(hexadecimal(text) if self._is_bytes(field) else text), True

@@ -1,4 +1,4 @@
-"""The measurement of each check, from what all shares add up to.
+"""The measurement of each check, from the sum of the partial results.
 
 `of` and `failing` are counts of records (elements, keys); where nothing is left to take a number of, both are 0.
 """
@@ -123,8 +123,8 @@ _KEY_COUNTS = {
 def event_time(program: Program, counts: LevelCounts) -> tuple[str, str] | None:
     """The earliest and the latest moment of the field by which the first check measures the age of rows (RFC 3339).
 
-    None where no check does, where no row has one, or where the field is classified and not public: these are values of data.
-    None too where one of them is outside of the years 1 to 9999 in UTC, which have no such text.
+    None if no check does, if no row has one, or if the field is classified and not public, because these are values of data.
+    None also if one of them is outside of the years 1 to 9999 in UTC.
     """
     check = next((each for each in program.checks if each.metric in {Metric.YOUNGEST, Metric.OLDEST}), None)
     if check is None:

@@ -55,7 +55,7 @@ class LevelCounts:
     rows: int = 0
     """Judged ones."""
     bits: dict[str, int] = field(default_factory=dict)
-    """How often each bit of the program is set."""
+    """The number of records in which each bit of the program is set."""
     numbers: dict[str, Moments] = field(default_factory=dict)
 
     def over(self, bit: str | None) -> int:

@@ -1,6 +1,6 @@
 """Patterns searched for once in each distinct value of a column whose values repeat, such as days and codes.
 
-A text is made of the value of one raw column alone: equal values give equal texts, and a search gives the same for all of them.
+A text depends on the value of one raw column only: equal values have equal texts, for which a search has the same result.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Evaluation:
     source: Source
     programs: Mapping[Level, Program]
     samples: int
-    """How many failing records of each predicate are kept of a share."""
+    """The most failing records of each predicate that are noted in a share."""
     _queries: dict[tuple[Level, frozenset[str], tuple[str, ...], bool], str] = field(default_factory=dict)
 
     def share(

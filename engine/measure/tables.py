@@ -1,7 +1,7 @@
 """Tables of the engine's database: keys, numbers of quantiles and values that queries read, one row for each judged record.
 
-They are kept by DuckDB, which spills them to disk past its memory limit. `id` holds the number of the share above `POSITION_BITS`
-and the line in it below.
+DuckDB spills them to disk beyond its memory limit. `id` contains the number of the share above `POSITION_BITS` and the line in
+it below.
 """
 
 from __future__ import annotations

@@ -44,14 +44,14 @@ class Expressions(Tokens):
         raise NotImplementedError
 
     def condition(self) -> str:
-        """Truths that all must hold."""
+        """Conditions joined by AND."""
         found = [self.value().text]
         while self.follow("AND"):
             found.append(self.value().text)
         return " AND ".join(found)
 
     def order(self) -> str:
-        """The words of an ORDER BY; empty where there is none."""
+        """An ORDER BY clause; empty if there is none."""
         return f"ORDER BY {self.each(self._key)}" if self.follow("ORDER", "BY") else ""
 
     def _key(self) -> str:
@@ -81,7 +81,7 @@ class Expressions(Tokens):
         return literal(word) if word[:1].isdigit() or (word[:1] == "." and len(word) > 1) else None
 
     def _named(self, word: str) -> Value:
-        """What is bound, a function, or a column."""
+        """A parameter, a function or a column."""
         if word.startswith(":"):
             return self._parameter(word[1:])
         return self._call(word) if self.peek() == "(" else self._name(word)
@@ -166,7 +166,7 @@ class Expressions(Tokens):
         return turn(value, _CASTS[name])
 
     def error(self) -> Value:
-        """What ends a query that cannot be answered."""
+        """An error that ends a query without an answer."""
         self.take("(")
         sentence = self.match(_SENTENCE)
         self.take(")")

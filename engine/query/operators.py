@@ -67,7 +67,7 @@ def _reckoned(sign: str, left: Value, right: Value) -> Value:
 
 
 def _exactly(sign: str, left: str, right: str) -> str:
-    """Exact numbers added up; beyond 20 digits before the point there is none (NULL)."""
+    """The sum of exact numbers; NULL beyond 20 digits before the point."""
     other = "p['b']" if sign == "+" else "(- p['b'])"
     too_large = f"p['a'] > 0 AND {other} > {_LARGEST} - p['a']"
     too_small = f"p['a'] < 0 AND {other} < - {_LARGEST} - p['a']"

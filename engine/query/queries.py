@@ -83,7 +83,7 @@ class _Session:
     seconds: float
     rows: int
     loaded: dict[tuple[str, tuple[QueryColumn, ...]], str | None] = field(default_factory=dict)
-    """Tables of accepted data; None where it could not be read."""
+    """Tables of accepted data; None if it could not be read."""
 
 
 def answer_queries(

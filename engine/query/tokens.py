@@ -41,7 +41,7 @@ class Tokens:
         self._at = place
 
     def peek(self, ahead: int = 0) -> str:
-        """The next token, or one after it; empty behind the last one."""
+        """The next token, or one after it; empty after the last one."""
         at = self._at + ahead
         return self._tokens[at] if at < len(self._tokens) else ""
 
@@ -75,7 +75,7 @@ class Tokens:
         return ", ".join(found)
 
     def holds_query(self) -> bool:
-        """Whether the bracket that opens here holds a query, and no value."""
+        """Whether the bracket that opens here contains a query, not a value."""
         if self.peek() != "(":
             return False
         if self.peek(1) in {"SELECT", "WITH"}:
@@ -83,7 +83,7 @@ class Tokens:
         return self.peek(1) == "(" and self.peek(self._closing(1) + 1) in _SETS
 
     def _closing(self, ahead: int) -> int:
-        """How far ahead the bracket closes that opens there."""
+        """The distance to the end of the bracket that opens `ahead` tokens after this position."""
         depth = 0
         while token := self.peek(ahead):
             depth += {"(": 1, ")": -1}.get(token, 0)

@@ -35,7 +35,7 @@ _FOOTER_END = 8
 SHARE_ROWS = 1 << 17
 """Rows of one share."""
 MOST_AT_ONCE = 16 << 20
-"""Bytes that are handed over at a time, but for a single row."""
+"""The most bytes of a batch, unless a single row has more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def _bounds(opened: Opened) -> tuple[int, ...]:
 
 
 def _parts(form: ArrowFormat, file: AddressedFile, group: int, names: list[str]) -> Iterator[Any]:
-    """Those columns of one row group or stripe, in parts of bounded size; UnreadableError where there are no more."""
+    """These columns of one row group or stripe, in batches of bounded size; UnreadableError if they are damaged."""
     try:
         most, total = max(GRACE_VALUES, RATIO * file.size), 0
         for batch in _opened(form, file).read(group, names):
@@ -155,7 +155,7 @@ def _parquet(file: AddressedFile) -> Opened:
 
 
 def _may_repeat(about: Any, at: int, leaf: Any) -> bool:  # noqa: ANN401 - Arrow ships no types
-    """Whether a column holds texts so short on average that many of them may be one: a dictionary of long ones is a copy more."""
+    """Whether the texts of a column are short on average, so that many may be equal: of long ones, a dictionary is a copy."""
     chunks = [about.row_group(group).column(at) for group in range(about.num_row_groups)]
     values, size = (sum(getattr(each, name) for each in chunks) for name in ("num_values", "total_uncompressed_size"))
     return leaf.physical_type == "BYTE_ARRAY" and "." not in leaf.path and size <= _LONG * values

@@ -1,4 +1,4 @@
-"""Avro as Arrow batches: the blocks of a share, each value by the schema that the file itself brings."""
+"""Reads Avro as Arrow batches: the blocks of a share, by the schema in the file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 ROWS = 1 << 16
 SIZE = 4 << 20
-"""Rows, and bytes of blocks, that are handed over at a time."""
+"""Rows, and bytes of blocks, of one batch."""
 _DAY = 86_400_000_000
 
 

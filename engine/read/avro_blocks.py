@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Readable(Protocol):
-        """What a header and blocks are read from."""
+        """A stream of bytes."""
 
         def read(self, size: int = -1, /) -> bytes:
-            """So many bytes, fewer at the end."""
+            """At most this number of bytes."""
             ...
 
 
@@ -56,7 +56,7 @@ class Header:
 
 
 def described(source: Readable) -> Table:
-    """A file's own account of itself; UnreadableError where its header and blocks do not fit together, or it is a bomb."""
+    """Schema and size of a file; UnreadableError if header and blocks do not match, or it is a decompression bomb."""
     file = _File(source)
     header = _header(file)
     rows = unpacked = 0
@@ -81,7 +81,7 @@ def header_of(source: Readable) -> Header:
 
 
 def blocks_of(source: Readable, header: Header, size: int) -> Iterator[tuple[int, bytes]]:
-    """How many records the blocks in so many bytes have, and their bytes, unpacked."""
+    """The numbers of records of the blocks in a byte range, each with the decompressed bytes."""
     file = _File(source)
     while file.at < size and not file.is_over():
         count, block = _block(file, header)
@@ -107,7 +107,7 @@ def _header(file: _File) -> Header:
 
 
 def _block(file: _File, header: Header) -> tuple[int, bytes]:
-    """How many records a block has, and its bytes, unpacked; one of more than any file may have without a question is a bomb."""
+    """The number of records of a block, and its decompressed bytes; BrokenError beyond the bytes that any file may have."""
     count, size = file.number(), file.number()
     if count < 0 or size < 0:
         raise unreadable("inside")
@@ -142,7 +142,7 @@ class _File:
         return self.size - len(self._ahead) + self._used
 
     def read(self, size: int) -> bytes:
-        """Just so many bytes."""
+        """Exactly this number of bytes."""
         found = bytearray()
         while len(found) < size:
             if self.is_over():

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     One = Callable[[bytes, int], tuple[Any, int]]
-    """The value at a place of a block, and the place behind it."""
+    """The value at a position of a block, and the position after it."""
 
 MOST_EMPTY = 1 << 20
-"""Elements of no bytes at all that are believed."""
+"""The most elements without bytes that are accepted."""
 _MOST_BITS = 63
 _MORE = 0x80
 
@@ -29,7 +29,7 @@ class Column(Protocol):
     """A column under way."""
 
     def read(self, block: bytes, at: int) -> int:
-        """Take the value at a place of a block; the place behind it."""
+        """Append the value at a position of a block; returns the position after it."""
         ...
 
     def skip(self) -> None:
@@ -42,7 +42,7 @@ class Column(Protocol):
 
 
 def number(block: bytes, at: int) -> tuple[int, int]:
-    """A whole number, zig-zag and of variable length, and the place behind it."""
+    """A zig-zag number of variable length, and the position after it."""
     found = shift = 0
     while (byte := block[at]) >= _MORE:
         found |= (byte & 0x7F) << shift
@@ -55,13 +55,13 @@ def number(block: bytes, at: int) -> tuple[int, int]:
 
 
 def content(block: bytes, at: int) -> tuple[bytes, int]:
-    """Bytes behind their number, and the place behind them."""
+    """Bytes after their number, and the position after them."""
     size, begin = number(block, at)
     return fixed(block, begin, size)
 
 
 def fixed(block: bytes, at: int, size: int) -> tuple[bytes, int]:
-    """So many bytes, and the place behind them."""
+    """A fixed number of bytes, and the position after them."""
     if not 0 <= size <= len(block) - at:
         raise unreadable("inside")
     return block[at : at + size], at + size
@@ -73,7 +73,7 @@ def booleans(values: bytearray) -> pa.Array:
 
 
 class _Values:
-    """What all columns of values have: whether each is there, and their bytes."""
+    """The base of columns of values: whether each is present, and their bytes."""
 
     def __init__(self, kind: pa.DataType, one: One) -> None:
         self._kind, self._one = kind, one
@@ -116,7 +116,7 @@ class NumberValues(_Values):
         self._code, self._numbers = code, array(code)
 
     def reading(self, one: One) -> Callable[[bytes, int], int]:
-        """How values that are written in another way are taken."""
+        """How values of another encoding are converted."""
 
         def read(block: bytes, at: int) -> int:
             value, at = one(block, at)

@@ -1,4 +1,4 @@
-"""Columns under way that hold others: unions, records, arrays and maps of Avro."""
+"""Builders of nested columns: unions, records, arrays and maps of Avro."""
 
 from __future__ import annotations
 

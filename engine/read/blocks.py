@@ -25,7 +25,7 @@ _FIRST_STEP = 1 << 16
 
 
 def shares_of(parts: Iterable[StagedPart], step: int | None) -> Iterator[Share]:
-    """The shares of objects: byte ranges of so many bytes, or with None each object as a whole."""
+    """The shares of objects: byte ranges of `step` bytes, or whole objects for None."""
     for number, part in enumerate(parts):
         size = step or max(1, part.size)
         for start in range(0, part.size, size):
@@ -33,7 +33,7 @@ def shares_of(parts: Iterable[StagedPart], step: int | None) -> Iterator[Share]:
 
 
 def share_block(store: Store, share: Share) -> Block:
-    """The lines that begin in a byte range; UnreadableError where one of them is longer than is read at all."""
+    """The lines that begin in a byte range; UnreadableError if one of them is longer than `LONGEST_LINE`."""
     start = max(0, share.start - 1)
     data = store.part(share.address, start, share.end - start)
     begun = (data.find(b"\n") + 1 or len(data)) if share.start > 0 else 0
@@ -55,7 +55,7 @@ def share_block(store: Store, share: Share) -> Block:
 def object_blocks(
     store: Store, address: str, compression: Compression, size: int, quote: bytes | None = None
 ) -> Iterator[Block]:
-    """A whole object in blocks of about so many bytes.
+    """A whole object in blocks of about `size` bytes.
 
     `quote` keeps a record open over line feeds. UnreadableError if the object is damaged.
     """
@@ -78,7 +78,7 @@ def object_blocks(
 
 
 def _bounded(rest: bytes, compression: Compression) -> bytes:
-    """What is left of a block; of a line that is longer than any record only its beginning is kept."""
+    """The rest of a block; of a line that is longer than any record only the beginning."""
     if len(rest) <= LONGEST_LINE:
         return rest
     if compression is Compression.NONE:

@@ -46,7 +46,7 @@ class Share:
     """A part of one object that is read separately, in any process: a byte range, row groups, or the whole object."""
 
     part: int
-    """Which object of the delivery, from 0."""
+    """The number of the object in the delivery, from 0."""
     address: str
     start: int
     """First byte; of a table the first row group or stripe."""
@@ -127,7 +127,7 @@ class Source(Protocol):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """What `Chunk.size` must add up to for each object: its bytes, or the rows that its footer counts."""
+        """The sum of `Chunk.size` for each object: its bytes, or the rows in its footer."""
         ...
 
     @property
@@ -141,7 +141,7 @@ class Source(Protocol):
         ...
 
     def chunks(self, share: Share) -> Iterator[Chunk]:
-        """Read one share; UnreadableError where the object has no good end, OSError where the storage fails."""
+        """Read one share; UnreadableError if the object is damaged, OSError if the storage fails."""
         ...
 
     def originals(self, share: Share) -> Iterator[pa.Table]:

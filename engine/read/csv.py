@@ -1,7 +1,7 @@
 """CSV: byte ranges of objects as columns of text (docs/types.md, docs/data.md).
 
 A share of a plain object is a byte range: a line belongs to the share in which it begins. An object that is packed, or in which
-quoted values may hold line breaks, is one share. `lakegate.engine.read.records` parts the records of each block.
+quoted values may hold line breaks, is one share. `lakegate.engine.read.records` parses the records of each block.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class CsvSource:
     expressions: Mapping[str, Expression]
     sizes: tuple[int, ...]
     header: str | None
-    """The header line that all objects share; None where the contract has none."""
+    """The header line of all objects; None if the contract declares none."""
     kinds: Mapping[str, Physical] = field(default_factory=dict)
 
     def chunks(self, share: Share) -> Iterator[Chunk]:

@@ -46,7 +46,7 @@ class Elements:
         return found[0]
 
     def level(self, level: Level) -> Elements | None:
-        """The elements of one level, lists opened one after the other from the outside in; None where the file has none."""
+        """The elements of one level, opening lists from the outside in; None if the file has none."""
         elements, words = self, ""
         here: Part | None = self.parts.get(level[0])
         for depth, step in enumerate(level):
@@ -95,7 +95,7 @@ def _stand(lists: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 
 def _member(part: Part, step: str) -> Part | None:
-    """The part of a record that a step leads to; None where it has none."""
+    """The part of a record after a step; None if it has none."""
     array, kind = part
     names = [name for name, _ in kind.parts]
     if kind.kind is not Kind.RECORD or step[1:] not in names:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 CRLF = "\r\n"
 REPLACEMENT = "\ufffd"
-"""What a decoder writes where bytes are none of its encoding."""
+"""The character that a decoder writes for bytes outside of its encoding."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def is_plain(block: bytes, dialect: Dialect, width: int) -> bool:
 
 
 def _has_blank_line(block: bytes, *, has_returns: bool) -> bool:
-    """Whether a line behind the first one is blank."""
+    """Whether a line after the first one is blank."""
     feeds = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
     return bool((np.diff(feeds) == 1).any()) or (has_returns and b"\n\r\n" in block)
 
@@ -144,7 +144,7 @@ def _is_utf_8(block: bytes) -> bool:
 
 @dataclass(slots=True)
 class Lines:
-    """The lines (or records) of a block, each with its line feed, as texts; those that are none are listed."""
+    """The lines (or records) of a block, each with its line feed, as texts; `bad` lists undecodable ones."""
 
     array: Any
     bad: dict[int, tuple[str, bytes]]
@@ -152,7 +152,7 @@ class Lines:
 
     @staticmethod
     def of(block: bytes, dialect: Dialect) -> Lines:
-        """The lines of a block, or its records where values may hold line breaks."""
+        """The lines of a block, or its records if values may contain line breaks."""
         ends = record_ends(block, dialect.raw_quote if dialect.multi_line else None)
         if len(ends) == 0 or ends[-1] < len(block):
             ends = np.append(ends, len(block))
@@ -170,7 +170,7 @@ class Lines:
         return Lines(pa.StringArray.from_buffers(len(ends), offsets, pa.py_buffer(block)), bad)
 
     def strict(self, dialect: Dialect, width: int) -> NDArray[np.bool_]:
-        """Which of them are records that keep to the grammar; blank lines are none where a record has several values."""
+        """Which of them are records by the grammar; blank lines are not if a record has several values."""
         found: NDArray[np.bool_] = np.array(pc.match_substring_regex(self.array, dialect.strict))
         if width > 1:
             found &= ~self.blank(width)
@@ -179,7 +179,7 @@ class Lines:
         return found
 
     def blank(self, width: int) -> NDArray[np.bool_]:
-        """Which of them are blank lines, where these are no records."""
+        """Which of them are blank lines, if these are not records."""
         if width == 1:
             return np.zeros(len(self.array), np.bool_)
         sizes = np.array(pc.binary_length(self.array))
@@ -202,7 +202,7 @@ class Lines:
 
 
 def _decoded(line: bytes, dialect: Dialect, at: int, bad: dict[int, tuple[str, bytes]]) -> bytes:
-    """A line in UTF-8; an empty one where its bytes are none of the encoding, or a NUL is in it."""
+    """A line in UTF-8; an empty one if its bytes are not of the encoding, or contain a NUL."""
     text = line.decode("utf-8" if dialect.is_utf_8 else dialect.encoding, errors="replace")
     if b"\0" in line:
         bad[at] = ("nul", line)

@@ -78,7 +78,7 @@ class JsonSource:
             before += len(texts)
 
     def texts(self, share: Share) -> Iterator[Batch]:
-        """The texts of a share's records, some MiB at a time; UnreadableError where its object has no good end."""
+        """The texts of a share's records, some MiB at a time; UnreadableError if its object is damaged."""
         storage = self.plan.storage
         if storage.format is Format.JSON:
             yield from self._elements(share.address, storage.compression)
@@ -165,7 +165,7 @@ def _is_whole(storage: Storage) -> bool:
 
 
 def own_name(alias: str) -> str:
-    """The column that holds whether a field's token is of its own kind."""
+    """The column of whether a field's token is of its own kind."""
     return f"k{alias}"
 
 

@@ -84,7 +84,7 @@ class Flat:
 
 
 def learned(fields: Sequence[PlanField], texts: Iterable[bytes]) -> Flat | None:
-    """The expressions for objects like the first ones; None where they, or the declared fields, have parts."""
+    """The expressions for objects like the first ones; None if they, or the declared fields, are nested."""
     if any(field.path for field in fields):
         return None
     keys: list[str] = []
@@ -110,7 +110,7 @@ def learned(fields: Sequence[PlanField], texts: Iterable[bytes]) -> Flat | None:
 
 
 def _merge(keys: list[str], value: Iterable[str]) -> None:
-    """Put new keys behind the one that they follow."""
+    """Insert new keys after the one that they follow."""
     at = 0
     for key in value:
         if key in keys:

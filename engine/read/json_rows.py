@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MOST_EXTRA = 20
 """Names of undeclared keys that are kept of one record."""
 RECORD, LIST = "{...}", "[...]"
-"""How values with parts are shown."""
+"""The texts of nested values."""
 
 
 @dataclass(slots=True)

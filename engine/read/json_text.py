@@ -29,7 +29,7 @@ Value = str | bool | dict[str, "Value"] | list["Value"] | None
 
 
 def parsed(text: bytes) -> dict[str, Value] | None:
-    """The object that a text writes; None where there is nothing but space. MalformedError where it is no object."""
+    """The object of a text; None for a blank text. MalformedError if it is not an object."""
     if len(text) > LONGEST_RECORD:
         raise MalformedError("too_long")
     try:

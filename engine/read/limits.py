@@ -1,4 +1,4 @@
-"""What reading a file may cost at most (docs/data.md): a decompression bomb is rejected within seconds and in bounded memory."""
+"""Bounds on reading a file (docs/data.md): a decompression bomb is rejected within seconds and in bounded memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from lakegate.contracts.door.file_signatures import UnreadableError
 LONGEST_RECORD = 1 << 20
 """Bytes of one record; a longer one is malformed, because it would be one value in memory."""
 LONGEST_LINE = 16 << 20
-"""Bytes of one line of plain text that is read at all; a longer one makes the file unreadable."""
+"""Bytes of one line of plain text; a longer one makes the file unreadable."""
 PIECE = 1 << 20
 """Bytes of a stream that are in memory at a time."""
 RATIO = 200
@@ -19,7 +19,7 @@ MOST_UNPACKED = 64 << 30
 MOST_COLUMNS = 10_000
 """Columns of a file, the parts of nested ones counted."""
 LONGEST_FOOTER = 32 << 20
-"""Bytes of the schema and the statistics of a file that brings its own."""
+"""Bytes of the schema and the statistics in a file."""
 GRACE_VALUES = 1 << 30
 """Bytes that the values of a column store may take in memory, whatever the ratio."""
 

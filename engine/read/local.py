@@ -1,4 +1,4 @@
-"""Objects behind `file:` addresses."""
+"""Objects at `file:` addresses."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Parsed:
     rows: NDArray[np.int64]
     """The line of each record in the block, from 0."""
     lines: int
-    """Lines (records, where values may hold line breaks) of the block."""
+    """Lines of the block (records, if values may contain line breaks)."""
     malformed: list[Flaw] = field(default_factory=list)
 
 

@@ -91,7 +91,7 @@ def _physical(schema: Physical, field: PlanField) -> Physical | None:
 
 
 def _is_in_foreign(field: PlanField, foreign: list[tuple[PlanField, Physical]]) -> bool:
-    """Whether a part is missing because what should hold it is of another type: its holder reports that."""
+    """Whether a part is missing because its parent is of another type, which is reported."""
     return any(field.place[: len(each.place)] == each.place for each, _ in foreign)
 
 

@@ -49,7 +49,7 @@ def unpacked(source: BinaryIO, compression: Compression) -> Iterator[Piece]:
 
 
 def elements(pieces: Iterable[Piece]) -> Iterator[Batch]:
-    """The elements of a JSON array, each as its own text; BrokenError where it is no array, or holds what has no end."""
+    """The elements of a JSON array, each as its own text; BrokenError if it is not an array, or is truncated."""
     array = _Array()
     taken = 0
     for piece, packed in pieces:
@@ -85,7 +85,7 @@ class _Array:
         return found
 
     def _step(self, at: int, found: list[bytes], *, is_last: bool) -> int | None:
-        """Use up a mark or an element; the place after it, or None where the text has no whole one yet."""
+        """Consume a mark or an element; the position after it, or None if the text ends before."""
         at = _PAST_SPACE(self._text, at).end()  # type: ignore[union-attr] # no space is a match too
         if at == len(self._text):
             return None

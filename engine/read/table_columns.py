@@ -36,12 +36,12 @@ _BEYOND = "'beyond all calendars'"
 
 
 def raw_name(alias: str) -> str:
-    """The column that holds a field's value as the file has it."""
+    """The column of a field's unchanged value."""
     return f"r{alias}"
 
 
 def valid_name(alias: str) -> str:
-    """The column that holds a text of the file, NULL where its bytes are no UTF-8."""
+    """The column of a text of the file, NULL if its bytes are not UTF-8."""
     return f"u{alias}"
 
 
@@ -59,7 +59,7 @@ def expression(field: PlanField, physical: Physical | None) -> Expression:
 
 
 def is_binary(field: PlanField, physical: Physical) -> bool:
-    """Whether a field's column holds bytes, as texts with one character (0 to 255) for each."""
+    """Whether a field's column contains bytes, as texts with one character (0 to 255) for each."""
     return field.type is LogicalType.BINARY and field.shape is Shape.VALUE and holds(physical, field)
 
 

@@ -148,7 +148,7 @@ def _shares(number: int, part: StagedPart, table: Table) -> Iterator[Share]:
 
 
 def _too_long(records: Elements, found: Iterable[Found]) -> pa.Array | None:
-    """The rows with a text that would sit in memory as one value; None where there are none."""
+    """The rows with a text beyond the longest record; None if there are none."""
     long = None
     for field, kind in found:
         if kind is None or kind.kind is not Kind.TEXT:

@@ -55,7 +55,7 @@ class Rejected:
         return Rejected(tuple(check.id for check in blamed), partials, bits, shared)
 
     def count(self) -> int:
-        """How many they are."""
+        """The number of rejected records."""
         found = [
             mask
             for partial in self.partials
@@ -82,7 +82,7 @@ class Rejected:
         return np.logical_or.reduce(found) if found else None
 
     def _breaks(self, check: str, number: int, broken: Broken) -> NDArray[np.bool_] | None:
-        """Which records of a chunk break a check; None where none does."""
+        """Which records of a chunk break a check; None if none does."""
         if check in self.bits:
             bitmap = broken.bitmaps.get(self.bits[check])
             found: NDArray[np.bool_] | None = None if bitmap is None else bitmap.to_numpy(zero_copy_only=False)

@@ -32,7 +32,7 @@ WIDER = {frozenset({"int", "long"}): "long", frozenset({"float", "double"}): "do
 
 
 def physical(schema: object) -> Physical:
-    """The kind of a whole schema; UnreadableError where it is none, or leads back to itself."""
+    """The kind of a whole schema; UnreadableError if it is invalid or recursive."""
     try:
         return _physical(schema, {}, 0)
     except (KeyError, TypeError, ValueError, AttributeError):

@@ -93,12 +93,12 @@ _HELD = {
     LogicalType.TIMESTAMP: {Kind.MOMENT},
     LogicalType.BINARY: {Kind.BYTES, Kind.TEXT},
 }
-"""Which kinds hold values of which declared type (docs/data.md)."""
+"""The kinds whose values can be of a declared type (docs/data.md)."""
 _SHAPES = {Shape.RECORD: Kind.RECORD, Shape.LIST: Kind.LIST, Shape.MAP: Kind.MAP}
 
 
 def holds(physical: Physical, field: PlanField) -> bool:
-    """Whether a column of that type can hold values of the declared one."""
+    """Whether a column of that type can contain values of the declared one."""
     if physical.kind is Kind.NOTHING or field.shape is Shape.ANY:
         return True
     if field.shape in _SHAPES:

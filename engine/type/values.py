@@ -2,7 +2,7 @@
 
 SQL is made of generated names, our own patterns and literals whose characters are written in hexadecimal: no text of a contract
 becomes SQL. The grammar is that of docs/types.md; where a whole column of a chunk is known to consist of the *plain alphabet* of
-its type (`PLAIN`), the cast alone decides, because it accepts nothing else that these characters can write.
+its type (`PLAIN`), the cast alone decides, because it accepts no other text of these characters.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ PLAIN = {Cast.LONG: b"+-0123456789", Cast.DOUBLE: b"+-.0123456789"}
 """Characters of which the cast of a type accepts just what the type's grammar does, up to `LONGEST_PLAIN` of them."""
 LONGEST_PLAIN = 200
 _WHOLE_CLOCK = "00:00:00.000000000"
-"""What a shorter time of day leaves out: completed with it, times compare as their texts do."""
+"""Completes a shorter time of day, so that times compare as their texts do."""
 _LONG_END = 2**63
 
 
 def value_name(alias: str) -> str:
-    """The column that holds a field's typed value, beside its text in `alias`."""
+    """The column of a field's typed value; `alias` is that of its text."""
     return f"v{alias}"
 
 
@@ -47,7 +47,7 @@ def present_name(alias: str) -> str:
 
 
 def typed_value(field: PlanField, text: str, *, plain: bool = False) -> str:
-    """The value of the text in that SQL expression; NULL where it is none of the field's type.
+    """The value of the text in an SQL expression; NULL if the text is not a value of the field's type.
 
     `plain` states that the text consists of the type's plain alphabet.
     """
@@ -59,7 +59,7 @@ def typed_value(field: PlanField, text: str, *, plain: bool = False) -> str:
 
 
 def literal(field: PlanField, text: str) -> str:
-    """A constant of a contract as a value of the field's type, in SQL; ValueError or ArithmeticError where it is none."""
+    """A constant of a contract as a value of the field's type, in SQL; ValueError or ArithmeticError if it is not one."""
     if field.type is LogicalType.TIME:
         return text_literal(text + _WHOLE_CLOCK[len(text) :])
     return _LITERALS[GRAMMARS[field.type].cast](text)
@@ -84,7 +84,7 @@ def _whole_time(text: str) -> str:
 
 
 def _moment(text: str) -> str:
-    """DuckDB's cast leaves the offset out: it is subtracted. One beyond 18:00 is none."""
+    """DuckDB's cast ignores the offset: it is subtracted. One beyond 18:00 is invalid."""
     sign, offset = f"substr({text}, -6, 1)", f"substr({text}, -5)"
     minutes = f"({sign} || '1')::BIGINT * (left({offset}, 2)::BIGINT * 60 + right({offset}, 2)::BIGINT)"
     moment = f"try_cast({text} AS TIMESTAMP)"
