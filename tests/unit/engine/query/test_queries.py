@@ -286,7 +286,7 @@ def test_answers_do_not_depend_on_the_order_of_rows() -> None:
     assert len(shuffled) == ROWS
 
 
-NUMBERS = ("total", "weight", "price", "3", "-2", "0.5", "length(status)", "day - DATE '2024-05-01'", "month(placed)")
+NUMBERS = ("total", "weight", "price", "3", "-2", "0.5", "length(status)", "(day - DATE '2024-05-01')", "month(placed)")
 TRUTHS = (
     "paid",
     "total > weight",
