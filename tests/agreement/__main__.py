@@ -45,7 +45,7 @@ def report(text: str) -> None:
 
 
 def against_spark(seed: int, count: int) -> int:
-    """How many cases the native engine and Spark answer differently."""
+    """The number of cases to which the native engine and Spark have different answers."""
     with tempfile.TemporaryDirectory(prefix="lakegate-agreement-") as folder:
         use_local_spark(Path(folder), size=0, memory="1g")
         from lakegate.spark_jobs.session import start  # noqa: PLC0415 - reads the settings made above
@@ -68,7 +68,7 @@ def against_spark(seed: int, count: int) -> int:
 
 
 def against_great_expectations(seed: int, count: int) -> int:
-    """How many cases Great Expectations and we answer differently."""
+    """The number of cases to which Great Expectations has another answer."""
     install(ENVIRONMENT)
     found = list(differences(cases(seed, count)))
     for each in found:

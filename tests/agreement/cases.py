@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tests.agreement.rows import Row
 
 REPAIRS = 6
-"""How often the parts that the compiler names are removed before another contract is drawn."""
+"""The most removals of parts that the compiler names, before another contract is drawn."""
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
 
 

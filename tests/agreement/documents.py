@@ -36,7 +36,7 @@ def fields_of(draw: random.Random, form: str) -> list[Field]:
 
 
 def extension(draw: random.Random) -> Document:
-    """How the gate treats deliveries, what a file is, and how CSV is written."""
+    """The `lakegate` extension: policy, file format and CSV dialect."""
     form = draw.choice(["csv", "csv", "csv", "jsonl", "jsonl", "json", "any-json", *TABLES])
     packed = {} if form in TABLES else {"compression": draw.choice(CODECS)}
     settings: Document = {"format": form, **packed, "allowEmpty": draw.random() < 0.5}

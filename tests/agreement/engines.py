@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     Engine = Callable[[Request, Plan], Result]
 
 NEAR = 1e-12
-"""How far apart, of their size, the same aggregate of floating point may be when it is added up in another order."""
+"""The relative difference that an aggregate of floating point may have if it is summed in another order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an engine answers to a case."""
+    """The answer of an engine to a case."""
 
     result: Result | None
     """But for the names of the engines, their own findings, and what it cost; None where it refuses the request."""

@@ -47,7 +47,7 @@ _ORC = {
     *(pa.bool_(), pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC"), *_EXACT),
 }
 WRITABLE = {Format.AVRO: _AVRO, Format.ORC: _ORC}
-"""What the writers of the tests can write; Parquet takes all."""
+"""The types that the writers of the tests can write; Parquet takes all."""
 
 
 def table_of(draw: random.Random, form: Format, fields: Sequence[Field], rows: Sequence[Row]) -> pa.Table:

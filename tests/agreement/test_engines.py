@@ -74,7 +74,7 @@ def test_a_seed_gives_one_case(drawn: list[Case]) -> None:
 
 
 def test_every_metric_format_and_codec_is_drawn(drawn: list[Case]) -> None:
-    """What a contract can measure, and what a file can be, occurs in a few generated cases."""
+    """All metrics of contracts and all forms of files occur in a few generated cases."""
     measured = {check.metric for case in drawn for check in case.plan.checks if check.skip is None}
     storages = [case.plan.storage for case in drawn]
 

@@ -23,7 +23,7 @@ DAMAGED = 0.06
 
 @dataclass(frozen=True, slots=True)
 class CsvFile:
-    """How one delivery of CSV is written."""
+    """The CSV dialect of a delivery."""
 
     draw: random.Random
     csv: Csv

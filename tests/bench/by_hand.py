@@ -1,4 +1,4 @@
-"""What an engineer would write by hand for the weather contract: one typed read, one aggregate, one group-by.
+"""A hand-written Spark program for the weather contract: one typed read, one aggregate, one group-by.
 
 It has no contract, no reasons and no samples. It only computes the numbers behind the 46 rule checks, and prints them as one
 JSON object: check id → failing rows. A file is read as CSV, or as Parquet where its name ends in `.parquet`.

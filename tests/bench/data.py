@@ -35,7 +35,7 @@ class Work:
     kind: str = "csv"
     """Or `parquet`."""
     copies: int = 1
-    """How often the contract has its 46 checks."""
+    """The number of copies of the 46 checks in the contract."""
 
     @property
     def data(self) -> Path:

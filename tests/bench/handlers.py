@@ -1,4 +1,4 @@
-"""What each handler costs before its first event: `python -m tests.bench.handlers`. Figures, not tests."""
+"""The cost of each handler before its first event: `python -m tests.bench.handlers`. Figures, not tests."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ SUBREAPER = 36
 """PR_SET_CHILD_SUBREAPER of prctl(2)."""
 PAUSE_SECONDS = 0.1
 PATIENCE_SECONDS = 30.0
-"""How long processes may outlive the command."""
+"""Seconds that processes may outlive the command."""
 PAGE = os.sysconf("SC_PAGE_SIZE")
 PROC = Path("/proc")
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What an engine measured, and the verdict on it."""
+    """The result of an engine, and the verdict."""
 
     result: Result
     judgement: Judgement

@@ -1,4 +1,4 @@
-"""How a delivery that cannot be measured is refused."""
+"""The refusal of a delivery that cannot be measured."""
 
 from __future__ import annotations
 

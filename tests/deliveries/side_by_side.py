@@ -86,7 +86,7 @@ def of_one_case(number: int, case: Case, together: Result) -> Result:
 
 
 def comparable(measurement: Measurement) -> object:
-    """What two engines must agree on: counts exactly, aggregates of floating point nearly."""
+    """The parts of a result that two engines must agree on: counts exactly, aggregates of floating point nearly."""
 
     def numbers(it: Measured | None) -> object:
         return it and (it.of, it.failing or 0, it.number and pytest.approx(it.number, rel=1e-9), it.exact)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 CANARY = "CANARY7311"
 SHOWN = "CANARYshown"
-"""What the one public field holds."""
+"""The value of the only public field."""
 
 
 def one_of_each() -> list[Case]:
@@ -67,7 +67,7 @@ def planted() -> tuple[Plan, bytes]:
 
 
 def shapes(result: Result, check: str) -> set[str]:
-    """What the samples of a check show."""
+    """The samples of a check."""
     return {shape for each in result.measurements if each.check == check for it in each.samples for shape in it.shapes}
 
 

@@ -29,7 +29,7 @@ BATCH = 60
 
 @pytest.fixture(scope="module", params=[measure_natively, measure_by_function], ids=["process", "function"])
 def answers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[int, int], Result]:
-    """What the engine answers to the delivery of a batch of cases with that many rows."""
+    """The result of the engine for a batch of cases with that many rows."""
     engine: Callable[[Request, Plan], Result] = request.param
 
     @cache

@@ -229,7 +229,7 @@ def test_a_version_is_read_to_its_end(s3: Any, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_without_credentials_the_sentence_says_so(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the account lacks is a set-up error that names the object and what to set."""
+    """A missing permission or setting is a set-up error that names the object and the remedy."""
     s3.put_object(Bucket=BUCKET, Key="day.csv", Body=TEXT)
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)

@@ -144,7 +144,7 @@ ACCEPTED: dict[str, tuple[Plan, bytes, int]] = {
 
 @pytest.mark.parametrize("name", ACCEPTED)
 def test_odd_but_good_files_are_accepted(name: str, judge_files: Callable[..., Judged]) -> None:
-    """What the contract allows passes, with every record counted."""
+    """Files that the contract allows pass, with every record counted."""
     plan, content, rows = ACCEPTED[name]
 
     judged = judge_files(plan, content)

@@ -59,7 +59,7 @@ def test_a_bad_record_is_its_own_fault(name: str, codec: Compression, judge_file
 
 @pytest.mark.parametrize("name", ["gzip of rows", "zstd of an array", "Parquet of one number"])
 def test_a_bomb_ends_in_a_verdict(name: str, judge_files: Callable[..., Judged]) -> None:
-    """What unpacks beyond its bounds while it is evaluated is refused, soon and with its reason (P13)."""
+    """A file that decompresses beyond its bounds is refused during its evaluation, soon and with its reason (P13)."""
     storage, content = BOMBS[name]()
     began = time.monotonic()
     judged = judge_files(replace(plan_of(FIELDS, rule("required", "id")), storage=storage), content)

@@ -41,7 +41,7 @@ def with_rows(case: Case, count: int) -> Case:
 
 @pytest.fixture(scope="module")
 def answers(judge_files: Callable[..., Judged]) -> Callable[[int], Result]:
-    """What the engine measures of the rules of all cases beside each other, over so many rows of nulls."""
+    """The measurements of the rules of all cases in one plan, over rows of nulls."""
 
     @cache
     def answer(count: int) -> Result:

@@ -33,7 +33,7 @@ _JUDGED = parse(LogicalType.TIMESTAMP, JUDGED_AT)
 
 
 def measure(plan: Plan, header: Sequence[str], rows: Sequence[Sequence[str | None]]) -> Result:
-    """What the job would answer for records of text under a header."""
+    """The result of the job for records of text under a header."""
     records = [dict(zip(header, row, strict=True)) for row in rows]
     declared = [field.name for field in plan.fields]
     absent = tuple(name for name in declared if name not in header)

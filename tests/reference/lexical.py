@@ -1,4 +1,4 @@
-"""What text is a value of which type, in plain Python: the grammar of docs/types.md a second time."""
+"""The grammar of docs/types.md a second time, in plain Python: which texts are values of which type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many random examples a property is shown: a sample each time, the full number in `make nightly`."""
+"""The number of random examples of a property: a sample each time, the full number in `make nightly`."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ THESIS = {
     "delivered": {Status.PASS: 33, Status.WARN: 0, Status.FAIL: 12},
     "cleaned": {Status.PASS: 41, Status.WARN: 2, Status.FAIL: 2},
 }
-"""What the thesis reports of its own data, of 45 validations; of the first run it names those that succeeded only."""
+"""The results of the thesis on its own data, of 45 validations; of the first run only the successful ones."""
 WORDS = {Status.PASS: "passed", Status.WARN: "warned", Status.FAIL: "failed"}
 
 
@@ -82,7 +82,7 @@ def _rules(found: dict[str, list[CheckOutcome]]) -> str:
 
 
 def _said(outcomes: list[CheckOutcome]) -> str:
-    """How many passed, and which did not."""
+    """The number that passed, and the names of the others."""
     counted = Counter(each.status for each in outcomes)
     bad = [f"{WORDS[status]}: {_named(outcomes, status)}" for status in (Status.WARN, Status.FAIL) if counted[status]]
     return "; ".join([f"{counted[Status.PASS]} passed", *bad])

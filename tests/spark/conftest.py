@@ -66,7 +66,7 @@ def judge_files(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture
 def environment_of_a_process(spark: SparkSession) -> dict[str, str]:
-    """What a process of its own needs to start the same Spark as this session."""
+    """The environment in which another process starts the same Spark as this session."""
     assert spark.version
 
     return dict(os.environ)

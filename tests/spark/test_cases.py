@@ -29,7 +29,7 @@ NUMBERED = list(enumerate(GOOD))
 
 @pytest.fixture(scope="module")
 def answers(judge_files: Callable[..., Judged]) -> Callable[[int], Result]:
-    """What the job answers to the delivery of all cases with that many rows."""
+    """The result of the job for all cases with that many rows."""
 
     @cache
     def answer(rows: int) -> Result:

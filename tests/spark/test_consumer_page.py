@@ -1,4 +1,4 @@
-"""What a consumer copies from docs/consumer.md for Spark runs as it stands there."""
+"""The Spark examples of docs/consumer.md run unchanged."""
 
 from __future__ import annotations
 

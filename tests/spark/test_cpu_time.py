@@ -51,7 +51,7 @@ def test_every_result_says_what_it_cost(judge_files: Callable[..., Judged]) -> N
 def test_processor_seconds_of_workers_are_counted(
     judge_files: Callable[..., Judged], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What Python workers take is in the result also where the clocks of the driver and its JVM stand still."""
+    """The time of Python workers is in the result even if the clocks of the driver and its JVM do not advance."""
     from lakegate.spark_jobs.cpu_time import Meter  # noqa: PLC0415 - Spark's settings must be made first
 
     monkeypatch.setattr(Meter, "since", lambda *_: 0.0)

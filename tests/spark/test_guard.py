@@ -94,7 +94,7 @@ def canary(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @pytest.fixture(scope="module")
 def answer(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Measurement]:
-    """What the job answers to a text that went past the linter."""
+    """The answer of the job to a text that bypasses the linter."""
     from lakegate.spark_jobs import queries  # noqa: PLC0415 - Spark's settings must be made first
     from lakegate.spark_jobs.references import AcceptedRecords  # noqa: PLC0415 - likewise
 

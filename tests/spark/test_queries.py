@@ -87,7 +87,7 @@ def as_csv(records: list[dict[str, str | None]]) -> bytes:
 
 @pytest.fixture(scope="module")
 def answers(judge_files: Callable[..., Judged]) -> dict[str, Any]:
-    """What the job answers to each query."""
+    """The answer of the job to each query."""
     judged = judge_files(plan_of(*QUERIES), as_csv(rows()))
     return {each.check: each for each in judged.result.measurements}
 

@@ -64,7 +64,7 @@ def accepted(folder: Path, plan: Plan, *objects: bytes) -> tuple[AcceptedPart, .
 
 
 def outcome(folder: Path, plan: Plan, delivery: bytes, *references: Reference) -> CheckOutcome:
-    """What becomes of the last check of a plan."""
+    """The outcome of the last check of a plan."""
     from lakegate.spark_jobs.validate import validate  # noqa: PLC0415 - Spark's settings must be made first
 
     request = replace(request_for(plan, folder, delivery), references=references)

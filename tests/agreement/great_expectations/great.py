@@ -21,7 +21,7 @@ READ = {
     "date": pd.Timestamp,
     "timestamp": pd.Timestamp,
 }
-"""How values of each type are read; whole numbers as floats, which hold nulls beside them."""
+"""How values of each type are read; whole numbers as floats, which allow nulls."""
 
 
 def frame_of(columns: dict[str, str], rows: list[list[str | None]]) -> pd.DataFrame:

@@ -27,5 +27,5 @@ def test_great_expectations_and_we_answer_alike() -> None:
 
 
 def test_no_generated_case_is_only_named() -> None:
-    """What agrees was measured: a rule that is skipped would agree with nothing."""
+    """Every case is measured: skipped rules would be no comparison."""
     assert [each for each in cases(SEED, 10 * len(EXPECTATIONS)) if named_only(each)] == []

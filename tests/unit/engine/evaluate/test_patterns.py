@@ -220,7 +220,7 @@ def test_a_look_ahead_in_the_middle_is_left_to_python() -> None:
     "pattern", ["(?>a)(?=b", "(?>a)\\1", r"\A(?>(a)b)\z", r"\A(?>a)\z(?!b)", "x(?=[ab]*y)z[ab]*c[ab]*d"]
 )
 def test_what_nobody_searches_for_is_refused(pattern: str) -> None:
-    """What is no pattern of plans, or has no bounded time, is refused and never searched for by guess."""
+    """A text that is not a pattern of a plan, or has no bounded time, is refused."""
     with pytest.raises(ValueError, match=r"no pattern|put look-aheads"):
         searches_of(pattern)
 

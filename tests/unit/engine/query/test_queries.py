@@ -63,7 +63,7 @@ def answers(
     accepted: Accepted = nothing_accepted,
     limit: float | None = None,
 ) -> dict[str, Measurement]:
-    """What the native engine answers to the queries of a plan."""
+    """The answers of the native engine to the queries of a plan."""
     found = answer_all(judged(plan, records), plan.checks, QueryTables(plan, NOW, "judged", accepted), limit)
     return {each.check: each for each in found}
 

@@ -80,7 +80,7 @@ DELIVERY: list[dict[str, str | None]] = [
 
 
 def found(plan: Plan, rows: dict[str, list[tuple[object, ...]]], *references: Reference) -> Measurement:
-    """What becomes of the last check of a plan, with these accepted rows by line."""
+    """The outcome of the last check of a plan, with these accepted rows by line."""
     database = judged(plan, DELIVERY)
 
     def accepted(line: str, columns: tuple[QueryColumn, ...]) -> str:

@@ -1,4 +1,4 @@
-"""What is read is what stands in the file: against Python's own CSV reader, on random text, however the file is cut."""
+"""The reader agrees with Python's own CSV reader on random text, in any division into shares and blocks."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def test_a_cell_has_its_text_and_whether_it_is_of_its_own_kind() -> None:
 
 
 def test_parts_of_records_stand_in_their_row() -> None:
-    """What should be an object and is none has no parts."""
+    """A value that is not the declared object has no parts."""
     reading = read({"address": {"street": "x"}}, {"address": "y"}, {"address": {}})
 
     assert cells(reading, "address") == [("{...}", True), ("y", False), ("{...}", True)]

@@ -58,7 +58,7 @@ def test_what_was_packed_comes_out(codec: Compression, cut: int | None) -> None:
 @pytest.mark.parametrize("codec", PACKED)
 @pytest.mark.parametrize("flaw", ["cut off", "half", "more", "other", "empty"])
 def test_a_damaged_file_is_never_read_as_a_shorter_one(codec: Compression, flaw: str) -> None:
-    """What breaks off, goes on as something else, or never was packed has no good end."""
+    """A file that is truncated, continues with other bytes, or was never compressed is damaged."""
     whole = PACK[codec](TEXT)
     flawed = {
         "cut off": whole[:-3],

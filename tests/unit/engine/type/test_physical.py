@@ -240,7 +240,7 @@ AVRO_FLAWS = {
 
 @pytest.mark.parametrize("name", AVRO_FLAWS)
 def test_an_avro_file_is_walked_to_its_end(name: str) -> None:
-    """What does not fit together is refused before Spark reads it."""
+    """An inconsistent schema is refused before Spark reads it."""
     content, code = AVRO_FLAWS[name]
 
     assert refused(content) == code
