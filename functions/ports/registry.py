@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """One contract version made valid: all its routes, in one transaction (at most 99)."""
+    """One contract version made valid: all its routes, in one transaction (at most 98)."""
 
     contract: str
     version: str
