@@ -18,6 +18,7 @@ from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.lint.examine import examine
+from lakegate.contracts.model.labels import labels_of
 from lakegate.contracts.words import listed, shown
 from lakegate.functions.usecases.publish_contract import RETIRED, CompiledContract, planned
 from lakegate.functions.usecases.publish_contract import publish as make_valid
@@ -145,7 +146,13 @@ def _refuse(name: str, examined: Examined, *, as_json: bool) -> NoReturn:
 def _compiled(contract: Contract, body: bytes) -> CompiledContract:
     plans = {each.name: compile_plan(contract, each).to_bytes() for each in contract.datasets}
     return CompiledContract(
-        contract.id, contract.version, status_of(contract.status), body, plans, contract.status or ACTIVE
+        contract.id,
+        contract.version,
+        status_of(contract.status),
+        body,
+        plans,
+        written_status=contract.status or ACTIVE,
+        labels=labels_of(contract),
     )
 
 

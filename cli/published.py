@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections import defaultdict
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 from rich.table import Table
@@ -14,25 +15,56 @@ from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.versions import major, precedence
+from lakegate.contracts.model.labels import NAMES
 from lakegate.contracts.words import did_you_mean
 from lakegate.functions.ports.objects import Address
+
+Prefixes: TypeAlias = defaultdict[tuple[str, str, str], list[str]]
 
 if TYPE_CHECKING:
     from lakegate.functions.ports.registry import Publication, Registry, RegistrySnapshot
 
 
-def contracts(stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
+Filter: TypeAlias = Annotated[list[str] | None, typer.Option(help="Only contracts with this label.", metavar="NAME")]
+
+
+def contracts(  # noqa: PLR0913 - a filter for each label
+    *,
+    owner: Filter = None,
+    domain: Filter = None,
+    tag: Filter = None,
+    producer: Filter = None,
+    consumer: Filter = None,
+    status: Annotated[
+        list[str] | None, typer.Option(help="Only versions with this status: active, deprecated, sunset, retired.")
+    ] = None,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
     """List the published contract versions, with their datasets and the prefixes that deliver to them.
 
-    Example: lakegate contracts --json
+    Example: lakegate contracts --owner sales --tag hourly --status active
+
+    Labels are those of the documents, in upper or lower case: the owner, the domain of ODCS, the tags, producer and consumer
+    of DCM. Several values of one option are alternatives; several options hold together.
     """
+    wanted = {"owner": owner, "domain": domain, "tag": tag, "producer": producer, "consumer": consumer}
     with opened(stack, local=local) as there:
         snapshot = there.dependencies().registry.snapshot()
-    versions = _in_order(snapshot)
+    versions = [
+        each
+        for each in _in_order(snapshot)
+        if _is_one_of(status, each.status)
+        and all(_is_one_of(values, *_values(each, name)) for name, values in wanted.items())
+    ]
+    prefixes = _by_dataset(snapshot)
     if as_json:
-        terminal.print_json({"contracts": [as_document(snapshot, each) for each in versions]})
+        terminal.print_json({"contracts": [_as_document(prefixes, each) for each in versions]})
     elif versions:
-        terminal.answers().print(_table(snapshot, versions))
+        terminal.answers().print(_table(prefixes, versions))
+    elif snapshot.versions:
+        terminal.answers().print("No published contract has these labels.")
     else:
         terminal.answers().print("No contract is published yet: lakegate publish FILE")
 
@@ -90,8 +122,12 @@ def chosen(snapshot: RegistrySnapshot, contract: str, version: str | None = None
 
 def as_document(snapshot: RegistrySnapshot, version: Publication) -> dict[str, object]:
     """One version for machines."""
+    return _as_document(_by_dataset(snapshot), version)
+
+
+def _as_document(prefixes: Prefixes, version: Publication) -> dict[str, object]:
     datasets = [
-        {"dataset": dataset, "plan": plan, "prefixes": _prefixes(snapshot, version, dataset)}
+        {"dataset": dataset, "plan": plan, "prefixes": prefixes[version.contract, version.version, dataset]}
         for dataset, plan in version.plans
     ]
     return {
@@ -100,6 +136,7 @@ def as_document(snapshot: RegistrySnapshot, version: Publication) -> dict[str, o
         "status": version.status,
         "document": version.document,
         "unmeasured_rules": version.unmeasured_rules,
+        "labels": {name: list(_values(version, name)) for name in NAMES},
         "datasets": datasets,
     }
 
@@ -108,17 +145,33 @@ def _in_order(snapshot: RegistrySnapshot) -> list[Publication]:
     return sorted(snapshot.versions, key=lambda each: (each.contract, precedence(each.version)))
 
 
-def _prefixes(snapshot: RegistrySnapshot, version: Publication, dataset: str) -> list[str]:
-    mine = (version.contract, version.version, dataset)
-    return sorted(each.prefix for each in snapshot.routes if (each.contract, each.version, each.dataset) == mine)
+def _values(version: Publication, name: str) -> tuple[str, ...]:
+    """The values of a label."""
+    return tuple(value for label, value in version.labels if label == name)
 
 
-def _table(snapshot: RegistrySnapshot, versions: list[Publication]) -> Table:
+def _is_one_of(wanted: list[str] | None, *values: str) -> bool:
+    """Whether a value is wanted; without a filter, any is."""
+    folded = {each.casefold() for each in values}
+    return not wanted or any(each.casefold() in folded for each in wanted)
+
+
+def _by_dataset(snapshot: RegistrySnapshot) -> Prefixes:
+    """The prefixes that deliver to each dataset of a version."""
+    found: Prefixes = defaultdict(list)
+    for each in sorted(snapshot.routes, key=lambda each: each.prefix):
+        found[each.contract, each.version, each.dataset].append(each.prefix)
+    return found
+
+
+def _table(prefixes: Prefixes, versions: list[Publication]) -> Table:
     grid = Table(box=None, header_style="bold", pad_edge=False)
     for name in ("contract", "version", "status", "line", "delivered from"):
         grid.add_column(name, overflow="fold")
     for each in versions:
         for dataset, _plan in each.plans:
             cells = (each.contract, each.version, each.status, f"{dataset}_v{major(each.version)}")
-            grid.add_row(*(Text(escaped(cell)) for cell in (*cells, ", ".join(_prefixes(snapshot, each, dataset)))))
+            grid.add_row(
+                *(Text(escaped(cell)) for cell in (*cells, ", ".join(prefixes[each.contract, each.version, dataset])))
+            )
     return grid

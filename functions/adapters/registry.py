@@ -123,18 +123,30 @@ def _contract(contract: str, item: Mapping[str, Any]) -> RegistrySnapshot:
     content = json.loads(item["content"]["S"])
     versions = tuple(
         Publication(
-            contract, version, status, document, (), plans=tuple(map(tuple, plans)), unmeasured_rules=unmeasured_rules
+            contract,
+            version,
+            status,
+            document,
+            (),
+            plans=_pairs(plans),
+            unmeasured_rules=unmeasured_rules,
+            labels=_pairs(labels),
         )
-        for version, status, document, plans, unmeasured_rules in content["versions"]
+        for version, status, document, plans, unmeasured_rules, labels in content["versions"]
     )
     routes = tuple(Route(contract=contract, **route) for route in content["routes"])
     return RegistrySnapshot(versions, routes, int(item["revision"]["N"]))
 
 
+def _pairs(listed: Sequence[Sequence[str]]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, value) for name, value in listed)
+
+
 def _listed(contract: str, snapshot: RegistrySnapshot) -> dict[str, Any]:
     """The item of a contract, written if it is one revision older."""
     versions = [
-        (each.version, each.status, each.document, each.plans, each.unmeasured_rules) for each in snapshot.versions
+        (each.version, each.status, each.document, each.plans, each.unmeasured_rules, each.labels)
+        for each in snapshot.versions
     ]
     routes = [{name: getattr(each, name) for name in (*_OF_A_ROUTE, "major")} for each in snapshot.routes]
     content = json.dumps({"versions": versions, "routes": routes}, separators=(",", ":"))
@@ -165,7 +177,11 @@ def _publication(item: Mapping[str, Any]) -> Publication:
     plans = tuple(sorted((dataset, plan["S"]) for dataset, plan in item["plans"]["M"].items()))
     unmeasured = int(item.get("unmeasured_rules", number(0))["N"])
     return Publication(
-        routes=(), plans=plans, unmeasured_rules=unmeasured, **{name: item[name]["S"] for name in _OF_A_VERSION}
+        routes=(),
+        plans=plans,
+        unmeasured_rules=unmeasured,
+        labels=_pairs(json.loads(item["labels"]["S"])) if "labels" in item else (),
+        **{name: item[name]["S"] for name in _OF_A_VERSION},
     )
 
 
@@ -176,6 +192,7 @@ def _version(publication: Publication) -> dict[str, Any]:
             **{name: text(getattr(publication, name)) for name in _OF_A_VERSION},
             "plans": {"M": {dataset: text(plan) for dataset, plan in publication.plans}},
             "unmeasured_rules": number(publication.unmeasured_rules),
+            "labels": text(json.dumps(publication.labels)),
         },
         "ConditionExpression": "attribute_not_exists(id) OR document = :document",
         "ExpressionAttributeValues": {":document": text(publication.document)},

@@ -25,6 +25,8 @@ class Publication:
     """Each dataset with the digest of its plan, so that a later route needs no compiler."""
     unmeasured_rules: int = 0
     """How many of its rules can never be measured; the publisher allowed that."""
+    labels: tuple[tuple[str, str], ...] = ()
+    """What people find it by, such as `("owner", "sales")`; empty for a version of an older release."""
 
 
 @dataclass(frozen=True, slots=True)

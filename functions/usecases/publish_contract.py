@@ -56,6 +56,8 @@ class CompiledContract:
     """The status as the document has it."""
     unmeasured_rules: int = 0
     """How many rules can never be measured."""
+    labels: tuple[tuple[str, str], ...] = ()
+    """What people find it by (`lakegate.contracts.model.labels`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +181,7 @@ def _publication(compiled: CompiledContract) -> Publication:
         routes=(),
         plans=tuple(sorted((dataset, hashlib.sha256(plan).hexdigest()) for dataset, plan in compiled.plans.items())),
         unmeasured_rules=compiled.unmeasured_rules,
+        labels=compiled.labels,
     )
 
 

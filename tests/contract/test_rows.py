@@ -281,6 +281,7 @@ def test_a_repeated_commit_is_one_commit(ports: Ports) -> None:
 
 
 ROUTE = Route("landing", "shop/", "orders", "lines", 1, "1.0.0", "active", "d" * 64)
+LABELS = (("owner", "sales"), ("tag", "eu"), ("tag", "hourly"))
 PUBLICATION = Publication("orders", "1.0.0", "active", "contracts/orders/1.0.0", (ROUTE,))
 
 
@@ -330,10 +331,11 @@ def test_a_contract_is_its_versions_and_routes(ports: Ports) -> None:
     ports.registry.publish(PUBLICATION)
     ports.registry.publish(Publication("other", "1.0.0", "active", "contracts/other", ()))
     ports.registry.publish(newer)
-    ports.registry.publish(replace(newer, routes=(moved,), retired=("shop/",), unmeasured_rules=2))
+    ports.registry.publish(replace(newer, routes=(moved,), retired=("shop/",), unmeasured_rules=2, labels=LABELS))
 
+    assert replace(newer, unmeasured_rules=2, labels=LABELS) in ports.registry.snapshot().versions
     assert ports.registry.contract("orders") == RegistrySnapshot(
-        (replace(PUBLICATION, routes=()), replace(newer, unmeasured_rules=2)), (moved,), 3
+        (replace(PUBLICATION, routes=()), replace(newer, unmeasured_rules=2, labels=LABELS)), (moved,), 3
     )
 
 

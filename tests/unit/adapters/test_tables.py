@@ -247,7 +247,7 @@ def test_a_version_keeps_what_was_recorded_when_it_was_published(cloud: Cloud) -
     older = replace(publication(), version="0.9.0")
     registry.publish(older)
     key = {"id": {"S": "version#orders#0.9.0"}}
-    cloud.dynamodb.update_item(TableName="registry", Key=key, UpdateExpression="REMOVE unmeasured_rules")
+    cloud.dynamodb.update_item(TableName="registry", Key=key, UpdateExpression="REMOVE unmeasured_rules, labels")
 
     assert set(registry.snapshot().versions) == {older, replace(publication(), unmeasured_rules=2)}
 

@@ -10,6 +10,7 @@ import pytest
 from lakegate.contracts.lake.routes import Route
 from lakegate.contracts.schemas import validate
 from lakegate.functions.ports.registry import Publication
+from lakegate.infra.local.places import ROOT
 from tests.unit.cli.conftest import LANDING
 
 if TYPE_CHECKING:
@@ -46,6 +47,43 @@ def test_a_new_version_takes_over_the_routes(lakegate: Lakegate) -> None:
 
     assert "orders/ → shop/orders_v1 1.1.0" in result
     assert [route["version"] for route in lakegate.json("route", "list")["routes"]] == ["1.1.0"]
+
+
+def labelled(lakegate: Lakegate, name: str, labels: str, version: str = "1.0.0", status: str = "active") -> None:
+    path = lakegate.contract(version, status, **{"id: shop": f"id: {name}", "name: Shop": f"name: Shop\n{labels}"})
+    lakegate.ok("publish", path)
+
+
+def test_contracts_are_found_by_their_labels(lakegate: Lakegate) -> None:
+    """Owner, domain, tag and status; several values of an option are alternatives, several options hold together."""
+    labelled(lakegate, "a", "team: {name: Sales}\ntags: [eu, hourly]\ndomain: trade")
+    labelled(lakegate, "b", "team: {name: Sales}\ntags: [us]", status="deprecated")
+    labelled(lakegate, "c", "domain: weather")
+
+    def found(*words: str) -> list[str]:
+        return [each["contract"] for each in lakegate.json("contracts", *words)["contracts"]]
+
+    assert found() == ["a", "b", "c"]
+    assert found("--owner", "sales") == ["a", "b"]
+    assert found("--tag", "EU", "--tag", "us") == ["a", "b"]
+    assert found("--owner", "sales", "--status", "Active") == ["a"]
+    assert found("--domain", "trade", "--domain", "weather") == ["a", "c"]
+    assert lakegate.ok("contracts", "--owner", "nobody") == "No published contract has these labels.\n"
+    assert lakegate.json("show", "a")["labels"] == {
+        "owner": ["Sales"],
+        "domain": ["trade"],
+        "tag": ["eu", "hourly"],
+        "producer": [],
+        "consumer": [],
+    }
+
+
+def test_producer_and_consumer_of_dcm_are_labels(lakegate: Lakegate) -> None:
+    """The contract of the thesis is found by both."""
+    lakegate.ok("publish", str(ROOT / "contracts/examples/weather.dcm.yaml"))
+    by = ("--producer", "inmet"), ("--consumer", "weather domain"), ("--consumer", "nobody")
+
+    assert [len(lakegate.json("contracts", *words)["contracts"]) for words in by] == [1, 1, 0]
 
 
 TEXT = {"integer, classification": "string, classification"}
