@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lakegate.cli import terminal
+from lakegate.cli.anchors import keep_anchor, kept_anchors
 from lakegate.cli.aws import opened
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
@@ -62,28 +63,39 @@ def verify(  # noqa: PLR0913 - a command has these options
     objects: Annotated[
         bool, typer.Option("--objects", help="Compare version, size and checksum of every object with the store.")
     ] = False,
+    keep: Annotated[
+        bool, typer.Option("--keep-anchor", help="Keep the verified head in the stack's bucket of locked anchors.")
+    ] = False,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     as_json: AsJson = False,
 ) -> None:
     """Recompute the chain of a dataset line from its first block; with --objects also compare its data with the chain.
 
+    Anchors that the stack keeps (parameter AnchorDays) are verified without being named.
+
     Example: lakegate verify weather_record_v1 --objects
 
     Exit code: 0 everything that was checked is as recorded, 1 the chain is broken or an object differs, 2 not checked.
     """
-    anchors = _anchors(anchor or ())
+    given = _anchors(anchor or ())
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
         chain = line_named(dependencies, dataset)
         head = dependencies.ledger.head(chain)
-        faults = _faults(dependencies, chain, head, anchors)
+        faults = _faults(dependencies, chain, head, _anchors([*_texts(given), *kept_anchors(there, chain)]))
         compared = _compared(dependencies, chain, head.height) if objects else None
+        if keep and not faults:
+            keep_anchor(there, chain, head)
     if as_json:
         terminal.print_json(_as_document(chain, head, faults, compared))
     else:
         _print(dependencies.places.lake, chain, head, faults, compared)
     raise typer.Exit(BROKEN if faults or (compared and compared.damaged) else AS_RECORDED)
+
+
+def _texts(anchors: Mapping[int, str]) -> list[str]:
+    return [f"{height}={digest}" for height, digest in anchors.items()]
 
 
 def _anchors(texts: list[str] | tuple[()]) -> Mapping[int, str]:

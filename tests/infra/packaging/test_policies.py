@@ -253,7 +253,8 @@ def test_a_deployer_gives_rights_only_under_the_permissions_boundary(built: Path
 
 
 @pytest.mark.parametrize(
-    "given", [{}, {"PermissionsBoundary": "arn:aws:iam::123456789012:policy/boundary", "KmsKey": "own"}]
+    "given",
+    [{}, {"PermissionsBoundary": "arn:aws:iam::123456789012:policy/boundary", "KmsKey": "own", "AnchorDays": "1"}],
 )
 def test_no_policy_is_longer_than_iam_takes(built: Path, given: dict[str, str]) -> None:
     """6,144 characters for a managed policy, white space aside, with names as long as CloudFormation makes them."""
@@ -267,6 +268,16 @@ def test_no_policy_is_longer_than_iam_takes(built: Path, given: dict[str, str]) 
     }
 
     assert {name: length for name, length in lengths.items() if length > POLICY_LIMIT} == {}
+
+
+def test_an_operator_keeps_anchors_and_changes_none(built: Path) -> None:
+    """Where the stack has a bucket for anchors, an operator lists and adds them, and shortens no retention."""
+    documents = Stack.read(built, AnchorDays="30").resources("AWS::IAM::ManagedPolicy")
+    place = "arn:aws:s3:::AnchorBucket"
+    actions = ("PutObject", "DeleteObjectVersion", "PutObjectRetention", "BypassGovernanceRetention")
+    asked = [Call("s3:ListBucket", place), *(Call(f"s3:{action}", f"{place}/shop/orders_v1/1=0") for action in actions)]
+
+    assert allowed_by([documents["OperatorPolicy"]["PolicyDocument"]], asked) == [True, True, False, False, False]
 
 
 def test_every_role_uses_the_keys_of_the_stack(built: Path) -> None:

@@ -194,3 +194,44 @@ def test_two_anchors_of_one_height_must_agree(kept: Lakegate) -> None:
     assert str(kept("verify", "orders_v1", *same[:2], "--anchor", f"1={'0' * 64}").exception) == (
         "two anchors of height 1 differ"
     )
+
+
+@pytest.fixture
+def anchored(kept: Lakegate) -> list[str]:
+    """Options that name a stack which keeps anchors, in a bucket with object lock."""
+    formation, s3 = kept.clients["cloudformation"], kept.clients["s3"]
+    template = formation.get_template(StackName="lakegate")["TemplateBody"]
+    s3.create_bucket(Bucket="anchors", ObjectLockEnabledForBucket=True)
+    outputs = template["Outputs"] | {"AnchorBucket": {"Value": "anchors"}}
+    formation.create_stack(StackName="anchored", TemplateBody=json.dumps(template | {"Outputs": outputs}))
+    return ["--stack", "anchored"]
+
+
+def test_a_chain_is_compared_with_the_anchors_that_the_stack_keeps(kept: Lakegate, anchored: list[str]) -> None:
+    """Whoever rewrites the chain and its head is found by an anchor in the locked bucket, which nobody had to name."""
+    kept.ok("verify", "orders_v1", "--keep-anchor", *anchored)
+    kept.ok("verify", "orders_v1", "--keep-anchor", *anchored)
+    digest = kept.dependencies.ledger.head("shop/orders_v1").digest
+    keys = [each["Key"] for each in kept.clients["s3"].list_objects_v2(Bucket="anchors")["Contents"]]
+    kept.clients["s3"].put_object(Bucket="anchors", Key=f"shop/orders_v1/0={'0' * 64}")
+
+    broken = kept("verify", "orders_v1", *anchored)
+
+    assert keys == [f"shop/orders_v1/1={digest}"]
+    assert broken.exit_code == 1
+    assert kept("verify", "orders_v1").exit_code == 0
+
+
+def test_a_broken_chain_gives_no_anchor(kept: Lakegate, anchored: list[str]) -> None:
+    """What is not intact is not kept as a proof."""
+    kept.clients["s3"].put_object(Bucket="anchors", Key=f"shop/orders_v1/0={'0' * 64}")
+
+    assert kept("verify", "orders_v1", "--keep-anchor", *anchored).exit_code == 1
+    assert len(kept.clients["s3"].list_objects_v2(Bucket="anchors")["Contents"]) == 1
+
+
+def test_a_stack_without_a_bucket_keeps_no_anchors(kept: Lakegate) -> None:
+    """The message names the parameter that makes one."""
+    assert str(kept("verify", "orders_v1", "--keep-anchor").exception) == (
+        "the stack lakegate keeps no anchors: set AnchorDays (docs/deploy.md)"
+    )
