@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 def mutants(path: str) -> Iterator[Mutant]:
-    """Every mutant of a file that runs: annotations are never evaluated (`from __future__ import annotations`)."""
-    unused = list(annotations(ast.parse(Path(path).read_text())))
+    """Every mutant of a file that a test can notice."""
+    unused = list(unnoticed(ast.parse(Path(path).read_text())))
     nodes = list(ast_nodes(get_ast_from_path(Path(path))))
     for name in operator_names():
         operator = get_operator(name)
@@ -37,12 +37,20 @@ def mutants(path: str) -> Iterator[Mutant]:
                 yield path, name, occurrence, *start
 
 
-def annotations(tree: ast.Module) -> Iterator[tuple[Position, Position]]:
-    """Where annotations of arguments, results and variables begin and end."""
+def unnoticed(tree: ast.Module) -> Iterator[tuple[Position, Position]]:
+    """Where what types alone need begins and ends.
+
+    Annotations are never evaluated (`from __future__ import annotations`); `if TYPE_CHECKING` is for mypy, and so is `frozen`,
+    which mypy enforces.
+    """
     for node in ast.walk(tree):
-        for each in (getattr(node, "annotation", None), getattr(node, "returns", None)):
-            if each is not None:
-                yield (each.lineno, each.col_offset), (each.end_lineno, each.end_col_offset)
+        parts = [getattr(node, "annotation", None), getattr(node, "returns", None)]
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            parts.append(node.test)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dataclass":
+            parts += [each.value for each in node.keywords]
+        for each in filter(None, parts):
+            yield (each.lineno, each.col_offset), (each.end_lineno, each.end_col_offset)
 
 
 def mutated(path: str, name: str, occurrence: int) -> str:

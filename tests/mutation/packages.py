@@ -12,6 +12,7 @@ UNIT: Final = "tests/unit"
 PACKAGES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "contracts/judge": (
+            f"{UNIT}/test_answers.py",
             f"{UNIT}/test_causes.py",
             f"{UNIT}/test_counts.py",
             f"{UNIT}/test_header.py",

@@ -27,6 +27,9 @@ BAD = Measured(of=10, failing=3, engine_passed=False)
 NUMBER = PlanField("n", "c0", LogicalType.NUMBER)
 
 
+AT_LEAST_ONE = Interval(low=Decimal(1))
+
+
 def check(**changes: object) -> Check:
     usual = Check(
         id="r/n",
@@ -330,6 +333,18 @@ def test_floating_aggregates_have_an_epsilon_and_no_number_is_never_a_pass(numbe
         ({"metric": Metric.DEVIATION, "unit": Unit.VALUE}, Measured(of=0), "no values to take it of"),
         ({"metric": Metric.DISTINCT_SHARE, "unit": Unit.SHARE}, Measured(of=10, failing=5), "50 % distinct"),
         ({"metric": Metric.DUPLICATE_ROWS}, Measured(of=10, failing=2), "2 of 10 rows fail (20 %)"),
+        ({"metric": Metric.DUPLICATE_ROWS}, Measured(of=10, failing=0), "0 of 10 rows fail (0 %)"),
+        ({"metric": Metric.DUPLICATE_ROWS, "accept": Tier(AT_LEAST_ONE)}, Measured(of=10, failing=2), "2 of 10 rows"),
+        (
+            {"metric": Metric.DUPLICATE_ROWS, "unit": Unit.PERCENT, "accept": Tier(AT_LEAST_ONE)},
+            Measured(of=10, failing=2),
+            "2 of 10 rows fail (20 %)",
+        ),
+        (
+            {"metric": Metric.DUPLICATE_ROWS, "accept": Tier(Interval(low=Decimal(0)))},
+            Measured(of=10, failing=2),
+            "2 of 10 rows fail (20 %)",
+        ),
     ],
 )
 def test_what_was_measured_is_said_in_words(changes: dict[str, object], found: Measured, words: str) -> None:

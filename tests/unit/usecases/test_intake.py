@@ -30,11 +30,12 @@ from tests.unit.usecases.scenarios import (
 )
 
 
-def test_intake_reads_the_landing_bucket_only() -> None:
+@pytest.mark.parametrize("bucket", [LAKE, "", f"{LANDING}-2", LANDING[:-1], LANDING.upper()])
+def test_intake_reads_the_landing_bucket_only(bucket: str) -> None:
     """A hint of any other bucket is refused before anything is read."""
     env = Environment()
     with pytest.raises(InputError):
-        drive(env.dependencies, intake(env.dependencies, LAKE, KEY))
+        drive(env.dependencies, intake(env.dependencies, bucket, KEY))
 
 
 def test_an_unversioned_landing_bucket_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from lakegate.contracts.errors import InputError, LakegateError
 from lakegate.contracts.lake.routes import Route
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.registry import Publication
-from lakegate.functions.usecases.publish_contract import CompiledContract, publish
+from lakegate.functions.usecases.publish_contract import CompiledContract, planned, publish
 from lakegate.functions.usecases.routing import add_route, remove_route
 from lakegate.functions.usecases.steps import Effect
 from lakegate.functions.usecases.succession import IncompatibleVersion
@@ -420,3 +420,31 @@ def test_a_delete_of_what_never_was_leaves_no_marker() -> None:
     memory.objects.delete(Address(LAKE, "x", "v1"))
 
     assert memory.objects.buckets[LAKE] == {}
+
+
+def test_a_route_is_removed_from_its_own_contract() -> None:
+    """Another contract, whatever its name, is neither written again nor asked."""
+    env = Environment()
+    for contract in ("zoo", "shop", "art"):
+        published(env, contract=contract)
+    route(env)
+    writes: list[Publication] = []
+    write = env.dependencies.registry.publish
+    env.dependencies.registry.publish = lambda it, *more: (writes.append(it), write(it, *more))[1]  # type: ignore[method-assign]
+
+    drive(env.dependencies, remove_route(env.dependencies, "a/"))
+
+    assert [(each.contract, each.version, each.retired) for each in writes] == [("shop", "1.0.0", ("a/",))]
+
+
+def test_what_publishing_would_close_is_known_before() -> None:
+    """A retired version closes the prefixes that are open now; an active one closes none."""
+    env = Environment()
+    published(env)
+    route(env)
+    active = replace(COMPILED, version="1.1.0", document=text("1.1.0"))
+    retired = replace(active, status="retired")
+
+    changes = [planned(env.dependencies, each) for each in (active, retired)]
+
+    assert [(each.is_new, each.closed) for each in changes] == [(True, ()), (True, ("a/",))]
