@@ -19,7 +19,7 @@ from lakegate.contracts.model.policy import OnReject, Policy
 from lakegate.contracts.model.storage import Compression, Format, Storage
 from tests.deliveries.delivery import plan_of, rule
 from tests.deliveries.written import written
-from tests.engine.test_formats import KINDS, ROWS, nested_plan
+from tests.engine.formats import KINDS, ROWS, nested_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,7 +18,7 @@ from lakegate.contracts.plan.result import Columns, IncompatibleType
 from lakegate.engine.read import arrow_tables, avro, avro_blocks
 from tests.deliveries.delivery import plan_of
 from tests.deliveries.written import as_parquet, written
-from tests.engine.test_formats import FIELDS, KINDS, NESTED, ROWS, TABLE, nested_plan
+from tests.engine.formats import FIELDS, KINDS, NESTED, ROWS, TABLE, nested_plan
 from tests.reference.cases import only_plan
 from tests.unit.engine.read.opened import opened, read, read_all
 

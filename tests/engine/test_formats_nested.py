@@ -1,0 +1,117 @@
+"""Parts of records, lists and maps in every format that has them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+from lakegate.contracts.judge.outcomes import Status
+from lakegate.contracts.judge.verdict import Verdict
+from lakegate.contracts.model.policy import Additional, Policy
+from lakegate.contracts.model.storage import Compression, Format, Storage
+from lakegate.contracts.plan.result import Columns
+from tests.deliveries.delivery import plan_of, rule
+from tests.deliveries.written import STORAGES, as_parquet, written
+from tests.engine.formats import KINDS, OF_PARTS, ROWS, nested_plan, stored
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.deliveries.delivery import Judged
+
+
+NESTING = [each for each in STORAGES if each.format is not Format.CSV and each.compression is Compression.NONE]
+
+
+@pytest.mark.parametrize("storage", NESTING, ids=lambda storage: storage.suffix)
+def test_parts_of_values_are_measured_where_they_stand(storage: Storage, judge_files: Callable[..., Judged]) -> None:
+    """Parts of records by rows, parts of lists by elements; the reason names row and place."""
+    judged = judge_files(nested_plan(storage), written(pa.Table.from_pylist(ROWS, KINDS), storage))
+    found = {
+        each.check: (each.accept.of, each.accept.failing, each.samples[0].at if each.samples else "")
+        for each in judged.result.measurements
+        if each.accept
+    }
+
+    assert {name: found[name] for name in OF_PARTS} == OF_PARTS
+    assert {number for name, (_, number, _) in found.items() if name not in OF_PARTS} == {0}
+    assert (judged.result.rows, judged.result.rejected_rows) == (4, 3)
+    assert "items[].sku: wanted matching ^[a-z]+$; measured 1 of 4 elements fail (25 %)" in judged.reasons
+    assert Status.ERROR not in judged.statuses().values()
+
+
+TWICE = """\
+dataContractSpecification: 1.2.1
+id: parts
+info: {title: Parts, version: 1.0.0}
+models:
+  m:
+    fields:
+      id: {type: long}
+      items: {type: array, items: {type: record, fields: {sku: {type: string, unique: true}}}}
+"""
+
+
+@pytest.mark.parametrize("storage", NESTING, ids=lambda storage: storage.suffix)
+def test_elements_that_share_a_key_are_sampled_by_their_places(
+    storage: Storage, judge_files: Callable[..., Judged]
+) -> None:
+    """A key twice in one record is two elements of it; each sample names record and place, those of one key together."""
+    kinds = pa.schema({"id": pa.int64(), "items": pa.list_(pa.struct({"sku": pa.string()}))})
+    rows = [{"id": 1, "items": [{"sku": "b"}, {"sku": "a"}]}, {"id": 2, "items": [{"sku": "a"}, {"sku": "a"}]}]
+
+    judged = judge_files(nested_plan(storage, TWICE), written(pa.Table.from_pylist(rows, kinds), storage))
+    found = next(each for each in judged.result.measurements if "unique" in each.check)
+
+    assert found.accept is not None
+    assert (found.accept.of, found.accept.failing) == (4, 3)
+    assert [(each.row, each.at) for each in found.samples] == [(1, "items[1]"), (2, "items[0]"), (2, "items[1]")]
+
+
+def test_what_a_file_lacks_of_a_part_is_absent(judge_files: Callable[..., Judged]) -> None:
+    """A record without a declared member, and a list that is none, fail the rules that need them; extra members are noted."""
+    table = pa.table({"id": [1], "address": [{"no": 1, "zip": "x"}], "items": ["none"], "codes": [[1]]})
+    judged = judge_files(nested_plan(Storage(Format.PARQUET)), as_parquet(table))
+    columns = judged.result.columns
+    assert columns is not None
+    statuses = judged.statuses()
+
+    assert columns.absent == ("address.street",)
+    assert columns.extra == ("address.zip",)
+    assert [(each.field, each.physical) for each in columns.foreign] == [("address.no", "int64")] * 0 + [
+        ("items", "string")
+    ]
+    assert statuses["address.street:required:1/address.street"] is Status.FAIL
+    assert statuses["items:nested:1/items"] is Status.FAIL
+    assert "the file has it as string" in judged.reasons
+
+
+# --- columns, types and values
+
+
+@pytest.mark.parametrize(
+    "storage", [Storage(Format.PARQUET), Storage(Format.ORC), Storage(Format.AVRO)], ids=lambda it: it.suffix
+)
+def test_columns_are_bound_by_name(storage: Storage, judge_files: Callable[..., Judged]) -> None:
+    """Extra, absent and reordered columns are what they are in CSV."""
+    fields = {"id": "integer", "name": "string", "lost": "string"}
+    plan = stored(
+        plan_of(fields, rule("required", "lost"), policy=Policy(additional_fields=Additional.FORBID)), storage
+    )
+    table = pa.table({"name": ["a"], "more": [1], "id": [1]})
+
+    judged = judge_files(plan, written(table, storage))
+
+    assert judged.result.columns == Columns(("name", "more", "id"), absent=("lost",), extra=("more",), reordered=True)
+    assert {"file/column-order", "file/additional-columns", "required/lost"} <= set(judged.statuses())
+
+
+def test_keys_that_nobody_declared_are_noted_in_json(judge_files: Callable[..., Judged]) -> None:
+    """By name where they look like names; keys that are data are masked."""
+    plan = stored(plan_of({"id": "integer"}, policy=Policy(additional_fields=Additional.WARN)), Storage(Format.JSONL))
+    judged = judge_files(plan, b'{"id": 1, "more": 2}\n{"id": 2, "ana@example.com": 1}\n')
+
+    assert judged.verdict is Verdict.ACCEPTED_WITH_WARNINGS
+    assert judged.result.columns == Columns(("id",), extra=("aaa@aaaaaaa.aaa", "more"))
