@@ -23,13 +23,17 @@ if TYPE_CHECKING:
     Position = tuple[int, int]
 
 
+SAME = ("_Is_Eq", "_Eq_Is", "_IsNot_NotEq", "_NotEq_IsNot")
+"""Identity for equality, and the reverse: the same for None and members of enumerations, and an error of ruff for literals."""
+
+
 def mutants(path: str) -> Iterator[Mutant]:
     """Every mutant of a file that a test can notice."""
     unused = list(unnoticed(ast.parse(Path(path).read_text())))
     nodes = list(ast_nodes(get_ast_from_path(Path(path))))
     for name in operator_names():
         operator = get_operator(name)
-        if operator.arguments():
+        if operator.arguments() or name.endswith(SAME):
             continue
         positions = (position for node in nodes for position in operator().mutation_positions(node))
         for occurrence, (start, end) in enumerate(positions):
