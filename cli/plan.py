@@ -37,13 +37,14 @@ def plan(
         terminal.say_refused(error)
         raise typer.Exit(REFUSED) from None
     if explain and not as_json:
-        terminal.wide().print(_explained(compiled))
+        terminal.wide().print(explained(compiled))
         terminal.answers().print(f"\n{len(compiled.checks)} checks; plan {compiled.digest}", markup=False)
     else:
         terminal.print_json(compiled.to_json())
 
 
-def _explained(compiled: Plan) -> Table:
+def explained(compiled: Plan) -> Table:
+    """The checks of a plan, rule by rule, in words."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in ("rule", "field"):
         table.add_column(name, no_wrap=True)

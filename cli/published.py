@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -13,9 +14,11 @@ from lakegate.cli import terminal
 from lakegate.cli.aws import opened
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
+from lakegate.cli.plan import explained
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.versions import major, precedence
 from lakegate.contracts.model.labels import NAMES
+from lakegate.contracts.plan.plan import Plan, Shape
 from lakegate.contracts.words import did_you_mean
 from lakegate.functions.ports.objects import Address
 
@@ -69,16 +72,21 @@ def contracts(  # noqa: PLR0913 - a filter for each label
         terminal.answers().print("No contract is published yet: lakegate publish FILE")
 
 
-def show(
+def show(  # noqa: PLR0913 - a command has these options
     contract: Annotated[str, typer.Argument(help="The contract's id, or the beginning of it.", show_default=False)],
     version: Annotated[
         str | None, typer.Argument(help="The version; by default the newest.", show_default=False)
     ] = None,
+    *,
+    resolved: Annotated[
+        bool,
+        typer.Option("--resolved", help="What deliveries are judged by: definitions and variables are filled in."),
+    ] = False,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print a published contract document as it was published.
+    """Print a published contract document as it was published, or what it resolves to.
 
     Example: lakegate show brazil-se-weather 1.0.0
     """
@@ -86,15 +94,37 @@ def show(
         dependencies = there.dependencies()
         snapshot = snapshot_of(dependencies.registry, contract)
         found = chosen(snapshot, contract, version)
+        places = {dataset: f"plans/{plan}.json" for dataset, plan in found.plans} if resolved else {}
+        plans = {
+            dataset: dependencies.objects.read(Address(dependencies.places.lake, place))
+            for dataset, place in places.items()
+        }
         text = dependencies.objects.read(Address(dependencies.places.lake, found.document)).decode(
             errors="backslashreplace"
         )
-    if as_json:
+    if resolved:
+        _show_resolved(as_document(snapshot, found), plans, as_json=as_json)
+    elif as_json:
         terminal.print_json({**as_document(snapshot, found), "text": text})
     else:
         console = terminal.answers()
         for line in text.splitlines():
             console.print(escaped(line), markup=False, soft_wrap=True)
+
+
+def _show_resolved(version: dict[str, object], plans: dict[str, bytes], *, as_json: bool) -> None:
+    """The plan of each dataset: its fields, and its rules in words."""
+    documents = {dataset: json.loads(plan) for dataset, plan in plans.items()}
+    if as_json:
+        terminal.print_json({**version, "resolved": documents})
+        return
+    for dataset, document in documents.items():
+        plan = Plan.from_json(document)
+        terminal.answers().print(escaped(f"{dataset}: {len(plan.fields)} fields"), markup=False, soft_wrap=True)
+        for field in plan.fields:
+            kind = field.type.value if field.shape is Shape.VALUE else field.shape.value
+            terminal.answers().print(escaped(f"  {field.name}: {kind}"), markup=False, soft_wrap=True)
+        terminal.wide().print(explained(plan))
 
 
 def snapshot_of(registry: Registry, contract: str) -> RegistrySnapshot:

@@ -49,6 +49,18 @@ def test_a_new_version_takes_over_the_routes(lakegate: Lakegate) -> None:
     assert [route["version"] for route in lakegate.json("route", "list")["routes"]] == ["1.1.0"]
 
 
+def test_a_contract_is_shown_as_deliveries_are_judged_by_it(lakegate: Lakegate) -> None:
+    """Resolved: each dataset with the types of its fields, and its rules in words; with --json, its plan."""
+    lakegate.ok("publish", lakegate.contract())
+    shown = lakegate.ok("show", "shop", "--resolved").splitlines()
+    machine = lakegate.json("show", "shop", "--resolved")
+
+    assert shown[:3] == ["orders: 2 fields", "  id: string", "  amount: integer"]
+    assert any(line.split()[:2] == ["id:required:1", "id"] for line in shown)
+    assert machine["resolved"]["orders"]["contract"] == "shop"
+    assert "text" not in machine
+
+
 def labelled(lakegate: Lakegate, name: str, labels: str, version: str = "1.0.0", status: str = "active") -> None:
     path = lakegate.contract(version, status, **{"id: shop": f"id: {name}", "name: Shop": f"name: Shop\n{labels}"})
     lakegate.ok("publish", path)
