@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.deliveries.delivery import Judged
 
 
-def refused(judged: Judged) -> str:
+def unreadable_code(judged: Judged) -> str:
     """The code of the one reason of a delivery that could not be read."""
     assert judged.verdict is Verdict.REJECTED
     assert [each.id for each in judged.judgement.reasons] == ["file/readable"]
@@ -33,7 +33,7 @@ def test_the_reason_names_both_codecs(judge_files: Callable[..., Judged]) -> Non
     plan = replace(plan_of(FIELDS), storage=Storage(Format.JSONL, Compression.GZIP))
     judged = judge_files(plan, PACKED[Format.JSONL, Compression.ZSTD])
 
-    assert refused(judged) == "zstd"
+    assert unreadable_code(judged) == "zstd"
     assert "packed with gzip" in judged.reasons
 
 
@@ -42,7 +42,7 @@ def test_a_file_that_cannot_be_read_is_rejected(name: str, judge_files: Callable
     """Cut off, damaged or of another dataset: a verdict with one reason, never a failed attempt."""
     storage, content, code = BAD[name]
 
-    assert refused(judge_files(replace(plan_of(FIELDS), storage=storage), content)) == code
+    assert unreadable_code(judge_files(replace(plan_of(FIELDS), storage=storage), content)) == code
 
 
 @pytest.mark.parametrize("name", MALFORMED)
@@ -64,5 +64,5 @@ def test_a_bomb_ends_in_a_verdict(name: str, judge_files: Callable[..., Judged])
     began = time.monotonic()
     judged = judge_files(replace(plan_of(FIELDS, rule("required", "id")), storage=storage), content)
 
-    assert refused(judged) == CODES.get(name, "bomb")
+    assert unreadable_code(judged) == CODES.get(name, "bomb")
     assert time.monotonic() - began < 60

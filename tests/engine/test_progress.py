@@ -33,7 +33,7 @@ FIELDS = {"id": "integer", "name": "string"}
 TABLE = pa.table({"id": range(3_000), "name": [f"name {at:07d}" for at in range(3_000)]})
 
 
-def read(plan: Plan, folder: Path, *objects: bytes) -> list[int]:
+def reported_bytes(plan: Plan, folder: Path, *objects: bytes) -> list[int]:
     """The numbers of bytes that the engine reports while it judges a delivery."""
     reported: list[int] = []
     measure(request_for(plan, folder, *objects), plan, LocalStore(), folder, read=reported.append)
@@ -46,14 +46,14 @@ def test_the_bytes_that_are_read_add_up_to_the_delivery(storage: Storage, tmp_pa
     plan = replace(plan_of(FIELDS), storage=storage)
     objects = written(TABLE, storage), written(TABLE.slice(0, 7), storage)
 
-    assert sum(read(plan, tmp_path, *objects)) == sum(map(len, objects))
+    assert sum(reported_bytes(plan, tmp_path, *objects)) == sum(map(len, objects))
 
 
 @pytest.mark.parametrize("multi_line", [False, True])
 def test_a_large_object_is_reported_piece_by_piece(tmp_path: Path, *, multi_line: bool) -> None:
     """An object of 33 MiB is at least four pieces, read in ranges or as one stream; none is larger than 16 MiB."""
     content = b"id,name\n" + b"1,some text that is neither long nor short\n" * 800_000
-    reported = read(plan_of(FIELDS, csv=Csv(multi_line=multi_line)), tmp_path, content)
+    reported = reported_bytes(plan_of(FIELDS, csv=Csv(multi_line=multi_line)), tmp_path, content)
 
     assert (sum(reported), len(reported) >= 4, max(reported) <= 16 << 20) == (len(content), True, True)
 

@@ -23,7 +23,7 @@ ROWS = 3840
 Rows = list[dict[str, str]]
 
 
-def read(path: Path) -> Rows:
+def read_back(path: Path) -> Rows:
     with path.open(newline="") as file:
         return list(csv.DictReader(file, delimiter=SAMPLES[path.name].delimiter))
 
@@ -32,7 +32,7 @@ def read(path: Path) -> Rows:
 def samples(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Rows]:
     folder = tmp_path_factory.mktemp("samples")
     main([str(folder), "--rows", str(ROWS), "--seed", "7"])
-    return {path.name: read(path) for path in folder.iterdir()}
+    return {path.name: read_back(path) for path in folder.iterdir()}
 
 
 def share(rows: Rows, holds: Callable[[dict[str, str]], bool]) -> float:
@@ -183,7 +183,7 @@ def test_rows_do_not_break_at_the_border_of_two_batches(tmp_path: Path, monkeypa
     monkeypatch.setattr(writer, "BATCH", 100)
     writer.write(SAMPLES["weather-clean.csv"], tmp_path / "weather-clean.csv", 250, 1)
 
-    assert [str(n) for n in range(250)] == [row["index"] for row in read(tmp_path / "weather-clean.csv")]
+    assert [str(n) for n in range(250)] == [row["index"] for row in read_back(tmp_path / "weather-clean.csv")]
 
 
 @pytest.mark.parametrize("rows", ["0", "-1", "many"])

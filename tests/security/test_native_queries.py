@@ -22,7 +22,7 @@ from lakegate.engine.query.reader import to_duckdb
 from lakegate.engine.query.value import UnreadError
 from tests.security.queries import hostile
 from tests.spark.test_guard import SPARKS
-from tests.spark.test_queries import plan_of
+from tests.spark.test_queries import plan_of_queries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,7 +117,7 @@ REACHING = (
     *("CREATE SECRET stolen (TYPE s3)", "SELECT count(*) FROM sniff_csv('{file}')", "LOAD '{file}'"),
 )
 RELATION = QueryRelation("orders", (QueryColumn("total", LogicalType.INTEGER),))
-PLAN = plan_of("SELECT max(total) FROM orders", total="integer")
+PLAN = plan_of_queries("SELECT max(total) FROM orders", total="integer")
 
 
 def nothing_accepted(line: str, _columns: object) -> str:

@@ -36,7 +36,7 @@ read_json = lru_cache(10_000)(json.loads)
 """A document as read from its text; shared by all who read it, so nobody may change it."""
 
 
-def plan_of(version: str, most: int) -> Plan:
+def plan_version(version: str, most: int) -> Plan:
     """A plan that rejects rows without a value, and deliveries whose amounts sum up to more than `most`."""
     fields = (PlanField("name", "c0", LogicalType.STRING), PlanField("amount", "c1", LogicalType.INTEGER))
     name = Check("name", "name", "required", ("name",), Metric.FAILING_ROWS, Unit.ROWS, Tier(NONE, Present("name")))
@@ -92,8 +92,8 @@ def digest(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
-PLAN = plan_of("1.0.0", 1)
-PLANS = {"1.0.0": PLAN.to_bytes(), "1.1.0": plan_of("1.1.0", 0).to_bytes()}
+PLAN = plan_version("1.0.0", 1)
+PLANS = {"1.0.0": PLAN.to_bytes(), "1.1.0": plan_version("1.1.0", 0).to_bytes()}
 DIGESTS = {version: digest(body) for version, body in PLANS.items()}
 VERSION_OF = {address: version for version, address in DIGESTS.items()}
 

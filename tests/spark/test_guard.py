@@ -15,8 +15,7 @@ from lakegate.contracts.plan.query import Query, QueryRelation
 from tests.deliveries.delivery import JUDGED_AT, plan_of, request_for
 from tests.reference.sampling import FULL
 from tests.security.queries import hostile
-from tests.spark.test_queries import QUERIES
-from tests.spark.test_queries import plan_of as queries_plan
+from tests.spark.test_queries import QUERIES, plan_of_queries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -102,7 +101,7 @@ def answer(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Cal
     delivered: DataFrame = spark.range(3).selectExpr("id AS vc0")
     request = request_for(plan, tmp_path_factory.mktemp("request"))
     tables = queries.SparkTables(plan, JUDGED_AT, delivered, AcceptedRecords(spark, request))
-    column = queries_plan("SELECT max(total) FROM orders").checks[0].query
+    column = plan_of_queries("SELECT max(total) FROM orders").checks[0].query
     assert column is not None
     relation = QueryRelation("rows", tuple(replace(each, field="a") for each in column.relations[0].columns))
 
@@ -146,8 +145,8 @@ def test_what_the_guard_lists_is_used(spark: SparkSession) -> None:
     from lakegate.spark_jobs import guard  # noqa: PLC0415 - Spark's settings must be made first
 
     used: set[str] = set()
-    of_postgres = queries_plan("SELECT sum(extract(second FROM placed)) FROM orders", dialect="postgres")
-    for check in (*queries_plan(*QUERIES).checks, *of_postgres.checks):
+    of_postgres = plan_of_queries("SELECT sum(extract(second FROM placed)) FROM orders", dialect="postgres")
+    for check in (*plan_of_queries(*QUERIES).checks, *of_postgres.checks):
         assert check.query is not None
         columns = [
             f"CAST(NULL AS {SPARK[each.type.value]}) AS c{at}"

@@ -41,7 +41,7 @@ FIELDS = {
 ROWS = 200
 
 
-def plan_of(*queries: str, dialect: str = "duckdb", **fields: str) -> Plan:
+def plan_of_queries(*queries: str, dialect: str = "duckdb", **fields: str) -> Plan:
     """A plan with these queries, as the rules `q0`, `q1`, …"""
     columns = tuple(Field(name, LogicalType(logical), Origin("$")) for name, logical in (fields or FIELDS).items())
     rules = tuple(
@@ -88,14 +88,14 @@ def as_csv(records: list[dict[str, str | None]]) -> bytes:
 @pytest.fixture(scope="module")
 def answers(judge_files: Callable[..., Judged]) -> dict[str, Any]:
     """The answer of the job to each query."""
-    judged = judge_files(plan_of(*QUERIES), as_csv(rows()))
+    judged = judge_files(plan_of_queries(*QUERIES), as_csv(rows()))
     return {each.check: each for each in judged.result.measurements}
 
 
 @pytest.mark.parametrize(("number", "query"), list(enumerate(QUERIES)), ids=[each[:60] for each in QUERIES])
 def test_a_query_answers_what_duckdb_answers(number: int, query: str, answers: dict[str, Any]) -> None:
     """A query in DuckDB's dialect, translated into Spark's, returns the number that DuckDB returns for the same rows."""
-    expected = run(plan_of(query), rows(), query)
+    expected = run(plan_of_queries(query), rows(), query)
     found = answers[f"q{number}"]
 
     assert found.error is None
@@ -112,7 +112,7 @@ def test_one_query_that_fails_leaves_the_others_answered(judge_files: Callable[.
         "SELECT total FROM orders",
         "SELECT count(*) FROM orders",
     )
-    judged = judge_files(plan_of(*queries), as_csv([row | {"status": "canary-5309"} for row in rows()[:9]]))
+    judged = judge_files(plan_of_queries(*queries), as_csv([row | {"status": "canary-5309"} for row in rows()[:9]]))
     errors = [each.error for each in judged.result.measurements]
 
     assert [error is not None for error in errors] == [True, True, True, False]
@@ -122,7 +122,7 @@ def test_one_query_that_fails_leaves_the_others_answered(judge_files: Callable[.
 
 def test_a_query_of_a_column_that_the_file_lacks_fails_for_it(judge_files: Callable[..., Judged]) -> None:
     """A query that names an absent column is not run: the check fails because the column is absent."""
-    judged = judge_files(plan_of("SELECT max(total) FROM orders"), b"id\na\n")
+    judged = judge_files(plan_of_queries("SELECT max(total) FROM orders"), b"id\na\n")
 
     assert (judged.verdict, judged.statuses()["q0"]) == (Verdict.REJECTED, Status.FAIL)
     assert "no column total" in judged.reasons
@@ -131,7 +131,7 @@ def test_a_query_of_a_column_that_the_file_lacks_fails_for_it(judge_files: Calla
 def test_values_that_are_not_of_their_type_are_null_to_a_query(judge_files: Callable[..., Judged]) -> None:
     """The type check answers for such a value; a query counts it as missing, and malformed records not at all."""
     judged = judge_files(
-        plan_of("SELECT count(*) * 10 + count(total) FROM orders", id="string", total="integer"),
+        plan_of_queries("SELECT count(*) * 10 + count(total) FROM orders", id="string", total="integer"),
         b"id,total\na,1\nb,x\nc\n",
     )
 
@@ -144,7 +144,7 @@ def test_a_query_has_its_time_and_the_others_have_theirs(spark: SparkSession, tm
     from lakegate.spark_jobs.references import AcceptedRecords  # noqa: PLC0415 - likewise
 
     slow = "SELECT count(*) FROM orders a JOIN orders b ON a.paid = b.paid WHERE a.total + b.total < 0"
-    plan = plan_of(slow, "SELECT count(*) FROM orders WHERE total < 3")
+    plan = plan_of_queries(slow, "SELECT count(*) FROM orders WHERE total < 3")
     typed = [f"CAST({each} AS {kind}) AS vc{at}" for at, (each, kind) in enumerate(TYPED)]
     delivered = spark.range(0, 40_000, 1, 400).selectExpr(*typed)
     tables = queries.SparkTables(plan, JUDGED_AT, delivered, AcceptedRecords(spark, request_for(plan, tmp_path)))

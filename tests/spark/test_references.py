@@ -41,12 +41,12 @@ ORDERS_BEFORE = dataset("orders", {"id": "integer"})
 TO_ORDERS = Rule("fk", "foreignKey", Origin("$"), ("order_id",), {"to": "orders.id"})
 
 
-def plan_of(each: Dataset) -> Plan:
+def plan_of_dataset(each: Dataset) -> Plan:
     return compile_plan(Contract("shop", "1.2.0", "test", (ORDERS_NOW, each)), each)
 
 
 def lines(*rules: Rule) -> Plan:
-    return plan_of(
+    return plan_of_dataset(
         dataset("lines", {"order_id": "integer", "shop": "string", "line": "string", "above": "string"}, *rules)
     )
 
@@ -77,8 +77,8 @@ DELIVERY = b"order_id,shop,line,above\n1,a,L1,\n2,b,L2,L1\n,a,L3,L9\n7,b,L4,\nx,
 def test_keys_are_looked_for_in_everything_that_was_accepted(spark: SparkSession, tmp_path: Path) -> None:
     """Accepted objects of two versions of a contract, each read by its own plan, are one other side; nulls refer to nothing."""
     assert spark.version
-    before = accepted(tmp_path, plan_of(ORDERS_BEFORE), b"id\n1\n")
-    now = accepted(tmp_path, plan_of(ORDERS_NOW), b"id;shop\n2;b\n", b"id;shop\n3;c\n1;a\n")
+    before = accepted(tmp_path, plan_of_dataset(ORDERS_BEFORE), b"id\n1\n")
+    now = accepted(tmp_path, plan_of_dataset(ORDERS_NOW), b"id;shop\n2;b\n", b"id;shop\n3;c\n1;a\n")
     found = outcome(tmp_path, lines(TO_ORDERS), DELIVERY, Reference(ORDERS, 4, before + now))
 
     assert (found.status, found.failing_rows) == (Status.FAIL, 1)
@@ -88,7 +88,7 @@ def test_keys_are_looked_for_in_everything_that_was_accepted(spark: SparkSession
 def test_rows_that_refer_to_nothing_are_sampled(spark: SparkSession, tmp_path: Path) -> None:
     """Each row whose key is found nowhere is named, in the order of the file, its key masked."""
     assert spark
-    now = accepted(tmp_path, plan_of(ORDERS_NOW), b"id;shop\n2;b\n")
+    now = accepted(tmp_path, plan_of_dataset(ORDERS_NOW), b"id;shop\n2;b\n")
 
     found = outcome(tmp_path, lines(TO_ORDERS), DELIVERY, Reference(ORDERS, 1, now))
 
@@ -109,8 +109,8 @@ def test_rows_of_a_reference_to_itself_are_sampled(spark: SparkSession, tmp_path
 def test_whole_keys_are_compared(spark: SparkSession, tmp_path: Path) -> None:
     """Of a reference of two fields both must be found in one row; data from before a field was there has none."""
     assert spark.version
-    parts = accepted(tmp_path, plan_of(ORDERS_BEFORE), b"id\n7\n") + accepted(
-        tmp_path, plan_of(ORDERS_NOW), b"id;shop\n1;a\n2;a\n7;a\n"
+    parts = accepted(tmp_path, plan_of_dataset(ORDERS_BEFORE), b"id\n7\n") + accepted(
+        tmp_path, plan_of_dataset(ORDERS_NOW), b"id;shop\n1;a\n2;a\n7;a\n"
     )
     both = Rule("fk", "foreignKey", Origin("$"), ("order_id", "shop"), {"to": "orders.id,orders.shop"})
     found = outcome(tmp_path, lines(both), DELIVERY, Reference(ORDERS, 1, parts))
@@ -150,7 +150,7 @@ def test_a_query_reads_other_datasets_of_its_contract(spark: SparkSession, tmp_p
     assert spark.version
     sql = "SELECT count(*) FROM lines l WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.id = l.order_id)"
     plan = lines(Rule("q", "sql", Origin("$"), (), {"query": sql, "mustBe": 3}))
-    parts = accepted(tmp_path, plan_of(ORDERS_NOW), b"id;shop\n2;b\n1;a\n")
+    parts = accepted(tmp_path, plan_of_dataset(ORDERS_NOW), b"id;shop\n2;b\n1;a\n")
     found = outcome(tmp_path, plan, DELIVERY, Reference(ORDERS, 0, parts))
 
     assert (found.status, found.measured) == (Status.PASS, "3")
@@ -159,7 +159,7 @@ def test_a_query_reads_other_datasets_of_its_contract(spark: SparkSession, tmp_p
 def test_accepted_data_that_cannot_be_read_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
     """An object that differs from the ledger, or another plan, gives no verdict."""
     assert spark.version
-    (part,) = accepted(tmp_path, plan_of(ORDERS_NOW), b"id;shop\n2;b\n")
+    (part,) = accepted(tmp_path, plan_of_dataset(ORDERS_NOW), b"id;shop\n2;b\n")
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     found = [

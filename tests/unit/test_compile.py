@@ -20,7 +20,7 @@ from tests.reference.cases import contract_of, only_plan, rule_of
 EXAMPLES = Path(__file__).parents[2] / "contracts" / "examples"
 
 
-def plan_of(fields: dict[str, str], *rules: Rule) -> Plan:
+def plan_of_rules(fields: dict[str, str], *rules: Rule) -> Plan:
     contract = contract_of(fields, *rules)
     return only_plan(contract)
 
@@ -70,14 +70,14 @@ def test_no_rule_vanishes() -> None:
     """Every rule of a dataset has at least one check, in the order of the document."""
     kinds = ("type", "sql", "required", "text", "horoscope", "foreignKey")
     rules = [rule(kind, identity=kind, query="SELECT count(*) FROM {model}", mustBe=1) for kind in kinds]
-    plan = plan_of({"a": "string"}, *rules)
+    plan = plan_of_rules({"a": "string"}, *rules)
 
     assert [each.id for each in rules] == [check.rule for check in plan.checks]
 
 
 def test_check_ids_name_rule_and_field() -> None:
     """A check's id is its rule's with the field's path; of the whole dataset, the rule's alone; of a key, all its fields."""
-    plan = plan_of(
+    plan = plan_of_rules(
         {"a": "string", "b": "string"},
         rule("required", ("a", "b"), "present"),
         rule("size", (), "many", parameter=3),
@@ -96,7 +96,7 @@ def test_check_ids_name_rule_and_field() -> None:
 
 def test_rules_that_share_an_id_give_checks_that_do_not() -> None:
     """Where a document uses one id twice for one field, results can still be told apart."""
-    plan = plan_of({"a": "string"}, rule("required"), rule("unique"), rule("type"))
+    plan = plan_of_rules({"a": "string"}, rule("required"), rule("unique"), rule("type"))
 
     assert [check.id for check in plan.checks] == ["r/a", "r/a~2", "r/a~3"]
 
@@ -104,7 +104,7 @@ def test_rules_that_share_an_id_give_checks_that_do_not() -> None:
 def test_all_problems_are_told_at_once() -> None:
     """Rules that cannot mean anything are all named, each with its code, its place and its line."""
     with pytest.raises(ContractError) as refusal:
-        plan_of(
+        plan_of_rules(
             {"a": "string", "n": "integer"},
             rule("min", ("n",), "one"),
             rule("required", ("z",), "two"),
@@ -120,7 +120,7 @@ def test_all_problems_are_told_at_once() -> None:
 
 def test_names_of_the_contract_stay_out_of_the_aliases() -> None:
     """Columns get generated aliases in their order, whatever they are called."""
-    plan = plan_of({"`; drop": "string", "ünïcode": "integer", "a b": "date"})
+    plan = plan_of_rules({"`; drop": "string", "ünïcode": "integer", "a b": "date"})
 
     assert [(each.name, each.alias) for each in plan.fields] == [("`; drop", "c0"), ("ünïcode", "c1"), ("a b", "c2")]
 
@@ -145,7 +145,7 @@ def test_the_same_contract_compiles_to_the_same_plan() -> None:
     """A plan's digest is a function of the contract alone."""
     rules = (rule("required"), rule("enum", values=["x", "y"]))
 
-    assert plan_of({"a": "string"}, *rules).digest == plan_of({"a": "string"}, *rules).digest
+    assert plan_of_rules({"a": "string"}, *rules).digest == plan_of_rules({"a": "string"}, *rules).digest
 
 
 def test_bounds_with_tolerances_are_exact() -> None:
@@ -158,7 +158,7 @@ def test_bounds_with_tolerances_are_exact() -> None:
         {"parameter": Decimal("0.1")},
         tolerance=Tolerance(Decimal("0.2"), Decimal("0.3")),
     )
-    check = plan_of({"a": "decimal"}, written).checks[0]
+    check = plan_of_rules({"a": "decimal"}, written).checks[0]
 
     assert check.tolerate is not None
     assert tuple(tier.predicate.high for tier in (check.accept, check.tolerate)) == ("0.12", "0.13")  # type: ignore[union-attr] - both are ranges
@@ -166,7 +166,7 @@ def test_bounds_with_tolerances_are_exact() -> None:
 
 def test_a_warning_tolerance_alone_never_fails() -> None:
     """Only `warn` given: the worst is a warning, and there is no second line to cross."""
-    check = plan_of({"a": "string"}, rule("complete", parameter=1, tolerance={"warn": 0.1})).checks[0]
+    check = plan_of_rules({"a": "string"}, rule("complete", parameter=1, tolerance={"warn": 0.1})).checks[0]
 
     assert (check.worst, check.tolerate) == (Severity.WARN, None)
 
@@ -237,14 +237,14 @@ def test_a_warning_tolerance_alone_never_fails() -> None:
 )
 def test_what_is_wanted_reads_as_words(kind: str, logical: str, written: dict[str, object], expected: str) -> None:
     """Every check says in words what it wants, short enough for a table."""
-    assert expected == plan_of({"a": logical}, rule(kind, **written)).checks[0].wanted
+    assert expected == plan_of_rules({"a": logical}, rule(kind, **written)).checks[0].wanted
 
 
 def test_invalid_values_name_the_enum_of_their_field() -> None:
     """A rule invalidValues without arguments names the values that its field's `enum` allows."""
     rules = (rule("enum", values=["SP", "RJ"]), rule("invalidValues", identity="s", mustBe=0))
 
-    assert plan_of({"a": "string"}, *rules).checks[1].wanted == "no invalid rows (valid: one of SP, RJ)"
+    assert plan_of_rules({"a": "string"}, *rules).checks[1].wanted == "no invalid rows (valid: one of SP, RJ)"
 
 
 @pytest.mark.parametrize(
@@ -262,14 +262,14 @@ def test_invalid_values_name_the_enum_of_their_field() -> None:
 )
 def test_soda_names_what_is_valid(call: dict[str, object], expected: str) -> None:
     """A check of Soda that counts invalid values names the conditions of its settings."""
-    assert plan_of({"a": "string"}, rule("custom", engine="soda", **call)).checks[0].wanted == expected
+    assert plan_of_rules({"a": "string"}, rule("custom", engine="soda", **call)).checks[0].wanted == expected
 
 
 def test_mostly_is_said_in_percent() -> None:
     """A share of values is shown as a percentage without idle digits."""
     call = {"engine": "gx", "call": "expect_column_values_to_be_unique", "args": {"mostly": 0.95}}
 
-    assert plan_of({"a": "string"}, rule("custom", **call)).checks[0].wanted == "unique, in at least 95 %"
+    assert plan_of_rules({"a": "string"}, rule("custom", **call)).checks[0].wanted == "unique, in at least 95 %"
 
 
 def test_service_levels_are_said_in_hours_and_days() -> None:
@@ -294,7 +294,7 @@ def test_service_levels_are_said_in_hours_and_days() -> None:
 def test_null_values_without_a_column_are_measured_in_every_column() -> None:
     """A rule of the whole dataset that counts nulls is one check for each column."""
     counted = Rule("nulls", "nullValues", Origin("$"), (), {}, Comparison("mustBe", (Decimal(0),)))
-    plan = plan_of({"a": "string", "b": "integer"}, counted)
+    plan = plan_of_rules({"a": "string", "b": "integer"}, counted)
 
     assert [(check.id, check.skip) for check in plan.checks] == [("nulls/a", None), ("nulls/b", None)]
 
@@ -302,7 +302,7 @@ def test_null_values_without_a_column_are_measured_in_every_column() -> None:
 def test_invalid_values_without_a_condition_are_those_outside_of_the_fields_list() -> None:
     """`invalidValues` at a field with an `enum` counts the values that the list does not hold."""
     counted = Rule("invalid", "invalidValues", Origin("$"), ("a",), {}, Comparison("mustBe", (Decimal(0),)))
-    plan = plan_of({"a": "string"}, rule("enum", values=("x", "y")), counted)
+    plan = plan_of_rules({"a": "string"}, rule("enum", values=("x", "y")), counted)
 
     assert [check.accept.predicate for check in plan.checks] == [OneOf("a", ("x", "y")), OneOf("a", ("x", "y"))]
 

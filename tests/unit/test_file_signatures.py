@@ -38,7 +38,7 @@ STORAGES = [
 ]
 
 
-def refused(first: bytes, storage: Storage, csv: Csv | None = None) -> tuple[str, str]:
+def refusal_of_kind(first: bytes, storage: Storage, csv: Csv | None = None) -> tuple[str, str]:
     return refusal_of(lambda: text_of(first, storage, csv or Csv()))
 
 
@@ -51,7 +51,7 @@ def test_another_kind_of_file_is_refused_by_what_it_is(kind: str, storage: Stora
         text_of(MAGIC[kind], storage if kind not in {"gzip", "bzip2"} else replace(storage, format=Format.JSONL), Csv())
         return
 
-    code, message = refused(MAGIC[kind], storage)
+    code, message = refusal_of_kind(MAGIC[kind], storage)
 
     assert kind == code
     assert promised(storage) in message
@@ -60,7 +60,7 @@ def test_another_kind_of_file_is_refused_by_what_it_is(kind: str, storage: Stora
 @pytest.mark.parametrize("storage", [each for each in STORAGES if not each.format.is_text], ids=lambda it: it.suffix)
 def test_text_where_a_format_was_promised_is_refused(storage: Storage) -> None:
     """Text has no magic: it is refused because the promised one is missing."""
-    code, message = refused(b"id,name\n1,Ana\n", storage)
+    code, message = refusal_of_kind(b"id,name\n1,Ana\n", storage)
 
     assert code == "other-format"
     assert f"does not begin as {promised(storage)} does" in message
@@ -69,7 +69,7 @@ def test_text_where_a_format_was_promised_is_refused(storage: Storage) -> None:
 @pytest.mark.parametrize("codec", [Compression.GZIP, Compression.BZIP2, Compression.ZSTD])
 def test_plain_text_where_a_codec_was_promised_is_refused(codec: Compression) -> None:
     """A file that nobody packed is told so."""
-    assert refused(b"id,name\n", Storage(compression=codec))[0] == "not-packed"
+    assert refusal_of_kind(b"id,name\n", Storage(compression=codec))[0] == "not-packed"
 
 
 @pytest.mark.parametrize("packed", [b"\x1f\x8bnothing that unpacks", b"BZh9nothing that unpacks"])
@@ -77,7 +77,7 @@ def test_packed_bytes_that_are_damaged_are_refused(packed: bytes) -> None:
     """A magic alone makes no archive."""
     codec = Compression.GZIP if packed.startswith(b"\x1f") else Compression.BZIP2
 
-    code, message = refused(packed, Storage(compression=codec))
+    code, message = refusal_of_kind(packed, Storage(compression=codec))
 
     assert code == "damaged"
     assert f"cannot be unpacked with {codec.value}" in message
@@ -102,7 +102,7 @@ def test_packed_bytes_that_are_damaged_are_refused(packed: bytes) -> None:
 )
 def test_json_tells_by_its_first_character_what_it_is(first: bytes, form: Format, code: str) -> None:
     """Lines and an array are told apart; JSON is UTF-8 without a byte order mark."""
-    assert code == refused(first, Storage(form))[0]
+    assert code == refusal_of_kind(first, Storage(form))[0]
 
 
 @pytest.mark.parametrize(

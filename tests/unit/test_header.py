@@ -14,7 +14,7 @@ PLAIN = Csv()
 DECLARED = ("id", "name", "city")
 
 
-def refused(head: bytes, csv: Csv = PLAIN) -> tuple[str, str]:
+def refusal_of_header(head: bytes, csv: Csv = PLAIN) -> tuple[str, str]:
     def read() -> None:
         text = text_of(head, Storage(), csv) or b""
         columns_of(first_line(text, csv), csv, DECLARED, text)
@@ -64,7 +64,7 @@ def refused(head: bytes, csv: Csv = PLAIN) -> tuple[str, str]:
 )
 def test_what_is_no_header_is_refused_with_what_to_do(head: bytes, code: str, words: str) -> None:
     """Each way to be no CSV of the dataset has a code and a sentence that helps to mend it."""
-    found, message = refused(head)
+    found, message = refusal_of_header(head)
 
     assert code == found
     assert words in message
@@ -81,7 +81,7 @@ def test_a_single_declared_column_tells_no_delimiter(line: str) -> None:
 
 def test_an_unusual_delimiter_is_named_as_it_is() -> None:
     """A delimiter that has no name of its own is shown."""
-    _, message = refused(b"id,name\n", Csv(delimiter="~"))
+    _, message = refusal_of_header(b"id,name\n", Csv(delimiter="~"))
 
     assert "although the contract says '~'" in message
 

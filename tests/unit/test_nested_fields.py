@@ -32,14 +32,14 @@ models:
 """
 
 
-def plan_of(form: str = "jsonl", quality: str = "") -> Plan:
+def nested_plan(form: str = "jsonl", quality: str = "") -> Plan:
     contract = read(CONTRACT.format(format=form, quality=quality).encode())
     return only_plan(contract)
 
 
 def test_every_part_has_a_place_and_a_level() -> None:
     """Parts of records belong to their row, parts of lists and maps to an element of it."""
-    found = {field.name: (field.place, field.level) for field in plan_of().fields if field.path}
+    found = {field.name: (field.place, field.level) for field in nested_plan().fields if field.path}
     items = (".items", "[]")
 
     assert found == {
@@ -56,7 +56,7 @@ def test_every_part_has_a_place_and_a_level() -> None:
 
 def test_columns_come_first_and_have_their_shapes() -> None:
     """A plan's columns are those of the file; aliases are given in order."""
-    plan = plan_of()
+    plan = nested_plan()
 
     assert [(field.name, field.shape) for field in plan.columns] == [
         ("id", Shape.VALUE),
@@ -71,7 +71,7 @@ def test_columns_come_first_and_have_their_shapes() -> None:
 
 def test_a_part_is_required_where_its_parent_is() -> None:
     """A row without an address lacks no street; an element of a list always is there."""
-    wanted = {check.fields[0]: check.accept.predicate for check in plan_of().checks if check.kind == "required"}
+    wanted = {check.fields[0]: check.accept.predicate for check in nested_plan().checks if check.kind == "required"}
 
     assert wanted == {
         "address.street": Not(All((Present("address"), Not(Present("address.street"))))),
@@ -82,7 +82,7 @@ def test_a_part_is_required_where_its_parent_is() -> None:
 
 def test_a_csv_file_has_no_parts() -> None:
     """What a contract says of parts is named, with the reason, and its columns stay texts."""
-    plan = plan_of("csv")
+    plan = nested_plan("csv")
     named = {check.fields[0]: check.skip for check in plan.checks if check.skip}
 
     assert [field.name for field in plan.fields] == ["id", "address", "items", "prices", "any"]
@@ -93,14 +93,14 @@ def test_a_csv_file_has_no_parts() -> None:
 
 def test_what_is_not_declared_is_not_judged() -> None:
     """A value of any form is named."""
-    assert [check.skip for check in plan_of().checks if check.fields == ("any",)] == [NO_SHAPE]
+    assert [check.skip for check in nested_plan().checks if check.fields == ("any",)] == [NO_SHAPE]
 
 
 def test_fields_of_several_levels_are_not_measured_together() -> None:
     """A rule that names a column and a part of an element says so, instead of comparing what never meets."""
     call = "{expectation_type: expect_compound_columns_to_be_unique, kwargs: {column_list: [id, 'items[].sku']}}"
     custom = f"{{type: custom, engine: great-expectations, implementation: {call}}}"
-    plan = plan_of(quality=f"    quality: [{custom}]")
+    plan = nested_plan(quality=f"    quality: [{custom}]")
 
     assert SEVERAL_LEVELS in {check.skip for check in plan.checks}
 

@@ -132,7 +132,7 @@ def head(store: Store, key: str, nth: int | None) -> Any:
     return store.plain(outcome_of(lambda: store.port.head(store.at(key, nth))))
 
 
-def read(store: Store, key: str, nth: int | None, start: int, length: int | None) -> Any:
+def read_range(store: Store, key: str, nth: int | None, start: int, length: int | None) -> Any:
     return outcome_of(lambda: store.port.read(store.at(key, nth), start, length))
 
 
@@ -148,7 +148,7 @@ STORE_STEPS: dict[str, Callable[..., Any]] = {
     "put": put,
     "copy": copy,
     "head": head,
-    "read": read,
+    "read": read_range,
     "delete": delete,
     "versions": versions,
 }

@@ -97,7 +97,7 @@ def rows_of(cloud: Cloud) -> tuple[DynamoWorkloads, DynamoOutbox, DynamoAgenda]:
     return DynamoWorkloads(table), DynamoOutbox(table), DynamoAgenda(table)
 
 
-def refused(act: Any, *call: Any, **named: Any) -> tuple[str, ...]:
+def failed_conditions(act: Any, *call: Any, **named: Any) -> tuple[str, ...]:
     with pytest.raises(ConditionFailed) as failed:
         act(*call, **named)
     return failed.value.reasons
@@ -120,7 +120,7 @@ def test_a_workload_is_claimed_once(cloud: Cloud) -> None:
     table = DynamoWorkloads(cloud.table("workloads"))
     table.create(ROW)
 
-    assert refused(table.create, ROW._replace(attempt=7)) == ("state",)
+    assert failed_conditions(table.create, ROW._replace(attempt=7)) == ("state",)
     assert table.get("w1") == ROW
 
 
@@ -136,7 +136,7 @@ def test_a_stale_writer_changes_nothing(cloud: Cloud, stale: Expected) -> None:
     table, outbox, agenda = rows_of(cloud)
     table.create(ROW)
 
-    assert refused(table.save, decided(), stale, message=NEWS, content="c1") == ("state", "", "")
+    assert failed_conditions(table.save, decided(), stale, message=NEWS, content="c1") == ("state", "", "")
     assert (table.get("w1"), outbox.pending(10), agenda.owner("c1")) == (ROW, (), None)
 
 
@@ -157,7 +157,7 @@ def test_a_content_has_one_owner(cloud: Cloud) -> None:
     table.save(ROW, HERE, content="c1")
     table.save(ROW, HERE, content="c1")
 
-    assert refused(table.save, ROW._replace(id="w2"), HERE, content="c1") == ("", "", "content")
+    assert failed_conditions(table.save, ROW._replace(id="w2"), HERE, content="c1") == ("", "", "content")
 
 
 def test_a_workload_is_leased_by_one(cloud: Cloud) -> None:
@@ -167,8 +167,8 @@ def test_a_workload_is_leased_by_one(cloud: Cloud) -> None:
     until = NOW + timedelta(minutes=5)
     table.lease(ROW, until)
 
-    assert refused(table.lease, ROW, until) == ("due_at",)
-    assert refused(table.lease, published(), until) == ("due_at",)
+    assert failed_conditions(table.lease, ROW, until) == ("due_at",)
+    assert failed_conditions(table.lease, published(), until) == ("due_at",)
     assert ROW._replace(due_at=until) == table.get("w1")
 
 
@@ -236,7 +236,7 @@ def test_a_published_version_keeps_its_document(cloud: Cloud) -> None:
     for _ in range(2):
         registry.publish(publication(route()))
 
-    assert refused(registry.publish, publication(route(major=2), document="d2")) == ("version", "", "")
+    assert failed_conditions(registry.publish, publication(route(major=2), document="d2")) == ("version", "", "")
     assert (route(),) == registry.routes("landing", ("in/",))
 
 
@@ -258,7 +258,7 @@ def test_a_prefix_belongs_to_one_contract(cloud: Cloud) -> None:
     registry.publish(publication(route()))
     theirs = Publication("bills", "1.0.0", "active", "d", (route("bills/", "bills"), route("in/", "bills")))
 
-    assert refused(registry.publish, theirs) == ("", "", "prefix", "")
+    assert failed_conditions(registry.publish, theirs) == ("", "", "prefix", "")
     assert registry.routes("landing", ("bills/",)) == ()
 
 
@@ -269,7 +269,7 @@ def test_a_retired_prefix_is_free(cloud: Cloud) -> None:
     registry.publish(publication(route("in/"), retired=("old/", "never/")))
     theirs = Publication("bills", "1.0.0", "active", "d", (), ("in/",))
 
-    assert refused(registry.publish, theirs) == ("", "prefix", "")
+    assert failed_conditions(registry.publish, theirs) == ("", "prefix", "")
     assert (route("in/"),) == registry.routes("landing", ("in/", "old/"))
 
 
@@ -298,7 +298,7 @@ def test_what_was_seen_before_the_listing_is_decided_again(cloud: Cloud) -> None
         cloud.dynamodb.delete_item(TableName="registry", Key={"id": {"S": name}})
     seen = registry.contract("orders")
 
-    assert refused(lambda wanted: registry.publish(wanted, seen), publication()) == ("", "contract")
+    assert failed_conditions(lambda wanted: registry.publish(wanted, seen), publication()) == ("", "contract")
     registry.publish(publication(), registry.contract("orders"))
 
 
@@ -381,7 +381,7 @@ def test_a_commit_on_what_has_changed_is_refused(
     table, ledger = DynamoWorkloads(cloud.table("workloads")), ledger_of(cloud)
     table.create(row)
 
-    assert reasons == refused(ledger.commit, top, published(), at or Expected(State.DECIDED, 1), NEWS)
+    assert reasons == failed_conditions(ledger.commit, top, published(), at or Expected(State.DECIDED, 1), NEWS)
     assert (row, ()) == (table.get("w1"), ledger.blocks(CHAIN))
     assert DynamoOutbox(cloud.table("workloads")).pending(10) == ()
 
@@ -395,7 +395,7 @@ def test_no_block_is_written_over(cloud: Cloud) -> None:
     cloud.dynamodb.delete_item(TableName="ledger", Key={"chain": {"S": CHAIN}, "height": {"N": "-1"}})
     again = block(name="w2")
 
-    assert refused(ledger.commit, again, published("w2"), Expected(State.DECIDED, 1), NEWS) == ("", "head")
+    assert failed_conditions(ledger.commit, again, published("w2"), Expected(State.DECIDED, 1), NEWS) == ("", "head")
 
 
 @pytest.mark.xfail(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 KEY = "orders/bad.csv"
 
 
-def refused(lakegate: Lakegate, body: bytes = b"id,amount\n,1\nb,2\nc,3\nd,4\n") -> str:
+def rejected_delivery(lakegate: Lakegate, body: bytes = b"id,amount\n,1\nb,2\nc,3\nd,4\n") -> str:
     return lakegate.delivered(failing=1, body=body, name="bad.csv")
 
 
@@ -36,7 +36,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch, *steps: Callable[[], object]) -> 
 def test_a_key_that_is_replayed_twice_is_judged_again_once(lakegate: Lakegate) -> None:
     """The second time the key still selects the upload: the same replay is named, and nothing is started."""
     lakegate.routed()
-    upload = refused(lakegate)
+    upload = rejected_delivery(lakegate)
     first, second = lakegate.json("replay", KEY), lakegate.json("replay", KEY)
     judged = replay_id(upload)
 
@@ -52,7 +52,7 @@ def test_a_key_that_is_replayed_twice_is_judged_again_once(lakegate: Lakegate) -
 def test_a_key_with_a_finished_replay_is_reported(lakegate: Lakegate, failing: int, state: str) -> None:
     """Asking again after the replay has ended starts no replay of the replay; the output explains how to start one."""
     lakegate.routed()
-    upload = refused(lakegate)
+    upload = rejected_delivery(lakegate)
     judged = lakegate.json("replay", KEY)["workload"]
     lakegate.answer(judged, failing)
     result = lakegate.ok("replay", KEY).splitlines()
@@ -69,7 +69,7 @@ def test_a_key_with_a_finished_replay_is_reported(lakegate: Lakegate, failing: i
 def test_what_came_of_a_replay_is_replayed_by_its_own_id(lakegate: Lakegate) -> None:
     """A second mended contract is a second question; its id is given whole or by its beginning."""
     lakegate.routed()
-    refused(lakegate)
+    rejected_delivery(lakegate)
     judged = lakegate.json("replay", KEY)["workload"]
     lakegate.answer(judged, failing=1)
 
@@ -96,7 +96,7 @@ def test_a_failed_delivery_that_is_replayed_twice_is_revived_once(lakegate: Lake
 def test_status_and_reasons_of_a_key_show_the_upload_and_name_its_replay(lakegate: Lakegate) -> None:
     """The same name means the same delivery in every command."""
     lakegate.routed()
-    upload = refused(lakegate)
+    upload = rejected_delivery(lakegate)
     judged = lakegate.json("replay", KEY)["workload"]
 
     assert lakegate.json("status", KEY)["workload"] == upload
@@ -109,8 +109,8 @@ def test_status_and_reasons_of_a_key_show_the_upload_and_name_its_replay(lakegat
 def test_a_key_selects_the_newest_of_several_uploads(lakegate: Lakegate) -> None:
     """Not for the replay of an older one, which is newer than that."""
     lakegate.routed()
-    older = refused(lakegate)
-    newer = refused(lakegate, b"id,amount\n,9\n")
+    older = rejected_delivery(lakegate)
+    newer = rejected_delivery(lakegate, b"id,amount\n,9\n")
     lakegate.json("replay", older)
 
     assert lakegate.json("replay", KEY)["replay_of"] == newer
@@ -121,7 +121,7 @@ def test_an_upload_too_old_for_the_list_is_found_through_its_replay(
 ) -> None:
     """The key leads to what was uploaded, however many replays lie in between."""
     lakegate.routed()
-    upload = refused(lakegate)
+    upload = rejected_delivery(lakegate)
     first = lakegate.json("replay", KEY)["workload"]
     lakegate.answer(first, failing=1)
     lakegate.json("replay", first)
@@ -143,7 +143,7 @@ def test_an_upload_too_old_for_the_list_is_found_through_its_replay(
 def test_a_landing_address_is_a_key(lakegate: Lakegate) -> None:
     """As `upload` and `status` print it."""
     lakegate.routed()
-    upload = refused(lakegate)
+    upload = rejected_delivery(lakegate)
 
     assert lakegate.json("status", f"s3://lakegate-landing/{KEY}")["workload"] == upload
     assert lakegate.json("status", upload.upper())["workload"] == upload
@@ -167,7 +167,7 @@ def test_the_wait_ends_with_what_became_of_the_replay(
 ) -> None:
     """Exit code as of `upload --wait`; the JSON output has all fields of `status`, and the seconds."""
     lakegate.routed()
-    judged = replay_id(refused(lakegate))
+    judged = replay_id(rejected_delivery(lakegate))
     meanwhile(monkeypatch, lambda: lakegate.answer(judged, failing))
     result = lakegate("replay", KEY, "--wait")
     again = lakegate("replay", KEY, "--wait", "--json")
@@ -182,7 +182,7 @@ def test_the_wait_ends_with_what_became_of_the_replay(
 def test_a_wait_for_a_replay_that_fails_has_no_verdict(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit code 3."""
     lakegate.routed()
-    judged = replay_id(refused(lakegate))
+    judged = replay_id(rejected_delivery(lakegate))
     meanwhile(monkeypatch, lambda: lakegate.fail(judged))
 
     assert lakegate("replay", KEY, "--wait").exit_code == 3

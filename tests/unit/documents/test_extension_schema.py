@@ -53,7 +53,7 @@ CSVS = st.dictionaries(st.sampled_from([*CSV, "seperator"]), VALUES, max_size=3)
 EXTENSIONS = st.dictionaries(st.sampled_from([*POLICY, *STORAGE, *OTHER, "modes"]), VALUES, max_size=3)
 
 
-def refused(extension: Any) -> bool:
+def is_refused(extension: Any) -> bool:
     notes = Notes()
     Extension([parse(json.dumps({"x": extension}).encode()).top["x"]], notes)
     return bool(notes.errors)
@@ -76,13 +76,13 @@ def test_reader_and_schema_agree(extension: dict[str, Any], csv: Any, has_csv: b
     """What one refuses the other refuses."""
     whole = extension | ({"csv": csv} if has_csv else {})
 
-    assert refused(whole) is not JUDGE.is_valid(whole)
+    assert is_refused(whole) is not JUDGE.is_valid(whole)
 
 
 @pytest.mark.parametrize("whole", [[], "observe", 5, True, None, {}])
 def test_an_extension_is_a_mapping(whole: Any) -> None:
     """Anything else is refused by both, nothing at all by none."""
-    assert refused(whole) is not JUDGE.is_valid(whole)
+    assert is_refused(whole) is not JUDGE.is_valid(whole)
 
 
 DOCUMENTS: dict[str, Callable[[str], str]] = {

@@ -25,7 +25,7 @@ X = OneOf("t", ("x",))
 FIVE = OneOf("n", ("5",))
 
 
-def read(text: str, *, is_sql: bool = False) -> Predicate:
+def condition_in(text: str, *, is_sql: bool = False) -> Predicate:
     return condition_of(RULE, text, FIELDS, is_sql=is_sql)
 
 
@@ -64,12 +64,12 @@ def read(text: str, *, is_sql: bool = False) -> Predicate:
 )
 def test_a_condition_is_a_predicate(text: str, expected: Predicate) -> None:
     """Comparisons of columns with values, joined by and, or and not, are read as what they mean."""
-    assert expected == read(text)
+    assert expected == condition_in(text)
 
 
 def test_quotes_are_names_in_sql_and_texts_elsewhere() -> None:
     """SQL quotes its names twice, and everybody else their texts."""
-    assert read("\"t\" = 'x'", is_sql=True) == X
+    assert condition_in("\"t\" = 'x'", is_sql=True) == X
     assert columns_of("\"a b\" = 'x'", is_sql=True) == ("a b",)
     assert columns_of('"a b" == t', is_sql=False) == ()
 
@@ -107,7 +107,7 @@ def test_quotes_are_names_in_sql_and_texts_elsewhere() -> None:
 def test_an_unknown_condition_is_not_read(text: str) -> None:
     """A condition outside of this language raises an error and has no columns."""
     with pytest.raises(UnreadConditionError):
-        read(text)
+        condition_in(text)
 
     assert columns_of(text, is_sql=False) == ()
 
@@ -115,7 +115,7 @@ def test_an_unknown_condition_is_not_read(text: str) -> None:
 def test_a_value_that_is_none_of_its_column_is_a_problem() -> None:
     """A condition that can be read, and compares a number with a word, is refused with the rule's place."""
     with pytest.raises(ContractError) as refusal:
-        read("n == 'five'")
+        condition_in("n == 'five'")
 
     assert [each.code for each in refusal.value.problems] == ["value-not-of-type"]
 

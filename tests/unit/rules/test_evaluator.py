@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.plan import Plan
 
 
-def plan_of(kind: str = "type", **fields: str) -> Plan:
+def plan_of_kind(kind: str = "type", **fields: str) -> Plan:
     contract = contract_of(fields, rule_of(kind, {}, tuple(fields)))
     return only_plan(contract)
 
 
 def test_columns_are_bound_by_name() -> None:
     """A header in another order, with a column more and a column less, is reported and does not confuse values."""
-    plan = plan_of("required", a="string", b="string", c="string")
+    plan = plan_of_kind("required", a="string", b="string", c="string")
     result = measure(plan, ["b", "x", "a"], [["1", "2", None]])
 
     assert Columns(("b", "x", "a"), absent=("c",), extra=("x",), reordered=True) == result.columns
@@ -42,7 +42,7 @@ def test_columns_are_bound_by_name() -> None:
 
 def test_a_rule_of_an_absent_column_fails() -> None:
     """A column that a rule names and the file lacks is never a pass."""
-    plan = plan_of("required", a="string", b="string")
+    plan = plan_of_kind("required", a="string", b="string")
     judgement = judge(plan, measure(plan, ["a"], [["x"]]))
 
     assert [each.status for each in judgement.outcomes] == [Status.PASS, Status.FAIL]
@@ -64,7 +64,7 @@ def test_a_rule_of_an_absent_column_fails() -> None:
 )
 def test_nulls_and_ill_typed_values_follow_the_policy(predicate: Predicate, text: str | None, expected: object) -> None:
     """What gives a predicate nothing to judge does not break it, under `not` and `all` as well."""
-    assert expected is holds(plan_of(a="integer"), predicate, {"a": text})
+    assert expected is holds(plan_of_kind(a="integer"), predicate, {"a": text})
 
 
 @pytest.mark.parametrize(
@@ -89,6 +89,6 @@ def test_values_keep_the_order_of_their_type(logical: str, smaller: str, greater
 @given(results)
 def test_every_result_has_a_verdict(result: Result) -> None:
     """The verdict is total: no answer of a job makes it raise."""
-    plan = plan_of("required", a="string")
+    plan = plan_of_kind("required", a="string")
 
     assert judge(plan, result).outcomes

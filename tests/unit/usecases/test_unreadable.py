@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 REFUSALS = [(AccessDenied, FailureCause.ACCESS_DENIED), (Archived, FailureCause.ARCHIVED)]
 
 
-def refused(refusal: type[PortError], body: bytes = b"good:1", key: str = KEY) -> tuple[Environment, Upload]:
+def refused_upload(refusal: type[PortError], body: bytes = b"good:1", key: str = KEY) -> tuple[Environment, Upload]:
     """An environment in which intake met an upload that S3 refuses to read."""
     env = Environment()
     upload = env.upload(key, body)
@@ -39,7 +39,7 @@ def test_an_upload_that_cannot_be_read_fails_with_its_cause(
     refusal: type[PortError], cause: FailureCause, key: str
 ) -> None:
     """FAILED at the first look, routed or not: no job, one attempt with the cause, the data untouched in landing."""
-    env, upload = refused(refusal, key=key)
+    env, upload = refused_upload(refusal, key=key)
     row = env.dependencies.workloads.get(upload.workload)
 
     assert (row.state, row.attempt, row.due_at) == (State.FAILED, 1, None)
@@ -51,7 +51,7 @@ def test_an_upload_that_cannot_be_read_fails_with_its_cause(
 @pytest.mark.parametrize(("refusal", "cause"), REFUSALS)
 def test_one_message_names_the_cause_and_no_sweep_repeats_it(refusal: type[PortError], cause: FailureCause) -> None:
     """What only a person can change is reported once, and is not tried again by any sweep."""
-    env, upload = refused(refusal)
+    env, upload = refused_upload(refusal)
     for _ in range(3):
         env.memory.clock.sleep(3600)
         drive(env.dependencies, sweep(env.dependencies))
@@ -66,7 +66,7 @@ def test_one_message_names_the_cause_and_no_sweep_repeats_it(refusal: type[PortE
 @pytest.mark.parametrize("refusal", [AccessDenied, Archived])
 def test_a_replay_after_the_grant_judges_it(refusal: type[PortError]) -> None:
     """Before the grant a replay fails again, as another attempt; after it the delivery goes its usual way."""
-    env, upload = refused(refusal)
+    env, upload = refused_upload(refusal)
     drive(env.dependencies, replay(env.dependencies, upload.workload))
     again = env.dependencies.workloads.get(upload.workload)
     env.unlock()

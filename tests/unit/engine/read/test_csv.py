@@ -45,13 +45,13 @@ class Memory:
         return io.BytesIO(self.content)
 
 
-def plan_of(names: str, dialect: Csv) -> Plan:
+def text_plan(names: str, dialect: Csv) -> Plan:
     columns = tuple(Field(name, LogicalType.STRING, Origin("$")) for name in names)
     dataset = Dataset("rows", columns, (), Origin("$"), csv=dialect)
     return compile_plan(Contract("reading", "1.0.0", "test", (dataset,)), dataset)
 
 
-def read(plan: Plan, content: bytes) -> tuple[list[Record], list[MalformedRecords], int]:
+def read_records(plan: Plan, content: bytes) -> tuple[list[Record], list[MalformedRecords], int]:
     """The records of an object, its malformed records by reason and first line, and its lines."""
     source = open_csv(plan, (StagedPart("memory:", len(content)),), Memory(content), [content])
     records: list[Record] = []
@@ -77,8 +77,8 @@ def read(plan: Plan, content: bytes) -> tuple[list[Record], list[MalformedRecord
     return records, [malformed[reason] for reason in sorted(malformed)], lines
 
 
-LINE = plan_of("abc", Csv(header=False))
-RECORD = plan_of("abc", Csv(header=False, multi_line=True))
+LINE = text_plan("abc", Csv(header=False))
+RECORD = text_plan("abc", Csv(header=False, multi_line=True))
 pieces = st.lists(st.sampled_from([*'ab1,"\r é\ufffd', '"a"', '"",', ',""', '""""', "\x00"]), max_size=3).map("".join)
 written_lines = st.lists(st.tuples(pieces, pieces, pieces).map(",".join), max_size=40)
 """Lines near the borders of the grammar."""
@@ -100,7 +100,7 @@ def spelt(cell: tuple[str, bool] | None) -> str:
 @given(written_lines)
 def test_no_line_is_read_otherwise_than_python_reads_it(written: list[str]) -> None:
     """A line is malformed, blank, or its values are those that Python's strict reader finds: nothing is guessed."""
-    records, malformed, lines = read(LINE, "".join(f"{line}\n" for line in written).encode())
+    records, malformed, lines = read_records(LINE, "".join(f"{line}\n" for line in written).encode())
     blank = sum(line in {"", "\r"} for line in written)
 
     assert len(written) == lines == len(records) + sum(each.rows for each in malformed) + blank
@@ -113,7 +113,7 @@ def test_what_was_written_is_what_is_read(rows: list[tuple[tuple[str, bool] | No
     """Quoted or not, with delimiters, quotes and line breaks inside: each value comes back, nothing at all as null."""
     content = "".join(",".join(map(spelt, row)) + "\r\n" for row in rows)
 
-    records, malformed, lines = read(RECORD, content.encode())
+    records, malformed, lines = read_records(RECORD, content.encode())
 
     assert ([(at, [cell and cell[0] for cell in row]) for at, row in enumerate(rows)], [], len(rows)) == (
         records,
@@ -128,9 +128,9 @@ def test_where_a_file_is_cut_changes_nothing(written: list[str], step: int, feed
     content = ("\n".join(written) + ("\n" if feed else "")).encode()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(csv_source, "SHARE", step)
-        cut = read(LINE, content)
+        cut = read_records(LINE, content)
 
-    assert read(LINE, content) == cut
+    assert read_records(LINE, content) == cut
 
 
 @given(st.lists(st.tuples(cells, cells, cells), max_size=30), st.integers(1, 60))
@@ -139,9 +139,9 @@ def test_where_a_stream_is_cut_changes_nothing(rows: list[tuple[tuple[str, bool]
     content = "".join(",".join(map(spelt, row)) + "\n" for row in rows).encode()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(csv_source, "SHARE", size)
-        cut = read(RECORD, content)
+        cut = read_records(RECORD, content)
 
-    assert read(RECORD, content) == cut
+    assert read_records(RECORD, content) == cut
 
 
 @given(st.text(st.sampled_from('a"\n'), max_size=60))
@@ -172,7 +172,7 @@ def test_every_dialect_is_read_as_declared(
     dialect: Csv, content: bytes, records: list[Record], malformed: list[tuple[str, int, int]]
 ) -> None:
     """Line ends, byte order marks, encodings, blank lines, quotes and delimiters are those of the contract."""
-    found, bad, _ = read(plan_of("ab", dialect), content)
+    found, bad, _ = read_records(text_plan("ab", dialect), content)
 
     assert (records, malformed) == (found, [(each.reason, each.rows, each.first_row) for each in bad])
 
@@ -183,7 +183,7 @@ def test_a_record_of_more_than_a_mebibyte_is_malformed_and_alone(multi_line: boo
     most = b"x" * (LONGEST_RECORD - 2)
     content = b"a,b\n1,2\n" + most + b",1\n" + most + b",12\n3,4\n"
 
-    records, malformed, lines = read(plan_of("ab", Csv(multi_line=multi_line)), content)
+    records, malformed, lines = read_records(text_plan("ab", Csv(multi_line=multi_line)), content)
 
     assert [(row, values[1]) for row, values in records] == [(1, "2"), (2, "1"), (4, "4")]
     assert ([(each.reason, each.rows, each.first_row) for each in malformed], lines) == ([("too_long", 1, 3)], 5)
@@ -191,4 +191,4 @@ def test_a_record_of_more_than_a_mebibyte_is_malformed_and_alone(multi_line: boo
 
 def test_one_column_has_no_blank_lines() -> None:
     """Where a record has one value, an empty line is a record whose value is null."""
-    assert read(plan_of("a", Csv()), b'a\nx\n\n""\n') == ([(1, ["x"]), (2, [None]), (3, [""])], [], 4)
+    assert read_records(text_plan("a", Csv()), b'a\nx\n\n""\n') == ([(1, ["x"]), (2, [None]), (3, [""])], [], 4)

@@ -10,7 +10,7 @@ import pytest
 from lakegate.engine.read.json_rows import MOST_EXTRA, RowReader, levels
 from lakegate.engine.read.json_text import MalformedError, NumberText, parsed
 from lakegate.engine.read.limits import LONGEST_RECORD
-from tests.unit.test_nested_fields import plan_of
+from tests.unit.test_nested_fields import nested_plan
 
 MALFORMED = {
     "no JSON": (b"{", "json"),
@@ -77,22 +77,22 @@ def test_a_number_is_told_from_a_text() -> None:
     assert [type(each) for each in found.values()] == [NumberText, str]
 
 
-def read(*values: object) -> RowReader:
-    reading = RowReader(plan_of().fields)
+def read_values(*values: object) -> RowReader:
+    reading = RowReader(nested_plan().fields)
     for value in values:
         reading.add(parsed(json.dumps(value).encode()))
     return reading
 
 
 def cells(reading: RowReader, name: str) -> list[tuple[str | None, bool]]:
-    field = plan_of().field(name)
+    field = nested_plan().field(name)
     found = reading.levels[field.level].cells if field.level else reading.rows
     return list(zip(found.texts[field.alias], found.own[field.alias], strict=True))
 
 
 def test_a_cell_has_its_text_and_whether_it_is_of_its_own_kind() -> None:
     """A text is no number, a number is no text, an object is neither; null and absent are the same."""
-    reading = read({"id": 5}, {"id": "5"}, {"id": True}, {"id": {}}, {"id": [1]}, {"id": None}, {})
+    reading = read_values({"id": 5}, {"id": "5"}, {"id": True}, {"id": {}}, {"id": [1]}, {"id": None}, {})
 
     assert cells(reading, "id") == [
         ("5", True),
@@ -107,7 +107,7 @@ def test_a_cell_has_its_text_and_whether_it_is_of_its_own_kind() -> None:
 
 def test_parts_of_records_stand_in_their_row() -> None:
     """A value that is not the declared object has no parts."""
-    reading = read({"address": {"street": "x"}}, {"address": "y"}, {"address": {}})
+    reading = read_values({"address": {"street": "x"}}, {"address": "y"}, {"address": {}})
 
     assert cells(reading, "address") == [("{...}", True), ("y", False), ("{...}", True)]
     assert cells(reading, "address.street") == [("x", True), (None, False), (None, False)]
@@ -115,7 +115,7 @@ def test_parts_of_records_stand_in_their_row() -> None:
 
 def test_elements_have_places_in_their_rows() -> None:
     """Lists in lists and entries of maps count from 0, as JSON paths do; what is no list has no elements."""
-    reading = read(
+    reading = read_values(
         {"items": [{"sku": "a", "tags": ["t", 1]}, None], "prices": {"x": 1}},
         {"items": "none", "prices": []},
         {"items": [{"sku": 2}]},
@@ -133,12 +133,12 @@ def test_elements_have_places_in_their_rows() -> None:
 
 def test_levels_come_in_the_order_of_the_plan() -> None:
     """Outer ones first."""
-    assert levels(plan_of().fields) == ((".items", "[]"), (".items", "[]", ".tags", "[]"), (".prices", "{}"))
+    assert levels(nested_plan().fields) == ((".items", "[]"), (".items", "[]", ".tags", "[]"), (".prices", "{}"))
 
 
 def test_keys_that_nobody_declared_are_kept_by_their_places() -> None:
     """Of the record and of its parts, a bounded number of each row; keys of a map are data."""
-    reading = read(
+    reading = read_values(
         {"a": 1, "address": {"b": 1}, "items": [{"c": 1}], "prices": {"d": 1}}, {str(n): 1 for n in range(99)}
     )
 

@@ -31,7 +31,7 @@ def plan(storage: Storage) -> Plan:
     return replace(plan_of(FIELDS), storage=storage)
 
 
-def refused(storage: Storage, folder: Path, *objects: bytes) -> str:
+def refused_code(storage: Storage, folder: Path, *objects: bytes) -> str:
     """The code by which a delivery is refused, on opening or on the way."""
 
     def read_to_the_end() -> None:
@@ -57,7 +57,7 @@ def test_another_format_is_refused_by_its_first_bytes(storage: Storage, name: st
 @pytest.mark.parametrize(("promised", "delivered"), WRONG_CODEC, ids=str)
 def test_another_codec_is_refused(promised: Compression, delivered: Compression, tmp_path: Path) -> None:
     """By its name."""
-    code = refused(Storage(Format.JSONL, promised), tmp_path, PACKED[Format.JSONL, delivered])
+    code = refused_code(Storage(Format.JSONL, promised), tmp_path, PACKED[Format.JSONL, delivered])
 
     assert code == delivered.value
 
@@ -67,14 +67,14 @@ def test_a_file_that_cannot_be_read_is_refused(name: str, tmp_path: Path) -> Non
     """Cut off, damaged or of another dataset: never read as a shorter file."""
     storage, content, code = BAD[name]
 
-    assert refused(storage, tmp_path, content) == code
+    assert refused_code(storage, tmp_path, content) == code
 
 
 def test_objects_of_one_delivery_have_one_schema(tmp_path: Path) -> None:
     """Two Parquet files that differ in a type are no delivery."""
     other = as_parquet(pa.table({"id": [1.5], "name": ["Ana"]}))
 
-    assert refused(Storage(Format.PARQUET), tmp_path, PIECES["parquet"], other) == "schema"
+    assert refused_code(Storage(Format.PARQUET), tmp_path, PIECES["parquet"], other) == "schema"
 
 
 @pytest.mark.parametrize("name", MALFORMED)
@@ -93,7 +93,7 @@ def test_a_bomb_is_refused_soon(name: str, tmp_path: Path) -> None:
     storage, content = BOMBS[name]()
     began = time.monotonic()
 
-    assert refused(storage, tmp_path, content) == CODES.get(name, "bomb")
+    assert refused_code(storage, tmp_path, content) == CODES.get(name, "bomb")
     assert time.monotonic() - began < 60
 
 

@@ -32,13 +32,13 @@ PACKED = [codec for codec in Compression if codec is not Compression.NONE]
 TEXT = b"".join(b"line %d\n" % number for number in range(5_000))
 
 
-def read(packed: bytes, codec: Compression) -> bytes:
+def unpack(packed: bytes, codec: Compression) -> bytes:
     return b"".join(piece for piece, _ in unpacked(io.BytesIO(packed), codec))
 
 
 def broken(packed: bytes, codec: Compression) -> str:
     with pytest.raises(BrokenError) as caught:
-        read(packed, codec)
+        unpack(packed, codec)
     assert caught.value.code in BROKEN
     return caught.value.code
 

@@ -196,7 +196,7 @@ def test_what_is_no_schema_is_refused(schema: object) -> None:
 TABLE = pa.table({"a": list(range(5))})
 
 
-def refused(content: bytes) -> str:
+def damage_of(content: bytes) -> str:
     return refusal_of(lambda: described(io.BytesIO(content)))[0]
 
 
@@ -218,7 +218,7 @@ def test_every_block_of_an_avro_file_is_counted(codec: str) -> None:
 @pytest.mark.parametrize("cut", [1, 3, 20, 40])
 def test_an_avro_file_that_was_cut_off_is_damaged(cut: int) -> None:
     """Wherever it ends but after a block."""
-    assert refused(write_avro(TABLE)[:-cut]) == "inside"
+    assert damage_of(write_avro(TABLE)[:-cut]) == "inside"
 
 
 AVRO_FLAWS = {
@@ -243,4 +243,4 @@ def test_an_avro_file_is_walked_to_its_end(name: str) -> None:
     """An inconsistent schema is refused before Spark reads it."""
     content, code = AVRO_FLAWS[name]
 
-    assert refused(content) == code
+    assert damage_of(content) == code
