@@ -64,6 +64,11 @@ class DeployedStack:
         except KeyError:
             raise SetUpError(f"the stack {self.name} has no output {name}: is it a Lakegate of this version?") from None
 
+    def resource(self, logical: str) -> str:
+        """The physical name of a resource; of a queue its address."""
+        answer = _asked("cloudformation", "describe_stack_resources", StackName=self.name, LogicalResourceId=logical)
+        return str(answer["StackResources"][0]["PhysicalResourceId"])
+
     def dependencies(self) -> Dependencies:
         """The gate for everything that starts no job: the registry, the ledger, the rows."""
         return _dependencies(

@@ -37,6 +37,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "reasons": "lakegate.cli.reasons:reasons",
     "doctor": "lakegate.cli.doctor:doctor",
     "replay": "lakegate.cli.replay:replay",
+    "redrive": "lakegate.cli.redrive:redrive",
     "get": "lakegate.cli.get:get",
     "log": "lakegate.cli.ledger:log",
     "verify": "lakegate.cli.verify:verify",

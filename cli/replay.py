@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import datetime  # noqa: TC003 - typer reads the annotation
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,6 +12,7 @@ from lakegate.cli import terminal
 from lakegate.cli.account import STANDING, as_document
 from lakegate.cli.aws import opened
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
+from lakegate.cli.replay_many import MOST, TIMES, Chosen, Replayable, print_outcome, replay_many
 from lakegate.cli.status import LATEST, SHORT_ID
 from lakegate.cli.waiting import LONGEST_WAIT, Timeout, Wait, Waited, WaitExit, exit_code, tell_end
 from lakegate.cli.waiting import wait as wait_for
@@ -30,9 +32,22 @@ if TYPE_CHECKING:
 
 def replay(  # noqa: PLR0913 - a command has these options
     workload: Annotated[
-        str, typer.Argument(help="A workload's id, the beginning of one, or a landing key.", show_default=False)
-    ],
+        str | None,
+        typer.Argument(help="A workload's id, the beginning of one, or a landing key.", show_default=False),
+    ] = None,
     *,
+    state: Annotated[
+        Replayable | None, typer.Option(help="Many: all deliveries in this state, the oldest first.")
+    ] = None,
+    line: Annotated[str | None, typer.Option(help="Many: only those of a contract, a dataset or a line.")] = None,
+    since: Annotated[
+        datetime | None, typer.Option(formats=TIMES, help="Many: only those since this time (UTC).")
+    ] = None,
+    until: Annotated[
+        datetime | None, typer.Option(formats=TIMES, help="Many: only those before this time (UTC).")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=MOST, help="Many: at most so many.")] = 100,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Many: list them, and start nothing.")] = False,
     wait: Wait = False,
     timeout: Timeout = LONGEST_WAIT,
     stack: StackName = DEFAULT_STACK,
@@ -41,12 +56,23 @@ def replay(  # noqa: PLR0913 - a command has these options
 ) -> None:
     """Judge a failed delivery again, or a quarantined one from its copy in quarantine. Twice is once.
 
-    A landing key selects the newest upload under it, also after a replay: the command is idempotent.
+    A landing key selects the newest upload under it, also after a replay: the command is idempotent. With --state many
+    are replayed; run it again after an interruption.
 
     Example: lakegate replay orders/day.csv --wait
+    Example: lakegate replay --state FAILED --line orders_v1 --since 2026-11-21T06:00 --dry-run
 
-    Exit code: 0 it is being judged, or was replayed before (with --wait: accepted), 1 rejected, 3 no verdict.
+    Exit code: 0 it is being judged, or was replayed before (with --wait: accepted), 1 rejected, 3 no verdict. With --state:
+    0 all were started, 3 some could not be.
     """
+    if workload is None or state is not None:
+        if workload is not None or state is None or wait:
+            raise InputError("name a workload, or choose many with --state (then without --wait)")
+        with opened(stack, local=local) as there:
+            chosen = Chosen(state, line, since, until, limit)
+            outcome = replay_many(there.working_dependencies(), chosen, dry_run=dry_run)
+        print_outcome(outcome, as_json=as_json)
+        raise typer.Exit(WaitExit.NO_VERDICT if outcome.refused else WaitExit.ACCEPTED)
     began = time.monotonic()
     with opened(stack, local=local) as there:
         dependencies = there.working_dependencies()
