@@ -66,7 +66,7 @@ class DeployedStack:
 
     def resource(self, logical: str) -> str:
         """The physical name of a resource; of a queue its address."""
-        answer = _asked("cloudformation", "describe_stack_resources", StackName=self.name, LogicalResourceId=logical)
+        answer = asked("cloudformation", "describe_stack_resources", StackName=self.name, LogicalResourceId=logical)
         return str(answer["StackResources"][0]["PhysicalResourceId"])
 
     def dependencies(self) -> Dependencies:

@@ -63,7 +63,7 @@ class Chosen:
 
 
 @dataclass(slots=True)
-class Outcome:
+class ManyReplays:
     """What came of many replays."""
 
     selected: list[Delivery]
@@ -74,9 +74,9 @@ class Outcome:
     """Why not, by the delivery."""
 
 
-def replay_many(dependencies: Dependencies, chosen: Chosen, *, dry_run: bool = False) -> Outcome:
+def replay_many(dependencies: Dependencies, chosen: Chosen, *, dry_run: bool = False) -> ManyReplays:
     """Replay all that are chosen, the oldest first; one that is refused does not keep the others from being started."""
-    outcome = Outcome(_selected(dependencies, chosen), dry_run)
+    outcome = ManyReplays(_selected(dependencies, chosen), dry_run)
     if dry_run:
         return outcome
     with terminal.working("replaying") as progress:
@@ -89,7 +89,7 @@ def replay_many(dependencies: Dependencies, chosen: Chosen, *, dry_run: bool = F
     return outcome
 
 
-def print_outcome(outcome: Outcome, *, as_json: bool) -> None:
+def print_outcome(outcome: ManyReplays, *, as_json: bool) -> None:
     """What was selected, and what came of it."""
     if as_json:
         deliveries = [

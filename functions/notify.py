@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from aws_lambda_powertools.metrics import MetricUnit
+
 from lakegate.functions.edge import INVOCATION, dependencies, log_failures, metrics, sanitize_errors
 from lakegate.functions.logs import logger
 from lakegate.functions.usecases.notify import notify
@@ -20,5 +22,7 @@ LOG, METRICS = logger("notify"), metrics("notify")
 def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     """Send what waits in the outbox; what could not be sent waits on."""
     INVOCATION.set(context)
-    troubles = sanitize_errors(lambda: run(notify(dependencies()), dependencies().clock), LOG, METRICS)
-    return {"unsent": log_failures("Unsent", troubles, LOG, METRICS)}
+    notified = sanitize_errors(lambda: run(notify(dependencies()), dependencies().clock), LOG, METRICS)
+    for kind in notified.sent:
+        METRICS.add_metric(f"Deliveries{kind.capitalize()}", MetricUnit.Count, 1)
+    return {"unsent": log_failures("Unsent", notified.troubles, LOG, METRICS)}

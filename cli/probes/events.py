@@ -136,7 +136,7 @@ def alarms(examined: ExaminedStack) -> Iterator[CauseFinding]:
     for each in pages["MetricAlarms"]:
         if each["AlarmName"] in names:
             logical = names[each["AlarmName"]]
-            yield CAUSES["alarm"].found(name=each["AlarmName"], anchor=logical.lower())
+            yield CAUSES["alarm"].found(name=each["AlarmName"], anchor=logical)
     topic = examined.stack.output("AlarmTopic")
     if not examined.ask("sns", "list_subscriptions_by_topic", TopicArn=topic)["Subscriptions"]:
         yield CAUSES["alarms-unheard"].found(topic=topic)

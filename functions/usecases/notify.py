@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,15 +17,25 @@ if TYPE_CHECKING:
 BATCH = 100
 
 
-def notify(dependencies: Dependencies, batch: int = BATCH) -> Steps[tuple[PortError, ...]]:
-    """Send what is pending; what could not be sent stays pending and is returned."""
-    troubles = []
+@dataclass(slots=True)
+class Notified:
+    """What a turn of notify did, for metrics."""
+
+    sent: list[str] = field(default_factory=list)
+    """The kind of each message."""
+    troubles: list[PortError] = field(default_factory=list)
+
+
+def notify(dependencies: Dependencies, batch: int = BATCH) -> Steps[Notified]:
+    """Send what is pending; what could not be sent stays pending, and its error is returned."""
+    notified = Notified()
     for message in dependencies.outbox.pending(batch):
         try:
             yield from _tell(dependencies, message)
+            notified.sent.append(message.kind)
         except PortError as trouble:
-            troubles.append(trouble)
-    return tuple(troubles)
+            notified.troubles.append(trouble)
+    return notified
 
 
 def _tell(dependencies: Dependencies, message: Message) -> Steps[None]:

@@ -44,6 +44,7 @@ def _intrinsic(loader: yaml.SafeLoader, name: str, node: yaml.Node) -> dict[str,
 _Loader.add_multi_constructor("!", _intrinsic)
 ABSENT = {"Ref": "AWS::NoValue"}
 ARNS = {
+    "AWS::CloudWatch::Alarm": f"arn:aws:cloudwatch:{HERE}:alarm:",
     "AWS::DynamoDB::Table": f"arn:aws:dynamodb:{HERE}:table/",
     "AWS::EMRServerless::Application": f"arn:aws:emr-serverless:{HERE}:/applications/",
     "AWS::Events::EventBus": f"arn:aws:events:{HERE}:event-bus/",

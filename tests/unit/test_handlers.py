@@ -202,6 +202,7 @@ def test_a_sweep_finds_what_no_event_announced(stand: Stand) -> None:
     assert call(sweep.handler, {})["troubles"] == 0
     assert stand.memory.rows.get(workload).state is State.QUARANTINED
     assert call(notify.handler, {}) == {"unsent": 0}
+    assert '"DeliveriesQuarantined":[1.0]' in stand.written()
     assert [workload] == [message.workload for message in stand.memory.notifier.sent]
 
 

@@ -146,8 +146,8 @@ def test_a_message_that_cannot_be_sent_stays_and_delays_no_other() -> None:
         env.memory.rows.post(message)
     env.memory.clock.sleep(60)
     env.memory.faults.refusals.extend([Throttled()] * 5)
-    troubles = run(notify(env.dependencies), env.dependencies.clock)
+    notified = run(notify(env.dependencies), env.dependencies.clock)
 
-    assert [Throttled] == [type(trouble) for trouble in troubles]
+    assert ([type(trouble) for trouble in notified.troubles], notified.sent) == ([Throttled], ["gone"])
     assert [message.id for message in env.memory.notifier.sent] == ["m1"]
     assert list(env.memory.rows.messages) == ["m0"]

@@ -238,7 +238,7 @@ CASES = (
         said("sns", "list_subscriptions_by_topic", Subscriptions=[]),
         "aws sns subscribe --topic-arn arn:aws:sns",
     ),
-    Case("alarm", ringing, "docs/runbooks.md#deadletters"),
+    Case("alarm", ringing, "docs/runbooks.md, DeadLetters"),
     # storage
     Case(
         "bucket-missing",

@@ -1,0 +1,59 @@
+"""docs/runbooks.md has a section for each alarm of the template, and the dashboard shows each."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from lakegate.infra.local.places import ROOT
+from tests.unit.cli.page_commands import commands, sections
+
+if TYPE_CHECKING:
+    from tests.sam.built import Stack
+
+MESSAGE = "Message workload failed"
+
+
+def test_every_alarm_has_a_runbook_and_every_runbook_an_alarm(stack: Stack) -> None:
+    """Whoever is notified finds the section under the alarm's name."""
+    assert set(stack.resources("AWS::CloudWatch::Alarm")) | {MESSAGE} == set(sections("runbooks.md"))
+
+
+def test_every_runbook_has_symptom_commands_and_remedy() -> None:
+    """What happened, what to run, and what removes it."""
+    lacking = [
+        name
+        for name, text in sections("runbooks.md").items()
+        if not ("**Symptom.**" in text and "**Remedy.**" in text and commands(text)[0] == "lakegate doctor")
+    ]
+
+    assert lacking == []
+
+
+def test_runbooks_name_resources_of_the_template(stack: Stack) -> None:
+    """Each `$Name` of a command is the logical name of a resource."""
+    names = {
+        name
+        for text in sections("runbooks.md").values()
+        for line in commands(text)
+        for name in re.findall(r"\$(\w+)", line)
+    }
+
+    assert names
+    assert names <= set(stack.template["Resources"])
+
+
+def test_the_dashboard_shows_every_alarm_and_metrics_that_exist(stack: Stack) -> None:
+    """Its body is JSON; metrics of Lakegate are those that a function counts, with the dimensions that it gives them."""
+    body = json.loads(stack.resources("AWS::CloudWatch::Dashboard")["Dashboard"]["DashboardBody"])
+    shown = [each["properties"] for each in body["widgets"]]
+    metrics = [metric for each in shown for metric in each.get("metrics", ()) if isinstance(metric[0], str)]
+    own = [metric for metric in metrics if metric[0] == "Lakegate"]
+    source = "".join(path.read_text() for path in (ROOT / "functions").glob("*.py"))
+    counted = {re.sub(r"^Deliveries\w+", "Deliveries", metric[1]) for metric in own}
+
+    assert sum(len(each.get("alarms", ())) for each in shown) == len(stack.resources("AWS::CloudWatch::Alarm"))
+    assert {(metric[2], metric[4]) for metric in own} == {("stack", "service")}
+    assert [name for name in counted if f'"{name}' not in source] == []
+    assert {metric[0] for metric in metrics} == {"Lakegate", "AWS/Lambda", "AWS/SQS"}

@@ -1,0 +1,64 @@
+"""The commands of a page, and how `aws` runs them: its options are the parameters of botocore's model of the service."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from botocore import xform_name
+
+from lakegate.infra.local.places import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from botocore.model import Shape
+
+
+def sections(page: str) -> dict[str, str]:
+    """The text below each heading of the second level."""
+    parts = re.split(r"^## (.+)$", (ROOT / "docs" / page).read_text(), flags=re.MULTILINE)
+    return {heading.replace("`", ""): text for heading, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def commands(text: str) -> list[str]:
+    """The command lines of a text, in their order."""
+    return re.findall(r"^ {4}((?:lakegate|aws) .+)$", text, re.MULTILINE)
+
+
+def aws(line: str, names: Mapping[str, str], client: Callable[[str], Any]) -> dict[str, Any]:
+    """Run one `aws` command with the client of a service; `$NAME` stands for one of the names."""
+    words = shlex.split(re.sub(r"\$(\w+)", lambda found: names[found[1]], line))
+    service, operation, *rest = words[1:]
+    made = client({"s3api": "s3"}.get(service, service))
+    method = operation.replace("-", "_")
+    model = made.meta.service_model
+    shapes = model.operation_model(
+        next(each for each in model.operation_names if xform_name(each) == method)
+    ).input_shape.members
+    given: dict[str, list[str]] = {}
+    for word in rest:
+        if word.startswith("--"):
+            given[word.removeprefix("--").replace("-", "_")] = []
+        elif given:
+            next(reversed(given.values())).append(word)
+    parameters = {xform_name(name): (name, shape) for name, shape in shapes.items()}
+    request = {parameters[name][0]: _value(values, parameters[name][1]) for name, values in given.items()}
+    answer: dict[str, Any] = getattr(made, method)(**request)
+    return answer
+
+
+def _value(words: list[str], shape: Shape) -> Any:
+    text = words[0] if words else "true"
+    if shape.type_name == "list":
+        return words
+    if text.startswith("{"):
+        return json.loads(text)
+    if shape.type_name == "structure":
+        pairs = dict(each.split("=", 1) for each in text.split(","))
+        return {name: _value([value], shape.members[name]) for name, value in pairs.items()}  # type: ignore[attr-defined]
+    if shape.type_name == "boolean":
+        return text == "true"
+    return int(text) if shape.type_name in {"integer", "long"} else text

@@ -1,0 +1,79 @@
+"""The commands of docs/restore.md restore tables and objects: they are run on an emulator, in the order of the page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import boto3
+
+from tests.unit.cli.conftest import LAKE, REGION
+from tests.unit.cli.page_commands import aws, commands, sections
+
+if TYPE_CHECKING:
+    from tests.unit.cli.conftest import Lakegate
+
+PAGE = sections("restore.md")
+FUNCTIONS = {f"{name}Function": "intake" for name in ("Intake", "Completion", "Sweep", "Notify")}
+NAMES = {**FUNCTIONS, "LakeBucket": LAKE, "WorkloadsTable": "workloads", "TIME": "2026-11-21T12:00:00Z"}
+AWS_OF_TABLES, SETTINGS = commands(PAGE["A damaged table"])[:4], commands(PAGE["A damaged table"])[4:]
+
+
+def client(service: str) -> Any:
+    return boto3.client(service, region_name=REGION)  # type: ignore[call-overload] # any service
+
+
+def items(lakegate: Lakegate, table: str) -> list[str]:
+    return sorted(str(item) for item in lakegate.clients["dynamodb"].scan(TableName=table)["Items"])
+
+
+def test_a_table_is_restored_under_its_own_name(lakegate: Lakegate) -> None:
+    """Restored beside the old one and then in its place, every table has its items, and the stack works with it."""
+    lakegate.routed()
+    delivered = lakegate.delivered()
+    before = {table: items(lakegate, table) for table in ("registry", "workloads", "ledger")}
+    for table in before:
+        names = {**NAMES, "TABLE": table}
+        for line in AWS_OF_TABLES:
+            answer = aws(line, names, client)
+            names["BACKUP"] = answer.get("BackupDetails", {}).get("BackupArn", names.get("BACKUP", ""))
+        for line in SETTINGS:
+            aws(line, names, client)
+
+    assert {table: items(lakegate, table) for table in before} == before
+    assert lakegate("verify", "orders_v1", "--objects").exit_code == 0
+    assert lakegate.json("status", delivered)["state"] == "PUBLISHED"
+    assert lakegate.delivered(body=b"id,amount\nnew,1\n", name="new.csv")
+    recovery = lakegate.clients["dynamodb"].describe_continuous_backups(TableName="ledger")
+    described = recovery["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"]
+    assert described["PointInTimeRecoveryStatus"] == "ENABLED"
+
+
+def test_a_deleted_or_overwritten_object_is_restored(lakegate: Lakegate) -> None:
+    """Without the newer version or the delete marker the judged version is current, and the ledger verifies again."""
+    lakegate.routed()
+    lakegate.delivered()
+    s3 = lakegate.clients["s3"]
+    versions = s3.list_object_versions(Bucket=LAKE, Prefix="accepted/")["Versions"]
+    key = next(each["Key"] for each in versions if "workload=" in each["Key"])
+    damages = (s3.delete_object(Bucket=LAKE, Key=key), s3.put_object(Bucket=LAKE, Key=key, Body=b"other"))
+    damaged = lakegate("verify", "orders_v1", "--objects").exit_code
+    for damage in reversed(damages):
+        for line in commands(PAGE["An object that was overwritten or deleted"]):
+            aws(line, {**NAMES, "KEY": key, "MARKER": damage["VersionId"]}, client)
+
+    assert (damaged, lakegate("verify", "orders_v1", "--objects").exit_code) == (1, 0)
+
+
+def test_functions_are_stopped_and_started_again(lakegate: Lakegate) -> None:
+    """Every function is stopped before, and none has a reservation afterwards."""
+    stopping = commands(PAGE["Before anything else"])
+    starting = [line for line in commands(PAGE["Afterwards"]) if line.startswith("aws ")]
+    stopped = []
+    for line in (*stopping, *starting):
+        aws(line, NAMES, client)
+        found = lakegate.clients["lambda"].get_function_concurrency(FunctionName="intake")
+        stopped.append(found.get("ReservedConcurrentExecutions"))
+
+    assert stopped == [0] * 4 + [None] * 4
+    assert {line.split("$")[1].split()[0] for line in stopping} == set(FUNCTIONS)
+    assert {line.split("$")[1] for line in starting} == set(FUNCTIONS)
