@@ -87,6 +87,7 @@ class DeployedStack:
                 job_minutes=1,
                 max_vcpu=4,
                 max_runs=1,
+                prices="",
                 judge="",
                 small_file_bytes=0,
                 bus=self.output("EventBusName"),

@@ -35,6 +35,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "upload": "lakegate.cli.upload:upload",
     "status": "lakegate.cli.status:status",
     "reasons": "lakegate.cli.reasons:reasons",
+    "cost": "lakegate.cli.cost:cost",
     "doctor": "lakegate.cli.doctor:doctor",
     "replay": "lakegate.cli.replay:replay",
     "redrive": "lakegate.cli.redrive:redrive",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lakegate.contracts.plan.cost import Prices
 from lakegate.functions.adapters.clients import client
 from lakegate.functions.adapters.clock import SystemClock
 from lakegate.functions.adapters.dynamodb import DynamoTable
@@ -64,6 +65,7 @@ def _places(settings: Settings) -> Places:
         settings.landing,
         settings.lake,
         job,
+        Prices.read(settings.prices),
         ignore_unrouted=settings.unrouted == "ignore",
         ignored=tuple(settings.ignored.split(",")),
     )

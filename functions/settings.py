@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from lakegate.contracts.door.ignored import IGNORED
 from lakegate.contracts.errors import SetUpError
+from lakegate.contracts.plan.cost import FORM
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,6 +48,8 @@ class Settings:
     """Name of the judge function; empty where small deliveries are judged by Spark as all others are."""
     small_file_bytes: int
     """Below this size a delivery is given to the judge function first."""
+    prices: str
+    """A table of prices (`contracts/plan/cost.py`); empty means the one of this version."""
     bus: str
     """The event bus that messages are put on."""
     unrouted: str
@@ -72,6 +75,7 @@ PATTERNS: Final[Mapping[str, str]] = {
     "max_runs": r"[1-9]\d{0,3}",
     "judge": r"[\w-]{0,64}",
     "small_file_bytes": r"\d{1,12}",
+    "prices": f"({FORM})?",
     "bus": r"[\w./:-]{1,1600}",
     "unrouted": "quarantine|ignore",
     "ignored": r"[^,\s/]+(,[^,\s/]+)*",
@@ -83,6 +87,7 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "max_runs": "2",
     "judge": "",
     "small_file_bytes": "0",
+    "prices": "",
     "bus": "default",
     "unrouted": "quarantine",
     "ignored": ",".join(IGNORED),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from lakegate.contracts.judge.counts import Counts
+    from lakegate.contracts.plan.cost import BilledCost
 
 
 __all__ = [
@@ -168,6 +169,8 @@ class Workload(NamedTuple):
     """The quarantined workload this one replays."""
     failed: tuple[FailedAttempt, ...] = ()
     """Of all rounds, the oldest first."""
+    cost: BilledCost | None = None
+    """Of the attempts so far whose cost is known."""
     landed: SourceObject | None = None
     """What once landed, where the source is a quarantined copy: its key finds the route."""
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import tempfile
 import time
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ from typing import TYPE_CHECKING, Protocol
 import duckdb
 
 from lakegate.contracts.errors import InputError, LakegateError
+from lakegate.contracts.plan.cost import Prices, cost_of_invocation
 from lakegate.contracts.plan.result import Result
 from lakegate.engine.attempt import Attempt
 from lakegate.engine.judge import Process
@@ -37,6 +39,7 @@ from lakegate.spark_jobs.store import ANYWHERE, Addresses, store_for
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from lakegate.contracts.plan.cost import BilledCost
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.request import Request
     from lakegate.contracts.plan.result import Shares
@@ -96,6 +99,7 @@ def answer(request_uri: str, remaining: Callable[[], float]) -> str:
 
     `remaining`: seconds until the function is stopped.
     """
+    began = time.perf_counter()
     request, plan = asked(request_uri)
     if _is_answered(request):
         return "before"
@@ -104,7 +108,7 @@ def answer(request_uri: str, remaining: Callable[[], float]) -> str:
     except DoesNotFitError as unfit:
         result = _unfit(request, plan, unfit.why)
     try:
-        write(request, result)
+        write(request, replace(result, cost=_cost(time.perf_counter() - began)))
     except InputError:
         return "before"
     return "does-not-fit" if result.does_not_fit else "measured"
@@ -131,6 +135,13 @@ def measure(
     except duckdb.IOException:  # it reads and writes nothing but what it spills
         raise DoesNotFitError("disk") from None
     return replace(found, vcpu_seconds=round(time.process_time() - before, 3))
+
+
+def _cost(seconds: float) -> BilledCost | None:
+    """Of an invocation that took so long; None outside of Lambda, where nobody says how much memory it has."""
+    megabytes = os.environ.get("AWS_LAMBDA_FUNCTION_MEMORY_SIZE")
+    prices = Prices.read(os.environ.get("LAKEGATE_PRICES", ""))
+    return cost_of_invocation(prices, seconds, int(megabytes)) if megabytes else None
 
 
 def _unfit(request: Request, plan: Plan, why: str) -> Result:

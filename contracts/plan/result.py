@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from lakegate.contracts.plan.cost import BilledCost
 from lakegate.contracts.plan.document import VersionedDocument
 
 VERSION = "lakegate/result/1"
@@ -176,6 +177,8 @@ class Result(VersionedDocument):
     """Seconds by step."""
     vcpu_seconds: float | None = None
     """Processor seconds of the attempt: the driver's and the executors' (docs/performance.md); None if it was not measured."""
+    cost: BilledCost | None = None
+    """Of an invocation of the judge function. What a job run costs is known only after its end: EMR Serverless bills workers."""
     does_not_fit: str | None = None
     """Why the judge function cannot hold the delivery: `time`, `memory`, `disk`, `references` or `rows`; the rest is then
     empty, and no verdict follows. Spark never says so."""

@@ -59,7 +59,9 @@ class EmrServerless:
         state = found["state"]
         known = JobState(state) if state in set(JobState) else JobState.RUNNING
         queued = timedelta(milliseconds=found.get("queuedDurationMilliseconds", 0))
-        return JobRun(found.get("name", ""), known, queued, started="startedAt" in found)
+        used = found.get("billedResourceUtilization", {})
+        billed = (used["vCPUHour"], used["memoryGBHour"]) if {"vCPUHour", "memoryGBHour"} <= set(used) else None
+        return JobRun(found.get("name", ""), known, queued, started="startedAt" in found, billed=billed)
 
     def cancel(self, run: str) -> None:
         """CancelJobRun. EMR refuses to cancel an ended run with one of several codes: what counts is that it ended."""

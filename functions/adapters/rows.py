@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.contracts.judge.counts import Counts
+from lakegate.contracts.plan.cost import BilledCost
 from lakegate.functions.adapters.tables import instant, number, shard, text
 from lakegate.functions.workload import (
     Decision,
@@ -34,6 +35,7 @@ _PARTS: Final[Mapping[str, Any]] = {
     "landed": lambda part: SourceObject(**part),
     "pin": lambda part: _pin(**part),
     "decision": lambda part: _decision(**part),
+    "cost": lambda part: BilledCost(**part),
     "state": State,
     "failed": lambda part: tuple(map(_failed, part)),
     "not_before": datetime.fromisoformat,

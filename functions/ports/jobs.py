@@ -37,6 +37,8 @@ class JobRun:
     """How long it waited for its turn."""
     started: bool = True
     """Whether it ever was RUNNING; one that only waited did nothing."""
+    billed: tuple[float, float] | None = None
+    """vCPU-hours and GB-hours that were billed; None while that is not known."""
 
 
 class JobRunner(Protocol):

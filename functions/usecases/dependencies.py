@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.door.ignored import IGNORED
 from lakegate.contracts.door.terms import UNROUTED, terms_of
+from lakegate.contracts.plan.cost import PRICES
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.steps import Alarm
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lakegate.contracts.door.terms import Terms
+    from lakegate.contracts.plan.cost import Prices
     from lakegate.functions.ports.agenda import Agenda
     from lakegate.functions.ports.clock import Clock
     from lakegate.functions.ports.jobs import JobRunner
@@ -53,6 +55,7 @@ class Places:
     landing: str
     lake: str
     job: JobSettings
+    prices: Prices = PRICES
     ignore_unrouted: bool = False
     ignored: tuple[str, ...] = IGNORED
     """Patterns of names of keys that are no deliveries."""

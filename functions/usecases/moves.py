@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -90,6 +91,7 @@ def message(dependencies: Dependencies, workload: Workload, height: int | None =
         "published_rows": counts.published_rows if counts else None,
         "rejected_rows": counts.rejected_rows if counts else None,
         "checks": counts.checks if counts else None,
+        "cost": asdict(workload.cost) if workload.cost else None,
         "cause": workload.failed[-1].cause if workload.state is State.FAILED else None,
     }
     kind = workload.state.lower()

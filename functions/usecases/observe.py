@@ -11,6 +11,7 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.verdict import ACCEPTING, Verdict
 from lakegate.contracts.lake.routes import candidates, covering
 from lakegate.contracts.lake.states import Outcome, State
+from lakegate.contracts.plan.cost import cost_of_job
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.jobs import JobState
 from lakegate.functions.ports.objects import Address
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lakegate.contracts.lake.routes import Route
+    from lakegate.contracts.plan.cost import BilledCost
     from lakegate.functions.ports.jobs import JobRun
     from lakegate.functions.ports.objects import ObjectVersion
     from lakegate.functions.usecases.dependencies import Dependencies
@@ -37,6 +39,8 @@ class Observation(NamedTuple):
     decision: Decision | None = None
     cause: FailureCause | None = None
     """Why the attempt came to nothing, where it did."""
+    cost: BilledCost | None = None
+    """Of the attempt, where it is known."""
 
     @property
     def answered(self) -> bool:
@@ -141,18 +145,41 @@ def _submitting(dependencies: Dependencies, workload: Workload) -> Observation |
 
 def _validating(dependencies: Dependencies, workload: Workload) -> Observation | None:
     # The run's state is read before the result: a job that ends between the two reads is then seen with its result.
-    cause = _cause(dependencies, workload)
+    run = _described_run(dependencies, workload)
+    cause = _cause(dependencies, workload, run)
     result = result_of(dependencies, workload)
     if result is not None:
-        return _judged(dependencies, workload, result)
-    return Observation(Outcome.LOST, cause=cause) if cause else None
+        found = _judged(dependencies, workload, result)
+    elif cause:
+        found = Observation(Outcome.LOST, cause=cause)
+    else:
+        return None
+    return found._replace(cost=_cost(dependencies, run, result, found))
 
 
-def _cause(dependencies: Dependencies, workload: Workload) -> FailureCause | None:
-    """Why the run will write no result any more; None: it may. Time in the queue counts as none: a burst hangs no job."""
+def _described_run(dependencies: Dependencies, workload: Workload) -> JobRun | None:
     try:
-        run = dependencies.jobs.describe(workload.run)
+        return dependencies.jobs.describe(workload.run)
     except NotFound:
+        return None
+
+
+def _cost(
+    dependencies: Dependencies, run: JobRun | None, result: bytes | None, found: Observation
+) -> BilledCost | None:
+    """Of the attempt: what its run was billed, or what its result says; None while nobody knows."""
+    from lakegate.contracts.plan.result import Result  # noqa: PLC0415 - intake starts without the judgement
+
+    if run is not None and run.billed is not None:
+        return cost_of_job(dependencies.places.prices, *run.billed)
+    if result is None or found.cause is FailureCause.WRONG_RESULT:
+        return None
+    return Result.from_validated(result).cost
+
+
+def _cause(dependencies: Dependencies, workload: Workload, run: JobRun | None) -> FailureCause | None:
+    """Why the run will write no result any more; None: it may. Time in the queue counts as none: a burst hangs no job."""
+    if run is None:
         return FailureCause.NO_RESULT
     in_time = workload.deadline is None or dependencies.clock.now() < workload.deadline + run.queued
     if run.state is JobState.QUEUED or (run.state in ENDLESS and in_time):

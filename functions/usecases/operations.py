@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lakegate.contracts.lake.states import State
+    from lakegate.contracts.plan.cost import BilledCost
     from lakegate.functions.ports.objects import ObjectVersion
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.observe import Observation
@@ -99,6 +100,11 @@ def _failures(dependencies: Dependencies, workload: Workload, cause: FailureCaus
     return (*workload.failed, FailedAttempt(workload.attempt, workload.run, cause, dependencies.clock.now()))
 
 
+def _spent(workload: Workload, found: Observation) -> BilledCost | None:
+    """The cost of the attempts so far, with the current one."""
+    return workload.cost.plus(found.cost) if workload.cost else found.cost
+
+
 def _prepare(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
     """Fix the next attempt before anything of it happens: number, token and the whole request are stored first."""
     yield from _over(dependencies, workload, found)
@@ -118,6 +124,7 @@ def _prepare(dependencies: Dependencies, workload: Workload, to: State, found: O
         not_before=not_before,
         deadline=None,
         failed=_failures(dependencies, workload, found.cause),
+        cost=_spent(workload, found),
         due_at=not_before or now + dependencies.timing.lease,
     )
     return (yield from move(dependencies, Effect.SUBMIT, workload, after))
@@ -145,7 +152,7 @@ def _decide(dependencies: Dependencies, workload: Workload, to: State, found: Ob
     assert found.decision is not None
     assert workload.staged is not None
     due = dependencies.clock.now() + dependencies.timing.lease
-    after = workload._replace(state=to, decision=found.decision, due_at=due)
+    after = workload._replace(state=to, decision=found.decision, cost=_spent(workload, found), due_at=due)
     unique = found.decision.verdict in ACCEPTING and not dependencies.terms(workload).duplicates
     claim = content(workload, workload.staged) if unique else ""
     try:
@@ -161,7 +168,8 @@ def _fail(dependencies: Dependencies, workload: Workload, to: State, found: Obse
     yield from _over(dependencies, workload, found)
     # What cannot be read took no job run, but counts as an attempt: state and attempt must not repeat after a replay.
     tried = workload._replace(attempt=workload.attempt + (found.on is Outcome.UNREADABLE))
-    after = tried._replace(state=to, failed=_failures(dependencies, tried, found.cause), due_at=None)
+    failures = _failures(dependencies, tried, found.cause)
+    after = tried._replace(state=to, failed=failures, cost=_spent(workload, found), due_at=None)
     return (yield from move(dependencies, Effect.FAIL, workload, after, message=message(dependencies, after)))
 
 

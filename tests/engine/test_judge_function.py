@@ -173,3 +173,18 @@ def test_another_plan_than_the_requested_one_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(JudgeError, match="InputError"):
         measure_by_function(request, PLAN)
+
+
+def test_in_lambda_a_result_has_its_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Duration times memory, by the price table of the stack; outside of Lambda there is none."""
+    request = request_for(PLAN, tmp_path, DATA)
+    (tmp_path / "again").mkdir()
+    outside = measure_by_function(request, PLAN).cost
+    monkeypatch.setenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "1769")
+    monkeypatch.setenv("LAKEGATE_PRICES", "2027-01-01 EUR 1 1 1 0")
+    cost = measure_by_function(request_for(PLAN, tmp_path / "again", DATA), PLAN).cost
+
+    assert outside is None
+    assert cost is not None
+    assert (cost.currency, cost.dated, cost.money) == ("EUR", "2027-01-01", pytest.approx(cost.gb_seconds, abs=0.001))
+    assert cost.gb_seconds == pytest.approx(cost.vcpu_seconds * 1769 / 1024, abs=0.002)

@@ -101,7 +101,8 @@ class MemoryJobs:
             found = self.runs[run]
         except KeyError:
             raise NotFound from None
-        return JobRun(str(found.request["name"]), found.state, started=found.started)
+        billed = (0.5, 1.75) if found.state is not JobState.RUNNING else None
+        return JobRun(str(found.request["name"]), found.state, started=found.started, billed=billed)
 
     def cancel(self, run: str) -> None:
         """End a run that has not ended."""

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 MINUTES: Final = 720
 """A run's time limit where its request names none."""
+MINUTE: Final = 60.0
+"""Seconds that a worker is billed at least (EMR Serverless API, ResourceUtilization)."""
 DETAILS: Final = 256
 """Characters that stateDetails may have."""
 _SUMMARY: Final = (
@@ -118,6 +120,7 @@ class Run:
             "queuedDurationMilliseconds": int(1000 * _seconds(self.queued_at, self.left_queue_at)),
             "startedAt": current.started_at,
             "endedAt": current.ended_at,
+            "billedResourceUtilization": _billed(seconds) if current.ended_at and current.started_at else None,
         }
         document |= {name: self.request[name] for name in _COPIED if name in self.request}
         return {name: value for name, value in document.items() if value is not None}
@@ -160,6 +163,12 @@ class Run:
             "updatedAt": self.latest.updated_at,
             "createdAt": self.created_at,
         }
+
+
+def _billed(seconds: float) -> dict[str, float]:
+    """What two workers of 2 vCPU and 7 GB would be billed, at least a minute each; beyond the first 20 GB no storage."""
+    hours = max(seconds, MINUTE) / 3600
+    return {"vCPUHour": round(4 * hours, 6), "memoryGBHour": round(14 * hours, 6), "storageGBHour": 0.0}
 
 
 def _seconds(start: datetime | None, end: datetime | None) -> float:

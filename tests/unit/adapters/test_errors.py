@@ -130,6 +130,26 @@ def test_a_job_is_started_with_the_stored_request_and_nothing_else(emr: Any) -> 
         assert EmrServerless(emr, "a1").start(REQUEST) == "r1"
 
 
+@pytest.mark.parametrize(
+    ("used", "billed"),
+    [
+        ({"vCPUHour": 0.5, "memoryGBHour": 2.0, "storageGBHour": 0.0}, (0.5, 2.0)),
+        ({"vCPUHour": 0.5}, None),
+        (None, None),
+    ],
+    ids=["whole", "in part", "not yet"],
+)
+def test_what_a_run_was_billed_is_read(emr: Any, used: dict[str, float] | None, billed: object) -> None:
+    """EMR Serverless reports it when the run is over; until then it is not known."""
+    run = described("SUCCESS")
+    if used is not None:
+        run["jobRun"]["billedResourceUtilization"] = used
+    with Stubber(emr) as stub:
+        stub.add_response("get_job_run", run, {"applicationId": "a1", "jobRunId": "r1"})
+
+        assert EmrServerless(emr, "a1").describe("r1").billed == billed
+
+
 def test_a_job_without_a_token_is_not_started(emr: Any) -> None:
     """boto3 would make up a token, a new one each time, and a lost answer would start a second job."""
     with Stubber(emr), pytest.raises(InputError):
