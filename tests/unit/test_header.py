@@ -6,6 +6,7 @@ import pytest
 
 from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.contracts.door.header import HEAD, columns_of, first_line, text_of
+from lakegate.contracts.judge.column_causes import differ_in
 from lakegate.contracts.model.storage import Csv, Storage
 from lakegate.contracts.plan.result import Columns
 from tests.deliveries.refusal import refusal_of
@@ -112,3 +113,18 @@ def test_the_first_line_is_read_as_the_contract_says(head: bytes, csv: Csv, line
 def test_columns_are_bound_by_name(line: str, columns: Columns) -> None:
     """What is lacking, what is there beside, and whether the order is another."""
     assert columns == columns_of(line, PLAIN, DECLARED)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "words"),
+    [
+        ({"order_id": " order_id"}, "blanks in the names"),
+        ({"order_id": "Order_ID"}, "another case"),
+        ({"order_id": "order id"}, "another spelling"),
+        ({"order id": "order_id"}, "another spelling"),
+        ({"order_id": "Order_ID", "name": "naem"}, "another spelling"),
+    ],
+)
+def test_a_difference_of_names_is_described(pairs: dict[str, str], words: str) -> None:
+    """Blanks, case and spelling are different mistakes; of several, the gravest is named."""
+    assert differ_in(pairs) == words

@@ -248,6 +248,27 @@ def test_refusing_rows_accepts_the_rest() -> None:
     assert by_rows.checks == row_rules(by_rows, bad)
 
 
+@pytest.mark.parametrize(
+    ("changes", "blamed"),
+    [
+        ({}, True),
+        ({"accept": Tier(Interval(low=Decimal(0), high=Decimal(0)), Present("n"))}, True),
+        ({"accept": Tier(Interval(low=Decimal(1), high=Decimal(2)), Present("n"))}, False),
+        ({"accept": Tier(Interval(high=Decimal(2), outside=True), Present("n"))}, False),
+        ({"unit": Unit.SHARE, "accept": Tier(Interval(low=Decimal("0.9")), Present("n"))}, True),
+        ({"unit": Unit.SHARE, "accept": Tier(Interval(high=Decimal("0.9")), Present("n"))}, False),
+        ({"metric": Metric.DUPLICATE_ROWS}, True),
+        ({"metric": Metric.DUPLICATE_ROWS, "nulls_alike": True}, False),
+        ({"metric": Metric.ROW_COUNT, "unit": Unit.VALUE}, False),
+    ],
+)
+def test_a_row_is_blamed_where_fewer_such_rows_are_better(changes: dict[str, object], *, blamed: bool) -> None:
+    """A rule refuses single rows only where each of them is one too many."""
+    by_rows = plan(check(**changes), policy=Policy(on_reject=OnReject.ROWS))
+
+    assert bool(row_rules(by_rows, answer(measured(BAD)))) is blamed
+
+
 def test_refusing_rows_never_accepts_none() -> None:
     """A delivery all of whose rows are refused is rejected, whatever share is allowed."""
     by_rows = plan(check(), policy=Policy(on_reject=OnReject.ROWS))

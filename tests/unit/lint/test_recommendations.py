@@ -141,18 +141,47 @@ def test_a_recommended_form_fixes_the_document(
     assert after.errors == ()
 
 
+SUGGESTED = {
+    "dangling-reference",
+    "dangling-relationship",
+    "unknown-level",
+    "unknown-member",
+    "unknown-metric",
+    "unknown-severity",
+    "unknown-status",
+    "unknown-type",
+}
+"""The codes with a bad example that is close to a known name."""
+
+
+def test_names_are_suggested_where_one_is_close() -> None:
+    """Each code that can suggest a name does so for one of its bad examples."""
+    found = {
+        case["code"]
+        for case in CASES
+        if case["code"] in SUGGESTED
+        for examined in [examine(document(case["base"], case["bad"]))]
+        for problem in (*examined.errors, *examined.warnings)
+        if HINT.match(problem.message)
+    }
+
+    assert found == SUGGESTED
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["code"])
 def test_a_suggested_name_fixes_the_document(case: dict[str, Any]) -> None:
-    """The name after "Did you mean" removes the problem and adds no error."""
+    """The name after "Did you mean" removes the problem and adds no error; where no name is close, none is suggested."""
     text = document(case["base"], case["bad"])
     examined = examine(text)
-    for problem in (*examined.errors, *examined.warnings):
-        hint = HINT.match(problem.message)
-        if hint is not None:
-            after = examine(text.replace(hint["wrong"].encode(), hint["right"].encode()))
+    problems = (*examined.errors, *examined.warnings)
+    hinted = [(problem, hint) for problem in problems if (hint := HINT.match(problem.message))]
 
-            assert (problem.code, problem.path) not in {(each.code, each.path) for each in after.errors}
-            assert {each.code for each in after.errors} <= {each.code for each in examined.errors}
+    assert case["code"] in SUGGESTED or not hinted
+    for problem, hint in hinted:
+        after = examine(text.replace(hint["wrong"].encode(), hint["right"].encode()))
+
+        assert (problem.code, problem.path) not in {(each.code, each.path) for each in after.errors}
+        assert {each.code for each in after.errors} <= {each.code for each in examined.errors}
 
 
 @pytest.mark.parametrize(
