@@ -19,7 +19,6 @@ from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.contracts.model.storage import Compression
 from lakegate.engine.read.limits import GRACE, LONGEST_FOOTER, PIECE, unreadable
 from lakegate.engine.read.schema import Table, refuse_values, refuse_wide
-from lakegate.engine.read.streams import BrokenError
 from lakegate.engine.read.streams import unpacked as pieces_of
 from lakegate.engine.type.avro_types import physical
 from lakegate.engine.type.physical import Kind
@@ -107,7 +106,7 @@ def _header(file: _File) -> Header:
 
 
 def _block(file: _File, header: Header) -> tuple[int, bytes]:
-    """The number of records of a block, and its decompressed bytes; BrokenError beyond the bytes that any file may have."""
+    """The number of records of a block, and its decompressed bytes; UnreadableError beyond the bytes that any file may have."""
     count, size = file.number(), file.number()
     if count < 0 or size < 0:
         raise unreadable("inside")
@@ -118,8 +117,8 @@ def _block(file: _File, header: Header) -> tuple[int, bytes]:
         raise unreadable("inside")
     try:
         block = _UNPACK[header.codec](packed)
-    except BrokenError as error:
-        raise unreadable("bomb" if error.code == "bomb" else "inside") from None
+    except UnreadableError as error:
+        raise unreadable("bomb" if error.finding.code == "bomb" else "inside") from None
     except (zlib.error, lzma.LZMAError, OSError, ValueError):
         raise unreadable("inside") from None
     if len(block) > GRACE:
@@ -206,10 +205,10 @@ def _snappy(block: bytes) -> bytes:
     """Snappy data begins with its decompressed size; a checksum of the decompressed bytes follows the block."""
     size = _variable(iter(block[:_LONGEST_NUMBER]))
     if size > GRACE:
-        raise BrokenError("bomb")
+        raise unreadable("bomb")
     found: bytes = pa.Codec("snappy").decompress(block[:-_CHECKSUM], size, asbytes=True)
     if zlib.crc32(found).to_bytes(_CHECKSUM, "big") != block[-_CHECKSUM:]:
-        raise BrokenError("inside")
+        raise unreadable("inside")
     return found
 
 

@@ -9,7 +9,7 @@ from lakegate.contracts.model.storage import Compression
 from lakegate.engine.read.chunk import Share
 from lakegate.engine.read.grammar import record_ends
 from lakegate.engine.read.limits import LONGEST_LINE, LONGEST_RECORD, unreadable
-from lakegate.engine.read.streams import BrokenError, unpacked
+from lakegate.engine.read.streams import unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -61,18 +61,15 @@ def object_blocks(
     """
     rest, taken = b"", 0
     with closing(store.stream(address)) as source:
-        try:
-            for piece, packed in unpacked(source, compression):
-                rest, taken = rest + piece, taken + packed
-                if len(rest) < size:
-                    continue
-                ends = record_ends(rest, quote)
-                if len(ends):
-                    yield rest[: ends[-1]], taken
-                    rest, taken = rest[ends[-1] :], 0
-                rest = _bounded(rest, compression)
-        except BrokenError as error:
-            raise unreadable(error.code) from None
+        for piece, packed in unpacked(source, compression):
+            rest, taken = rest + piece, taken + packed
+            if len(rest) < size:
+                continue
+            ends = record_ends(rest, quote)
+            if len(ends):
+                yield rest[: ends[-1]], taken
+                rest, taken = rest[ends[-1] :], 0
+            rest = _bounded(rest, compression)
     if rest or taken:
         yield rest, taken
 

@@ -22,8 +22,7 @@ from lakegate.engine.read.chunk import AT, ROW, Chunk, Expression, line_table
 from lakegate.engine.read.json_flat import learned
 from lakegate.engine.read.json_rows import RowReader
 from lakegate.engine.read.json_text import MalformedError, parsed
-from lakegate.engine.read.limits import unreadable
-from lakegate.engine.read.streams import BrokenError, elements, unpacked
+from lakegate.engine.read.streams import elements, unpacked
 from lakegate.engine.type.values import typed_value
 
 if TYPE_CHECKING:
@@ -93,14 +92,11 @@ class JsonSource:
         held: list[bytes] = []
         taken = size = 0
         with closing(self.store.stream(address)) as source:
-            try:
-                for texts, packed in elements(unpacked(source, compression)):
-                    held, taken, size = held + texts, taken + packed, size + sum(map(len, texts))
-                    if size >= SHARE:
-                        yield held, taken
-                        held, taken, size = [], 0, 0
-            except BrokenError as error:
-                raise unreadable(error.code) from None
+            for texts, packed in elements(unpacked(source, compression)):
+                held, taken, size = held + texts, taken + packed, size + sum(map(len, texts))
+                if size >= SHARE:
+                    yield held, taken
+                    held, taken, size = [], 0, 0
         yield held, taken
 
     def _chunk(self, texts: list[bytes], size: int, first: int) -> Chunk:

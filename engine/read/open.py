@@ -19,8 +19,8 @@ from lakegate.engine.read.avro import AvroReader
 from lakegate.engine.read.chunk import of_object
 from lakegate.engine.read.csv import open_csv
 from lakegate.engine.read.json import open_json
-from lakegate.engine.read.limits import PIECE, unreadable
-from lakegate.engine.read.streams import BrokenError, unpacked
+from lakegate.engine.read.limits import PIECE
+from lakegate.engine.read.streams import unpacked
 from lakegate.engine.read.tables import open_tables
 
 if TYPE_CHECKING:
@@ -64,15 +64,12 @@ def _beginning(number: int, part: StagedPart, plan: Plan, store: Store) -> bytes
 def _unpacked_beginning(part: StagedPart, compression: Compression, store: Store) -> bytes:
     """The beginning of the decompressed first MiB: a decompression bomb is refused before its records are read."""
     text, inside = b"", 0
-    try:
-        with closing(store.stream(part.uri)) as source:
-            for piece, taken in unpacked(source, compression):
-                text += piece[: HEAD - len(text)]
-                inside += taken
-                if inside > PIECE and len(text) == HEAD:
-                    break
-    except BrokenError as error:
-        raise unreadable(error.code) from None
+    with closing(store.stream(part.uri)) as source:
+        for piece, taken in unpacked(source, compression):
+            text += piece[: HEAD - len(text)]
+            inside += taken
+            if inside > PIECE and len(text) == HEAD:
+                break
     return text
 
 

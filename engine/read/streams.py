@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from lakegate.contracts.model.storage import Compression
-from lakegate.engine.read.limits import GRACE, LONGEST_RECORD, MOST_UNPACKED, PIECE, RATIO
+from lakegate.engine.read.limits import GRACE, LONGEST_RECORD, MOST_UNPACKED, PIECE, RATIO, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -29,27 +29,19 @@ Batch = tuple[list[bytes], int]
 _SPACE = " \t\r\n"
 
 
-class BrokenError(Exception):
-    """The file cannot be read to its end; the code is a key of `lakegate.engine.read.limits.BROKEN`."""
-
-    def __init__(self, code: str) -> None:
-        super().__init__(code)
-        self.code = code
-
-
 def unpacked(source: BinaryIO, compression: Compression) -> Iterator[Piece]:
-    """The file in pieces of at most `PIECE` bytes; BrokenError where it is damaged or unpacks beyond its bounds."""
+    """The file in pieces of at most `PIECE` bytes; UnreadableError if it is damaged or decompresses beyond its bounds."""
     inside = outside = 0
     pieces = READERS[compression](source) if compression in READERS else _members(source, compression.spec)
     for piece, taken in pieces:
         inside, outside = inside + taken, outside + len(piece)
         if outside > MOST_UNPACKED or outside > max(GRACE, RATIO * inside):
-            raise BrokenError("bomb")
+            raise unreadable("bomb")
         yield piece, taken
 
 
 def elements(pieces: Iterable[Piece]) -> Iterator[Batch]:
-    """The elements of a JSON array, each as its own text; BrokenError if it is not an array, or is truncated."""
+    """The elements of a JSON array, each as its own text; UnreadableError if it is not an array, or is truncated."""
     array = _Array()
     taken = 0
     for piece, packed in pieces:
@@ -74,14 +66,14 @@ class _Array:
         try:
             self._text += self._decode(piece, is_last)
         except UnicodeDecodeError:
-            raise BrokenError("array-encoding") from None
+            raise unreadable("array-encoding") from None
         found: list[bytes] = []
         at, end = 0, self._step(0, found, is_last=is_last)
         while end is not None:
             at, end = end, self._step(end, found, is_last=is_last)
         self._text = self._text[at:]
         if len(self._text) > 2 * LONGEST_RECORD or (is_last and (self._state != "after" or self._text.strip(_SPACE))):
-            raise BrokenError("array")
+            raise unreadable("array")
         return found
 
     def _step(self, at: int, found: list[bytes], *, is_last: bool) -> int | None:
@@ -94,7 +86,7 @@ class _Array:
             self._state = state
             return at + 1
         if self._state not in {"first", "wanted"}:
-            raise BrokenError("array")
+            raise unreadable("array")
         end = self._end(at, is_last=is_last)
         if end is not None:
             found.append(self._text[at:end].encode())
@@ -106,10 +98,10 @@ class _Array:
         try:
             end = _SCAN(self._text, at)[1]
         except RecursionError:
-            raise BrokenError("array-depth") from None
+            raise unreadable("array-depth") from None
         except ValueError:
             if is_last or len(self._text) - at > LONGEST_RECORD:
-                raise BrokenError("array") from None
+                raise unreadable("array") from None
             return None
         return None if end == len(self._text) and not is_last else end
 
@@ -140,12 +132,12 @@ def _members(source: BinaryIO, spec: CompressionSpec) -> Iterator[Piece]:
             try:
                 piece = member.decompress(rest, PIECE)
             except spec.failures:
-                raise BrokenError("damaged") from None
+                raise unreadable("damaged") from None
             rest = member.unused_data if member.eof else getattr(member, "unconsumed_tail", b"")
             yield piece, taken
             taken = 0
     if member is None or not member.eof:
-        raise BrokenError("damaged")
+        raise unreadable("damaged")
 
 
 def _has_output(member: Any) -> bool:  # noqa: ANN401 - any decompressor of the standard library
@@ -163,11 +155,11 @@ def _zstd(source: BinaryIO) -> Iterator[Piece]:
         except OSError:
             if counted.failure is not None:
                 raise
-            raise BrokenError("damaged") from None
+            raise unreadable("damaged") from None
         yield piece, counted.size - taken
         taken = counted.size
     if not taken:
-        raise BrokenError("damaged")
+        raise unreadable("damaged")
 
 
 class _Counted:

@@ -14,10 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.contracts.model.storage import Compression
 from lakegate.engine.read import limits
 from lakegate.engine.read.limits import BROKEN
-from lakegate.engine.read.streams import BrokenError, elements, unpacked
+from lakegate.engine.read.streams import elements, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -37,10 +38,10 @@ def unpack(packed: bytes, codec: Compression) -> bytes:
 
 
 def broken(packed: bytes, codec: Compression) -> str:
-    with pytest.raises(BrokenError) as caught:
+    with pytest.raises(UnreadableError) as caught:
         unpack(packed, codec)
-    assert caught.value.code in BROKEN
-    return caught.value.code
+    assert caught.value.finding.code in BROKEN
+    return caught.value.finding.code
 
 
 @pytest.mark.parametrize("codec", Compression)
@@ -138,15 +139,15 @@ def test_what_is_no_array_has_no_good_end(name: str) -> None:
     """It is never taken for the elements that were read before it broke."""
     content, code = ARRAYS[name]
 
-    with pytest.raises(BrokenError) as caught:
+    with pytest.raises(UnreadableError) as caught:
         list(elements(pieces_of(content.encode(), 1 << 20)))
 
-    assert caught.value.code == code
+    assert caught.value.finding.code == code
 
 
 def test_an_array_is_utf_8() -> None:
     """Bytes that are none end the reading."""
-    with pytest.raises(BrokenError) as caught:
+    with pytest.raises(UnreadableError) as caught:
         list(elements(pieces_of('["ação"]'.encode("latin-1"), 1)))
 
-    assert caught.value.code == "array-encoding"
+    assert caught.value.finding.code == "array-encoding"
