@@ -236,7 +236,7 @@ class Environment:
         finally:
             ended = self.memory.jobs.runs[run].state is not JobState.RUNNING
             if is_invocation(request):  # nobody can cancel it: its result may come after its attempt was given up
-                ended = attempt in self.dead or self.memory.clock.now() - self.began[run] >= INVOCATION_LIMIT
+                ended = attempt in self.dead or self.memory.clock.now() - self._first(attempt) >= INVOCATION_LIMIT
             (self.answered if answered and not ended else self.dead).add(attempt)
         if (
             ending is Ending.QUEUE_TIMED_OUT
@@ -247,6 +247,10 @@ class Environment:
         self.memory.jobs.end(run, ending)
         if ending in SENDS_EVENT:
             self.inbox.append(("invocation" if is_invocation(request) else "job", run))
+
+    def _first(self, attempt: tuple[str, int]) -> datetime:
+        """When an attempt's first run or invocation was seen: a delayed worker may invoke once more, when it is given up."""
+        return min(at for run, at in self.began.items() if self.attempt_of(self.memory.jobs.runs[run]) == attempt)
 
     def _write_result(
         self, asked: dict[str, object], ending: Ending, invoked: tuple[str, int] | None

@@ -286,11 +286,11 @@ class Promises:
             raise Violation("P6", "a delivery that could not be read used no attempt of its own")
 
     def _expired(self, row: Workload) -> bool:
-        """Whether every invocation of an attempt is past its limit; the attempt is then dead."""
+        """Whether the first invocation of an attempt is past its limit: the attempt is dead, whoever invoked once more since."""
         at, now = (row.id, row.attempt), self.env.memory.clock.now()
         invoked = [run for run in self.env.memory.jobs.runs.values() if is_invocation(run.request)]
         began = [self.env.began[run.id] for run in invoked if self.env.attempt_of(run) == at]
-        if not began or now - max(began) < INVOCATION_LIMIT:
+        if not began or now - min(began) < INVOCATION_LIMIT:
             return False
         self.env.dead.add(at)
         return True

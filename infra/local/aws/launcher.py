@@ -1,13 +1,14 @@
 """Serves the embedded AWS on a socket that was bound before: `python launcher.py FD`, by the Python of `.tools/ministack`.
 
-Beside the standard library only that environment's packages can be imported here. Six things differ from the program
-`ministack`, five of them by wrapping private names of its: hence its exact pin.
+Beside the standard library only that environment's packages can be imported here. Seven things differ from the program
+`ministack`, six of them by wrapping private names of its: hence its exact pin.
 
 * The socket is given: bound to loopback, its port known to everybody before the first request.
 * Events of EMR Serverless are let through. AWS refuses `aws.*` sources from customers; here their sender is another process.
 * A queue runs as many batches at once as there are processors, for each has a process of its own.
 * An asynchronous invocation reports its success, too, to the queue that its function names: ministack has failures only.
 * CloudFormation makes applications of EMR Serverless, by the local one (`application.py`).
+* A copy of an object has the checksum that its request names. ministack keeps that of the source.
 * A bundle is unpacked once, and not for each of those processes: three thousand files, two seconds.
 """
 
@@ -49,6 +50,8 @@ def main(descriptor: int) -> None:
     functions = import_module("ministack.services.lambda_svc")
     functions._sqs_esm_concurrency = bounded(functions._sqs_esm_concurrency)  # type: ignore[attr-defined] # noqa: SLF001 - likewise
     functions.invoke_async_with_retry = reporting(functions, import_module("ministack.services.sqs"))  # type: ignore[attr-defined] # likewise
+    objects = import_module("ministack.services.s3")
+    objects._copy_object = with_the_checksum_asked_for(objects._copy_object)  # type: ignore[attr-defined] # noqa: SLF001 - likewise
     runtime = import_module("ministack.core.lambda_runtime")
     runtime.zipfile = SimpleNamespace(**{**vars(zipfile), "ZipFile": LinkedBundle})  # type: ignore[attr-defined] # likewise
     if ADDRESS in os.environ:
@@ -60,6 +63,16 @@ def main(descriptor: int) -> None:
     config.bind = [f"fd://{descriptor}"]
     config.keep_alive_timeout = 75
     asyncio.run(serve(config))
+
+
+def with_the_checksum_asked_for(copy_object: Callable[..., Any]) -> Callable[..., Any]:
+    """CopyObject names the algorithm of the copy in one header, PutObject in another, which is the one ministack reads."""
+
+    def copied(bucket: str, key: str, headers: dict[str, str]) -> Any:  # noqa: ANN401 - ministack's
+        wanted = headers.get("x-amz-checksum-algorithm")
+        return copy_object(bucket, key, {**headers, "x-amz-sdk-checksum-algorithm": wanted} if wanted else headers)
+
+    return copied
 
 
 async def serve(config: Any) -> None:  # noqa: ANN401 - hypercorn's
