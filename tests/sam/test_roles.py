@@ -140,7 +140,7 @@ def _keys() -> dict[str, str]:
 
 def test_plain_http_is_refused_by_the_buckets_whoever_asks(guarded: Guarded) -> None:
     """A function with every right it needs reaches no object without TLS: here, where there is none, sweep is denied."""
-    assert guarded.invoke("SweepFunction")["errorMessage"] == "PortError"
+    assert guarded.invoke("SweepFunction")["errorMessage"] == "AccessDenied"
 
 
 def test_each_function_can_do_its_work_with_its_own_role(guarded: Guarded) -> None:
@@ -191,4 +191,4 @@ def test_a_grant_taken_away_is_missed(guarded: Guarded) -> None:
     (role,) = [each["RoleName"] for each in iam.list_roles()["Roles"] if "SweepRole" in each["RoleName"]]
     iam.detach_role_policy(RoleName=role, PolicyArn=guarded.outputs["EnginePolicy"])
 
-    assert guarded.invoke("SweepFunction")["errorMessage"] == "PortError"
+    assert guarded.invoke("SweepFunction")["errorMessage"] == "AccessDenied"
