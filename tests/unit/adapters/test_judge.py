@@ -68,4 +68,4 @@ def test_each_request_and_each_run_goes_to_its_runner() -> None:
 
     assert (invoked, len(judge.runs), len(emr.runs)) == (RUN, 1, 1)
     assert runners.describe(invoked).state is JobState.INVOKED
-    assert runners.describe(started) == JobRun("w", JobState.CANCELLED)
+    assert (runners.describe(started).name, runners.describe(started).state) == ("w", JobState.CANCELLED)
