@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-FUNCTIONS, JOB, WHEEL = BILLS
+FUNCTIONS, JUDGE, JOB, WHEEL = BILLS
 BUNDLE = "build/lambda/functions.zip"
+JUDGE_BUNDLE = "build/judge/judge.zip"
 CODE = "build/code/0123456789abcdef"
 ENVIRONMENT = f"{CODE}/environment.tar.gz"
 PACKAGE = "lakegate-0.1.0-py3-none-any.whl"
@@ -74,11 +75,13 @@ def release(tmp_path: Path) -> Path:
     jar = {"type": "library", "name": "deequ", "version": "2.1.0"}
     files = {
         BUNDLE: zipped(one=metadata("Jmes.Path", "1.0"), two=metadata("boto3", "1.44.2")),
+        JUDGE_BUNDLE: zipped(one=metadata("duckdb", "1.4")),
         ENVIRONMENT: tarred(one=metadata("numpy", "2.4")),
         f"{CODE}/deequ.jar": JAR,
         f"{CODE}/validate.py": b"print()",
         PACKAGE: zipped(lakegate=metadata("lakegate", "0.1.0", *required)),
         FUNCTIONS: bill(package("jmes-path", "1.0"), package("boto3", "1.44.2")),
+        JUDGE: bill(package("duckdb", "1.4")),
         JOB: bill(package("numpy", "2.4"), jar | {"hashes": [{"alg": "SHA-256", "content": hashlib.sha256(JAR).hexdigest()}]}),
         WHEEL: bill(package("duck-db", "2.0.0"), {"type": "library", "name": "boto3"}),
         "NOTES.md": b"# notes",
@@ -95,10 +98,12 @@ def test_an_unchanged_release_has_no_differences(release: Path) -> None:
     answer = CliRunner().invoke(app, ["verify-release", str(release)])
     digest = hashlib.sha256((release / SUMS).read_bytes()).hexdigest()
 
-    assert (answer.exit_code, answer.output) == (0, f"9 files recorded, 0 differences; SHA-256 of {SUMS}: {digest}\n")
+    assert (answer.exit_code, answer.output) == (0, f"11 files recorded, 0 differences; SHA-256 of {SUMS}: {digest}\n")
 
 
-@pytest.mark.parametrize("name", [BUNDLE, ENVIRONMENT, f"{CODE}/deequ.jar", f"{CODE}/validate.py", PACKAGE, "NOTES.md"])
+@pytest.mark.parametrize(
+    "name", [BUNDLE, JUDGE_BUNDLE, ENVIRONMENT, f"{CODE}/deequ.jar", f"{CODE}/validate.py", PACKAGE, "NOTES.md"]
+)
 def test_a_changed_byte_is_found(release: Path, name: str) -> None:
     """One byte of any file is enough, and the file is named."""
     content = bytearray((release / name).read_bytes())
@@ -143,7 +148,7 @@ def test_every_other_difference_is_named(
     assert (answer.exit_code, answer.output.splitlines()[0]) == (1, f"{path} {problem}")
     assert document == {
         "release": str(release),
-        "files": 9,
+        "files": 11,
         "digest": hashlib.sha256((release / SUMS).read_bytes()).hexdigest(),
         "differences": [{"path": path, "problem": problem}],
     }
@@ -192,7 +197,7 @@ def test_a_list_of_digests_names_files_of_the_release_only(release: Path, line: 
     with (release / SUMS).open("a") as file:
         file.write(line + "\n")
 
-    with pytest.raises(InputError, match=r"line 10 of SHA256SUMS"):
+    with pytest.raises(InputError, match=r"line 12 of SHA256SUMS"):
         verify(release)
 
 
