@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from lakegate.contracts.errors import SetUpError
+from lakegate.contracts.lake.states import RESTING
 from lakegate.functions.events.hints import RefusalReason
 from lakegate.functions.settings import DEFAULTS, PATTERNS, Settings, read
 
@@ -100,6 +101,9 @@ def test_the_guide_names_every_metric() -> None:
     """The metrics of docs/functions.md are those that the code counts."""
     code = "".join((ROOT / "functions" / f"{name}.py").read_text() for name in ("edge", "sweep", "notify"))
     counted = set(re.findall(r'(?:add_metric|log_failures)\("(\w+)"', code))
+    counted |= {
+        f"{name}{state.capitalize()}" for name in re.findall(r'add_metric\(f"(\w+){', code) for state in RESTING
+    }
 
     assert counted == set(
         re.findall(r"`([A-Z][A-Za-z]+)`", GUIDE.partition("## Metrics")[2].partition("\n\n##")[0])
