@@ -137,13 +137,17 @@ test-docker: package ## The real `sam local`, in containers of an image that is 
 	LAKEGATE_DOCKER=1 $(BIN)/python -m pytest -q tests/sam/test_docker.py
 
 # ---- the stack on this machine -------------------------------------------------------------------------------------------
-.PHONY: stack-tools demo e2e
+.PHONY: stack-tools demo smoke e2e
 
 stack-tools: setup ## Install the embedded AWS and SAM into .tools/
 	@$(BIN)/python -m lakegate.infra.setup.environments ministack sam
 
 demo: stack-tools ## The whole stack on this machine: seven uploads through the real template.yaml, each with its verdict
 	@$(BIN)/lakegate demo
+
+STACK ?= lakegate
+smoke: setup ## The smoke test of a deployed stack, at most ten minutes: make smoke STACK=lakegate (LOCAL=1: of the local stack)
+	@$(BIN)/python -m lakegate.infra.smoke $(STACK) $(if $(LOCAL),--local)
 
 e2e: stack-tools ## Only the tests of the whole stack on the embedded AWS, with real Spark
 	$(BIN)/python -m pytest -q -m e2e

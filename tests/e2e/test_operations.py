@@ -1,0 +1,67 @@
+"""Operations on the deployed stack: the smoke test, `doctor`, and every command of the runbooks."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lakegate.functions.adapters.clients import client
+from lakegate.infra.local.places import ROOT
+from tests.unit.cli.page_commands import aws, commands, sections
+
+if TYPE_CHECKING:
+    from tests.e2e.deployed import Deployed
+
+RUNBOOKS = sections("runbooks.md")
+
+
+def ran(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", *words]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)  # noqa: S603 - our own command
+
+
+def causes() -> list[str]:
+    document: Any = json.loads(ran("lakegate.cli.main", "doctor", "--local", "--json", "--timeout", "60").stdout)
+    return [each["cause"] for each in document["findings"] if each["level"] == "fault"]
+
+
+def test_the_smoke_test_passes_twice(stack: Deployed) -> None:
+    """On a stack that is in order; a second run finds what the first one published."""
+    assert stack.state.endpoint
+    for _ in range(2):
+        ended = ran("lakegate.infra.smoke", "lakegate", "--local")
+
+        assert (ended.returncode, ended.stderr) == (0, ""), ended.stdout
+        assert "every step as expected" in ended.stdout
+
+
+def test_doctor_finds_what_an_operator_did(stack: Deployed) -> None:
+    """A rule, a schedule and a bucket's versioning, each changed by hand, are found, and not any more when they are restored."""
+    rule, landing = stack.resources["MovedRule"], stack.dependencies.places.landing
+    before = causes()
+    client("events").disable_rule(Name=rule)
+    client("s3").put_bucket_versioning(Bucket=landing, VersioningConfiguration={"Status": "Suspended"})
+    changed = causes()
+    client("events").enable_rule(Name=rule)
+    client("s3").put_bucket_versioning(Bucket=landing, VersioningConfiguration={"Status": "Enabled"})
+
+    assert set(changed) - set(before) == {"rule-disabled", "versioning-off"}
+    assert set(causes()) == set(before)
+
+
+@pytest.mark.parametrize("name", sorted(RUNBOOKS))
+def test_the_commands_of_a_runbook_run(stack: Deployed, name: str) -> None:
+    """Each ends with a result and not with a usage error: what an operator copies works."""
+    for line in dict.fromkeys(commands(RUNBOOKS[name])):
+        if line.startswith("aws "):
+            assert aws(line, stack.resources, client)["ResponseMetadata"]["HTTPStatusCode"] < 300
+        else:
+            ended = ran("lakegate.cli.main", *shlex.split(line)[1:], "--local")
+
+            assert ended.returncode in {0, 1, 3}, ended.stderr
+            assert "Traceback" not in ended.stderr
