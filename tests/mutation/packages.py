@@ -27,6 +27,7 @@ PACKAGES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             f"{UNIT}/test_compile.py",
             f"{UNIT}/test_counts.py",
             f"{UNIT}/test_nested_fields.py",
+            f"{UNIT}/test_population.py",
             f"{UNIT}/test_predicate.py",
             f"{UNIT}/test_query.py",
             f"{UNIT}/test_serialization.py",

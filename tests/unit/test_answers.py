@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.judge.answers import ALL_QUERIES, TIME_LIMIT, lacking, lists_rows, measured, seconds_each
+from lakegate.contracts.judge.answers import (
+    ALL_QUERIES,
+    TIME_LIMIT,
+    lacking,
+    lines_compared,
+    lists_rows,
+    measured,
+    seconds_each,
+)
 from lakegate.contracts.plan.check import Interval, Tier, Unit
 from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.request import AcceptedPart, Reference
@@ -96,3 +104,15 @@ def test_rows_are_listed_where_each_of_them_is_one_too_many(
         found = Measured(of=1, exact=None if number is None else Decimal(number))
 
     assert lists_rows(asked, found if number is not None or changes is UNMATCHED else None, limit) is listed
+
+
+def test_the_lines_that_a_query_compares_with_are_known() -> None:
+    """Relations of accepted data only, and not those that hold the delivery too."""
+    relations = (
+        SimpleNamespace(line=None, delivered=True),
+        SimpleNamespace(line="shop/orders_v1", delivered=True),
+        SimpleNamespace(line="crm/customers_v2", delivered=False),
+    )
+    query: Any = SimpleNamespace(relations=relations)
+
+    assert lines_compared(query) == ["crm/customers_v2"]
