@@ -15,7 +15,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 # the tests start hundreds of Python processes: without bytecode files each of them compiles all that it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup quick test spark lint format nightly mutation simulate bench sample-data docs lock clean
+.PHONY: help setup quick links test spark lint format nightly mutation simulate bench sample-data docs lock clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -48,11 +48,13 @@ test: tools stack-tools lint ## The whole gate
 spark: setup ## Only the tests that need Spark
 	$(BIN)/python -m pytest -q -m spark
 
-TYPES := .cache/types/lakegate
+LINKS := .cache/types
 
-lint: .venv/ready ## Style and strict types
-	@mkdir -p $(TYPES) # mypy does not read the editable install: it follows links (decision 40)
-	@ln -sfn $(addprefix $(CURDIR)/,contracts engine functions spark_jobs cli infra) $(CURDIR)/lakegate/* $(TYPES)/
+links: # the package lakegate as links, for programs that do not read the editable install: mypy and mkdocs (decision 40)
+	@mkdir -p $(LINKS)/lakegate
+	@ln -sfn $(addprefix $(CURDIR)/,contracts engine functions spark_jobs cli infra) $(CURDIR)/lakegate/* $(LINKS)/lakegate/
+
+lint: .venv/ready links ## Style and strict types
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --quiet --check .
 	$(BIN)/mypy --no-error-summary
@@ -86,9 +88,9 @@ bench: setup ## One table: check natively and by Spark, a Spark program by hand,
 	@$(BIN)/python -m lakegate.infra.setup.environments datacontract ministack sam
 	@$(BIN)/python -m tests.bench $(if $(BIG),--big)
 
-docs: .venv/ready ## Build the documentation site into build/site; a broken link ends in an error
+docs: .venv/ready links ## Build the documentation site into build/site; a broken link ends in an error
 	@$(BIN)/python -m lakegate.infra.setup.environments docs
-	@NO_MKDOCS_2_WARNING=1 .tools/docs/bin/python -m mkdocs build --quiet --strict
+	@NO_MKDOCS_2_WARNING=1 PYTHONPATH=$(LINKS) .tools/docs/bin/python -P -m mkdocs build --quiet --strict
 	@echo "open build/site/index.html" >&2
 
 lock: ## Resolve the pins of infra/setup/*.in anew
