@@ -29,8 +29,6 @@ PROGRAMS := (spark or tools or service or simulation or e2e)
 
 # whole deliveries through all layers: without coverage, which doubles their processor time (decision 47)
 UNMEASURED := tests/agreement tests/engine
-# the local EMR Serverless knows nothing of Lakegate: its own tests run where the last commit or the working tree changes it
-UNCHANGED = $(shell git diff --quiet HEAD~1 -- infra/local/emr tests/infra/emr 2>/dev/null && echo --ignore=tests/infra/emr)
 
 quick: setup lint ## The inner loop: lint, types and the tests without a JVM, other programs or a corpus, under a minute
 	$(BIN)/python -m pytest -q -m "not $(PROGRAMS) and not corpus and not full" -n 2
@@ -42,7 +40,7 @@ test: tools stack-tools lint ## The whole gate
 	$(BIN)/python -m coverage report --fail-under=100 --skip-covered
 	$(BIN)/python -m pytest -q -m "not $(PROGRAMS) and not full" -n 2 $(UNMEASURED)
 	$(BIN)/python -m tests.simulation 20000 --pairs 1 --planted
-	$(BIN)/python -m pytest -q -m "$(PROGRAMS) and not (e2e or full)" -n 2 --dist loadgroup --no-loadscope-reorder $(UNCHANGED)
+	$(BIN)/python -m pytest -q -m "$(PROGRAMS) and not (e2e or full)" -n 2 --dist loadgroup --no-loadscope-reorder
 	$(BIN)/python -m pytest -q -m "e2e and not full"
 
 spark: setup ## Only the tests that need Spark
@@ -51,8 +49,9 @@ spark: setup ## Only the tests that need Spark
 LINKS := .cache/types
 
 links: # the package lakegate as links, for programs that do not read the editable install: mypy and mkdocs (decision 40)
+	@rm -rf $(LINKS)
 	@mkdir -p $(LINKS)/lakegate
-	@ln -sfn $(addprefix $(CURDIR)/,contracts engine functions spark_jobs cli infra) $(CURDIR)/lakegate/* $(LINKS)/lakegate/
+	@ln -sfn $(addprefix $(CURDIR)/,contracts engine functions spark_jobs cli infra) $(CURDIR)/lakegate/*.py $(CURDIR)/lakegate/py.typed $(LINKS)/lakegate/
 
 lint: .venv/ready links ## Style and strict types
 	$(BIN)/ruff check --quiet .

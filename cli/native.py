@@ -12,7 +12,7 @@ import duckdb
 from lakegate.cli import terminal
 from lakegate.cli.engine import STEPS
 from lakegate.contracts.errors import InputError, SetUpError
-from lakegate.engine import judge
+from lakegate.engine import native
 from lakegate.spark_jobs.store import Addresses
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def measure(request: Request, plan: Plan, folder: Path, samples: int, pins: Mapp
     size = sum(part.size for part in request.parts)
     try:
         with _without_pandas(), terminal.bytes_arriving(STEPS["start"], size) as read:
-            return judge.measure(
+            return native.measure(
                 request, plan, Addresses(pins), folder, lambda step: read.during(STEPS[step]), samples, read
             )
     except RuntimeError as error:

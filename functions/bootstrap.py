@@ -14,7 +14,7 @@ from lakegate.functions.adapters.judge import JudgeFunction, Runners
 from lakegate.functions.adapters.ledger import DynamoLedger
 from lakegate.functions.adapters.registry import DynamoRegistry
 from lakegate.functions.adapters.s3 import S3Store
-from lakegate.functions.adapters.uploads import Uploads
+from lakegate.functions.adapters.upload_notes import Uploads
 from lakegate.functions.adapters.workloads import DynamoAgenda, DynamoOutbox, DynamoWorkloads
 from lakegate.functions.usecases.dependencies import Dependencies, JobSettings, Places
 

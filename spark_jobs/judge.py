@@ -31,8 +31,8 @@ from lakegate.contracts.errors import InputError, LakegateError
 from lakegate.contracts.plan.cost import Prices, cost_of_invocation
 from lakegate.contracts.plan.result import Result
 from lakegate.engine.attempt import Attempt
-from lakegate.engine.judge import Process
 from lakegate.engine.measure.tables import database
+from lakegate.engine.native import Process
 from lakegate.spark_jobs.answer import asked, result_uri, write
 from lakegate.spark_jobs.store import ANYWHERE, Addresses, store_for
 

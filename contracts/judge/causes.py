@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.judge.column_causes import column_causes
 from lakegate.contracts.judge.faults import BLANK, HEADER
 from lakegate.contracts.judge.outcomes import OF_TYPES, CheckOutcome, Status
-from lakegate.contracts.judge.writing import remedy
+from lakegate.contracts.judge.value_mistakes import remedy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -11,13 +11,13 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.judge.columns import of_header
+from lakegate.contracts.judge.measured_numbers import briefly, in_numbers, measured
 from lakegate.contracts.judge.numbers import tier_holds
-from lakegate.contracts.judge.wording import briefly, in_numbers, measured
 from lakegate.contracts.model.contract import Severity
 from lakegate.contracts.plan.result import Measurement, Sample
 
 if TYPE_CHECKING:
-    from lakegate.contracts.judge.wording import ReportedNumbers
+    from lakegate.contracts.judge.measured_numbers import ReportedNumbers
     from lakegate.contracts.plan.check import Check, Tier
     from lakegate.contracts.plan.result import Measured, Result
 

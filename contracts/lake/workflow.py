@@ -1,4 +1,4 @@
-"""Workflows: the transitions between states, as data; checked when a plan is published, then interpreted.
+"""Workflows: the transitions between states, as data, checked when they are read, then interpreted.
 
 A transition means: for a workload in the state `source` with the observation `on`, carry out `operation`, which ends in one
 conditional write to the state `to`. A workflow may configure which outcomes are retried and how often; the order of the steps is
@@ -46,7 +46,7 @@ class Workflow:
         return self._table[state, on]
 
     def to_json(self) -> dict[str, object]:
-        """The document, as stored in the plan."""
+        """The document that `read` reads."""
         rows = [
             {"from": t.source.value, "on": t.on.value, "to": t.to.value, "operation": t.operation.value}
             | ({"bound": t.bound.value} if t.bound else {})
@@ -55,7 +55,9 @@ class Workflow:
         return {"name": self.name, "attempts": self.attempts, "transitions": rows}
 
 
-MAX_ATTEMPTS = 10
+DEFAULT_ATTEMPTS = 3
+MOST_ATTEMPTS = 10
+"""The most that a workflow may ask for."""
 
 
 def read(document: Mapping[str, object], path: str = "$") -> Workflow:
@@ -71,8 +73,8 @@ def read(document: Mapping[str, object], path: str = "$") -> Workflow:
             where = f"{path}.transitions[{index}]"
             problems.append(_problem("workflow-row", where, "needs known words under from, on, to, operation"))
     attempts = document.get("attempts")
-    if not isinstance(attempts, int) or isinstance(attempts, bool) or not 1 <= attempts <= MAX_ATTEMPTS:
-        problems.append(_problem("workflow-attempts", f"{path}.attempts", f"attempts must be 1 to {MAX_ATTEMPTS}"))
+    if not isinstance(attempts, int) or isinstance(attempts, bool) or not 1 <= attempts <= MOST_ATTEMPTS:
+        problems.append(_problem("workflow-attempts", f"{path}.attempts", f"attempts must be 1 to {MOST_ATTEMPTS}"))
         attempts = 1
     known = {(row.source, row.on) for row in transitions}
     transitions += [row for row in LATER if (row.source, row.on) not in known]
@@ -155,7 +157,7 @@ def _unbounded(rows: tuple[Transition, ...]) -> Iterator[tuple[str, str]]:
 S, O, P = State, Outcome, Operation  # noqa: E741 - three letters keep the table below readable
 PUSH = Workflow(
     "push",
-    3,
+    DEFAULT_ATTEMPTS,
     (
         Transition(S.RECEIVED, O.ROUTED, S.PINNED, P.PIN),
         Transition(S.RECEIVED, O.VANISHED, S.GONE, P.VANISH),

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.compile.rules.table import compile_rule
 from lakegate.contracts.errors import ContractError
-from lakegate.contracts.lint.judge import holds
 from lakegate.contracts.lint.linear import superlinear
+from lakegate.contracts.lint.literals import holds
 from lakegate.contracts.lint.walk import pairs
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.words import shown

@@ -49,7 +49,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class ValueMistake:
-    """A known mistake in failing values (`lakegate.contracts.judge.writing`)."""
+    """A known mistake in failing values (`lakegate.contracts.judge.value_mistakes`)."""
 
     code: str
     values: int

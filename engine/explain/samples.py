@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.judge.faults import readable_in, record_of, values_in
 from lakegate.contracts.judge.masks import cut, hexadecimal, mask
 from lakegate.contracts.judge.outcomes import OF_TYPES
-from lakegate.contracts.judge.writing import form_of
+from lakegate.contracts.judge.value_mistakes import form_of
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.population import keys_of

@@ -35,10 +35,11 @@ RECORDS = "records"
 """The table of the records themselves."""
 BITS = "bits"
 """The name of the result of a program in queries."""
-_MEMORY = "1GB"
+MEMORY = "1GB"
+"""The limit in `lakegate check`, the judge function and the job's driver; tasks have their own (`lakegate.spark_jobs.tasks`)."""
 
 
-def database(folder: Path, memory: str = _MEMORY) -> duckdb.DuckDBPyConnection:
+def database(folder: Path, memory: str = MEMORY) -> duckdb.DuckDBPyConnection:
     """An empty database in bounded memory that loads no extension and spills to a folder."""
     connection = duckdb.connect(
         ":memory:",

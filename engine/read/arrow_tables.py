@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakegate.engine.read.addressed import AddressedFile
-from lakegate.engine.read.limits import GRACE_VALUES, LONGEST_FOOTER, RATIO, unreadable
+from lakegate.engine.read.bounds import GRACE_VALUES, LONGEST_FOOTER, RATIO, unreadable
 from lakegate.engine.read.schema import Table, refuse_values, refuse_wide
 from lakegate.engine.type.arrow import physical
 from lakegate.engine.type.physical import Kind, Physical

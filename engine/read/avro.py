@@ -15,7 +15,7 @@ from lakegate.engine.read.addressed import AddressedFile
 from lakegate.engine.read.avro_blocks import blocks_of, described, header_of
 from lakegate.engine.read.avro_columns import Exacts, Nulls, NumberValues, Texts, Truths, content, fixed, number
 from lakegate.engine.read.avro_nested import Lists, Maps, Optional, Others, Records
-from lakegate.engine.read.limits import unreadable
+from lakegate.engine.read.bounds import unreadable
 from lakegate.engine.type.arrow import MOST_DIGITS
 from lakegate.engine.type.avro_types import LOGICAL, SIMPLE, WIDER, names_of
 

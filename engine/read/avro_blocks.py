@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.contracts.model.storage import Compression
-from lakegate.engine.read.limits import GRACE, LONGEST_FOOTER, PIECE, unreadable
+from lakegate.engine.read.bounds import GRACE, LONGEST_FOOTER, PIECE, unreadable
 from lakegate.engine.read.schema import Table, refuse_values, refuse_wide
 from lakegate.engine.read.streams import unpacked as pieces_of
 from lakegate.engine.type.avro_types import physical
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"Obj\x01"
 SYNC = 16
-SHARE = 16 << 20
+SHARE_BYTES = 16 << 20
 """Bytes of blocks in one share, at least."""
 MOST_EMPTY = 1 << 20
 """Records without any bytes that one block may have."""
@@ -61,7 +61,7 @@ def described(source: Readable) -> Table:
     rows = unpacked = 0
     bounds = [file.at]
     while not file.is_over():
-        if file.at - bounds[-1] >= SHARE:
+        if file.at - bounds[-1] >= SHARE_BYTES:
             bounds.append(file.at)
         count, block = _block(file, header)
         rows, unpacked = rows + count, unpacked + len(block)

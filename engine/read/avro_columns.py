@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from lakegate.engine.read.limits import unreadable
+from lakegate.engine.read.bounds import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakegate.engine.read.avro_columns import MOST_EMPTY, Truths, booleans, number
-from lakegate.engine.read.limits import unreadable
+from lakegate.engine.read.bounds import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,9 +6,9 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.model.storage import Compression
+from lakegate.engine.read.bounds import LONGEST_LINE, LONGEST_RECORD, unreadable
 from lakegate.engine.read.chunk import Share
-from lakegate.engine.read.grammar import record_ends
-from lakegate.engine.read.limits import LONGEST_LINE, LONGEST_RECORD, unreadable
+from lakegate.engine.read.csv_records import record_ends
 from lakegate.engine.read.streams import unpacked
 
 if TYPE_CHECKING:

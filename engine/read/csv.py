@@ -18,7 +18,7 @@ from lakegate.contracts.model.storage import Compression
 from lakegate.contracts.plan.result import Columns
 from lakegate.engine.read.blocks import object_blocks, share_block, shares_of
 from lakegate.engine.read.chunk import ROW, Chunk, Expression, line_table, of_object
-from lakegate.engine.read.grammar import Dialect, record_ends
+from lakegate.engine.read.csv_records import Dialect, record_ends
 from lakegate.engine.read.records import merged, parse
 from lakegate.engine.type.values import text_literal, typed_value
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from lakegate.engine.read.chunk import Share, Store
     from lakegate.engine.type.physical import Physical
 
-SHARE = 8 << 20
+SHARE_BYTES = 8 << 20
 """Bytes of an object that one share, and one block of a share, holds."""
 
 
@@ -62,7 +62,7 @@ class CsvSource:
         dialect = Dialect.of(self.plan.csv)
         if _is_whole(self.plan):
             quote = dialect.raw_quote if dialect.multi_line else None
-            yield from object_blocks(self.store, share.address, self.plan.storage.compression, SHARE, quote)
+            yield from object_blocks(self.store, share.address, self.plan.storage.compression, SHARE_BYTES, quote)
         else:
             yield share_block(self.store, share)
 
@@ -115,7 +115,7 @@ def open_csv(plan: Plan, parts: tuple[StagedPart, ...], store: Store, heads: lis
     columns = _columns(plan, header, heads[0])
     found = set(columns.found)
     expressions = {each.alias: _expression(each, plan, is_found=each.name in found) for each in plan.fields}
-    shares = tuple(shares_of(parts, None if _is_whole(plan) else SHARE))
+    shares = tuple(shares_of(parts, None if _is_whole(plan) else SHARE_BYTES))
     return CsvSource(plan, store, columns, shares, expressions, tuple(part.size for part in parts), header)
 
 

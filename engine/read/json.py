@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from lakegate.engine.read.streams import Batch
     from lakegate.engine.type.physical import Physical
 
-SHARE = 4 << 20
+SHARE_BYTES = 4 << 20
 """Bytes of an object that one share, and one block of a share, holds."""
 MOST_NAMED = 20
 """Undeclared keys that are kept of a chunk: the first ones in their order."""
@@ -83,7 +83,7 @@ class JsonSource:
             yield from self._elements(share.address, storage.compression)
             return
         is_plain = storage.compression is Compression.NONE
-        packed = object_blocks(self.store, share.address, storage.compression, SHARE)
+        packed = object_blocks(self.store, share.address, storage.compression, SHARE_BYTES)
         for block, taken in [share_block(self.store, share)] if is_plain else packed:
             yield (block.removesuffix(b"\n").split(b"\n") if block else []), taken
 
@@ -94,7 +94,7 @@ class JsonSource:
         with closing(self.store.stream(address)) as source:
             for texts, packed in elements(unpacked(source, compression)):
                 held, taken, size = held + texts, taken + packed, size + sum(map(len, texts))
-                if size >= SHARE:
+                if size >= SHARE_BYTES:
                     yield held, taken
                     held, taken, size = [], 0, 0
         yield held, taken
@@ -150,7 +150,7 @@ def open_json(plan: Plan, parts: tuple[StagedPart, ...], store: Store, _: list[b
         parts,
         store,
         Columns(tuple(each.name for each in plan.columns)),
-        tuple(shares_of(parts, None if _is_whole(plan.storage) else SHARE)),
+        tuple(shares_of(parts, None if _is_whole(plan.storage) else SHARE_BYTES)),
         {each.alias: _expression(each) for each in plan.fields},
     )
 

@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.plan import Shape
+from lakegate.engine.read.bounds import LONGEST_RECORD
 from lakegate.engine.read.json_rows import MOST_EXTRA
 from lakegate.engine.read.json_text import MalformedError, parsed
-from lakegate.engine.read.limits import LONGEST_RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

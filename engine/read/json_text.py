@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from lakegate.engine.read.limits import LONGEST_RECORD
+from lakegate.engine.read.bounds import LONGEST_RECORD
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 

@@ -16,10 +16,10 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.model.storage import Compression, Format
 from lakegate.engine.read.arrow_tables import ORC, PARQUET, ArrowReader
 from lakegate.engine.read.avro import AvroReader
+from lakegate.engine.read.bounds import PIECE
 from lakegate.engine.read.chunk import of_object
 from lakegate.engine.read.csv import open_csv
 from lakegate.engine.read.json import open_json
-from lakegate.engine.read.limits import PIECE
 from lakegate.engine.read.streams import unpacked
 from lakegate.engine.read.tables import open_tables
 

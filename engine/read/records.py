@@ -12,7 +12,7 @@ from pyarrow import csv as arrow_csv
 
 from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.contracts.plan.result import MalformedRecords
-from lakegate.engine.read.grammar import Dialect, Flaw, Lines, is_plain
+from lakegate.engine.read.csv_records import Dialect, Flaw, Lines, is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.contracts.model.policy import OnReject
 from lakegate.contracts.plan.result import Columns, IncompatibleType
-from lakegate.engine.read.limits import GRACE, GRACE_VALUES, MOST_COLUMNS, RATIO, unreadable
+from lakegate.engine.read.bounds import GRACE, GRACE_VALUES, MOST_COLUMNS, RATIO, unreadable
 from lakegate.engine.type.physical import Kind, Physical, holds
 
 if TYPE_CHECKING:

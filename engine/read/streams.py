@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from lakegate.contracts.model.storage import Compression
-from lakegate.engine.read.limits import GRACE, LONGEST_RECORD, MOST_UNPACKED, PIECE, RATIO, unreadable
+from lakegate.engine.read.bounds import GRACE, LONGEST_RECORD, MOST_UNPACKED, PIECE, RATIO, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakegate.contracts.plan.result import MalformedRecords
+from lakegate.engine.read.bounds import LONGEST_RECORD
 from lakegate.engine.read.chunk import AT, ROW, Chunk, Share
 from lakegate.engine.read.elements import Elements
 from lakegate.engine.read.json_rows import levels
-from lakegate.engine.read.limits import LONGEST_RECORD
 from lakegate.engine.read.schema import columns_of, found_in, names_of, schema_of
 from lakegate.engine.read.table_columns import expression, is_binary, raw_name, valid_name
 from lakegate.engine.type.arrow import present

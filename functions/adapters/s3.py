@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from mypy_boto3_s3 import S3Client
 
-    from lakegate.functions.adapters.uploads import Uploads
+    from lakegate.functions.adapters.upload_notes import Uploads
 
-PART: Final = 128 * 1024 * 1024
+COPY_PART_BYTES: Final = 128 * 1024 * 1024
 MAX_PARTS: Final = 10_000
 WHOLE_COPY_LIMIT: Final = 512 * 1024 * 1024
 """CopyObject takes up to 5 GB, but cannot continue after a timeout: larger copies use parts."""
@@ -52,7 +52,7 @@ class S3Store:
     uploads: Uploads
     remaining: Callable[[], float] = lambda: float("inf")
     limit: int = WHOLE_COPY_LIMIT
-    part: int = PART
+    part: int = COPY_PART_BYTES
 
     def head(self, address: Address) -> ObjectVersion:
         """HeadObject."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.errors import LakegateError
 from lakegate.contracts.judge.judgement import judge
 from lakegate.engine.attempt import Attempt
-from lakegate.engine.judge import Process
 from lakegate.engine.measure.tables import database
+from lakegate.engine.native import Process
 from lakegate.engine.read.local import LocalStore
 from lakegate.spark_jobs.judge import JudgeError
 from tests.agreement.split_rows import found_apart, written_apart

@@ -16,7 +16,7 @@ from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.request import Request, StagedPart
 from lakegate.contracts.plan.result import Result
-from lakegate.engine.judge import measure
+from lakegate.engine.native import measure
 from lakegate.engine.read.local import LocalStore
 from lakegate.spark_jobs.judge import handler
 from tests.reference.evaluator import JUDGED_AT

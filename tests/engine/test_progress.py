@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from lakegate.cli import terminal
 from lakegate.cli.main import app
 from lakegate.contracts.model.storage import Csv
-from lakegate.engine.judge import measure
+from lakegate.engine.native import measure
 from lakegate.engine.read.local import LocalStore
 from lakegate.infra.local.places import ROOT
 from lakegate.infra.samples.catalogue import SAMPLES

@@ -40,7 +40,7 @@ def test_shares_and_threads_change_nothing(
     content = whole(rows(seed))
     once = judge_files(PLAN, content)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(csv_source, "SHARE", share)
+        patched.setattr(csv_source, "SHARE_BYTES", share)
         patched.setattr(os, "cpu_count", lambda: threads)
         again = judge_files(PLAN, content)
 
@@ -84,7 +84,7 @@ def test_a_quote_that_stays_open_is_the_last_record(
     text = '"{0}\n""{0}\n"'
     content = "number,text\n" + "".join(f"{number},{text.format(number)}\n" for number in range(200)) + '200,"open\n'
     once = judge_files(plan, content.encode())
-    monkeypatch.setattr(csv_source, "SHARE", -(-len(content) // 7))
+    monkeypatch.setattr(csv_source, "SHARE_BYTES", -(-len(content) // 7))
     again = judge_files(plan, content.encode())
 
     assert essence(again) == essence(once)

@@ -17,7 +17,7 @@ PACKAGES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             f"{UNIT}/test_counts.py",
             f"{UNIT}/test_header.py",
             f"{UNIT}/test_verdict.py",
-            f"{UNIT}/test_writing.py",
+            f"{UNIT}/test_value_mistakes.py",
             f"{UNIT}/usecases/test_deliveries.py",
             f"{UNIT}/rules",
         ),

@@ -73,7 +73,7 @@ def test_however_the_file_is_cut(
     pieces: int, judge_files: Callable[..., Judged], once: Judged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In shares of several tasks (cut inside of lines): the same answer, down to the line of each sample."""
-    monkeypatch.setattr(csv_source, "SHARE", -(-len(SAME) // pieces))
+    monkeypatch.setattr(csv_source, "SHARE_BYTES", -(-len(SAME) // pieces))
 
     again = judge_files(PLAN, SAME)
 

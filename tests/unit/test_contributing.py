@@ -7,7 +7,7 @@ import re
 
 import yaml
 
-from lakegate.contracts.judge.writing import form_of
+from lakegate.contracts.judge.value_mistakes import form_of
 from lakegate.contracts.model.types import LogicalType
 from lakegate.infra.local.places import ROOT
 

@@ -10,7 +10,7 @@ import pytest
 
 from lakegate.contracts.judge.counts import Counts
 from lakegate.contracts.judge.judgement import counts_of, judge
-from lakegate.contracts.judge.wording import ReportedNumbers
+from lakegate.contracts.judge.measured_numbers import ReportedNumbers
 from lakegate.contracts.model.policy import Mode, OnReject, Policy
 from lakegate.contracts.plan.check import Unit
 from lakegate.contracts.plan.metrics import Metric

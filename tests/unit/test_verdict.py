@@ -10,9 +10,9 @@ import pytest
 
 from lakegate.contracts.judge.columns import of_header
 from lakegate.contracts.judge.judgement import early_rejections, judge, row_rules
+from lakegate.contracts.judge.measured_numbers import percent
 from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.judge.wording import percent
 from lakegate.contracts.model.contract import Severity
 from lakegate.contracts.model.policy import Additional, Mode, OnReject, Policy
 from lakegate.contracts.model.types import LogicalType

@@ -12,7 +12,7 @@ import yaml
 from lakegate import contracts
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.lake.states import OUTCOMES, SIGNATURES, Operation, Outcome, State
-from lakegate.contracts.lake.workflow import MAX_ATTEMPTS, PUSH, read
+from lakegate.contracts.lake.workflow import MOST_ATTEMPTS, PUSH, read
 
 DOCUMENT = Path(contracts.__file__).parent / "workflows" / "push.yaml"
 
@@ -93,7 +93,7 @@ def test_the_happy_path_leads_from_claim_to_publication() -> None:
     [
         ("workflow-shape", {"name": "x", "attempts": 3}),
         ("workflow-attempts", push() | {"attempts": 0}),
-        ("workflow-attempts", push() | {"attempts": MAX_ATTEMPTS + 1}),
+        ("workflow-attempts", push() | {"attempts": MOST_ATTEMPTS + 1}),
         ("workflow-attempts", push() | {"attempts": True}),
         ("workflow-attempts", push() | {"attempts": "3"}),
         ("workflow-row", push() | {"transitions": [*PUSH.to_json()["transitions"], "x"]}),  # type: ignore[misc]  # a list

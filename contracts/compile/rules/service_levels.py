@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.compile.rules.build import brief, check, refuse, skipped
-from lakegate.contracts.judge.wording import lasting
+from lakegate.contracts.judge.measured_numbers import lasting
 from lakegate.contracts.model.literals import number_of
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.check import Check, Interval, Tier, Unit

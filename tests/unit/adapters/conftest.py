@@ -14,7 +14,7 @@ from moto.dynamodb.parsing.reserved_keywords import ReservedKeywords
 from lakegate.functions.adapters.dynamodb import DynamoTable
 from lakegate.functions.adapters.s3 import S3Store
 from lakegate.functions.adapters.tables import DEFINITIONS
-from lakegate.functions.adapters.uploads import Uploads
+from lakegate.functions.adapters.upload_notes import Uploads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

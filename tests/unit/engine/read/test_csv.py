@@ -17,9 +17,9 @@ from lakegate.contracts.model.contract import Contract, Dataset, Field, Origin
 from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.request import StagedPart
+from lakegate.engine.read.bounds import LONGEST_RECORD
 from lakegate.engine.read.csv import open_csv
-from lakegate.engine.read.grammar import record_ends
-from lakegate.engine.read.limits import LONGEST_RECORD
+from lakegate.engine.read.csv_records import record_ends
 
 if TYPE_CHECKING:
     from lakegate.contracts.plan.plan import Plan
@@ -127,7 +127,7 @@ def test_where_a_file_is_cut_changes_nothing(written: list[str], step: int, feed
     """Every cut into shares gives the same records, malformed records and lines as the whole file."""
     content = ("\n".join(written) + ("\n" if feed else "")).encode()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(csv_source, "SHARE", step)
+        patched.setattr(csv_source, "SHARE_BYTES", step)
         cut = read_records(LINE, content)
 
     assert read_records(LINE, content) == cut
@@ -138,7 +138,7 @@ def test_where_a_stream_is_cut_changes_nothing(rows: list[tuple[tuple[str, bool]
     """Records over several lines come back whole from blocks of any size."""
     content = "".join(",".join(map(spelt, row)) + "\n" for row in rows).encode()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(csv_source, "SHARE", size)
+        patched.setattr(csv_source, "SHARE_BYTES", size)
         cut = read_records(RECORD, content)
 
     assert read_records(RECORD, content) == cut

@@ -87,7 +87,7 @@ def test_a_line_is_read_by_the_share_in_which_it_begins(
     codec: Compression, share: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Wherever an object is cut, however little is read at a time: the same records, each line once."""
-    monkeypatch.setattr(reader, "SHARE", share)
+    monkeypatch.setattr(reader, "SHARE_BYTES", share)
     for piece in (1, 64, 4096):
         for end in (b"", b"\n"):
             monkeypatch.setattr("lakegate.engine.read.streams.PIECE", piece)
@@ -107,12 +107,12 @@ def test_objects_of_a_delivery_are_read_one_after_the_other(tmp_path: Path) -> N
     assert (found.rows, found.lines) == ([(0, 0), (1, 0)], {0: 1, 1: 1})
 
 
-@pytest.mark.parametrize("share", [1 << 16, reader.SHARE])
+@pytest.mark.parametrize("share", [1 << 16, reader.SHARE_BYTES])
 def test_a_line_that_is_no_record_of_anyone_ends_the_reading(
     share: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More than 1 MiB is a malformed record, 16 MiB are an unreadable file, unless it is packed."""
-    monkeypatch.setattr(reader, "SHARE", share)
+    monkeypatch.setattr(reader, "SHARE_BYTES", share)
     long = b'{"id": 1, "name": "%s"}\n'
     found = read(plan(), tmp_path, b'{"id": 1}\n' + long % (b"x" * (1 << 20)) + b'{"id": 2}\n')
 

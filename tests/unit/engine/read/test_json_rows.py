@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from lakegate.engine.read.bounds import LONGEST_RECORD
 from lakegate.engine.read.json_rows import MOST_EXTRA, RowReader, levels
 from lakegate.engine.read.json_text import MalformedError, NumberText, parsed
-from lakegate.engine.read.limits import LONGEST_RECORD
 from tests.unit.test_nested_fields import nested_plan
 
 MALFORMED = {

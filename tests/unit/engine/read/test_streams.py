@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.contracts.model.storage import Compression
 from lakegate.engine.read import limits
-from lakegate.engine.read.limits import BROKEN
+from lakegate.engine.read.bounds import BROKEN
 from lakegate.engine.read.streams import elements, unpacked
 
 if TYPE_CHECKING:

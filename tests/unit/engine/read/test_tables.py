@@ -150,7 +150,7 @@ def test_a_long_text_makes_its_record_malformed(form: Format, tmp_path: Path) ->
 def test_shares_are_read_by_themselves(form: Format, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Row groups, stripes and blocks: each row once, in any process."""
     monkeypatch.setattr(arrow_tables, "SHARE_ROWS", 70)
-    monkeypatch.setattr(avro_blocks, "SHARE", 100)
+    monkeypatch.setattr(avro_blocks, "SHARE_BYTES", 100)
     monkeypatch.setattr(avro, "ROWS", 30)
     table = pa.table({"id": list(range(200)), "name": [f"n{at}" for at in range(200)]})
     content = {

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakegate.engine.read.limits import LONGEST_RECORD
+from lakegate.engine.read.bounds import LONGEST_RECORD
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

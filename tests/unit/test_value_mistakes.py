@@ -6,7 +6,7 @@ import pytest
 
 from lakegate.contracts.judge.faults import SEEN_OF_A_LINE, readable_in, record_of, values_in
 from lakegate.contracts.judge.masks import cut, hexadecimal, mask
-from lakegate.contracts.judge.writing import MISTAKES, NULL_WORDS, form_of, remedy
+from lakegate.contracts.judge.value_mistakes import MISTAKES, NULL_WORDS, form_of, remedy
 from lakegate.contracts.model.storage import Csv, Format, Storage
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.result import ValueMistake

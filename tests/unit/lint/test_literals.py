@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.contracts.lint.judge import holds
+from lakegate.contracts.lint.literals import holds
 from lakegate.contracts.model.contract import Field, Origin
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.predicate import (
