@@ -25,6 +25,7 @@ TWO_TIERS = check(accept=Tier(Interval(), Present("a")), tolerate=Tier(Interval(
     [
         (check(), None),
         (check(row_filter=FILTER), Population((), FILTER)),
+        (check(metric=Metric.MEAN_LENGTH), Population(condition=Present("n"))),
         (DUPLICATES, Population(("n",))),
         (check(metric=Metric.DUPLICATE_ROWS, row_filter=FILTER), Population(("n",), FILTER)),
         (check(metric=Metric.DUPLICATE_ROWS, nulls_alike=True), None),

@@ -24,7 +24,7 @@ except SystemExit: pass
 sys.stderr.write(json.dumps(sorted(each for each in sys.modules if each.startswith("lakegate.cli."))))
 """
 AWS = ("aws_lambda_powertools", "boto3", "botocore")
-FRAME = {"lakegate.cli.escape", "lakegate.cli.extras", "lakegate.cli.main", "lakegate.cli.terminal"}
+FRAME = {f"lakegate.cli.{name}" for name in ("escape", "extras", "main", "region", "terminal")}
 """What every command imports."""
 
 
@@ -59,9 +59,9 @@ def completed(shell: str, line: str, **more: str) -> tuple[str, set[str]]:
 @pytest.mark.parametrize(
     ("shell", "answer"),
     [
-        ("bash", "replay\nreasons\n"),
-        ("zsh", """_arguments '*: :(("replay"\n"reasons"))'\n"""),
-        ("fish", "replay\nreasons\n"),
+        ("bash", "replay\nreasons\nredrive\n"),
+        ("zsh", """_arguments '*: :(("replay"\n"reasons"\n"redrive"))'\n"""),
+        ("fish", "replay\nreasons\nredrive\n"),
     ],
 )
 def test_names_of_commands_are_completed_without_their_modules(shell: str, answer: str) -> None:

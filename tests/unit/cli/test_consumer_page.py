@@ -55,7 +55,15 @@ def test_the_manifest_on_the_page_fits_its_schema() -> None:
     assert manifest["format"] == load("manifest")["$defs"]["current"]["properties"]["format"]["const"]  # type: ignore[index] # ours
 
 
-def test_the_page_promises_nothing_that_is_not_enforced() -> None:
-    """That columns stay within a line is not checked when a version is published, and the page explains it."""
-    assert "**This is not enforced yet**" in PAGE
-    assert "no column you read disappears" not in PAGE
+def test_columns_stay_within_a_line(lakegate: Lakegate) -> None:
+    """As the page promises: a version of the line that renames a column is refused."""
+    fill(lakegate)
+    path = lakegate.folder / "orders-1.2.0.yaml"
+    path.write_text(
+        (lakegate.folder / "orders-1.1.0.yaml").read_text().replace("1.1.0", "1.2.0").replace("country", "land")
+    )
+    refused = lakegate("publish", str(path))
+
+    assert "within a line no column disappears, is renamed or changes its type" in PAGE
+    assert refused.exit_code == 1
+    assert "The changes need MAJOR, and 1.1.0 → 1.2.0 is not: use 2.0.0 or higher." in refused.output
