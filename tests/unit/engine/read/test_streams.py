@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.contracts.model.storage import Compression
-from lakegate.engine.read import limits
+from lakegate.engine.read import bounds
 from lakegate.engine.read.bounds import BROKEN
 from lakegate.engine.read.streams import elements, unpacked
 
@@ -91,7 +91,7 @@ def test_a_file_beyond_every_bound_is_refused_whatever_its_ratio(monkeypatch: py
     monkeypatch.setattr("lakegate.engine.read.streams.MOST_UNPACKED", len(TEXT) - 1)
 
     assert broken(gzip.compress(TEXT, 0), Compression.GZIP) == "bomb"
-    assert limits.MOST_UNPACKED == 64 << 30
+    assert bounds.MOST_UNPACKED == 64 << 30
 
 
 def pieces_of(content: bytes, size: int) -> Iterable[tuple[bytes, int]]:
