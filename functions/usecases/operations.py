@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from lakegate.contracts.judge.verdict import ACCEPTING, Verdict
 from lakegate.contracts.lake.states import Operation, Outcome
 from lakegate.functions.ports.errors import ConditionFailed, IdempotencyMismatch, NotFound
-from lakegate.functions.ports.jobs import is_invocation
+from lakegate.functions.ports.jobs import invocation, is_invocation
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.moves import OutcomeChanged, message, move
@@ -139,7 +139,10 @@ def _start(dependencies: Dependencies, workload: Workload, to: State, _found: Ob
     except NotFound:
         if not is_invocation(request):
             raise
-        raise OutcomeChanged(Outcome.CONFLICT, FailureCause.NO_FUNCTION) from None
+        if result_of(dependencies, workload) is None:
+            raise OutcomeChanged(Outcome.CONFLICT, FailureCause.NO_FUNCTION) from None
+        # a worker that ended before it could store so invoked the function while it existed
+        run = invocation(workload.id, workload.attempt)
     now, timing = dependencies.clock.now(), dependencies.timing
     minutes = request.get("executionTimeoutMinutes")
     limit = timing.grace + minutes * MINUTE if minutes else timing.invocation

@@ -15,7 +15,7 @@ from lakegate.functions.usecases.advance import advance
 from lakegate.functions.usecases.completion import invocation_ended
 from lakegate.functions.usecases.dependencies import Timing
 from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.steps import run
+from lakegate.functions.usecases.steps import Effect, run
 from lakegate.functions.usecases.sweep import sweep
 from lakegate.functions.workload import FailedAttempt, FailureCause
 from tests.fakes.jobs import Ending
@@ -142,6 +142,24 @@ def test_a_removed_function_is_replaced_by_spark() -> None:
 
     assert (row.state, row.attempt, row.limit, is_job(row)) == (State.VALIDATING, 2, 4, True)
     assert [(each.cause, each.run) for each in row.failed] == [(FailureCause.NO_FUNCTION, "")]
+
+
+def test_an_answer_of_a_function_that_was_removed_since_counts() -> None:
+    """A worker invoked it and ended before it could store so; the function answered, and a deployment removed it."""
+    env = Environment(judge=True)
+    upload = env.upload(KEY, b"good:1")
+    steps = intake(env.dependencies, LANDING, KEY)
+    call = next(steps)
+    while call.effect is not Effect.MARK_STARTED:
+        call = steps.send(call.do())
+    steps.close()
+    for _, job in env.new_jobs():
+        run(job, env.dependencies.clock)
+    env.memory.jobs.functions.clear()
+    drive(env.dependencies, advance(env.dependencies, env.dependencies.workloads.get(upload.workload)))
+    row = env.dependencies.workloads.get(upload.workload)
+
+    assert (row.state, row.attempt, row.run, row.failed) == (State.PUBLISHED, 1, f"lambda/{row.id}/1", ())
 
 
 def test_an_application_that_is_not_there_is_an_error() -> None:
