@@ -210,7 +210,7 @@ def test_wheels_that_cannot_be_had_as_locked_are_one_sentence(tmp_path: Path, mo
     with pytest.raises(SetUpError, match=r"lambda\.lock could not be fetched as locked: fix the network"):
         wheels("lambda", tmp_path / "tools", tmp_path)
 
-    assert [each.name for each in (tmp_path / "tools/wheels").iterdir()] == [".lambda.lock"]
+    assert [each.name for each in (tmp_path / "tools/wheels").iterdir()] == [".lambda-3.11.lock"]
 
 
 def test_a_wheel_with_an_install_step_is_refused(tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_an_unknown_name_is_a_usage_error(capsys: pytest.CaptureFixture[str]) ->
     """Whoever mistypes reads what there is."""
     assert command.main(["fun"]) == 2
 
-    assert capsys.readouterr().err == "There is no fun to be packaged: functions, job.\n"
+    assert capsys.readouterr().err == "There is no fun to be packaged: functions, judge, job.\n"
 
 
 def test_the_judges_bundle_fits_and_is_for_the_runtime_of_the_template() -> None:
