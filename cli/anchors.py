@@ -31,7 +31,7 @@ def kept_anchors(there: DeployedStack, chain: str) -> list[str]:
 
 
 def keep_anchor(there: DeployedStack, chain: str, head: Head) -> None:
-    """Keep the head of a chain. Twice is once: the key is the same. SetUpError where the stack has no bucket for anchors."""
+    """Keep the head of a chain. It is idempotent: the key is the same. SetUpError where the stack has no bucket for anchors."""
     bucket = there.outputs.get(OUTPUT)
     if bucket is None:
         raise SetUpError(f"the stack {there.name} keeps no anchors: set AnchorDays (docs/deploy.md)")

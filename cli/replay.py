@@ -54,7 +54,7 @@ def replay(  # noqa: PLR0913 - a command has these options
     local: Local = False,
     as_json: AsJson = False,
 ) -> None:
-    """Judge a failed delivery again, or a quarantined one from its copy in quarantine. Twice is once.
+    """Judge a failed delivery again, or a quarantined one from its copy in quarantine. It is idempotent.
 
     A landing key selects the newest upload under it, also after a replay: the command is idempotent. With --state many
     are replayed; run it again after an interruption.
@@ -73,19 +73,24 @@ def replay(  # noqa: PLR0913 - a command has these options
             outcome = replay_many(there.working_dependencies(), chosen, dry_run=dry_run)
         print_outcome(outcome, as_json=as_json)
         raise typer.Exit(WaitExit.NO_VERDICT if outcome.refused else WaitExit.ACCEPTED)
-    began = time.monotonic()
     with opened(stack, local=local) as there:
-        dependencies = there.working_dependencies()
-        before = named(dependencies, workload, LATEST)
-        already = _already(dependencies, before)
-        identity = already.id if already else run(start_again(dependencies, before.id), dependencies.clock)
-        row = dependencies.workloads.get(identity)
-        if not as_json:
-            terminal.answers().print(_in_words(before, row, started=already is None), soft_wrap=True)
-        waited = Waited(identity, before.key, before.size, began)
-        if wait:
-            wait_for(dependencies, [waited], timeout)
-        one = waited.account(dependencies) if wait else None
+        ended = _replay_one(there.working_dependencies(), workload, timeout=timeout if wait else None, as_json=as_json)
+    raise typer.Exit(ended)
+
+
+def _replay_one(dependencies: Dependencies, workload: str, *, timeout: int | None, as_json: bool) -> WaitExit:
+    """Replay one delivery, print the answer, and return the exit code; with a timeout, in seconds, after its verdict."""
+    began = time.monotonic()
+    before = named(dependencies, workload, LATEST)
+    already = _already(dependencies, before)
+    identity = already.id if already else run(start_again(dependencies, before.id), dependencies.clock)
+    row = dependencies.workloads.get(identity)
+    if not as_json:
+        terminal.answers().print(_in_words(before, row, started=already is None), soft_wrap=True)
+    waited = Waited(identity, before.key, before.size, began)
+    if timeout is not None:
+        wait_for(dependencies, [waited], timeout)
+    one = waited.account(dependencies) if timeout is not None else None
     if as_json:
         answer: dict[str, object] = {
             "workload": identity,
@@ -96,7 +101,7 @@ def replay(  # noqa: PLR0913 - a command has these options
         terminal.print_json(answer | as_document(one) | {"waited": waited.as_document()} if one else answer)
     elif one is not None:
         tell_end(one, waited, "replay")
-    raise typer.Exit(exit_code([waited]) if wait else WaitExit.ACCEPTED)
+    return WaitExit.ACCEPTED if timeout is None else exit_code([waited])
 
 
 def _already(dependencies: Dependencies, before: Delivery) -> Workload | None:

@@ -1,6 +1,6 @@
 """Many replays at once: which deliveries, one after the other, and what came of each.
 
-The selection is read anew each time. A quarantined delivery that was replayed has a replay, and a failed one that is being
+Each run reads the selection again. A quarantined delivery that was replayed has a replay, and a failed one that is being
 judged is not FAILED any more: neither is selected again, so the command can be interrupted and repeated.
 """
 

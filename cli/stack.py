@@ -46,7 +46,7 @@ def pause(
 ) -> None:
     """Take in nothing more, wait until the running jobs have ended, and stop the application: then it can be updated.
 
-    Uploads and events wait, and nothing is lost. Twice is once.
+    Uploads and events wait, and nothing is lost. The command is idempotent.
 
     Example: lakegate stack pause && sam deploy && lakegate stack resume
 
