@@ -47,7 +47,7 @@ def of_error(error: BaseException) -> Mapping[str, str]:
     frame = traceback.extract_tb(error.__traceback__)[-1:]
     place = [f"{Path(each.filename).name}:{each.lineno}" for each in frame]
     text = str(error) if isinstance(error, LakegateError) else ""
-    return {"error": type(error).__name__, "place": "".join(place), "said": text}
+    return {"error": type(error).__name__, "place": "".join(place), "detail": text}
 
 
 def logger(function: str) -> Logger:

@@ -141,7 +141,7 @@ def _line(message: str) -> Iterator[tuple[str, str]]:
     if line.get("message") == "unintelligible":
         yield "unintelligible", str(line.get("reason", ""))
     elif line.get("message") in FAILURES:
-        yield "failed", str(line.get("said") or line.get("error", ""))
+        yield "failed", str(line.get("detail") or line.get("error", ""))
     elif "errorType" in line:
         yield "failed", str(line["errorType"])
 

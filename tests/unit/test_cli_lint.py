@@ -65,11 +65,11 @@ def test_a_broken_contract_ends_in_one_with_its_lines(broken: Path) -> None:
 def test_machines_get_one_json_document(broken: Path) -> None:
     """`--json` prints valid, errors and warnings, each problem with five keys, and nothing else."""
     result = run("--json", str(broken))
-    said = json.loads(result.stdout)
+    report = json.loads(result.stdout)
 
     assert result.exit_code == 1
-    assert list(said) == ["valid", "errors", "warnings"]
-    assert {key: value for key, value in said["errors"][0].items() if key != "message"} == {
+    assert list(report) == ["valid", "errors", "warnings"]
+    assert {key: value for key, value in report["errors"][0].items() if key != "message"} == {
         "code": "wrong-type",
         "path": "$.version",
         "line": 6,
@@ -80,10 +80,10 @@ def test_machines_get_one_json_document(broken: Path) -> None:
 def test_of_several_documents_each_problem_names_its_file(broken: Path) -> None:
     """One broken document refuses the run, and is named."""
     result = run("--json", str(broken), str(EXAMPLES / "orders.odcs.yaml"))
-    said = json.loads(result.stdout)
+    report = json.loads(result.stdout)
 
-    assert (result.exit_code, said["valid"]) == (1, False)
-    assert {str(broken)} == {problem["file"] for problem in said["errors"]}
+    assert (result.exit_code, report["valid"]) == (1, False)
+    assert {str(broken)} == {problem["file"] for problem in report["errors"]}
 
 
 def test_standard_input_is_a_document() -> None:
@@ -176,9 +176,9 @@ def test_the_end_of_every_command_is_one_sentence(
     def fail() -> None:
         raise error
 
-    said = io.StringIO()
+    stderr = io.StringIO()
     monkeypatch.setattr(main, "app", fail)
-    monkeypatch.setattr(sys, "stderr", said)
+    monkeypatch.setattr(sys, "stderr", stderr)
     with pytest.raises(SystemExit) as end:
         main.main()
 

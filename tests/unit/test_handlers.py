@@ -216,7 +216,7 @@ def test_a_trouble_is_logged_and_counted(stand: Stand, monkeypatch: pytest.Monke
     monkeypatch.setattr(stand.memory.rows, "create", refuse)
 
     assert call(sweep.handler, {}) == {"looked_at": 1, "troubles": 1}
-    assert [(line["error"], line["said"]) for line in stand.lines()] == [("LakegateError", "refused")]
+    assert [(line["error"], line["detail"]) for line in stand.lines()] == [("LakegateError", "refused")]
 
 
 def test_what_could_not_be_sent_is_logged_and_counted(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,7 +230,7 @@ def test_what_could_not_be_sent_is_logged_and_counted(stand: Stand, monkeypatch:
     monkeypatch.setattr(stand.memory.notifier, "send", full)
 
     assert call(notify.handler, {}) == {"unsent": 1}
-    assert [(line["error"], line["said"]) for line in stand.lines() if line["message"] == "Unsent"] == [
+    assert [(line["error"], line["detail"]) for line in stand.lines() if line["message"] == "Unsent"] == [
         ("Throttled", "PutEvents: ThrottlingException")
     ]
 
@@ -296,7 +296,7 @@ def test_a_shape_tells_the_form_and_not_the_text(key: str, expected: str) -> Non
 
 def test_an_error_never_raised_has_no_place() -> None:
     """An error of ours is told in its own words, wherever it comes from."""
-    assert of_error(Throttled("PutItem")) == {"error": "Throttled", "place": "", "said": "PutItem"}
+    assert of_error(Throttled("PutItem")) == {"error": "Throttled", "place": "", "detail": "PutItem"}
 
 
 def test_the_time_left_is_that_of_the_invocation(stand: Stand) -> None:

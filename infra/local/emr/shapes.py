@@ -127,9 +127,9 @@ def _violations(shape: Shape, value: object, path: str) -> Iterator[str]:
 def _bounds(shape: Shape, value: Any, path: str) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
     size, measured = (value, "value") if isinstance(value, int | float) else (_length(value), "length")
     if size is not None and size < shape.metadata.get("min", size):
-        yield _said(path, f"have {measured} greater than or equal to {shape.metadata['min']}")
+        yield _violation(path, f"have {measured} greater than or equal to {shape.metadata['min']}")
     if size is not None and size > shape.metadata.get("max", size):
-        yield _said(path, f"have {measured} less than or equal to {shape.metadata['max']}")
+        yield _violation(path, f"have {measured} less than or equal to {shape.metadata['max']}")
 
 
 def _length(value: object) -> int | None:
@@ -139,7 +139,7 @@ def _length(value: object) -> int | None:
 def _structure(shape: Any, value: Mapping[str, Any], path: str) -> Iterator[str]:  # noqa: ANN401 - botocore's shapes are untyped
     for name in shape.required_members:
         if value.get(name) is None:
-            yield _said(_below(path, name), "not be null")
+            yield _violation(_below(path, name), "not be null")
     for name, member in shape.members.items():
         if value.get(name) is not None:
             yield from _violations(member, value[name], _below(path, name))
@@ -158,10 +158,10 @@ def _map(shape: Any, value: Mapping[str, object], path: str) -> Iterator[str]:  
 
 def _string(shape: Any, value: str, path: str) -> Iterator[str]:  # noqa: ANN401 - as above
     if shape.enum and value not in shape.enum:
-        yield _said(path, f"satisfy enum value set: [{', '.join(shape.enum)}]")
+        yield _violation(path, f"satisfy enum value set: [{', '.join(shape.enum)}]")
     pattern = shape.metadata.get("pattern")
     if pattern is not None and not re.fullmatch(pattern, value):
-        yield _said(path, f"satisfy regular expression pattern: {pattern}")
+        yield _violation(path, f"satisfy regular expression pattern: {pattern}")
 
 
 def _scalar(_shape: object, _value: object, _path: str) -> Iterator[str]:
@@ -172,7 +172,7 @@ def _below(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def _said(path: str, constraint: str) -> str:
+def _violation(path: str, constraint: str) -> str:
     return f"Value at '{path}' failed to satisfy constraint: Member must {constraint}"
 
 

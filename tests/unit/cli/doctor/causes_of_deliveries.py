@@ -142,7 +142,7 @@ CASES: tuple[Case, ...] = (
     Case("not-taken-in", untaken, "the next sweep takes it in"),
     Case("not-taken-in", untaken, "the next sweep takes it in", (KEY,), name="by name"),
     Case("overdue", received, "the log of sweep"),
-    Case("protocol-alarm", log("Sweep", message="Troubles", said=f"copy-differs @ {'a' * 64}"), "docs/operator.md"),
+    Case("protocol-alarm", log("Sweep", message="Troubles", detail=f"copy-differs @ {'a' * 64}"), "docs/operator.md"),
     Case("run-waiting", running("QUEUED", 20), "MaxConcurrentRuns"),
     Case("run-hung", hung, "cancels it"),
     Case("end-unseen", running("SUCCESS"), "the next sweep reads the result"),

@@ -49,7 +49,7 @@ def refused(service: str, operation: str, code: str, status: int = 400) -> Calla
     return lambda world: world.refuse(service, operation, code, status)
 
 
-def said(service: str, operation: str, **answer: Any) -> Callable[[World], object]:
+def answers(service: str, operation: str, **answer: Any) -> Callable[[World], object]:
     return lambda world: world.say(service, operation, answer)
 
 
@@ -203,7 +203,7 @@ CASES = (
     Case("target-missing", only("the-LandedRule", {}, "events.list_targets_by_rule", "Rule"), REVERT),
     Case(
         "bucket-events-off",
-        said("s3", "get_bucket_notification_configuration"),
+        answers("s3", "get_bucket_notification_configuration"),
         f"--bucket {LANDING} --notification-configuration '{{\"EventBridgeConfiguration\": {{}}}}'",
     ),
     Case(
@@ -222,7 +222,7 @@ CASES = (
         ),
         f"--uuid {UUID} --enabled",
     ),
-    Case("mapping-missing", said("lambda", "list_event_source_mappings", EventSourceMappings=[]), REVERT),
+    Case("mapping-missing", answers("lambda", "list_event_source_mappings", EventSourceMappings=[]), REVERT),
     Case("queue-missing", refused("sqs", "get_queue_attributes", "QueueDoesNotExist"), REVERT, blind=("queue-ages",)),
     Case("queue-old", old, "read its log"),
     Case("dead-letters", full("DeadLetterQueue"), "lakegate redrive"),
@@ -235,7 +235,7 @@ CASES = (
     Case("messages-unsent", unsent, "the messages are then sent"),
     Case(
         "alarms-unheard",
-        said("sns", "list_subscriptions_by_topic", Subscriptions=[]),
+        answers("sns", "list_subscriptions_by_topic", Subscriptions=[]),
         "aws sns subscribe --topic-arn arn:aws:sns",
     ),
     Case("alarm", ringing, "docs/runbooks.md, DeadLetters"),
@@ -262,7 +262,7 @@ CASES = (
     Case("key-unusable", lost_key, "aws kms enable-key --key-id arn:aws:kms:k-2", name="of a table"),
     Case(
         "recovery-off",
-        said(
+        answers(
             "dynamodb",
             "describe_continuous_backups",
             ContinuousBackupsDescription={"ContinuousBackupsStatus": "DISABLED"},
@@ -278,7 +278,7 @@ CASES = (
     ),
     Case(
         "function-stopped",
-        said("lambda", "get_function_concurrency", ReservedConcurrentExecutions=0),
+        answers("lambda", "get_function_concurrency", ReservedConcurrentExecutions=0),
         "delete-function-concurrency --function-name the-",
     ),
     Case(
@@ -293,7 +293,7 @@ CASES = (
         lambda world: world.measure("Throttles", "the-SweepFunction", 3.0),
         "Concurrent executions",
     ),
-    Case("function-fails", log("Sweep", message="failed", error="KeyError", said=""), "aws logs tail the-SweepLog"),
+    Case("function-fails", log("Sweep", message="failed", error="KeyError", detail=""), "aws logs tail the-SweepLog"),
     Case(
         "function-fails",
         lambda world: world.write("Notify", "2026 Task timed out after 50 seconds"),
@@ -317,16 +317,16 @@ CASES = (
     ),
     Case(
         "right-missing",
-        log("Intake", message="failed", said="CopyObject: AccessDenied"),
+        log("Intake", message="failed", detail="CopyObject: AccessDenied"),
         "restores the policies",
         name="in the log",
     ),
     Case(
         "kms-refused",
-        log("Completion", message="failed", said="CopyObject: KMS.DisabledException"),
+        log("Completion", message="failed", detail="CopyObject: KMS.DisabledException"),
         "kms:GenerateDataKey",
     ),
-    Case("throttled", log("Intake", message="failed", said="StartJobRun: ThrottlingException"), "Service Quotas"),
+    Case("throttled", log("Intake", message="failed", detail="StartJobRun: ThrottlingException"), "Service Quotas"),
     Case("endpoint-missing", lambda world: private(world, "s3", "dynamodb"), "add the endpoints"),
     Case(
         "endpoint-missing",
@@ -334,7 +334,7 @@ CASES = (
         "add the endpoints",
         name="main table",
     ),
-    Case("endpoint-unreachable", log("Intake", message="failed", said="ConnectTimeoutError"), "security groups"),
+    Case("endpoint-unreachable", log("Intake", message="failed", detail="ConnectTimeoutError"), "security groups"),
     # the job
     Case(
         "application-missing",
@@ -353,7 +353,7 @@ CASES = (
     Case("capacity-small", application(maximumCapacity={"cpu": "4 vCPU", "memory": "30 GB"}), "MaxVcpu=8"),
     Case(
         "quota-small",
-        said(
+        answers(
             "service-quotas",
             "list_service_quotas",
             Quotas=[{"QuotaName": "Max concurrent vCPUs per account", "Value": 4.0}],
