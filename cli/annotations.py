@@ -10,7 +10,7 @@ from lakegate.contracts.lint.codes import CODES
 from lakegate.contracts.lint.finding import LintLevel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from lakegate.contracts.errors import Problem
     from lakegate.contracts.lint.examine import Examined
@@ -43,10 +43,17 @@ def sarif(judged: Mapping[str, Examined], unreadable: Mapping[str, str], version
         {
             "level": "error",
             "message": {"text": why},
-            "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(name)}}}],
+            "locations": [{"physicalLocation": {"artifactLocation": {"uri": uri_of(name)}}}],
         }
         for name, why in unreadable.items()
     ]
+    return sarif_log(driver, results, notes)
+
+
+def sarif_log(
+    driver: dict[str, Any], results: Sequence[dict[str, Any]], notes: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """A log of one run (SARIF 2.1.0 §3.14); a run with notifications has failed."""
     run = {
         "tool": {"driver": driver},
         "invocations": [{"executionSuccessful": not notes, "toolExecutionNotifications": notes}],
@@ -59,7 +66,7 @@ def sarif(judged: Mapping[str, Examined], unreadable: Mapping[str, str], version
 def github(judged: Mapping[str, Examined], unreadable: Mapping[str, str]) -> Iterator[str]:
     """One workflow command for each problem: it shows up at its line of the pull request."""
     for name, why in unreadable.items():
-        yield f"::error file={_escaped(name, GITHUB_PROPERTY)},title=lakegate unreadable::{_escaped(why, GITHUB_MESSAGE)}"
+        yield workflow_command("error", {"file": name, "title": "lakegate unreadable"}, why)
     for name, level, problem in problems_of(judged):
         place = {"line": problem.line or 1} | ({"col": problem.column} if problem.column else {})
         properties = {
@@ -67,8 +74,13 @@ def github(judged: Mapping[str, Examined], unreadable: Mapping[str, str]) -> Ite
             **{key: str(each) for key, each in place.items()},
             "title": f"lakegate {problem.code}",
         }
-        written = ",".join(f"{key}={_escaped(value, GITHUB_PROPERTY)}" for key, value in properties.items())
-        yield f"::{LEVELS[level]} {written}::{_escaped(f'{problem.message} @ {problem.path}', GITHUB_MESSAGE)}"
+        yield workflow_command(LEVELS[level], properties, f"{problem.message} @ {problem.path}")
+
+
+def workflow_command(level: str, properties: Mapping[str, str], message: str) -> str:
+    """One annotation as GitHub Actions reads it from standard output; no text can begin another command."""
+    written = ",".join(f"{key}={_escaped(value, GITHUB_PROPERTY)}" for key, value in properties.items())
+    return f"::{level} {written}::{_escaped(message, GITHUB_MESSAGE)}"
 
 
 def _rule(code: str) -> dict[str, Any]:
@@ -82,7 +94,7 @@ def _rule(code: str) -> dict[str, Any]:
 
 def _result(name: str, level: LintLevel, problem: Problem, codes: list[str]) -> dict[str, Any]:
     region = {"startLine": problem.line or 1} | ({"startColumn": problem.column} if problem.column else {})
-    physical = {"artifactLocation": {"uri": _uri(name)}, "region": region}
+    physical = {"artifactLocation": {"uri": uri_of(name)}, "region": region}
     return {
         "ruleId": problem.code,
         "ruleIndex": codes.index(problem.code),
@@ -93,7 +105,8 @@ def _result(name: str, level: LintLevel, problem: Problem, codes: list[str]) -> 
     }
 
 
-def _uri(name: str) -> str:
+def uri_of(name: str) -> str:
+    """The name of an input as a URI reference (SARIF 2.1.0 §3.4.3)."""
     if name == STANDARD_INPUT:
         return "stdin"
     path = Path(name)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lakegate.cli import documents, failures, terminal
+from lakegate.cli.check_formats import CheckAnswer, CheckFormat, write
 from lakegate.cli.contracts import load, plan_of
 from lakegate.cli.deliveries import DataFile, files_of
 from lakegate.cli.engine import EngineName, measure
@@ -35,6 +36,7 @@ REFERENCE = (
 )
 DATA = "The files of one delivery: files, folders and patterns such as 'part-*.csv', also as s3://BUCKET/KEY."
 ENGINE = "native runs in this process; spark runs the gate's own job, with Spark and Deequ. The results are the same."
+FORMATS = "text for people; json; junit, sarif, github and markdown for continuous integration."
 FAILURES = "Write failing rows into a file, .csv or .json; their values are shapes unless --show-values is given."
 
 
@@ -72,7 +74,8 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     show_values: Annotated[bool, typer.Option("--show-values", help="Show failing values instead of shapes.")] = False,
     show_all: Annotated[bool, typer.Option("--all", help="Show every check, not only failures.")] = False,
     measured_by: Annotated[EngineName, typer.Option("--engine", help=ENGINE)] = EngineName.NATIVE,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+    form: Annotated[CheckFormat, typer.Option("--format", help=FORMATS)] = CheckFormat.TEXT,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
     """Say what the gate would say about files.
 
@@ -81,6 +84,7 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     Exit codes: 0 accepted, with or without warnings; 1 rejected; 2 the contract, a file or this machine cannot be used;
     3 undecided, because a check could not be measured; 130 interrupted by Ctrl-C.
     """
+    form = CheckFormat.JSON if as_json else form
     inputs = documents.Inputs(contract, [DataFile(each) for each in data], reference or [])
     try:
         files = files_of(data)
@@ -91,13 +95,17 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
         with interruptible_folder() as folder:
             report, advice = judge_delivery(delivery, folder)
     except LakegateError as error:
-        if as_json:
+        if form is CheckFormat.JSON:
             terminal.print_json(documents.refused(inputs, error))
+        elif form is not CheckFormat.TEXT:
+            write(form, CheckAnswer(tuple(data), error=error))
         raise
-    if as_json:
+    if form is CheckFormat.TEXT:
+        show(terminal.answers(), report, show_all=show_all, advice=advice)
+    elif form is CheckFormat.JSON:
         terminal.print_json(documents.judged(inputs, report))
     else:
-        show(terminal.answers(), report, show_all=show_all, advice=advice)
+        write(form, CheckAnswer(report.files, report))
     codes = {Verdict.REJECTED: CheckExit.REJECTED, Verdict.UNDECIDED: CheckExit.UNDECIDED}
     raise typer.Exit(codes.get(report.judgement.verdict, CheckExit.ACCEPTED))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lakegate.cli import terminal
-from lakegate.cli.escape import escaped
+from lakegate.cli.escape import escaped, markdown
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from lakegate.cli.revisions import named_version
 from lakegate.contracts.compare.compare import compare
@@ -23,9 +23,6 @@ REFUSED = 1
 COLOURS = {"major": "red", "minor": "yellow", "patch": "green"}
 LONGEST_CELL = 200
 """The most characters of a value in a table."""
-MARKDOWN = str.maketrans(
-    {character: f"\\{character}" for character in "\\`*_{}[]()#+-.!|~"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
-)
 
 
 class DiffFormat(StrEnum):
@@ -98,19 +95,14 @@ def _blocks(changes: Iterable[Change]) -> Iterator[tuple[str, str | None]]:
 
 def _markdown(comparison: VersionComparison) -> Iterator[tuple[str, str | None]]:
     """A table for a pull request. Text of a contract is escaped: it forms no link, no mention and no HTML."""
-    yield f"**{_literal(verdict(comparison))}**", None
+    yield f"**{markdown(verdict(comparison))}**", None
     if comparison.changes:
         yield "", None
         yield "| needs | path | change | before | after | affects | because |", None
         yield "| --- | --- | --- | --- | --- | --- | --- |", None
     for each in comparison.changes:
         texts = (each.bump.value, each.path, each.kind, _cut(each.before), _cut(each.after), each.affected.value)
-        yield f"| {' | '.join(map(_literal, (*texts, each.effect.because)))} |", None
-
-
-def _literal(text: str) -> str:
-    """A text in which Markdown finds no syntax; an invisible character keeps it from mentioning people and from linking."""
-    return escaped(text).translate(MARKDOWN).replace("@", "@\u200b").replace("://", ":\u200b//")
+        yield f"| {' | '.join(map(markdown, (*texts, each.effect.because)))} |", None
 
 
 def _cut(value: str | None) -> str:
