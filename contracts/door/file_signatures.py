@@ -90,7 +90,7 @@ def _other_signature(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str
     found, words = _signature(head)
     if found in {_wanted(storage), Compression.NONE.value}:
         return None
-    message = f"the file is {words}, although the contract promises {promised(storage)}: {_mend(found, storage)}"
+    message = f"the file is {words}, although the contract promises {promised(storage)}: {_remedy(found, storage)}"
     return found, message
 
 
@@ -124,7 +124,7 @@ def _signature(head: bytes) -> tuple[str, str]:
     return next(found, (Compression.NONE.value, ""))
 
 
-def _mend(found: str, storage: Storage) -> str:
+def _remedy(found: str, storage: Storage) -> str:
     if found in {each.value for each in Compression} and storage.format.is_text:
         unpacked = "upload the CSV itself" if storage.format is Format.CSV else "unpack it"
         return f"{unpacked}, or declare compression: {found}"
@@ -139,8 +139,8 @@ def _mend(found: str, storage: Storage) -> str:
 def _utf_16(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
     if not head.startswith(_UTF_16) and b"\0" not in head[:2]:
         return None
-    mend = "save it as UTF-8" if storage.format is Format.CSV else "JSON is written in UTF-8 (RFC 8259)"
-    return "encoding", f"the file is UTF-16: {mend}"
+    remedy = "save it as UTF-8" if storage.format is Format.CSV else "JSON is written in UTF-8 (RFC 8259)"
+    return "encoding", f"the file is UTF-16: {remedy}"
 
 
 def _byte_order_mark(head: bytes, storage: Storage, csv: Csv) -> tuple[str, str] | None:

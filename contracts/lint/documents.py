@@ -79,7 +79,7 @@ def reversed_membership(_contract: Contract, document: Document) -> Iterator[Fin
     for each in team["members"].items or team.items:
         came, left = each["dateIn"].text, each["dateOut"].text
         if came and left and len(came) == len(left) and left < came:
-            yield f"{each.path}.dateOut", "The member would leave before coming: mend one of the days."
+            yield f"{each.path}.dateOut", "The member would leave before coming: correct one of the dates."
 
 
 def not_a_currency(_contract: Contract, document: Document) -> Iterator[Finding]:
@@ -119,7 +119,7 @@ def idle_share(contract: Contract, document: Document) -> Iterator[Finding]:
 
 
 def rewritten_rows(contract: Contract, document: Document) -> Iterator[Finding]:
-    """Rows that are parted from others are written anew, in UTF-8: consumers would read them as what they are not."""
+    """Accepted and rejected rows are written to new files in UTF-8, so consumers would decode them wrongly."""
     apart = {dataset.csv.encoding for dataset in contract.datasets if dataset.policy.on_reject.value == "rows"}
     if apart <= {"utf-8", "utf-8-sig", "us-ascii"}:
         return

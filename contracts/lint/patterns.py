@@ -32,9 +32,9 @@ ESCAPED = re.compile(r"\\.")
 def foreign(contract: Contract, _document: Document) -> Iterator[Finding]:
     """A pattern uses the portable subset of ECMA-262."""
     for rule, pattern in _patterns(contract):
-        for shape, words, mend in FOREIGN:
+        for shape, words, remedy in FOREIGN:
             if shape.search(pattern):
-                yield rule.origin.path, f"ECMA-262 as all engines read it has no {words}: {mend}."
+                yield rule.origin.path, f"ECMA-262 as all engines read it has no {words}: {remedy}."
 
 
 def not_linear(contract: Contract, _document: Document) -> Iterator[Finding]:

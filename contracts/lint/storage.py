@@ -36,14 +36,14 @@ def compressed_inside(contract: Contract, document: Document) -> Iterator[Findin
                 yield place["compression"].path, message
 
 
-def rows_not_parted(contract: Contract, document: Document) -> Iterator[Finding]:
-    """Rows are refused one by one only in files whose rows can be written anew."""
+def unsplittable_rows(contract: Contract, document: Document) -> Iterator[Finding]:
+    """Single rows are rejected only in formats whose rows can be written to separate files."""
     if any(
         dataset.policy.on_reject is OnReject.ROWS and not dataset.storage.splits_rows for dataset in contract.datasets
     ):
         for place in extensions_of(document):
             if place["onReject"].text == OnReject.ROWS.value:
-                words = "Rows of a JSON array, or of a file packed with zstd, cannot be parted"
+                words = "Rows of a JSON array, or of a file packed with zstd, cannot be split"
                 yield place["onReject"].path, f"{words}: deliver `jsonl`, pack with `gzip`, or refuse whole files."
 
 

@@ -28,7 +28,7 @@ def percent(contract: Contract, _document: Document) -> Iterator[Finding]:
     """A percentage lies between 0 and 100."""
     for comparison, path in _comparisons(contract):
         if comparison.percent and not all(0 <= each <= HUNDRED for each in comparison.operands):
-            yield path, "A percentage lies between 0 and 100: mend the number."
+            yield path, "A percentage lies between 0 and 100: correct the number."
 
 
 def reversed_between(contract: Contract, _document: Document) -> Iterator[Finding]:
@@ -77,7 +77,7 @@ def negative_parameter(contract: Contract, _document: Document) -> Iterator[Find
     for rule in rules_of(contract):
         parameter = rule.arguments.get("parameter")
         if rule.kind in NEVER_NEGATIVE and isinstance(parameter, Decimal) and parameter < 0:
-            yield f"{rule.origin.path}.parameter", f"The {rule.kind} is never below 0: mend the parameter."
+            yield f"{rule.origin.path}.parameter", f"The {rule.kind} is never below 0: correct the parameter."
 
 
 def negative_tolerance(contract: Contract, _document: Document) -> Iterator[Finding]:
@@ -85,7 +85,7 @@ def negative_tolerance(contract: Contract, _document: Document) -> Iterator[Find
     for rule in rules_of(contract):
         for tier, tolerance in _tolerances(rule):
             if tolerance < 0:
-                yield f"{rule.origin.path}.severity.{tier}.tolerance", "A tolerance is never below 0: mend the number."
+                yield f"{rule.origin.path}.severity.{tier}.tolerance", "A tolerance is never below 0: correct the number."
 
 
 def large_tolerance(contract: Contract, _document: Document) -> Iterator[Finding]:

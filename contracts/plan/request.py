@@ -35,7 +35,7 @@ class Reference:
 
     line: str
     height: int
-    """-1 where nothing has come to rest there yet."""
+    """-1 where nothing was accepted yet."""
     parts: tuple[AcceptedPart, ...]
 
 

@@ -1,4 +1,4 @@
-"""Rows refused one by one, in every format that can be parted: both shares are files of that format."""
+"""Rows refused one by one, in every format that can be split: both shares are files of that format."""
 
 from __future__ import annotations
 

@@ -130,15 +130,15 @@ def _only_named(reason: str) -> Expectation:
     return Expectation(lambda rule, fields, _: skipped(rule, fields, reason), reason=reason)
 
 
-def _of_patterns(name: str, spell: Callable[[Rule, str], str]) -> dict[str, Expectation]:
+def _of_patterns(name: str, read: Callable[[Rule, str], str]) -> dict[str, Expectation]:
     """The four expectations about patterns of one dialect: match or no match, one pattern or several."""
     several, stem = f"{name}_list", "expect_column_values_to"
     one, many = frozenset({name}), frozenset({several})
     return {
-        f"{stem}_match_{name}": Expectation(values.matching(name, spell), one),
-        f"{stem}_not_match_{name}": Expectation(values.matching(name, spell, wanted=False), one),
-        f"{stem}_match_{several}": Expectation(values.matching_list(several, spell), many | {"match_on"}),
-        f"{stem}_not_match_{several}": Expectation(values.matching_list(several, spell, wanted=False), many),
+        f"{stem}_match_{name}": Expectation(values.matching(name, read), one),
+        f"{stem}_not_match_{name}": Expectation(values.matching(name, read, wanted=False), one),
+        f"{stem}_match_{several}": Expectation(values.matching_list(several, read), many | {"match_on"}),
+        f"{stem}_not_match_{several}": Expectation(values.matching_list(several, read, wanted=False), many),
     }
 
 

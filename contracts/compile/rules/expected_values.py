@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.model.contract import Field, Rule
     from lakegate.contracts.plan.check import Check
 
-    Spell = Callable[[Rule, str], str]
+    PatternReader = Callable[[Rule, str], str]
     """Translates a pattern to the dialect of plans."""
 
 
@@ -72,7 +72,7 @@ def lengths(rule: Rule, fields: Fields, arguments: Arguments) -> Check:
     shortest = shortest + 1 if shortest is not None and arguments.get("strict_min") is True else shortest
     longest = longest - 1 if longest is not None and arguments.get("strict_max") is True else longest
     if longest is not None and longest < 0:
-        refuse(rule, "not-a-count", "no text is shorter than none: mend max_value")
+        refuse(rule, "not-a-count", "no text is shorter than none: correct max_value")
     words = [
         f"at least {shortest}" if shortest is not None else "",
         f"at most {longest}" if longest is not None else "",
@@ -87,24 +87,24 @@ def length(rule: Rule, fields: Fields, arguments: Arguments) -> Check:
     return rows(rule, fields[0], Length(fields[0].name, wanted, wanted), f"exactly {wanted} characters")
 
 
-def matching(name: str, spell: Spell, *, wanted: bool = True) -> Callable[[Rule, Fields, Arguments], Check]:
+def matching(name: str, read: PatternReader, *, wanted: bool = True) -> Callable[[Rule, Fields, Arguments], Check]:
     """A pattern is found in every text, or (not `wanted`) in no text."""
 
     def compile_one(rule: Rule, fields: Fields, arguments: Arguments) -> Check:
         written = str(argument_of(rule, arguments, name))
-        found = Matches(fields[0].name, spell(rule, written))
+        found = Matches(fields[0].name, read(rule, written))
         words = f"{'' if wanted else 'not '}matching {brief(written)}"
         return rows(rule, fields[0], found if wanted else Not(found), words)
 
     return compile_one
 
 
-def matching_list(name: str, spell: Spell, *, wanted: bool = True) -> Callable[[Rule, Fields, Arguments], Check]:
+def matching_list(name: str, read: PatternReader, *, wanted: bool = True) -> Callable[[Rule, Fields, Arguments], Check]:
     """Every text matches any of several patterns, or all of them (`match_on`); or (not `wanted`) none of them."""
 
     def compile_one(rule: Rule, fields: Fields, arguments: Arguments) -> Check:
         patterns = [str(each) for each in items(rule, argument_of(rule, arguments, name))]
-        matches = tuple(Matches(fields[0].name, spell(rule, each)) for each in patterns)
+        matches = tuple(Matches(fields[0].name, read(rule, each)) for each in patterns)
         others, words = All(tuple(map(Not, matches))), brief(", ".join(patterns))
         match_on = str(arguments.get("match_on") or "any")
         if match_on not in {"any", "all"}:

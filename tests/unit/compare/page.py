@@ -17,7 +17,7 @@ BEGIN, END = "<!-- begin of the generated table -->", "<!-- end of the generated
 HEAD = ("kind", "needs", "affects", "because", "example")
 
 
-def mended(page: str) -> str:
+def generated(page: str) -> str:
     """The page with an up-to-date table."""
     before, _, rest = page.partition(BEGIN)
     rows = [HEAD, ("---",) * len(HEAD), *_rows()]
@@ -46,4 +46,4 @@ def _example(kind: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(mended(PAGE.read_text()))
+    PAGE.write_text(generated(PAGE.read_text()))

@@ -21,7 +21,7 @@ WORDS = {
 }
 
 
-def mended(page: str) -> str:
+def generated(page: str) -> str:
     """The page with an up-to-date table."""
     before, _, rest = page.partition(BEGIN)
     return f"{before}{BEGIN}\n{_table()}\n{END}{rest.partition(END)[2]}"
@@ -61,4 +61,4 @@ def _values(schema_of_key: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(mended(PAGE.read_text()))
+    PAGE.write_text(generated(PAGE.read_text()))

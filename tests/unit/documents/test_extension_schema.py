@@ -16,7 +16,7 @@ from lakegate.contracts.documents.extension import CSV, OTHER, POLICY, STORAGE, 
 from lakegate.contracts.documents.notes import Notes
 from lakegate.contracts.lint.examine import examine
 from lakegate.contracts.schemas import load
-from tests.unit.documents.extension_page import PAGE, mended
+from tests.unit.documents.extension_page import PAGE, generated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,4 +117,4 @@ def test_the_page_agrees_with_the_schema() -> None:
     """docs/contracts.md lists every key (`python -m tests.unit.documents.extension_page` writes it)."""
     page = PAGE.read_text()
 
-    assert mended(page) == page
+    assert generated(page) == page

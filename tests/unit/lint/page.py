@@ -22,7 +22,7 @@ def tables() -> str:
     return "\n\n".join(f"## {words}\n\n{_table(family)}" for family, words in FAMILIES.items())
 
 
-def mended(page: str) -> str:
+def generated(page: str) -> str:
     """The page with up-to-date tables."""
     before, _, rest = page.partition(BEGIN)
     return f"{before}{BEGIN}\n\n{tables()}\n\n{END}{rest.partition(END)[2]}"
@@ -78,4 +78,4 @@ def _cell(text: str) -> str:
 BEGIN, END = "<!-- codes -->", "<!-- end -->"
 
 if __name__ == "__main__":
-    PAGE.write_text(mended(PAGE.read_text()))
+    PAGE.write_text(generated(PAGE.read_text()))

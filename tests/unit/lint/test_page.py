@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from lakegate.contracts.lint.codes import CODES
-from tests.unit.lint.page import PAGE, mended
+from tests.unit.lint.page import PAGE, generated
 
 
 def test_the_page_is_up_to_date() -> None:
     """The page lists every code with description, examples and message (`python -m tests.unit.lint.page` writes it)."""
     page = PAGE.read_text()
 
-    assert mended(page) == page
+    assert generated(page) == page
 
 
 def test_every_code_is_on_the_page() -> None:
