@@ -92,7 +92,7 @@ docs: .venv/ready links ## Build the documentation site into build/site; a broke
 	@NO_MKDOCS_2_WARNING=1 PYTHONPATH=$(LINKS) .tools/docs/bin/python -P -m mkdocs build --quiet --strict
 	@echo "open build/site/index.html" >&2
 
-lock: ## Resolve the pins of infra/setup/*.in anew
+lock: ## Resolve the pins of infra/setup/*.in again
 	$(PYTHON) -m venv .tools/lock
 	.tools/lock/bin/pip install --quiet pip-tools==7.6.2
 	for name in boot dev jdk job judge lambda sam checkov ministack great-expectations datacontract docs mutation sbom; do .tools/lock/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
@@ -101,16 +101,16 @@ lock: ## Resolve the pins of infra/setup/*.in anew
 clean: ## Remove everything that set-up and tests wrote
 	rm -rf .venv .tools .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis samples build dist *.egg-info .coverage*
 
-OR_SAY := || { echo "The Python packages could not be installed: mend the network and run make setup again" >&2; exit 2; }
+OR_FAIL := || { echo "The Python packages could not be installed: check the network connection and run make setup again" >&2; exit 2; }
 
 .venv/ready: $(SETUP)/boot.lock $(SETUP)/dev.lock pyproject.toml
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || \
-	  { echo "Lakegate needs Python 3.11 (EMR 7.14's): install it, or say make PYTHON=/path/to/python3.11" >&2; exit 2; }
+	  { echo "Lakegate needs Python 3.11 (EMR 7.14's): install it, or run make PYTHON=/path/to/python3.11" >&2; exit 2; }
 	@echo "setting up .venv (about a minute and a half the first time)" >&2
 	@"$(PYTHON)" -m venv .venv
-	@$(BIN)/pip install --quiet --require-hashes -r $(SETUP)/boot.lock $(OR_SAY)
-	@$(BIN)/pip install --quiet --require-hashes --no-build-isolation -r $(SETUP)/dev.lock $(OR_SAY)
-	@PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --no-deps --no-build-isolation --editable . $(OR_SAY)
+	@$(BIN)/pip install --quiet --require-hashes -r $(SETUP)/boot.lock $(OR_FAIL)
+	@$(BIN)/pip install --quiet --require-hashes --no-build-isolation -r $(SETUP)/dev.lock $(OR_FAIL)
+	@PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --no-deps --no-build-isolation --editable . $(OR_FAIL)
 	@touch $@
 
 # ---- what is deployed ----------------------------------------------------------------------------------------------------

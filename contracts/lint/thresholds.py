@@ -85,7 +85,10 @@ def negative_tolerance(contract: Contract, _document: Document) -> Iterator[Find
     for rule in rules_of(contract):
         for tier, tolerance in _tolerances(rule):
             if tolerance < 0:
-                yield f"{rule.origin.path}.severity.{tier}.tolerance", "A tolerance is never below 0: correct the number."
+                yield (
+                    f"{rule.origin.path}.severity.{tier}.tolerance",
+                    "A tolerance is never below 0: correct the number.",
+                )
 
 
 def large_tolerance(contract: Contract, _document: Document) -> Iterator[Finding]:

@@ -3,7 +3,7 @@
 ::
 
     lakegate-<version>-py3-none-any.whl     the package for `pip install`
-    build/lambda/functions.zip              as `make package` makes them, made anew: a release is deployed like a clone
+    build/lambda/functions.zip              built again as by `make package`: a release is deployed like a clone
     build/judge/judge.zip
     build/code/<release>/, build/release
     template.yaml, samconfig.toml

@@ -27,7 +27,7 @@ def overwritten(share: float, fields: tuple[str, ...], *texts: str | None) -> Fl
     return flaw
 
 
-def spelt(text: str, fields: tuple[str, ...]) -> Flaw:
+def missing_as(text: str, fields: tuple[str, ...]) -> Flaw:
     """In each of the fields, what is missing is written as a text."""
 
     def flaw(_random: Generator, columns: Columns) -> Columns:

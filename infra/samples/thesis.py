@@ -2,13 +2,13 @@
 
 In 6 % of the rows the wind's direction, and in 6 % the humidity, lie outside of what is possible. Some measurements are missing,
 those of the wind's speed and gusts in more rows than the contract tolerates without a warning, and radiation at night. As the
-stations deliver it, a missing measurement is the number -9999; mended, it is an empty value.
+stations deliver it, a missing measurement is the number -9999; in the corrected file it is an empty value.
 """
 
 from __future__ import annotations
 
 from lakegate.infra.samples.catalogue import MEASUREMENTS
-from lakegate.infra.samples.flaws import overwritten, spelt
+from lakegate.infra.samples.flaws import missing_as, overwritten
 from lakegate.infra.samples.weather import weather
 from lakegate.infra.samples.writer import SampleFile
 
@@ -21,6 +21,6 @@ FAULTS = (
     overwritten(INJECTED, ("humidity_perc",), "101", "150", "255"),
 )
 DELIVERED = SampleFile(
-    weather, (*FAULTS, spelt(SENTINEL, (*MEASUREMENTS, "radiation_kj_m2"))), ",", "-9999 for missing: rejected"
+    weather, (*FAULTS, missing_as(SENTINEL, (*MEASUREMENTS, "radiation_kj_m2"))), ",", "-9999 for missing: rejected"
 )
-MENDED = SampleFile(weather, FAULTS, ",", "missing values are empty, impossible ones are not mended: rejected")
+CORRECTED = SampleFile(weather, FAULTS, ",", "missing values are empty, impossible ones are not corrected: rejected")

@@ -119,5 +119,5 @@ def _day_of_year(moments: NDArray[np.datetime64]) -> Whole:
 
 
 def _text(values: Values) -> pa.StringArray:
-    tidy = np.round(values, 1) + 0.0  # adding nought turns -0.0 into 0.0
+    tidy = np.round(values, 1) + 0.0  # adding zero turns -0.0 into 0.0
     return pa.array(tidy, mask=np.isnan(tidy)).cast(pa.string())

@@ -17,7 +17,7 @@ from cryptography.utils import CryptographyDeprecationWarning
 if TYPE_CHECKING:
     from pathlib import Path
 
-PASSWORD = "public"  # noqa: S105 - Java insists on one; the file holds public certificates only
+PASSWORD = "public"  # noqa: S105 - Java requires one; the file contains public certificates only
 
 
 def trust_options(folder: Path) -> list[str]:

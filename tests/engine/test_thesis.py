@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.judge.verdict import Verdict
-from lakegate.infra.samples.thesis import MENDED
+from lakegate.infra.samples.thesis import CORRECTED
 from tests.reference import thesis
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def test_the_page_shows_what_is_found(judge_files: Callable[..., Judged]) -> Non
 
 def test_what_was_put_in_is_what_is_found(judge_files: Callable[..., Judged]) -> None:
     """Of the cleaned data just the two injected columns fail and just two are warned of: the rest of the 46 checks pass."""
-    judged = judge_files(thesis.plan(), thesis.content(MENDED))
+    judged = judge_files(thesis.plan(), thesis.content(CORRECTED))
     of_rules = [each for each in judged.judgement.outcomes if each.rule.endswith("_rule")]
     bad = {each.id: each.status for each in of_rules if each.status is not Status.PASS}
 

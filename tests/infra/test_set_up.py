@@ -90,5 +90,5 @@ def test_make_names_the_python_it_needs(tmp_path: Path) -> None:
     )
 
     assert ended.returncode == 2
-    assert "Lakegate needs Python 3.11 (EMR 7.14's): install it, or say make PYTHON=/path/to/python3.11" in ended.stderr
+    assert "Lakegate needs Python 3.11 (EMR 7.14's): install it, or run make PYTHON=/path/to/python3.11" in ended.stderr
     assert not (tmp_path / ".venv").exists()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.lint.examine import read
 from lakegate.infra.local.places import ROOT
-from lakegate.infra.samples.thesis import DELIVERED, MENDED
+from lakegate.infra.samples.thesis import CORRECTED, DELIVERED
 from lakegate.infra.samples.writer import SampleFile, write
 from tests.deliveries.delivery import judge_delivery, measure_natively
 from tests.reference.cases import only_plan
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 CONTRACT = ROOT / "contracts" / "examples" / "weather.dcm.yaml"
 PAGE = ROOT / "docs" / "thesis.md"
 ROWS, SEED = 16 * 24 * 30, 1
-RUNS = {"delivered": DELIVERED, "cleaned": MENDED}
+RUNS = {"delivered": DELIVERED, "cleaned": CORRECTED}
 THESIS = {
     "delivered": {Status.PASS: 33, Status.WARN: 0, Status.FAIL: 12},
     "cleaned": {Status.PASS: 41, Status.WARN: 2, Status.FAIL: 2},

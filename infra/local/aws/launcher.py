@@ -1,9 +1,9 @@
 """Serves the embedded AWS on a socket that was bound before: `python launcher.py FD`, by the Python of `.tools/ministack`.
 
 Beside the standard library only that environment's packages can be imported here. Seven things differ from the program
-`ministack`, six of them by wrapping private names of its: hence its exact pin.
+`ministack`, six of them by wrapping its private names, so its version is pinned exactly.
 
-* The socket is given: bound to loopback, its port known to everybody before the first request.
+* The socket is given: bound to loopback, so that its port is known before the first request.
 * Events of EMR Serverless are let through. AWS refuses `aws.*` sources from customers; here their sender is another process.
 * A queue runs as many batches at once as there are processors, for each has a process of its own.
 * An asynchronous invocation reports its success, too, to the queue that its function names: ministack has failures only.

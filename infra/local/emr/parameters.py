@@ -45,7 +45,7 @@ _LISTS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """A run's wishes: settings that a live session takes, those that need a session of their own, files, environment."""
+    """The parameters of a run: settings that a live session takes, those that need a session of their own, files, environment."""
 
     live: Mapping[str, str]
     fixed: Mapping[str, str]
