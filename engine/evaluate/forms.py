@@ -83,7 +83,7 @@ def _reading(tree: list[Any]) -> FormPattern | None:
                 return None
             writer = _Writer(is_folded=is_folded)
             text = writer.written(body)
-            words = _condition(refused[0][1][1]) if refused else ""
+            words = "".join(_condition(body) for _, (_, body) in refused)
             return FormPattern(rf"\A({text})", rf"\A(?:{text})\z", writer.flags, words)
         case _:
             return None

@@ -78,10 +78,20 @@ class Covered:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def tests_of(self, path: str, line: int) -> list[str]:
-        """The tests to run for a line, the fastest first: those that execute it, else those of its file, else all."""
+        """The tests to run for a line, the fastest first: those that execute it.
+
+        An import executes the lines of tables and classes, not a test: for them all tests of the test files that concern the
+        module are run; all tests if there is none.
+        """
         lines = self.lines.get(path, {})
-        found = set(lines.get(line, ())) or {each for tests in lines.values() for each in tests} or set(self.seconds)
+        files = {_test_file(each) for tests in lines.values() for each in tests}
+        concerned = {each for each in self.seconds if _test_file(each) in files}
+        found = set(lines.get(line, ())) or concerned or set(self.seconds)
         return sorted(found, key=lambda each: self.seconds[each])
+
+
+def _test_file(test: str) -> str:
+    return test.partition("::")[0]
 
 
 class _Measured:
@@ -180,7 +190,7 @@ def _cover(paths: Sequence[str], folder: str, root: Path) -> Covered:
 def _test(mutant: Mutant, tests: Sequence[str], root: Path) -> int:
     assert not [name for name in sys.modules if name.startswith(mutant.module)]
     sys.meta_path.insert(0, Finder(mutant, root))  # type: ignore[arg-type]  # a finder by its method
-    files = dict.fromkeys(each.partition("::")[0] for each in tests)
+    files = dict.fromkeys(map(_test_file, tests))
     return int(pytest.main([*QUIET, *KNOWN, *files], plugins=[_Chosen(tests)]))
 
 

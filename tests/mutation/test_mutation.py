@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MODULE = """
+LIMIT = 3
+
+
 def largest(values):
     found = values[0]
     for each in values:
@@ -32,7 +35,7 @@ def unused(value):
 TESTS = """
 import sys
 sys.path.insert(0, {folder!r})
-from lakegate.toy import largest
+from lakegate.toy import LIMIT, largest
 
 
 def test_the_last_is_the_largest():
@@ -41,6 +44,10 @@ def test_the_last_is_the_largest():
 
 def test_the_first_is_the_largest():
     assert largest([3, 2]) == 3
+
+
+def test_the_limit_is_three():
+    assert LIMIT == 3
 """
 
 
@@ -67,13 +74,13 @@ def mutant(before: str, after: str) -> Mutant:
 
 
 def test_lines_are_known_with_the_tests_that_execute_them(toy: Path) -> None:
-    """A test is listed for a line that it executes; a line of no test is left to all tests of its file."""
+    """A test is listed for a line that it executes; for a line of no test all tests of the test file are run."""
     covered = covered_by(["test_toy.py"], "", toy)
     last, first = "test_toy.py::test_the_last_is_the_largest", "test_toy.py::test_the_first_is_the_largest"
 
-    assert covered.tests_of("toy.py", 6) == [last]
-    assert set(covered.tests_of("toy.py", 7)) == {last, first}
-    assert set(covered.tests_of("toy.py", 11)) == {last, first}
+    assert covered.tests_of("toy.py", 9) == [last]
+    assert set(covered.tests_of("toy.py", 10)) == {last, first}
+    assert set(covered.tests_of("toy.py", 14)) == {last, first, "test_toy.py::test_the_limit_is_three"}
 
 
 @pytest.mark.parametrize(
@@ -105,10 +112,10 @@ def test_a_mutant_that_does_not_end_is_stopped(toy: Path, monkeypatch: pytest.Mo
 
 def test_the_fastest_tests_run_first() -> None:
     """A mutant costs little where a fast test notices it."""
-    covered = Covered({"a.py": {1: ["slow", "fast"]}}, {"slow": 2.0, "fast": 0.1, "other": 1.0})
+    covered = Covered({"a.py": {1: ["t::slow", "t::fast"]}}, {"t::slow": 2.0, "t::fast": 0.1, "u::other": 1.0})
 
-    assert covered.tests_of("a.py", 1) == ["fast", "slow"]
-    assert covered.tests_of("b.py", 1) == ["fast", "other", "slow"]
+    assert covered.tests_of("a.py", 1) == ["t::fast", "t::slow"]
+    assert covered.tests_of("b.py", 1) == ["t::fast", "u::other", "t::slow"]
 
 
 def test_the_tests_of_every_package_exist() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -58,11 +59,12 @@ def test_an_invocation_costs_its_duration_times_its_memory() -> None:
 
 
 def test_costs_add_up() -> None:
-    """Attempts of one delivery, and deliveries of one line."""
+    """Attempts of one delivery, and deliveries of one line; sums have as many digits as their parts."""
     one, other = BilledCost(1.0, 2.0, 0.1, "USD", "2026-01-01"), BilledCost(0.5, 1.0, 0.2, "EUR", "2027-01-01")
 
     assert one.plus(other) == BilledCost(1.5, 3.0, 0.3, "EUR", "2027-01-01")
     assert one.plus(None) == one
+    assert replace(one, vcpu_seconds=1.0004, gb_seconds=2.0004, money=0.1000000004).plus(other) == one.plus(other)
 
 
 def test_no_text_means_the_prices_of_this_version() -> None:

@@ -83,6 +83,30 @@ def test_a_look_ahead_anywhere_says_the_same(pattern: str, subjects: list[str]) 
     check(translated, [*subjects, None])
 
 
+def plain(*found: str) -> tuple[Search, ...]:
+    return tuple(Search(each) for each in found)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "searches"),
+    [
+        ("ab(?=cd)", plain("[a][b][c][d]")),
+        ("ab(?=c(?=d))", plain("[a][b][c][d]")),
+        ("ab(?!c)", plain(r"[a][b](?:[\x{0}-bd-\x{10FFFF}]|\z)")),
+        ("^(?=a)b(?!c)", (Search(r"\A[a]"), Search(r"\A[b][c]", wanted=False), Search(r"\A[b]"))),
+        ("^a(?!b)c", (Search(r"\A[a][b]", wanted=False), *plain(r"\A[a][c]"))),
+        ("^(?:ab){2}(?=c)x", plain(r"\A(?:[a][b]){2,2}[c]", r"\A(?:[a][b]){2,2}[x]")),
+        ("^(?:ab){1,2}(?=c)x", (Search(r"\A(?:[a][b]){1,2}(?=[c])[x]", backtracks=True),)),
+        ("^(?:ab|cd)(?=c)x", plain(r"\A(?:[a][b]|[c][d])[c]", r"\A(?:[a][b]|[c][d])[x]")),
+        ("^(?:a|cd)(?=c)x", (Search(r"\A(?:[a]|[c][d])(?=[c])[x]", backtracks=True),)),
+        ("^(?:a{1,2}b){2}(?=c)x", (Search(r"\A(?:(?:[a]){1,2}[b]){2,2}(?=[c])[x]", backtracks=True),)),
+    ],
+)
+def test_a_look_ahead_becomes_a_search_of_its_own(pattern: str, searches: tuple[Search, ...]) -> None:
+    """At a fixed number of characters after the start, or at the very end; elsewhere Python searches."""
+    assert searches_of(translate(RULE, pattern)) == searches
+
+
 @sampled(150, 20_000)
 @given(st.text("%_aé\n", max_size=8), st.lists(st.text("aé\nb", max_size=6), min_size=1, max_size=4))
 def test_a_pattern_of_sql_says_the_same(pattern: str, subjects: list[str]) -> None:
@@ -96,6 +120,14 @@ def test_a_format_of_dates_reads_the_same(written: tuple[str, str]) -> None:
     """A format of strftime reads natively what its own pattern reads, calendar and first reading included."""
     wanted, text = written
     check(compile_format(wanted), [text, text[:-1], text + "0", "", None])
+
+
+def test_only_letters_are_folded() -> None:
+    """Names of months are read in either case; the characters beside the letters of ASCII are read as they are."""
+    good = ("Jan@[`{2024", "jAN@[`{2024")
+    other = ("Jan`[`{2024", "Jan@{`{2024", "Jan@[@{2024", "Jan@[`[2024")
+
+    assert natively(compile_format("%b@[`{%Y"), [*good, *other]) == [True, True, False, False, False, False]
 
 
 DENSE = ("%S%H", "%H%M%S", "%d%m", "%m%d%y", "%y%d%m", "%I%p", "%d%b%Y", "%f%d", "")
@@ -217,12 +249,32 @@ def test_a_look_ahead_in_the_middle_is_left_to_python() -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", ["(?>a)(?=b", "(?>a)\\1", r"\A(?>(a)b)\z", r"\A(?>a)\z(?!b)", "x(?=[ab]*y)z[ab]*c[ab]*d"]
+    "pattern",
+    [
+        "(?>a)(?=b",
+        "(?>a)\\1",
+        r"\A(?>(a)b)\z",
+        r"\A(?>()a)\z",
+        r"\A(?>a()b())\z",
+        r"\A(?i:(?>a)b)\z",
+        r"\A(?m:(?>a))\z",
+        r"\A(?>a)\z(?!b)",
+        r"\A(?>a())\z(?!\1)(?!\1)",
+        r"\Aa\z(?!(?>b))",
+        "x(?=[ab]*y)z[ab]*c[ab]*d",
+    ],
 )
 def test_what_nobody_searches_for_is_refused(pattern: str) -> None:
     """A text that is not a pattern of a plan, or has no bounded time, is refused."""
     with pytest.raises(ValueError, match=r"no pattern|put look-aheads"):
         searches_of(pattern)
+
+
+def test_an_atomic_group_that_is_not_a_whole_date_is_searched_for_as_a_form() -> None:
+    """A repeated group, or one with something behind it, is not the reading of a date."""
+    assert searches_of(r"\A(?>a)+\z") == plain(r"\A(?:[a]){1,}\z")
+    assert searches_of(r"\A(?>a)b\z") == plain(r"\A[a][b]\z")
+    assert searches_of(r"\A(?>a())\z(?!\1)") == (FormPattern(r"\A(([a]))", r"\A(?:([a]))\z", 1, "({0}.g1 <> '')"),)
 
 
 def test_a_text_is_never_sql() -> None:

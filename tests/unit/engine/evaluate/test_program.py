@@ -1,0 +1,51 @@
+"""Programs of checks: what they read, which of their checks note values that pass, and which numbers they aggregate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakegate.contracts.plan.check import NONE, Check, Tier, Unit
+from lakegate.contracts.plan.metrics import Metric
+from lakegate.contracts.plan.predicate import Compare, Relation
+from lakegate.engine.evaluate.program import program
+from tests.deliveries.delivery import plan_of, rule
+
+if TYPE_CHECKING:
+    from lakegate.contracts.model.contract import Rule
+    from lakegate.engine.evaluate.program import Program
+
+FIELDS = {"count": "integer", "sum": "integer", "share": "number", "price": "decimal", "name": "string"}
+
+
+def program_of(only: Rule, queried: tuple[str, ...] | None = None) -> Program:
+    """The program of one rule's checks, without those of types."""
+    plan = plan_of(FIELDS, only)
+    return program(plan, (), tuple(each for each in plan.checks if each.rule == only.id), queried)
+
+
+def test_checks_of_one_field_that_count_rows_note_passing_values() -> None:
+    """A check that compares two fields, and one that measures a number, have no value that passes."""
+    plan = plan_of(FIELDS)
+    more = Compare("count", Relation.GREATER, "sum")
+    pair = Check("pair", "pair", "custom", ("count", "sum"), Metric.FAILING_ROWS, Unit.ROWS, Tier(NONE, more))
+    mean = Check("mean/share", "mean", "mean", ("share",), Metric.MEAN, Unit.VALUE, Tier(NONE))
+
+    assert program(plan, (), (*plan.checks, pair, mean)).single == {f"f{at}": f"c{at}" for at in range(len(FIELDS))}
+
+
+@pytest.mark.parametrize(("queried", "is_queried"), [(None, False), ((), True), (("name",), True)])
+def test_a_query_that_only_counts_reads_the_records_too(queried: tuple[str, ...] | None, is_queried: bool) -> None:  # noqa: FBT001 - a column of the table
+    """The records are kept for every query, values only of the fields that one reads."""
+    found = program_of(rule("minimum", "count", value=1), queried)
+
+    assert (found.is_queried, found.kept) == (is_queried, frozenset(["c4"] if queried else []))
+
+
+@pytest.mark.parametrize(("field", "kind"), [("count", "exact"), ("share", "float"), ("price", "float")])
+def test_sums_of_whole_numbers_are_exact(field: str, kind: str) -> None:
+    """The mean of integers is taken of an exact sum, that of other numbers of floats."""
+    (numbers,) = program_of(rule("mean", field, parameter=1)).numbers
+
+    assert (numbers.kind, numbers.fields) == (kind, (field,))
