@@ -17,13 +17,15 @@ from lakegate.cli.contracts import load, plan_of
 from lakegate.cli.deliveries import DataFile, files_of
 from lakegate.cli.engine import EngineName, measure
 from lakegate.cli.interrupts import interruptible_folder
+from lakegate.cli.outputs import usable, write_text
 from lakegate.cli.referring import accepted, linked, referred, referred_lines
-from lakegate.cli.report import Report, show
+from lakegate.cli.report import show
 from lakegate.contracts.errors import LakegateError
 from lakegate.contracts.judge.judgement import judge
 from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.plan.request import Request, StagedPart
+from lakegate.contracts.report.delivery import Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +38,7 @@ REFERENCE = (
 )
 DATA = "The files of one delivery: files, folders and patterns such as 'part-*.csv', also as s3://BUCKET/KEY."
 ENGINE = "native runs in this process; spark runs the gate's own job, with Spark and Deequ. The results are the same."
+REPORT = "Write an HTML report into a file, to pass on: the verdict, what to change first, every check, failing rows."
 FORMATS = "text for people; json; junit, sarif, github and markdown for continuous integration."
 FAILURES = "Write failing rows into a file, .csv or .json; their values are shapes unless --show-values is given."
 
@@ -60,6 +63,8 @@ class LocalDelivery:
     failures: Path | None
     show_values: bool
     engine: EngineName
+    report: Path | None = None
+    """The HTML file to write."""
 
 
 def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
@@ -71,6 +76,7 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     ] = None,
     dataset: Annotated[str | None, typer.Option(help="Which dataset, where the contract has several.")] = None,
     failing: Annotated[Path | None, typer.Option("--failures", help=FAILURES, show_default=False)] = None,
+    page: Annotated[Path | None, typer.Option("--report", help=REPORT, show_default=False)] = None,
     show_values: Annotated[bool, typer.Option("--show-values", help="Show failing values instead of shapes.")] = False,
     show_all: Annotated[bool, typer.Option("--all", help="Show every check, not only failures.")] = False,
     measured_by: Annotated[EngineName, typer.Option("--engine", help=ENGINE)] = EngineName.NATIVE,
@@ -90,7 +96,7 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
         files = files_of(data)
         inputs = documents.Inputs(contract, files, reference or [])
         delivery = LocalDelivery(
-            contract, dataset, files, reference or [], reference_contract or [], failing, show_values, measured_by
+            contract, dataset, files, reference or [], reference_contract or [], failing, show_values, measured_by, page
         )
         with interruptible_folder() as folder:
             report, advice = judge_delivery(delivery, folder)
@@ -112,15 +118,28 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
 
 def judge_delivery(delivery: LocalDelivery, folder: Path) -> tuple[Report, tuple[str, ...]]:
     """The judged delivery, and what its producer may do next; temporary files are written to the folder."""
+    paths = [Path(each.name) for each in delivery.files if each.pin is None]
+    inputs = [delivery.contract, *delivery.reference_contracts, *paths]
     if delivery.failures is not None:
-        paths = [Path(each.name) for each in delivery.files if each.pin is None]
-        failures.usable(delivery.failures, [delivery.contract, *delivery.reference_contracts, *paths])
+        usable("--failures", delivery.failures, failures.SUFFIXES, inputs)
+    if delivery.report is not None:
+        usable("--report", delivery.report, (".html",), inputs)
     document = load(delivery.contract)
     plan = plan_of(document, delivery.dataset)
     references = accepted(document, plan, delivery.references, delivery.reference_contracts)
     report = _report(delivery, plan, references, folder)
-    written = () if delivery.failures is None else (failures.write(delivery.failures, report),)
-    return report, (*_advice(delivery, report, references), *written)
+    return report, (*_advice(delivery, report, references), *_written(delivery, report))
+
+
+def _written(delivery: LocalDelivery, report: Report) -> Iterator[str]:
+    """Write the files that options name; yields what was written, in words."""
+    if delivery.failures is not None:
+        yield failures.write(delivery.failures, report)
+    if delivery.report is not None:
+        from lakegate.contracts.report.page import render  # noqa: PLC0415 - jinja2, for this option alone
+
+        write_text("--report", delivery.report, render(report))
+        yield f"{delivery.report}: report written"
 
 
 def _report(delivery: LocalDelivery, plan: Plan, references: References, folder: Path) -> Report:

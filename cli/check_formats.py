@@ -19,10 +19,10 @@ from lakegate.contracts.judge.outcomes import Status
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from lakegate.cli.report import Report
     from lakegate.contracts.errors import LakegateError
     from lakegate.contracts.judge.outcomes import CheckOutcome
     from lakegate.contracts.plan.result import Sample
+    from lakegate.contracts.report.delivery import Report
 
 
 class CheckFormat(StrEnum):

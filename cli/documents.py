@@ -8,16 +8,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakegate.cli.report import is_masked, is_raw
 from lakegate.contracts.errors import ContractError, SetUpError
 from lakegate.contracts.judge.judgement import counts_of
+from lakegate.contracts.report.delivery import is_masked, is_raw
 
 if TYPE_CHECKING:
     from lakegate.cli.deliveries import DataFile
-    from lakegate.cli.report import Report
     from lakegate.contracts.errors import LakegateError
     from lakegate.contracts.judge.outcomes import CheckOutcome
     from lakegate.contracts.plan.result import Sample
+    from lakegate.contracts.report.delivery import Report
 
 VERSION = "lakegate/check/1"
 SAMPLES = 20

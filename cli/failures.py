@@ -12,31 +12,19 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.outcomes import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
-    from lakegate.cli.report import Report
     from lakegate.contracts.judge.outcomes import CheckOutcome
     from lakegate.contracts.plan.result import Sample
+    from lakegate.contracts.report.delivery import Report
 
+SUFFIXES = (".csv", ".json")
 MOST = 1000
 """Rows of each check."""
 COLUMNS = ("file", "row", "at", "status", "rule", "field", "values", "masked", "message")
 FORMULA = re.compile(r"[=+\-@\t\r\n]")
 """How a cell begins that a spreadsheet would compute."""
 NUMBER = re.compile(r"-[0-9]+([.,][0-9]+)?")
-
-
-def usable(path: Path, inputs: Iterable[Path]) -> None:
-    """InputError where failing rows cannot be written to a path, before anything is measured."""
-    if path.suffix not in {".csv", ".json"}:
-        raise InputError(f"--failures {path}: name a file that ends in .csv or .json")
-    if not path.parent.is_dir():
-        raise InputError(f"--failures {path}: the folder {path.parent} does not exist")
-    if path.is_dir():
-        raise InputError(f"--failures {path}: this is a folder")
-    if path.exists() and any(each.exists() and each.samefile(path) for each in inputs):
-        raise InputError(f"--failures {path}: this file is read by the command; name another one")
 
 
 def write(path: Path, report: Report) -> str:

@@ -12,8 +12,9 @@ from lakegate.cli.aws import opened
 from lakegate.cli.documents import checks
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
-from lakegate.cli.report import Report, show
+from lakegate.cli.report import show
 from lakegate.cli.status import LATEST, print_account
+from lakegate.contracts.report.delivery import Report
 from lakegate.functions.usecases.deliveries import named
 
 if TYPE_CHECKING:

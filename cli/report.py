@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakegate.cli.grid import Entry, print_entries, print_wrapped
 from lakegate.contracts.judge.judgement import counts_of
 from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.judge.verdict import Verdict
+from lakegate.contracts.report.delivery import NULL, RECORDS, is_masked, is_raw
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import Console
 
-    from lakegate.contracts.judge.judgement import Judgement
     from lakegate.contracts.judge.outcomes import CheckOutcome
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.result import Result, Sample
+    from lakegate.contracts.plan.result import Sample
+    from lakegate.contracts.report.delivery import Report
 
 WORDS = {
     Verdict.ACCEPTED: ("green", "Accepted"),
@@ -33,40 +32,11 @@ COLOURS = {
     Status.ERROR: "magenta",
     Status.SKIP: "bright_black",
 }
-UNREADABLE = "file/readable"
 SHAPE = "shape "
-NULL = "null"
-"""What a sample has for a value that is absent."""
 NAMED = 4
 """Files that the summary names."""
 SHOWN = 2
 """Failing rows of a check on the terminal."""
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """A judged delivery, with the names of its files."""
-
-    plan: Plan
-    judgement: Judgement
-    result: Result
-    files: tuple[str, ...]
-
-    def place(self, sample: Sample) -> str:
-        """Where a row lies: `row 17`; of several files `orders-2.csv:17`; of an element also where in its row."""
-        place = f"row {sample.row:,}" if len(self.files) == 1 else f"{self.files[sample.part]}:{sample.row}"
-        return f"{place}, {sample.at}" if sample.at else place
-
-    def message(self, outcome: CheckOutcome) -> str:
-        """The message of a check; of several files the one that cannot be read is named."""
-        unreadable = self.result.unreadable
-        if outcome.id != UNREADABLE or unreadable is None or unreadable.part is None or len(self.files) == 1:
-            return outcome.message
-        return f"{self.files[unreadable.part]}: {outcome.message}"
-
-
-RECORDS = {"header": "the header line once more", "blank": "a line without values"}
-"""What a record is that holds no data."""
 
 
 def show(console: Console, report: Report, *, show_all: bool, advice: tuple[str, ...] = ()) -> None:
@@ -148,16 +118,6 @@ def _values(sample: Sample) -> Iterator[str]:
         yield f"{SHAPE}{text}" if is_masked(sample, at) else f'"{text}"' if is_raw(sample, at) else NULL
     if sample.record is not None:
         yield RECORDS[sample.record]
-
-
-def is_raw(sample: Sample, at: int) -> bool:
-    """Whether a value is shown as it is."""
-    return bool(sample.raw and sample.raw[at])
-
-
-def is_masked(sample: Sample, at: int) -> bool:
-    """Whether a value is shown as its shape; no shape is `null`, for letters are masked."""
-    return not is_raw(sample, at) and sample.shapes[at] != NULL
 
 
 def _legend(report: Report) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Texts of a document in messages: truncated, and hints at similar words."""
+"""Texts of others in messages and reports: truncated, printable, with hints at similar words."""
 
 from __future__ import annotations
 
@@ -30,3 +30,12 @@ def listed(words: Iterable[object]) -> str:
     """A list of words, truncated if it is long."""
     texts = [shown(word) for word in words]
     return ", ".join(texts[:MOST_SHOWN]) + (", …" if len(texts) > MOST_SHOWN else "")
+
+
+def printable(text: str) -> str:
+    r"""The text with every character that is not printed written as an escape (`\x1b`, `\u202e`), tabs as spaces."""
+    return "".join(each if each.isprintable() else _escape(each) for each in text)
+
+
+def _escape(character: str) -> str:
+    return "  " if character == "\t" else character.encode("unicode_escape", "surrogatepass").decode("ascii")

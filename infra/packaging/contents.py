@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PACKAGE = "lakegate"
 """What the folders are imported as (decision 40)."""
-CODE = frozenset({".py", ".json", ".yaml"})
+CODE = frozenset({".py", ".json", ".yaml", ".html"})
 UNUSED = (
     "lakegate/contracts/examples/*",  # for people
     "lakegate/contracts/documents/*",  # documents are read when they are published, never behind the door

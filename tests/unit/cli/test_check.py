@@ -19,10 +19,10 @@ from typer.testing import CliRunner
 from lakegate.cli import check as command
 from lakegate.cli import report
 from lakegate.cli.main import app, main
-from lakegate.cli.report import Report
 from lakegate.contracts.errors import InputError, LakegateError, SetUpError
 from lakegate.contracts.judge.judgement import judge
 from lakegate.contracts.plan.result import Columns, MalformedRecords, Measured, Measurement, Result, Sample, Unreadable
+from lakegate.contracts.report.delivery import Report
 from lakegate.contracts.schemas import load, validate
 from lakegate.infra.local.places import ROOT
 

@@ -1,0 +1,1 @@
+"""The report of a judged delivery: one HTML file for people who were not there."""

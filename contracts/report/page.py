@@ -1,0 +1,170 @@
+"""The report of a judged delivery as one HTML file: no script, no request, every text of others escaped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
+
+from lakegate.contracts.judge.judgement import counts_of
+from lakegate.contracts.judge.outcomes import Status
+from lakegate.contracts.judge.verdict import Verdict
+from lakegate.contracts.report.bars import Bar, bar
+from lakegate.contracts.report.delivery import RECORDS, is_masked, is_raw
+from lakegate.contracts.words import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jinja2 import Template
+
+    from lakegate.contracts.judge.outcomes import CheckOutcome
+    from lakegate.contracts.plan.result import Sample
+    from lakegate.contracts.report.delivery import Report
+
+TITLES: Final = {
+    Verdict.ACCEPTED: "Accepted",
+    Verdict.ACCEPTED_WITH_WARNINGS: "Accepted with warnings",
+    Verdict.REJECTED: "Rejected",
+    Verdict.UNDECIDED: "Undecided",
+}
+STATUSES: Final = {
+    Status.FAIL: "failed",
+    Status.ERROR: "not measured: error",
+    Status.WARN: "warned",
+    Status.SKIP: "not measured",
+    Status.PASS: "passed",
+}
+MOST_ROWS: Final = 20
+"""Failing rows of a reason."""
+MOST_FILES: Final = 20
+MOST_DELIVERIES: Final = 30
+"""Deliveries of the history."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastDelivery:
+    """One delivery of the line's history."""
+
+    at: str
+    """When it was judged (RFC 3339)."""
+    verdict: Verdict
+    failing: float
+    """Failed checks in percent of those that were measured, 0 to 100."""
+
+    @property
+    def title(self) -> str:
+        """The verdict in words."""
+        return TITLES[self.verdict]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value of a failing row."""
+
+    text: str
+    kind: str
+    """`value`, `shape` or `null`."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailingRow:
+    """A failing row: its place and its values, masked unless their field is public."""
+
+    place: str
+    values: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One reason of the verdict with its first failing rows."""
+
+    status: Status
+    rule: str
+    fields: str
+    message: str
+    good: str
+    rows: tuple[FailingRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleLine:
+    """One check in the table."""
+
+    status: Status
+    rule: str
+    fields: str
+    wanted: str
+    measured: str
+    bar: Bar | None
+
+
+def render(report: Report, facts: Sequence[tuple[str, str]] = (), history: Sequence[PastDelivery] = ()) -> str:
+    """The page. `facts` are further lines of the summary (label, text); `history` the line's deliveries, oldest first."""
+    counts = counts_of(report.plan, report.judgement)
+    reasons = [_reason(report, each) for each in report.judgement.reasons]
+    return _template().render(
+        verdict=report.judgement.verdict,
+        title=TITLES[report.judgement.verdict],
+        rows=counts.rows_in_words,
+        first=reasons[0] if reasons else None,
+        more=len(reasons) - 1,
+        facts=[*_facts(report, counts.checks_in_words), *facts],
+        reasons=reasons,
+        lines=list(_lines(report)),
+        statuses=STATUSES,
+        history=list(history)[-MOST_DELIVERIES:],
+    )
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415 - a library that only this page needs
+
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: printable(value) if type(value) is str else value,
+    )
+    return environment.from_string((files(__package__) / "page.html").read_text(encoding="utf-8"))
+
+
+def _facts(report: Report, checks: str) -> Iterator[tuple[str, str]]:
+    plan = report.plan
+    more = len(report.files) - MOST_FILES
+    yield "Files", ", ".join(report.files[:MOST_FILES]) + (f" and {more:,} more" if more > 0 else "")
+    yield "Dataset", plan.dataset
+    yield "Contract", f"{plan.contract} {plan.contract_version}"
+    yield "Checks", checks
+    seconds = sum(report.result.timings.values())
+    if seconds:
+        yield "Measured in", f"{seconds:.1f} s"
+
+
+def _reason(report: Report, outcome: CheckOutcome) -> Reason:
+    rows = tuple(FailingRow(report.place(each), tuple(_cells(each))) for each in outcome.samples[:MOST_ROWS])
+    fields = ", ".join(outcome.fields)
+    message = report.message(outcome).removeprefix(f"{fields}: ")
+    return Reason(outcome.status, outcome.rule, fields, message, " or ".join(outcome.good), rows)
+
+
+def _cells(sample: Sample) -> Iterator[Cell]:
+    for at, text in enumerate(sample.shapes):
+        kind = "shape" if is_masked(sample, at) else "value" if is_raw(sample, at) else "null"
+        yield Cell(text, kind)
+    if sample.record is not None:
+        yield Cell(RECORDS[sample.record], "null")
+
+
+def _lines(report: Report) -> Iterator[RuleLine]:
+    """Every check, the failed ones first."""
+    plans = {each.id: each for each in report.plan.checks}
+    order = list(STATUSES)
+    for each in sorted(report.judgement.outcomes, key=lambda outcome: order.index(outcome.status)):
+        check = plans.get(each.id)
+        measured = each.measured or report.message(each)
+        shares = bar(check, each) if check is not None else None
+        yield RuleLine(each.status, each.rule, ", ".join(each.fields), each.wanted, measured, shares)
