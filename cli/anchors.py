@@ -1,4 +1,4 @@
-"""Anchors of the ledger in the stack's own bucket, whose objects nobody can change or delete for as long as the stack says.
+"""Anchors of the ledger in the stack's own bucket, whose objects nobody can change or delete during the stack's `AnchorDays`.
 
 The key of an anchor is the anchor: `<chain>/<height>=<digest>`. The object is empty.
 """

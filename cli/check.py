@@ -44,7 +44,7 @@ FAILURES = "Write failing rows into a file, .csv or .json; their values are shap
 
 
 class CheckExit(IntEnum):
-    """What the command's exit code says."""
+    """The meaning of the command's exit code."""
 
     ACCEPTED = 0
     REJECTED = 1

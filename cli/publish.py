@@ -124,10 +124,10 @@ def _print_plan(compiled: CompiledContract, change: PlannedChange, *, as_json: b
 def _refuse_unmeasured(name: str, examined: Examined, *, as_json: bool) -> NoReturn:
     """A rule that every delivery would skip is shown as an error."""
     count, others = len(examined.unmeasured), [each for each in examined.warnings if each not in examined.unmeasured]
-    mend = (
+    remedy = (
         f"{_rules(count)} can never be measured: correct {'it' if count == 1 else 'them'}, or give --allow-unmeasured"
     )
-    terminal.errors().print(f"lakegate: {mend}")
+    terminal.errors().print(f"lakegate: {remedy}")
     _refuse(name, replace(examined, errors=examined.unmeasured, warnings=tuple(others)), as_json=as_json)
 
 

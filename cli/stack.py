@@ -1,8 +1,8 @@
-"""`lakegate stack`: bring a deployed stack to rest before it is changed, let it work again, delete it.
+"""`lakegate stack`: pause a deployed stack before it is changed, resume it, delete it.
 
 CloudFormation changes and deletes an EMR Serverless application only while that is stopped, and a stopped one starts itself with
-the next job run. So whatever submits runs is paused first: the queues keep their events for 14 days, and sweep is not started.
-Nothing is lost: `resume` lets all of it continue.
+the next job run. So everything that submits runs is paused first: the queues keep their events for 14 days, sweep is disabled.
+`resume` continues all of it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def pause(
 ) -> None:
     """Take in nothing more, wait until the running jobs have ended, and stop the application: then it can be updated.
 
-    Uploads and events wait, and nothing is lost. The command is idempotent.
+    Uploads and events wait until `resume`. The command is idempotent.
 
     Example: lakegate stack pause && sam deploy && lakegate stack resume
 

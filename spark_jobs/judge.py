@@ -54,7 +54,7 @@ SPARE_SECONDS = 10.0
 
 
 class Context(Protocol):
-    """What Lambda tells a function about an invocation."""
+    """What Lambda passes to a function about an invocation."""
 
     def get_remaining_time_in_millis(self) -> int:
         """Milliseconds until the function is stopped."""
@@ -138,7 +138,7 @@ def measure(
 
 
 def _cost(seconds: float) -> BilledCost | None:
-    """Of an invocation that took so long; None outside of Lambda, where nobody says how much memory it has."""
+    """Of an invocation that took so long; None outside of Lambda, where the memory is unknown."""
     megabytes = os.environ.get("AWS_LAMBDA_FUNCTION_MEMORY_SIZE")
     prices = Prices.read(os.environ.get("LAKEGATE_PRICES", ""))
     return cost_of_invocation(prices, seconds, int(megabytes)) if megabytes else None

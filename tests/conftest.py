@@ -15,7 +15,7 @@ settings.register_profile(
     derandomize=True,
     database=None,
 )  # `make mutation`: the first failing example decides, and it is the same each time
-settings.load_profile("patient")  # how long an example takes says more of the machine than of the code
+settings.load_profile("patient")  # how long an example takes depends more on the machine than on the code
 
 HERE = Path(__file__).parent
 NEEDS = {

@@ -99,7 +99,7 @@ def _no_signature(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] |
     if _signature(head)[0] == wanted:
         return None
     if storage.format.is_text:
-        words = f"the file is not packed with {wanted}, although the contract says so"
+        words = f"the contract declares {wanted}, but the file is not compressed"
         return "not-packed", f"{words}: pack it, or declare another compression"
     return "other-format", f"the file does not begin as {promised(storage)} does: deliver that, or declare what it is"
 

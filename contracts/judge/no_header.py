@@ -62,7 +62,7 @@ def _other_delimiter(text: _Text) -> str | None:
     for mark, words in SEPARATORS.items():
         names = text.cells(text.line, mark)
         if mark != text.csv.delimiter and len(names) > 1 and renamed(names, text.declared):
-            promise = f"although the contract says {text.delimiter}: write the file so, or declare csv.delimiter"
+            promise = f"although the contract declares {text.delimiter}: write the file so, or declare csv.delimiter"
             return f"the columns are separated by {words}, {promise}"
     return None
 
@@ -90,7 +90,7 @@ def _one_column(text: _Text) -> str | None:
             and text.line.count(mark) >= len(text.declared) - 1
         ):
             return (
-                f"the values are separated by {words}, although the contract says {text.delimiter}, and the first line "
+                f"the values are separated by {words}, although the contract declares {text.delimiter}, and the first line "
                 f"names none of the declared columns ({named(text.declared)}): the file needs a header line"
             )
     return None

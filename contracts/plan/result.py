@@ -181,5 +181,5 @@ class Result(VersionedDocument):
     """Of an invocation of the judge function. What a job run costs is known only after its end: EMR Serverless bills workers."""
     does_not_fit: str | None = None
     """Why the judge function cannot hold the delivery: `time`, `memory`, `disk`, `references` or `rows`; the rest is then
-    empty, and no verdict follows. Spark never says so."""
+    empty, and no verdict follows. A result of Spark never has it."""
     version: str = VERSION

@@ -26,11 +26,11 @@ GRACE_VALUES = 1 << 30
 BROKEN = {
     "damaged": "the file is damaged: it cannot be unpacked to its end; pack it again",
     "bomb": f"the file unpacks to more than {RATIO} times its size, beyond {GRACE >> 20} MiB: deliver it in parts, or unpacked",
-    "array": "the JSON array breaks off, or holds what is no JSON, or an element beyond 1 MiB: write it anew, or as JSON lines",
+    "array": "the JSON array breaks off, or holds what is no JSON, or an element beyond 1 MiB: write it again, or as JSON lines",
     "array-depth": "the JSON array holds an element that is nested too deep: write it flatter",
     "array-encoding": "the JSON array is not valid UTF-8, which JSON is written in (RFC 8259): save it so",
     "footer": "the end of the file, where its schema and its index stand, is missing or damaged: was the upload cut off?",
-    "inside": "the file holds values that cannot be read, or is damaged inside: write it anew",
+    "inside": "the file holds values that cannot be read, or is damaged inside: write it again",
     "too-long": f"the file has a line of more than {LONGEST_LINE >> 20} MiB: is this text of one record a line?",
 }
 """The reason why a file is not read to its end, by code."""

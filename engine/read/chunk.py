@@ -83,7 +83,7 @@ class Expression:
     the type.
     """
     raw: str = ""
-    """Name of the raw column that the text is made of, and that `plain` speaks of; "" for none."""
+    """Name of the raw column that the text is made of, and that `plain` describes; "" for none."""
     plain: str = ""
     """The typed value where the chunk's raw text column consists of the type's plain alphabet
     (`lakegate.engine.type.values.PLAIN`).

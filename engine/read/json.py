@@ -101,7 +101,7 @@ class JsonSource:
 
     def _chunk(self, texts: list[bytes], size: int, first: int) -> Chunk:
         flat = learned(self.plan.fields, texts)
-        tokens, rest = flat.parted(texts) if flat else ([], range(len(texts)))
+        tokens, rest = flat.split(texts) if flat else ([], range(len(texts)))
         reading, rows, bad = _long_way(self.plan.fields, texts, rest)
         levels: dict[Level, pa.Table] = {}
         for place, level in reading.levels.items():

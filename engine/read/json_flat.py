@@ -47,7 +47,7 @@ class Flat:
     some: re.Pattern[str]
     """Of objects that lack some of them."""
 
-    def parted(self, texts: list[bytes]) -> tuple[list[Tokens], list[int]]:
+    def split(self, texts: list[bytes]) -> tuple[list[Tokens], list[int]]:
         """The tokens of texts by key, "" for an absent one; and the indexes of the other texts."""
         together = b"\n".join(texts)
         if together.count(b"\n") == len(texts) - 1 and max(map(len, texts)) <= LONGEST_RECORD:

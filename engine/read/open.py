@@ -79,7 +79,7 @@ def _head(part: StagedPart, store: Store) -> bytes:
     except OSError as error:
         raise InputError(f"the staged object cannot be read ({error.strerror}): stage it again") from error
     if size != part.size:
-        raise InputError(f"the staged object has {size:,} bytes, the request says {part.size:,}: stage it again")
+        raise InputError(f"the staged object has {size:,} bytes, the request {part.size:,}: stage it again")
     return store.part(part.uri, 0, min(HEAD, size)) if size else b""
 
 

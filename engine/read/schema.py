@@ -56,7 +56,7 @@ def names_of(schema: Physical, plan: Plan) -> list[str]:
         return [name for name in names if name in {field.name for field in plan.columns}]
     for name, column in schema.parts:
         if {leaf.kind for leaf in column.leaves()} & UNWRITTEN:
-            words = f"the column {name} has a type that rows cannot be written anew with"
+            words = f"the column {name} has a type that cannot be written to split files"
             raise UnreadableError("schema", f"{words}: give it another one, or refuse whole files")
     return names
 

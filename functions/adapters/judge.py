@@ -31,7 +31,7 @@ class JudgeFunction:
         return invocation(payload["workload"], payload["attempt"])
 
     def describe(self, run: str) -> JobRun:
-        """What the name says: Lambda has no operation that describes an invocation."""
+        """As the name states: Lambda has no operation that describes an invocation."""
         workload = run.removeprefix(INVOCATION).partition("/")[0]
         if not workload:
             raise NotFound(run)

@@ -24,7 +24,7 @@ class JobState(StrEnum):
     FAILED = "FAILED"
     CANCELLED = "CANCELLED"
     INVOKED = "INVOKED"
-    """An invocation: Lambda tells nobody where it is. It may still answer until its deadline."""
+    """An invocation, whose progress Lambda does not report. It may still answer until its deadline."""
 
 
 @dataclass(frozen=True, slots=True)

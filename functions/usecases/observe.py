@@ -167,7 +167,7 @@ def _described_run(dependencies: Dependencies, workload: Workload) -> JobRun | N
 def _cost(
     dependencies: Dependencies, run: JobRun | None, result: bytes | None, found: Observation
 ) -> BilledCost | None:
-    """Of the attempt: what its run was billed, or what its result says; None while nobody knows."""
+    """Of the attempt: what its run was billed, or what its result contains; None while that is unknown."""
     from lakegate.contracts.plan.result import Result  # noqa: PLC0415 - intake starts without the judgement
 
     if run is not None and run.billed is not None:

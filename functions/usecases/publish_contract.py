@@ -62,7 +62,7 @@ class CompiledContract:
 
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
-    """What publishing an edition would change, as the registry is now."""
+    """What publishing a version would change, as the registry is now."""
 
     is_new: bool
     """Whether this version is not published yet."""
@@ -87,10 +87,10 @@ def planned(dependencies: Dependencies, compiled: CompiledContract) -> PlannedCh
 
 
 def publish(dependencies: Dependencies, compiled: CompiledContract) -> Steps[Publication]:
-    """Make an edition valid, and move the routes of its line to the current version. Idempotent.
+    """Make a version valid, and move the routes of its line to the current version. Idempotent.
 
     Raises IncompatibleVersion when the number is too low for the changes, and InputError when the version is published with
-    another content, when a name cannot be a folder, and when a route delivers to a dataset that the edition no longer has.
+    another content, when a name cannot be a folder, and when a route delivers to a dataset that the version no longer has.
     """
     for name in (compiled.contract, *compiled.plans):
         _usable(name)

@@ -109,7 +109,7 @@ def measure_by_function(request: Request, plan: Plan, seconds: float = 120.0) ->
 
 @dataclass(frozen=True, slots=True)
 class Remaining:
-    """What Lambda tells the function: how long it may go on."""
+    """What Lambda passes to the function: how long it may go on."""
 
     seconds: float
 

@@ -78,7 +78,7 @@ def as_csv(numbered: list[tuple[int, Case]]) -> bytes:
 
 
 def of_one_case(number: int, case: Case, together: Result) -> Result:
-    """The part of an answer that speaks of one case."""
+    """The part of an answer that concerns one case."""
     prefix = f"{number}."
     own = [each for each in together.measurements if each.check.startswith(prefix)]
     mine = tuple(replace(each, check=each.check.removeprefix(prefix)) for each in own)

@@ -27,7 +27,7 @@ def run_of(stack: Deployed, landed: Landed, state: str) -> str:
     return identity
 
 
-MENDED = (State.PUBLISHED, 2, 1, 1)
+RECOVERED = (State.PUBLISHED, 2, 1, 1)
 
 
 def test_a_killed_job_is_tried_again_within_seconds(stack: Deployed) -> None:
@@ -40,7 +40,7 @@ def test_a_killed_job_is_tried_again_within_seconds(stack: Deployed) -> None:
     row = stack.finished(landed)
     runs = stack.runs(landed)
 
-    assert (row.state, row.attempt, len(stack.destinations(row)), stack.blocks(row)) == MENDED
+    assert (row.state, row.attempt, len(stack.destinations(row)), stack.blocks(row)) == RECOVERED
     assert [(each.number, each.run, each.cause) for each in row.failed] == [(1, identity, FailureCause.RUN_CANCELLED)]
     assert [each["state"] for each in runs] == ["CANCELLED", "SUCCESS"]
     assert runs[1]["createdAt"] - runs[0]["updatedAt"] < timedelta(minutes=1)
@@ -57,7 +57,7 @@ def test_a_hung_job_is_cancelled_when_its_time_is_up(stack: Deployed) -> None:
     stack.sweep_later(25 * 60)
     row = stack.finished(landed)
 
-    assert (row.state, row.attempt, len(stack.destinations(row)), stack.blocks(row)) == MENDED
+    assert (row.state, row.attempt, len(stack.destinations(row)), stack.blocks(row)) == RECOVERED
     assert [each["state"] for each in stack.runs(landed)] == ["CANCELLED", "SUCCESS"]
 
 

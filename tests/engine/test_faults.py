@@ -214,8 +214,8 @@ FAULTS: dict[str, tuple[Plan, bytes, list[str]]] = {
         b"a;b;c;d;e;f\n1;2;3;4;5;6\n",
         [
             (
-                "file/readable: the values are separated by a semicolon, although the contract says a comma, and the first line "
-                "names none of the declared columns (id, price, weight, day, sku and 1 more): the file needs a header line"
+                "file/readable: the values are separated by a semicolon, although the contract declares a comma, and the first "
+                "line names none of the declared columns (id, price, weight, day, sku and 1 more): the file needs a header line"
             )
         ],
     ),

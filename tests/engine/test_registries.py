@@ -116,7 +116,7 @@ def test_a_compression_is_a_row_of_the_model(monkeypatch: pytest.MonkeyPatch, ju
     assert judge_files(plan, packed).statuses() == judge_files(plan_of_csv(), CSV).statuses()
     assert refusals(canonical(plan), len(packed), packed) == ()
     assert refusals(canonical(plan), len(other), other)[0].startswith("file/readable: the first line names none")
-    assert "not packed with xz" in judge_files(plan, CSV).reasons
+    assert "not compressed" in judge_files(plan, CSV).reasons
     assert "declare compression: xz" in judge_files(plan_of_csv(), packed).reasons
     assert "cannot be unpacked" in judge_files(plan, packed[:-8]).reasons
 

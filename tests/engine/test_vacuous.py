@@ -54,7 +54,7 @@ def answers(judge_files: Callable[..., Judged]) -> Callable[[int], Result]:
 
 
 def of_one(number: int, case: Case, together: Result) -> Result:
-    """The part of an answer that speaks of one rule, as if its plan had been alone."""
+    """The part of an answer that concerns one rule, as if its plan had been alone."""
     own = [each for each in together.measurements if each.check.startswith(f"{number}.")]
     mine = tuple(replace(each, check=each.check.removeprefix(f"{number}.")) for each in own)
     return replace(together, plan_digest=case.plan.digest, measurements=mine, columns=Columns(case.header))

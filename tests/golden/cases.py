@@ -6,9 +6,9 @@ A case of `odcs.yaml`, `dcs.yaml` or `dcm.yaml`::
       set: {'$.schema[0].properties[1].logicalTypeOptions': {exclusiveMinimum: 0}}      remove: [$.status]
       expect:
         v3.0.0 v3.0.1 v3.0.2: {errors: ['wrong-type @ $.schema[0].properties[1].logicalTypeOptions.exclusiveMinimum']}
-        v3.1.0 v3.2.0: {says: ['orders: minimum(amount) exclusive=True value=0']}
+        v3.1.0 v3.2.0: {added: ['orders: minimum(amount) exclusive=True value=0']}
 
-`says` are the lines of the summary that the base has not, `unsaid` those of the base that are gone; `warnings` are their codes.
+`added` are the lines of the summary that the base has not, `removed` those of the base that are gone; `warnings` are their codes.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def outcome(text: bytes, base: bytes) -> Outcome:
         found["errors"] = [f"{each.code} @ {each.path}" for each in examined.errors]
     elif examined.contract is not None and before.contract is not None:
         lines, known = list(summary(examined.contract)), list(summary(before.contract))
-        found["says"] = [line for line in lines if line not in known]
-        found["unsaid"] = [line for line in known if line not in lines]
+        found["added"] = [line for line in lines if line not in known]
+        found["removed"] = [line for line in known if line not in lines]
     return {key: value for key, value in found.items() if value}
 
 
@@ -82,7 +82,7 @@ def summary(contract: Contract) -> Iterator[str]:
 
 def _dataset(dataset: Dataset) -> Iterator[str]:
     policy = dataset.policy
-    yield f"{policy.mode.value}, other fields {policy.additional_fields.value}, parted by {dataset.csv.delimiter}"
+    yield f"{policy.mode.value}, other fields {policy.additional_fields.value}, delimiter {dataset.csv.delimiter}"
     for field in dataset.fields:
         yield from _field(field)
     yield from map(_rule, dataset.rules)

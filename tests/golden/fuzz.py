@@ -94,9 +94,11 @@ def damaged(chance: random.Random) -> bytes:
 def judge(text: bytes) -> None:
     """AssertionError where anything but located problems of known codes comes out of a document."""
     examined = examine(text)
-    told = (*examined.errors, *examined.warnings)
-    assert all(problem.code in CODES for problem in told), sorted({problem.code for problem in told} - set(CODES))
-    assert all(problem.line and problem.path.startswith("$") and problem.message for problem in told)
+    problems = (*examined.errors, *examined.warnings)
+    assert all(problem.code in CODES for problem in problems), sorted(
+        {problem.code for problem in problems} - set(CODES)
+    )
+    assert all(problem.line and problem.path.startswith("$") and problem.message for problem in problems)
     try:
         contract = read(text)
     except ContractError:

@@ -37,7 +37,7 @@ def test_the_command_ends_in_zero_and_says_its_seed(capsys: pytest.CaptureFixtur
 def test_the_command_shows_the_document_that_broke_the_promise(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It stops there, with an exit code that says so."""
+    """It stops there, with an exit code of its own."""
 
     def broken(text: bytes) -> None:
         raise ValueError(len(text))

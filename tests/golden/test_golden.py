@@ -47,7 +47,7 @@ def test_a_valid_document_compiles_to_checks(case: Golden) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_a_problem_stands_in_its_document(case: Golden) -> None:
-    """Every path that is told leads to a place of the document, on the line that is told."""
+    """Every reported path leads to a place of the document, on the reported line."""
     examined = examine(case.text)
     document = parse(case.text)
     for problem in (*examined.errors, *examined.warnings):

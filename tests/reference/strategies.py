@@ -1,4 +1,4 @@
-"""Values of every document that crosses from house to house, drawn at random within the bounds of its schema."""
+"""Values of every document that crosses a package boundary, drawn at random within the bounds of its schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""P11: whatever engine a pattern is given to, it says the same, and takes a time that no text can stretch."""
+"""P11: every engine gives the same result for a pattern, in a time that no text can stretch."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ RULE = Rule("r", "pattern", Origin("$"))
 
 
 def by_python(pattern: str, text: str) -> bool:
-    """What the reference evaluator says of a pattern of a plan."""
+    """The result of the reference evaluator for a pattern of a plan."""
     return re.search(pattern.replace(r"\z", r"\Z"), text, re.ASCII) is not None
 
 
@@ -64,7 +64,7 @@ def tree_of(pattern: str) -> Items:
 
 @sampled(250, 50_000)
 @given(patterns, st.lists(texts, min_size=1, max_size=5))
-def test_what_a_pattern_is_divided_into_says_what_the_pattern_says(pattern: str, subjects: list[str]) -> None:
+def test_the_searches_of_a_pattern_are_equivalent_to_it(pattern: str, subjects: list[str]) -> None:
     """The searches of a pattern, each by its own engine, together find just what the pattern finds."""
     with suppress(ContractError):
         translated = translate(RULE, pattern)
@@ -78,8 +78,8 @@ def test_what_a_pattern_is_divided_into_says_what_the_pattern_says(pattern: str,
 @example(r"x|\B.", ["é", "aéa"])
 @example(r"[^a]", ["😀", "é"])
 @given(patterns, st.lists(texts, min_size=1, max_size=5))
-def test_each_engines_spelling_says_the_same(pattern: str, subjects: list[str]) -> None:
-    """Whatever RE2 can say, it says as the reference does, also where the other engine would be chosen; and so does the tree."""
+def test_the_dialect_of_each_engine_has_the_same_result(pattern: str, subjects: list[str]) -> None:
+    """What RE2 can express has the result of the reference, also where the other engine would be chosen; and so does the tree."""
     items = tree_of(pattern)
     expected = [by_python(rewritten(pattern), text) for text in subjects]
 
@@ -92,7 +92,7 @@ def test_each_engines_spelling_says_the_same(pattern: str, subjects: list[str]) 
 @sampled(250, 50_000)
 @given(patterns, st.text("ab1 -", min_size=1, max_size=3), st.integers(0, 12), texts)
 def test_the_bound_of_steps_holds(pattern: str, pump: str, times: int, tail: str) -> None:
-    """An engine that tries every way takes no more steps than the bound says, whatever the pattern and the text."""
+    """An engine that tries every way takes no more steps than the bound, whatever the pattern and the text."""
     items = shortest(tree_of(pattern))
     cost = search_cost(items)
     text = pump * times + tail
@@ -108,7 +108,7 @@ def test_the_bound_of_steps_holds(pattern: str, pump: str, times: int, tail: str
 @sampled(150, 20_000)
 @given(patterns)
 def test_what_people_are_warned_of_is_never_left_to_backtracking(pattern: str) -> None:
-    """A pattern whose shape lint tells goes to RE2, is refused, or was cut to a shape without choices."""
+    """A pattern whose shape lint reports goes to RE2, is refused, or was cut to a shape without choices."""
     with suppress(ContractError):
         parts = parts_of(translate(RULE, pattern))
         if superlinear(pattern) is not None:

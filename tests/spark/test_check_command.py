@@ -280,7 +280,7 @@ def test_queries_and_references_are_checked_on_files(tmp_path: Path) -> None:
 
 
 def test_a_reference_that_names_no_dataset_or_no_file_is_a_usage_error(tmp_path: Path) -> None:
-    """`--reference` says a dataset of the contract and a file that is there."""
+    """`--reference` names a dataset of the contract and a file that exists."""
     contract, data = tmp_path / "shop.dcs.yaml", tmp_path / "orders.csv"
     contract.write_text(SHOP)
     data.write_text(FIRST)

@@ -99,7 +99,7 @@ def test_a_table_that_cannot_be_written_anew_is_refused(judge_files: Callable[..
     table = TABLE.append_column("span", pa.array([1, 2, 3, 4], pa.duration("s")))
     judged = judge_files(replace(PLAN, storage=Storage(Format.PARQUET)), written(table, Storage(Format.PARQUET)))
 
-    assert "the column span has a type that rows cannot be written anew with" in judged.reasons
+    assert "the column span has a type that cannot be written to split files" in judged.reasons
 
 
 @pytest.mark.parametrize("day", [dt.date(1582, 10, 5), dt.date(1582, 10, 14)])

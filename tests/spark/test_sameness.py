@@ -97,7 +97,7 @@ def test_in_whatever_order_records_and_objects_come(judge_files: Callable[..., J
 
 @pytest.fixture
 def live_in(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
-    """Have this process and its JVM live in a time zone."""
+    """Set the time zone of this process and its JVM."""
     zones = spark._jvm.java.util.TimeZone  # noqa: SLF001 - PySpark has no other way to the JVM's own time zone
     before = zones.getDefault()
 

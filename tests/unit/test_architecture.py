@@ -61,7 +61,7 @@ def test_a_file_imports_only_the_libraries_of_its_layer() -> None:
 
 
 def test_imports_are_absolute() -> None:
-    """A name says where it comes from."""
+    """A name shows where it comes from."""
     assert {(str(file), name) for file in product() for name in imported(file) if name.startswith(".")} == set()
 
 

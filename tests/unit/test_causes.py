@@ -113,7 +113,7 @@ def test_a_fault_that_explains_one_outcome_is_said_by_it() -> None:
 
 
 def test_a_known_mistake_in_several_columns_is_one_reason() -> None:
-    """Columns whose values are all written so share a reason; one with other failures beside them is told its share."""
+    """Columns whose values are all written so share a reason; that of a column with other failures names its share."""
     mixed = measured("type/weight", 3, form=ValueMistake("decimal-comma", 2, 3))
     found = reasons(answer(measured("type/id", 2, form=COMMA), measured("type/price", 2, form=COMMA), mixed))
 
@@ -182,7 +182,7 @@ NAMES: dict[str, tuple[Columns, list[tuple[str, str, str]]]] = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_columns_are_one_reason_for_each_fault(name: str) -> None:
-    """Whatever the rules of a column say, its absence is said once, with the name that the file has instead."""
+    """Whatever rules a column has, its absence is reported once, with the name that the file has instead."""
     columns, expected = NAMES[name]
 
     assert reasons(answer(columns=columns)) == expected
@@ -205,7 +205,7 @@ def test_a_renamed_column_explains_the_additional_one() -> None:
     ("extra", "is_hinted"), [(("",), True), (("Unnamed: 0",), True), (("", "x"), False), (("x",), False)]
 )
 def test_an_exported_index_is_named(extra: tuple[str, ...], is_hinted: bool) -> None:  # noqa: FBT001 - a parameter of the test
-    """A first column that only numbers the rows is told how to be left out, where it is the only additional one."""
+    """For a first column that only numbers the rows the reason has the remedy, where it is the only additional one."""
     plan = replace(PLAN, policy=Policy(additional_fields=Additional.WARN))
     (reason,) = reasons(answer(columns=Columns((*extra, *ALL.found), extra=extra)), plan)
 

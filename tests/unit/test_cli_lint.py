@@ -48,7 +48,7 @@ def test_a_valid_contract_ends_in_zero() -> None:
 
 
 def test_a_broken_contract_ends_in_one_with_its_lines(broken: Path) -> None:
-    """Each mistake is shown with code, line, the line itself, and how to mend it."""
+    """Each mistake is shown with code, line, the line itself, and its correction."""
     result = run(str(broken))
     expected = [
         f"{broken}:6: error wrong-type",

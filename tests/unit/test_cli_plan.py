@@ -58,7 +58,7 @@ def test_a_plan_is_one_document(run: Callable[..., Ended]) -> None:
 
 
 def test_an_explained_plan_names_every_check(run: Callable[..., Ended]) -> None:
-    """`plan --explain` has one line for each check, and says how many there are."""
+    """`plan --explain` has one line for each check, and their number."""
     checks = json.loads(run("plan", WEATHER).stdout)["checks"]
     explained = run("plan", WEATHER, "--explain").stdout
 

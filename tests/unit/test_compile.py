@@ -95,7 +95,7 @@ def test_check_ids_name_rule_and_field() -> None:
 
 
 def test_rules_that_share_an_id_give_checks_that_do_not() -> None:
-    """Where a document uses one id twice for one field, results can still be told apart."""
+    """Where a document uses one id twice for one field, results can still be distinguished."""
     plan = plan_of_rules({"a": "string"}, rule("required"), rule("unique"), rule("type"))
 
     assert [check.id for check in plan.checks] == ["r/a", "r/a~2", "r/a~3"]
@@ -236,7 +236,7 @@ def test_a_warning_tolerance_alone_never_fails() -> None:
     ],
 )
 def test_what_is_wanted_reads_as_words(kind: str, logical: str, written: dict[str, object], expected: str) -> None:
-    """Every check says in words what it wants, short enough for a table."""
+    """Every check describes its requirement in words, short enough for a table."""
     assert expected == plan_of_rules({"a": logical}, rule(kind, **written)).checks[0].wanted
 
 

@@ -72,7 +72,7 @@ def test_what_is_published_follows_from_verdict_and_policy(policy: Policy, *, ba
 
 
 def test_an_undecided_delivery_neither_publishes_nor_rejects() -> None:
-    """Without a verdict no row has come to rest."""
+    """Without a verdict no row is counted as accepted or rejected."""
     compiled = plan(check())
     result = replace(answer(Measurement("r/n", error="the job gave no answer")), rejected_rows=3)
 

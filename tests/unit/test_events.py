@@ -1,4 +1,4 @@
-"""Event documents become hints, and what cannot be understood says why."""
+"""Event documents become hints, and what cannot be understood is refused with a reason."""
 
 from __future__ import annotations
 

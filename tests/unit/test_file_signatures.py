@@ -1,4 +1,4 @@
-"""What the first bytes of a file tell, against what its contract promises."""
+"""What the first bytes of a file show, compared with what its contract promises."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_text_where_a_format_was_promised_is_refused(storage: Storage) -> None:
 
 @pytest.mark.parametrize("codec", [Compression.GZIP, Compression.BZIP2, Compression.ZSTD])
 def test_plain_text_where_a_codec_was_promised_is_refused(codec: Compression) -> None:
-    """A file that nobody packed is told so."""
+    """An uncompressed file is refused where the contract promises a compressed one."""
     assert refusal_of_kind(b"id,name\n", Storage(compression=codec))[0] == "not-packed"
 
 
@@ -101,7 +101,7 @@ def test_packed_bytes_that_are_damaged_are_refused(packed: bytes) -> None:
     ],
 )
 def test_json_tells_by_its_first_character_what_it_is(first: bytes, form: Format, code: str) -> None:
-    """Lines and an array are told apart; JSON is UTF-8 without a byte order mark."""
+    """Lines and an array are distinguished; JSON is UTF-8 without a byte order mark."""
     assert code == refusal_of_kind(first, Storage(form))[0]
 
 
@@ -123,7 +123,7 @@ def test_json_of_either_form_is_the_one_it_begins_as(text: bytes, form: Format) 
 
 
 def test_an_unreadable_object_is_known_by_its_number() -> None:
-    """Of several objects, the one that is meant is told with the same words."""
+    """Of several objects, the reason names the one that is meant."""
     found = UnreadableError("zip", "it is a zip").of_part(2).finding
 
     assert found == Unreadable("zip", "it is a zip", part=2)

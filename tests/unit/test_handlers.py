@@ -129,7 +129,7 @@ def call(handler: Any, event: Any) -> Any:
 
 
 def test_a_landed_object_is_taken_in(stand: Stand) -> None:
-    """An object that no route covers comes to rest in quarantine on its first event."""
+    """An object that no route covers is quarantined on its first event."""
     workload = stand.land("in/orders.csv")
 
     assert failed(call(intake.handler, sqs(created("in/orders.csv")))) == []
@@ -196,7 +196,7 @@ def test_a_job_run_of_nobody_is_done(stand: Stand) -> None:
 
 
 def test_a_sweep_finds_what_no_event_announced(stand: Stand) -> None:
-    """An object whose every event was lost is taken in by the next sweep, and told of by the next notify."""
+    """An object whose every event was lost is taken in by the next sweep, and reported by the next notify."""
     workload = stand.land("in/orders.csv")
 
     assert call(sweep.handler, {})["troubles"] == 0
@@ -220,7 +220,7 @@ def test_a_trouble_is_logged_and_counted(stand: Stand, monkeypatch: pytest.Monke
 
 
 def test_what_could_not_be_sent_is_logged_and_counted(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A message that could not be sent waits on, with a line that says why."""
+    """A message that could not be sent waits on, with a log line that has the reason."""
     stand.land("in/orders.csv")
     call(sweep.handler, {})
 
@@ -271,12 +271,12 @@ def test_no_sink_shows_what_a_producer_wrote(stand: Stand) -> None:
     call(intake.handler, sqs(created(f"in/{CANARY}.csv")))
     call(sweep.handler, {})
     call(notify.handler, {})
-    told = [str(message) for message in stand.memory.notifier.sent]
+    messages = [str(message) for message in stand.memory.notifier.sent]
     blocks = [str(block) for chain in stand.memory.ledger.chains.values() for block in chain]
 
     assert State.QUARANTINED is stand.memory.rows.get(workload).state
-    assert (len(told), len(blocks)) == (1, 1)
-    assert [text for text in (*told, *blocks, stand.written()) if "Mustermann" in text] == []
+    assert (len(messages), len(blocks)) == (1, 1)
+    assert [text for text in (*messages, *blocks, stand.written()) if "Mustermann" in text] == []
 
 
 @pytest.mark.parametrize(
@@ -290,12 +290,12 @@ def test_no_sink_shows_what_a_producer_wrote(stand: Stand) -> None:
     ],
 )
 def test_a_shape_tells_the_form_and_not_the_text(key: str, expected: str) -> None:
-    """Letters, digits and all else are told apart, and nothing more."""
+    """Letters, digits and all else are messages apart, and nothing more."""
     assert expected == shape(key)
 
 
 def test_an_error_never_raised_has_no_place() -> None:
-    """An error of ours is told in its own words, wherever it comes from."""
+    """An error of ours is messages in its own words, wherever it comes from."""
     assert of_error(Throttled("PutItem")) == {"error": "Throttled", "place": "", "detail": "PutItem"}
 
 

@@ -54,17 +54,17 @@ def refusal_of_header(head: bytes, csv: Csv = PLAIN) -> tuple[str, str]:
         (
             b"colour;size;weight\n",
             "header",
-            "the values are separated by a semicolon, although the contract says a comma",
+            "the values are separated by a semicolon, although the contract declares a comma",
         ),
         (b"sep=;\nid;name\n", "header", "the first line is a note to Excel"),
         (b"ID,Name,CITY\n", "header", "another case: 'ID' should be id, 'Name' should be name, 'CITY' should be city"),
         (b" id , name,city \n", "header", "blanks in the names: ' id ' should be id"),
-        (b"ID;Name\n", "header", "separated by a semicolon, although the contract says a comma"),
-        (b"id;name\n", "header", "separated by a semicolon, although the contract says a comma"),
+        (b"ID;Name\n", "header", "separated by a semicolon, although the contract declares a comma"),
+        (b"id;name\n", "header", "separated by a semicolon, although the contract declares a comma"),
     ],
 )
 def test_what_is_no_header_is_refused_with_what_to_do(head: bytes, code: str, words: str) -> None:
-    """Each way to be no CSV of the dataset has a code and a sentence that helps to mend it."""
+    """Each way to be no CSV of the dataset has a code and a sentence with its remedy."""
     found, message = refusal_of_header(head)
 
     assert code == found
@@ -84,7 +84,7 @@ def test_an_unusual_delimiter_is_named_as_it_is() -> None:
     """A delimiter that has no name of its own is shown."""
     _, message = refusal_of_header(b"id,name\n", Csv(delimiter="~"))
 
-    assert "although the contract says '~'" in message
+    assert "although the contract declares '~'" in message
 
 
 @pytest.mark.parametrize(

@@ -39,10 +39,10 @@ print(json.dumps([sorted(sys.modules), _client.cache_info().currsize]))
 
 def started(handler: str) -> tuple[set[str], int]:
     """The modules of a handler that was imported and not yet called, and how many clients it has made."""
-    told = subprocess.run(  # noqa: S603 - our own interpreter on our own text
+    ended = subprocess.run(  # noqa: S603 - our own interpreter on our own text
         [sys.executable, "-c", LIST.format(handler)], check=True, capture_output=True, text=True
     )
-    modules, clients = json.loads(told.stdout)
+    modules, clients = json.loads(ended.stdout)
     return set(modules), clients
 
 

@@ -90,10 +90,10 @@ def a_chain(length: int) -> list[Block]:
 
 def linked(chain: list[Block]) -> list[Block]:
     """The same blocks with every link made good again: what a forger with write access would do."""
-    mended: list[Block] = []
+    rebuilt: list[Block] = []
     for height, block in enumerate(chain):
-        mended.append(replace(block, height=height, previous=digest(mended[-1]) if mended else GENESIS))
-    return mended
+        rebuilt.append(replace(block, height=height, previous=digest(rebuilt[-1]) if rebuilt else GENESIS))
+    return rebuilt
 
 
 CHAIN = a_chain(5)
@@ -214,7 +214,7 @@ def test_a_text_that_is_not_a_canonical_block_is_refused(text: str) -> None:
 
 @given(st.text() | st.binary().map(lambda raw: raw.decode("latin-1")))
 def test_only_an_input_error_escapes_the_reader(text: str) -> None:
-    """Whatever text is stored in place of a block, the reader says so in its own words."""
+    """Whatever text is stored in place of a block, the reader reports it in its own words."""
     with pytest.raises(InputError):
         from_json(text)
 
@@ -306,7 +306,7 @@ def test_a_fork_is_seen(height: int) -> None:
 
 @pytest.mark.parametrize("height", range(len(CHAIN)))
 def test_a_chain_rewritten_as_a_whole_is_seen_by_any_anchor_above(height: int) -> None:
-    """Who rewrites a block and mends every link above it is given away by each anchor at or above that block."""
+    """A rewritten block with every link above it recomputed is found by each anchor at or above that block."""
     rewritten = linked([*CHAIN[:height], replace(CHAIN[height], rows=11), *CHAIN[height + 1 :]])
     seen = [bool(verify(rewritten, anchors={place: digest(CHAIN[place])})) for place in range(len(CHAIN))]
 
@@ -352,16 +352,16 @@ CHANGES: dict[str, Callable[..., list[bytes]]] = {
 
 
 def test_the_guide_tells_of_every_field_and_of_the_first_vector() -> None:
-    """What docs/ledger.md says of a block is what a block holds; its example is a published vector."""
+    """docs/ledger.md lists exactly the keys of a block; its example is a published vector."""
     guide = (ROOT / "docs/ledger.md").read_text()
-    told = re.findall(r"^\| `(\w+)` \|", guide, re.MULTILINE)
+    documented = re.findall(r"^\| `(\w+)` \|", guide, re.MULTILINE)
 
-    assert sorted(SCHEMA["properties"]) == told
+    assert sorted(SCHEMA["properties"]) == documented
     assert f"{VECTORS[0]['canonical']}\n{VECTORS[0]['sha3_256']}\n" in guide
 
 
 def test_a_block_of_another_chain_is_seen() -> None:
-    """A chain that is whole but tells of two dataset lines is not one chain."""
+    """A chain without a gap that has blocks of two lines is not one chain."""
     assert (ChainFault(1, Wrong.CHAIN),) == verify(linked([CHAIN[0], replace(CHAIN[1], chain="other/lines_v1")]))
 
 

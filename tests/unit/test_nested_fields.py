@@ -81,7 +81,7 @@ def test_a_part_is_required_where_its_parent_is() -> None:
 
 
 def test_a_csv_file_has_no_parts() -> None:
-    """What a contract says of parts is named, with the reason, and its columns stay texts."""
+    """What a contract requires of parts is named, with the reason, and its columns stay texts."""
     plan = nested_plan("csv")
     named = {check.fields[0]: check.skip for check in plan.checks if check.skip}
 
@@ -97,7 +97,7 @@ def test_what_is_not_declared_is_not_judged() -> None:
 
 
 def test_fields_of_several_levels_are_not_measured_together() -> None:
-    """A rule that names a column and a part of an element says so, instead of comparing what never meets."""
+    """A rule that names a column and a part of an element is skipped with the reason."""
     call = "{expectation_type: expect_compound_columns_to_be_unique, kwargs: {column_list: [id, 'items[].sku']}}"
     custom = f"{{type: custom, engine: great-expectations, implementation: {call}}}"
     plan = nested_plan(quality=f"    quality: [{custom}]")

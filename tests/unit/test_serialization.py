@@ -181,5 +181,5 @@ def test_only_public_fields_show_their_values(classification: str | None, *, exp
 
 
 def test_predicates_are_written_with_their_kind() -> None:
-    """A predicate's document carries the word that tells it from the others."""
+    """A predicate's document carries the word that distinguishes it from the others."""
     assert encode(Present("a")) == {"kind": "present", "field": "a"}

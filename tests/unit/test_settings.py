@@ -1,4 +1,4 @@
-"""The environment is read once, and every mistake in it is told at once."""
+"""The environment is read once, and every mistake in it is reported at once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WHOLE = {
 
 
 def test_what_is_not_said_has_its_default() -> None:
-    """A stack says what it must; the rest has defaults, and an empty variable is as good as none."""
+    """Some settings are required; the others have defaults, and an empty variable is as good as none."""
     settings = read({**WHOLE, "LAKEGATE_JOB_MINUTES": ""})
 
     assert (

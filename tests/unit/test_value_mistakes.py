@@ -1,4 +1,4 @@
-"""How failing values are written, what may be shown of them, and what single lines of a file tell."""
+"""How failing values are written, what may be shown of them, and what single lines of a file show."""
 
 from __future__ import annotations
 

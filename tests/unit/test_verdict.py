@@ -1,4 +1,4 @@
-"""What a verdict means: the rules of docs/architecture.md, section 5, one test for each line that speaks of deciding."""
+"""What a verdict means: the rules of docs/architecture.md, section 5, one test for each line about deciding."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def test_an_absent_field_fails_every_rule_that_names_it() -> None:
 
 
 def test_an_absent_field_without_rules_warns() -> None:
-    """A field's type says what it is if it is there; its absence alone is a warning."""
+    """A field's type applies if the field is there; its absence alone is a warning."""
     typed = check(kind="type", accept=Tier(NONE, Typed("n")))
 
     assert statuses(plan(typed), answer(columns=Columns((), absent=("n",)))) == {"r/n": "warn"}
@@ -215,7 +215,7 @@ def test_an_absent_field_beside_a_similar_extra_one_asks() -> None:
 
 
 def test_another_order_of_columns_warns() -> None:
-    """Consumers may read by position, so another order is told, and accepted."""
+    """Consumers may read by position, so another order is reported, and accepted."""
     result = answer(measured(CLEAN), columns=Columns(("b", "a"), reordered=True))
 
     assert verdict(plan(check()), result) == Verdict.ACCEPTED_WITH_WARNINGS
@@ -231,7 +231,7 @@ def test_another_order_of_columns_warns() -> None:
     ],
 )
 def test_additional_columns_are_what_the_policy_says(policy: Additional, expected: Verdict) -> None:
-    """Extra fields pass, and are noted, unless additionalFields says otherwise."""
+    """Extra fields pass, and are noted, unless additionalFields forbids them."""
     result = answer(measured(CLEAN), columns=Columns(("n", "x"), extra=("x",)))
 
     assert expected == verdict(plan(check(), policy=Policy(additional_fields=policy)), result)
@@ -460,12 +460,12 @@ def test_keys_of_some_rows_answer_for_the_whole(changes: dict[str, object], of_t
         (302400, "3.5 days"),
     ],
 )
-def test_a_time_is_told_in_the_largest_unit_of_which_it_lasts_two(seconds: int, words: str) -> None:
+def test_a_time_is_shown_in_the_largest_unit_of_which_it_lasts_two(seconds: int, words: str) -> None:
     """A producer reads hours and days, not millions of seconds."""
     aged = plan(check(metric=Metric.YOUNGEST, unit=Unit.VALUE, accept=Tier(Interval(high=Decimal(10**9)))))
-    told = judge(aged, answer(measured(Measured(of=10, number=float(seconds))))).outcomes[0]
+    outcome = judge(aged, answer(measured(Measured(of=10, number=float(seconds))))).outcomes[0]
 
-    assert words == told.measured
+    assert words == outcome.measured
 
 
 def test_a_check_the_job_found_nothing_to_compare_with_is_named() -> None:

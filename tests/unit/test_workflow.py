@@ -1,4 +1,4 @@
-"""The workflow is data: what it says is checked before anybody lives by it."""
+"""The workflow is data: it is checked before it is used."""
 
 from __future__ import annotations
 
@@ -116,5 +116,5 @@ def test_a_workflow_that_breaks_the_protocol_is_refused(code: str, document: dic
 
 
 def test_all_problems_come_at_once() -> None:
-    """A publisher mends a workflow in one go."""
+    """All mistakes of a workflow are reported at once."""
     assert {"workflow-attempts", "workflow-unanswered"} <= codes(without("STAGED", "ready") | {"attempts": 99})

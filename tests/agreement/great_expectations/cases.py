@@ -27,7 +27,7 @@ PATTERNS = ["^a", "b", "^[a-c]+$", "[0-9]", "é", "^$", "x|y", r"\d{4}"]
 
 CONDITIONED = 0.25
 KEPT = {"k": "string", "m": "integer"}
-"""Columns that conditions speak of."""
+"""Columns that conditions name."""
 CONDITIONS = [
     'k == "b"',
     "m > 1",

@@ -102,11 +102,11 @@ def test_the_jobs_release_is_the_same_bytes_every_time(release: Path, tmp_path: 
 
 def test_the_bundle_holds_all_that_its_handlers_need(task: Path) -> None:
     """A bare interpreter starts every handler, calls every service and judges, with the bundle alone."""
-    speak = "from lakegate.functions.adapters.clients import client as c\n"
-    speak += "[c(s).meta for s in ('s3','dynamodb','emr-serverless','events')]"
+    clients = "from lakegate.functions.adapters.clients import client as c\n"
+    clients += "[c(s).meta for s in ('s3','dynamodb','emr-serverless','events')]"
     judge = "import lakegate.contracts.plan.plan, lakegate.contracts.plan.result, lakegate.contracts.judge.verdict\n"
     judge += "from lakegate.contracts.schemas import validate"
-    code = f"import {HANDLERS}\n{speak}\n{judge}\nimport botocore, sys; print(botocore.__file__)"
+    code = f"import {HANDLERS}\n{clients}\n{judge}\nimport botocore, sys; print(botocore.__file__)"
 
     output = python("-c", code, PYTHONPATH=str(task), AWS_DEFAULT_REGION="eu-west-1")
 

@@ -95,7 +95,7 @@ def test_the_jars_of_the_job_are_in_its_bill(release: Path) -> None:
 
 
 def test_a_release_is_the_same_bytes_every_time(release: Path, build: Path, tmp_path: Path) -> None:
-    """Two releases of the same bundles cannot be told apart; that bundles are the same each time, test_bundles.py shows."""
+    """Two releases of the same bundles cannot be distinguished; that bundles are the same each time, test_bundles.py shows."""
     again = make_release(ROOT, TOOLS, build, tmp_path)
 
     assert (again / SUMS).read_text() == (release / SUMS).read_text()

@@ -1,4 +1,4 @@
-"""What template.yaml promises: judged by three tools, and compared with the code that lives in it."""
+"""What template.yaml promises: judged by three tools, and compared with the code that it contains."""
 
 from __future__ import annotations
 

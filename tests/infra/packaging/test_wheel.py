@@ -124,7 +124,7 @@ def test_the_api_works_in_a_folder_with_modules_of_the_same_names(python: Path, 
 
 
 def test_a_command_of_an_extra_names_it(python: Path, project: Path) -> None:
-    """The plain package has no boto3: a command that needs it says what to install."""
+    """The plain package has no boto3: a command that needs it names what to install."""
     ended = run([python.with_name("lakegate"), "contracts", "--stack", "shop"], project)
 
     assert (ended.returncode, ended.stderr) == (

@@ -39,7 +39,7 @@ def test_the_function_is_invoked_with_the_stored_request_and_nothing_else(client
     ("code", "kind"), [("ResourceNotFoundException", NotFound), ("TooManyRequestsException", Throttled)]
 )
 def test_a_refusal_is_a_port_error(client: Any, code: str, kind: type[Exception]) -> None:
-    """A function that does not exist, and one that is invoked too often, are told apart."""
+    """A function that does not exist, and one that is invoked too often, are distinguished."""
     with Stubber(client) as stub:
         stub.add_client_error("invoke", code)
         with pytest.raises(kind):

@@ -204,7 +204,7 @@ def test_of_an_accepted_file_only_the_verdict_is_shown(job: Engine) -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_published_and_rejected_rows_are_both_counted(folder: Path, rejected: Engine) -> None:
-    """With onReject: rows the command says how many rows would be published, and how many rejected."""
+    """With onReject: rows the command reports how many rows would be published, and how many rejected."""
     (folder / "shop.yaml").write_text(
         f"{CONTRACT}customProperties: [{{property: lakegate, value: {{onReject: rows}}}}]\n"
     )
@@ -590,7 +590,7 @@ def test_a_contract_without_references_says_so(folder: Path) -> None:
 
 
 def test_help_lists_the_exit_codes() -> None:
-    """`check --help` says what every exit code means."""
+    """`check --help` lists what every exit code means."""
     words = " ".join(re.sub(r"[^\w:;,.]+", " ", CliRunner().invoke(app, ["check", "--help"]).stdout).split())
 
     assert (

@@ -107,10 +107,10 @@ def test_what_is_there_is_verified_and_not_fetched_again(filled: Lakegate, tmp_p
     again = filled.json("get", LINE, str(tmp_path / "x"))
     changed = tmp_path / "x" / places(filled)[1]
     changed.write_bytes(BODIES["a.csv"])
-    mended = filled.json("get", LINE, str(tmp_path / "x"))
+    repaired = filled.json("get", LINE, str(tmp_path / "x"))
 
     assert [[one["fetched"] for one in each["files"]] for each in again["deliveries"]] == [[False], [False]]
-    assert [[one["fetched"] for one in each["files"]] for each in mended["deliveries"]] == [[False], [True]]
+    assert [[one["fetched"] for one in each["files"]] for each in repaired["deliveries"]] == [[False], [True]]
     assert data(tmp_path / "x") == sorted(BODIES.values())
 
 

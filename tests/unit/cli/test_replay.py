@@ -67,7 +67,7 @@ def test_a_key_with_a_finished_replay_is_reported(lakegate: Lakegate, failing: i
 
 
 def test_what_came_of_a_replay_is_replayed_by_its_own_id(lakegate: Lakegate) -> None:
-    """A second mended contract is a second question; its id is given whole or by its beginning."""
+    """A second corrected contract is a second decision; its id is given whole or by its beginning."""
     lakegate.routed()
     rejected_delivery(lakegate)
     judged = lakegate.json("replay", KEY)["workload"]

@@ -98,7 +98,7 @@ def test_other_lines_and_states_are_left_alone(lakegate: Lakegate, failed: list[
 
 
 def test_one_that_is_refused_does_not_stop_the_others(lakegate: Lakegate) -> None:
-    """The summary has the reason, and the exit code says that something is left."""
+    """The summary has the reason, and the exit code shows that something is left."""
     lakegate.routed()
     rejected = [lakegate.delivered(1, body=body(number), name=f"{number}.csv") for number in range(2)]
     copies = lakegate.clients["s3"].list_object_versions(Bucket="lakegate-lake", Prefix="quarantine/")["Versions"]

@@ -130,7 +130,7 @@ EXAMPLES: list[Example] = [
 @pytest.mark.parametrize(
     ("base", "bad", "message", "good"), [each[1:] for each in EXAMPLES], ids=[each[0] for each in EXAMPLES]
 )
-def test_a_recommended_form_fixes_the_document(
+def test_a_recomcorrected_form_fixes_the_document(
     base: str, bad: dict[str, Any], message: str, good: dict[str, Any]
 ) -> None:
     """One problem recommends a form; with that form the document has neither the problem nor a new error."""
@@ -192,10 +192,10 @@ def test_a_suggested_name_fixes_the_document(case: dict[str, Any]) -> None:
 def test_a_type_of_a_database_is_recognised(word: str, meant: str) -> None:
     """A logical type with a database's name gives one message, with the standard's name."""
     examined = examine(document("odcs", {"properties": f"{{name: x, logicalType: {word}}}"}))
-    mended = examine(document("odcs", {"properties": f"{{name: x, logicalType: {meant}}}"}))
+    corrected = examine(document("odcs", {"properties": f"{{name: x, logicalType: {meant}}}"}))
 
     assert [f"Did you mean `{meant}`?" in each.message for each in examined.errors] == [True]
-    assert (examined.warnings, mended.errors) == ((), ())
+    assert (examined.warnings, corrected.errors) == ((), ())
 
 
 @pytest.mark.parametrize(

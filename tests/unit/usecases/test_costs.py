@@ -47,10 +47,10 @@ def test_a_run_costs_what_was_billed() -> None:
 
 def test_failed_attempts_are_part_of_the_cost() -> None:
     """A delivery that needed two runs costs both; one that FAILED costs all three."""
-    _, mended = settled(Ending.FAILED)
+    _, corrected = settled(Ending.FAILED)
     _, failed = settled(*(Ending.FAILED,) * 3)
 
-    assert mended.cost == RUN.plus(RUN)
+    assert corrected.cost == RUN.plus(RUN)
     assert failed.cost == RUN.plus(RUN).plus(RUN)
 
 

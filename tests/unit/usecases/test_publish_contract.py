@@ -82,7 +82,7 @@ def test_a_prefix_is_taken_away() -> None:
 
 
 def published(env: Environment, version: str = "1.0.0", **changes: object) -> Publication:
-    compiled = replace(COMPILED, **{"version": version, "document": text(version), **changes})  # type: ignore[arg-type] # any edition
+    compiled = replace(COMPILED, **{"version": version, "document": text(version), **changes})  # type: ignore[arg-type] # any version
     return drive(env.dependencies, publish(env.dependencies, compiled))  # type: ignore[return-value] # drive returns no type
 
 

@@ -124,7 +124,7 @@ def test_what_the_stack_ignores_is_not_stuck(world: World) -> None:
 
 
 def test_a_right_that_the_operator_lacks_is_reported(world: World) -> None:
-    """The other probes still look; the exit code says that something is unknown."""
+    """The other probes still look; the exit code shows that something is unknown."""
     world.refuse("iam", "simulate_principal_policy", "AccessDenied", 403)
     world.refuse("sqs", "get_queue_attributes", "AccessDenied", 403)
     code, document = examined(world)

@@ -309,7 +309,7 @@ class World:
 
 
 class Client:
-    """A client of boto3, whose answers are those of the world."""
+    """A client of boto3, whose answers are those of the simulated stack."""
 
     def __init__(self, world: World, service: str, region: str | None) -> None:
         self._world, self._service, self._region = world, service, region

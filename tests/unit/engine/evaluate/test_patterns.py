@@ -74,7 +74,7 @@ LOOKS = st.builds("(?{}{})".format, st.sampled_from("=!"), patterns)
 @example(r"a(?!b)", ["a", "ab", "aba"])
 @example(r"a(?=b)(?=bc)", ["a", "abc", "ab"])
 @given(st.builds("{}{}{}".format, patterns, LOOKS, patterns), st.lists(texts, min_size=1, max_size=8))
-def test_a_look_ahead_anywhere_says_the_same(pattern: str, subjects: list[str]) -> None:
+def test_a_look_ahead_anywhere_has_the_result_of_the_reference(pattern: str, subjects: list[str]) -> None:
     """Look-aheads at the start, in the middle and at the end of a pattern are answered as the reference answers them."""
     try:
         translated = translate(RULE, pattern)
@@ -109,7 +109,7 @@ def test_a_look_ahead_becomes_a_search_of_its_own(pattern: str, searches: tuple[
 
 @sampled(150, 20_000)
 @given(st.text("%_aé\n", max_size=8), st.lists(st.text("aé\nb", max_size=6), min_size=1, max_size=4))
-def test_a_pattern_of_sql_says_the_same(pattern: str, subjects: list[str]) -> None:
+def test_a_pattern_of_sql_has_the_result_of_the_reference(pattern: str, subjects: list[str]) -> None:
     """LIKE is searched for as the reference does."""
     check(like(RULE, pattern), subjects)
 
@@ -189,7 +189,7 @@ GOOD = {
 
 
 @pytest.mark.parametrize("name", TEXT_FORMS)
-def test_a_form_of_text_says_the_same(name: str) -> None:
+def test_a_form_of_text_has_the_result_of_the_reference(name: str) -> None:
     """A well-known form accepts natively what its own pattern accepts: good texts, damaged ones and random ones."""
     chance = random.Random(name)
     damaged = [
@@ -202,7 +202,7 @@ def test_a_form_of_text_says_the_same(name: str) -> None:
     check(TEXT_FORMS[name].pattern, [*GOOD[name], *damaged, *drawn, "", None])
 
 
-def test_the_patterns_of_all_cases_say_the_same() -> None:
+def test_the_patterns_of_all_cases_have_the_result_of_the_reference() -> None:
     """Each pattern of the case files finds natively what it finds for the reference, in all the values of its case."""
     counted = 0
     for case in good_cases():

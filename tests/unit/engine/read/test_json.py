@@ -209,7 +209,7 @@ def test_usual_lines_go_the_short_way() -> None:
     flat = learned(plan().fields, texts)
 
     assert flat is not None
-    assert flat.parted(texts) == (
+    assert flat.split(texts) == (
         [("1", "", '"x"'), ("2", "null", '"y"'), ("", "", '"z"'), ("", "", ""), ("", "", '"é"')],
         [],
     )

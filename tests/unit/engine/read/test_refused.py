@@ -103,7 +103,7 @@ def test_the_bytes_are_the_pinned_ones(tmp_path: Path) -> None:
     path.write_bytes(PIECES["jsonl"])
     wanted = plan(Storage(Format.JSONL))
 
-    with pytest.raises(InputError, match=r"has 50 bytes, the request says 5"):
+    with pytest.raises(InputError, match=r"has 50 bytes, the request 5"):
         open_source(wanted, (StagedPart(path.as_uri(), 5),), LocalStore())
     with pytest.raises(InputError, match="cannot be read"):
         open_source(wanted, (StagedPart((tmp_path / "none").as_uri(), 5),), LocalStore())
