@@ -13,11 +13,12 @@ import typer
 
 from lakegate.cli import documents, failures, terminal
 from lakegate.cli.check_formats import CheckAnswer, CheckFormat, write
-from lakegate.cli.contracts import load, plan_of
+from lakegate.cli.contracts import ALONE, load, plan_of
 from lakegate.cli.deliveries import DataFile, files_of
 from lakegate.cli.engine import EngineName, measure
 from lakegate.cli.interrupts import interruptible_folder
 from lakegate.cli.outputs import usable, write_text
+from lakegate.cli.parents import ParentPaths, ParentPlaces
 from lakegate.cli.referring import accepted, linked, referred, referred_lines
 from lakegate.cli.report import show
 from lakegate.contracts.errors import LakegateError
@@ -65,6 +66,8 @@ class LocalDelivery:
     engine: EngineName
     report: Path | None = None
     """The HTML file to write."""
+    parents: ParentPlaces = ALONE
+    """Of the contract and of the reference contracts."""
 
 
 def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
@@ -74,6 +77,7 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     reference_contract: Annotated[
         list[Path] | None, typer.Option(help="The document of another contract that a --reference belongs to.")
     ] = None,
+    parents: ParentPaths = None,
     dataset: Annotated[str | None, typer.Option(help="Which dataset, where the contract has several.")] = None,
     failing: Annotated[Path | None, typer.Option("--failures", help=FAILURES, show_default=False)] = None,
     page: Annotated[Path | None, typer.Option("--report", help=REPORT, show_default=False)] = None,
@@ -96,7 +100,16 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
         files = files_of(data)
         inputs = documents.Inputs(contract, files, reference or [])
         delivery = LocalDelivery(
-            contract, dataset, files, reference or [], reference_contract or [], failing, show_values, measured_by, page
+            contract,
+            dataset,
+            files,
+            reference or [],
+            reference_contract or [],
+            failing,
+            show_values,
+            measured_by,
+            page,
+            ParentPlaces.of(parents),
         )
         with interruptible_folder() as folder:
             report, advice = judge_delivery(delivery, folder)
@@ -124,9 +137,10 @@ def judge_delivery(delivery: LocalDelivery, folder: Path) -> tuple[Report, tuple
         usable("--failures", delivery.failures, failures.SUFFIXES, inputs)
     if delivery.report is not None:
         usable("--report", delivery.report, (".html",), inputs)
-    document = load(delivery.contract)
+    document = load(delivery.contract, delivery.parents)
     plan = plan_of(document, delivery.dataset)
-    references = accepted(document, plan, delivery.references, delivery.reference_contracts)
+    others = [load(each, delivery.parents) for each in delivery.reference_contracts]
+    references = accepted(document, plan, delivery.references, others)
     report = _report(delivery, plan, references, folder)
     return report, (*_advice(delivery, report, references), *_written(delivery, report))
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lakegate.cli.parents import ParentPlaces
 from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lint.examine import read
+from lakegate.contracts.errors import ContractError, InputError
+from lakegate.contracts.inherit.resolve import resolve
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,13 +16,20 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.plan import Plan
 
 
-def load(path: Path) -> Contract:
-    """The contract in a file; ContractError or InputError where it cannot be used."""
+ALONE = ParentPlaces()
+"""Parents are files beside the document."""
+
+
+def load(path: Path, places: ParentPlaces = ALONE) -> Contract:
+    """The contract in a file, with what it inherits; ContractError or InputError where it cannot be used."""
     try:
         text = path.read_bytes()
     except OSError as error:
         raise InputError(f"the contract {path} cannot be read: {error.strerror}") from error
-    return read(text)
+    examined = resolve(text, places.parents(str(path))).examined
+    if examined.contract is None or examined.errors:
+        raise ContractError(examined.errors)
+    return examined.contract
 
 
 def plan_of(contract: Contract, dataset: str | None) -> Plan:

@@ -15,6 +15,7 @@ import typer
 
 from lakegate.cli.escape import escaped
 from lakegate.cli.inputs import InputDocument, sources
+from lakegate.cli.parents import ParentPaths, ParentPlaces
 from lakegate.contracts.errors import ContractError, InputError, Problem
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ LONGEST_LINE = 160
 STYLES = {"error": "bold red", "warning": "yellow"}
 
 
-def lint(
+def lint(  # noqa: PLR0913 - a command has these options
     files: Annotated[
         list[str], typer.Argument(metavar="FILE", help="Documents, folders of them, or - for standard input.")
     ],
@@ -50,6 +51,7 @@ def lint(
         LintFormat,
         typer.Option("--format", help="Text for people; json; sarif for code scanning; github for annotations."),
     ] = LintFormat.TEXT,
+    parents: ParentPaths = None,
     only_contracts: Annotated[
         bool, typer.Option("--only-contracts", help="Skip files that declare no contract format.")
     ] = False,
@@ -65,16 +67,17 @@ def lint(
 
     Exit code: 0 valid (without --strict warnings are allowed), 1 refused, 2 a file that cannot be read.
     """
-    judged, unreadable = _judge(files, only_contracts=only_contracts)
+    judged, unreadable = _judge(files, ParentPlaces.of(parents), only_contracts=only_contracts)
     WRITERS[LintFormat.JSON if as_json else form](judged, unreadable)
     for reason in unreadable.values():
         sys.stderr.write(f"lakegate: {escaped(reason)}\n")
     raise typer.Exit(_exit_code(judged, unreadable, strict=strict))
 
 
-def _judge(files: list[str], *, only_contracts: bool) -> tuple[dict[str, Examined], Unreadable]:
+def _judge(files: list[str], places: ParentPlaces, *, only_contracts: bool) -> tuple[dict[str, Examined], Unreadable]:
     """The problems of each document, and why others could not be read."""
-    from lakegate.contracts.lint.examine import declares_format, examine  # noqa: PLC0415 -- yaml, for this command alone
+    from lakegate.contracts.inherit.resolve import resolve  # noqa: PLC0415 -- as above
+    from lakegate.contracts.lint.examine import declares_format  # noqa: PLC0415 -- yaml, for this command alone
 
     judged: dict[str, Examined] = {}
     unreadable: dict[str, str] = {}
@@ -91,7 +94,7 @@ def _judge(files: list[str], *, only_contracts: bool) -> tuple[dict[str, Examine
         elif (each.found or only_contracts) and not declares_format(text):
             sys.stderr.write(f"lakegate: {escaped(each.name)} is no contract, passed over\n")
         else:
-            judged[each.name] = examine(text)
+            judged[each.name] = resolve(text, places.parents(each.name)).examined
     if not judged and not unreadable and not only_contracts:
         unreadable[", ".join(files)] = "No contract was found."
     return judged, unreadable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakegate.cli.contracts import load, plan_of
+from lakegate.cli.contracts import plan_of
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.routes import line_of
 from lakegate.contracts.lake.versions import major
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     References = dict[str, tuple[Plan, list[Path]]]
 
 
-def accepted(contract: Contract, plan: Plan, named: list[str], documents: list[Path]) -> References:
+def accepted(contract: Contract, plan: Plan, named: list[str], others: Iterable[Contract]) -> References:
     """Files by the line they stand for, with the plan they are read by.
 
     `named`: `NAME=FILE`, the name a dataset of the contract, or of another one as the plan's rules name it.
-    `documents`: those other contracts. InputError for a name that no dataset has, or whose contract is not given.
+    `others`: those other contracts. InputError for a name that no dataset has, or whose contract is not given.
     """
-    contracts = (contract, *map(load, documents))
+    contracts = (contract, *others)
     found: References = {}
     for each in named:
         name, _, path = each.partition("=")

@@ -15,6 +15,7 @@ from lakegate.cli.deliveries import files_of
 from lakegate.cli.engine import EngineName
 from lakegate.cli.escape import escaped
 from lakegate.cli.lint import as_document
+from lakegate.cli.parents import ParentPlaces
 from lakegate.contracts.errors import InputError
 
 if TYPE_CHECKING:
@@ -70,15 +71,17 @@ class CheckResult:
         return _html(f"{self.verdict.value}, {self.rows:,} rows", ("status", "rule", "field", "message"), rows)
 
 
-def lint(contract: Place) -> LintResult:
+def lint(contract: Place, *, parents: Sequence[Place] = ()) -> LintResult:
     """Judge a contract document: its syntax, the schema of its version and its meaning.
 
+    `parents`: files and folders with contracts to inherit from; by default the folder of the document.
     InputError where the file cannot be read. A document that is refused is a result, not an error.
     """
-    from lakegate.contracts.lint.examine import examine  # noqa: PLC0415 - `check` imports it only for a document that it can read
+    from lakegate.contracts.inherit.resolve import resolve  # noqa: PLC0415 - `check` imports it only for a document that it can read
 
     try:
-        examined = examine(Path(contract).read_bytes())
+        found = ParentPlaces(tuple(map(Path, parents))).parents(fspath(contract))
+        examined = resolve(Path(contract).read_bytes(), found).examined
     except OSError as error:
         raise InputError(f"the contract {fspath(contract)} cannot be read: {error.strerror}") from error
     return LintResult(examined.valid, examined.errors, examined.warnings, as_document({fspath(contract): examined}))
@@ -92,6 +95,7 @@ def check(  # noqa: PLR0913 - the options of `lakegate check`
     references: Sequence[str] = (),
     reference_contracts: Sequence[Place] = (),
     show_values: bool = False,
+    parents: Sequence[Place] = (),
 ) -> CheckResult:
     """Measure local files, together one delivery, and return the verdict of the contract.
 
@@ -99,6 +103,7 @@ def check(  # noqa: PLR0913 - the options of `lakegate check`
     `dataset`: which dataset, where the contract has several.
     `references`: accepted data that rules refer to, each `DATASET=FILE`; `reference_contracts`: the documents of other contracts.
     `show_values`: samples show values instead of shapes.
+    `parents`: files and folders with contracts to inherit from; by default the folder of the document.
 
     ContractError where the contract is refused, InputError where a file cannot be used, SetUpError where memory or disk do
     not suffice; all are LakegateError.
@@ -115,6 +120,7 @@ def check(  # noqa: PLR0913 - the options of `lakegate check`
         failures=None,
         show_values=show_values,
         engine=EngineName.NATIVE,
+        parents=ParentPlaces(tuple(map(Path, parents))),
     )
     with TemporaryDirectory(prefix="lakegate-") as folder:
         report, _ = judge_delivery(delivery, Path(folder))

@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 
 DESCRIBED = (
     ("description", "description", "description"),
-    ("classification", "classification", "classification"),
     ("physical", "physicalName", "physical-name"),
 )
 """The texts of a field: in the model, in documents, and their kinds of change."""
+
+
+LEVELS = {"public": 1, "internal": 2, "confidential": 3, "restricted": 4, "secret": 5}
+"""The usual classifications, in order; no other has a place among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +76,25 @@ def _changed(path: str, old: Field, new: Field, types: tuple[str, str], *, is_on
         before, after = getattr(old, name), getattr(new, name)
         if before != after:
             yield Change(f"{path}.{key}", kind, before, after)
+    if old.classification != new.classification:
+        kind = _classified(old.classification, new.classification)
+        yield Change(f"{path}.classification", kind, old.classification, new.classification)
     if bool(old.personal) != bool(new.personal):
         kind = "personal-marked" if new.personal else "personal-unmarked"
         yield Change(path, kind, text_of(bool(old.personal)), text_of(bool(new.personal)))
     examples = tuple([example.written for example in each.examples] for each in (old, new))
     if examples[0] != examples[1]:
         yield Change(f"{path}.examples", "examples", *map(text_of, examples))
+
+
+def _classified(old: str | None, new: str | None) -> str:
+    """The kind of a changed classification: any is higher than none."""
+    before, after = (LEVELS.get((each or "").strip().casefold()) for each in (old, new))
+    if before is None or after is None:
+        return "classification-changed" if old and new else f"classification-{'raised' if new else 'lowered'}"
+    if before == after:
+        return "classification-changed"
+    return f"classification-{'raised' if after > before else 'lowered'}"
 
 
 def _orders(old: Dataset, new: Dataset, pairs: FieldPairs) -> Iterator[Change]:

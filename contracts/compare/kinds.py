@@ -55,6 +55,7 @@ class ChangeKind:
 
 MAY_REJECT = "It may reject data that was accepted before"
 NO_DATA = "No delivery is judged otherwise"
+SHOWN = f"{NO_DATA}; only values of public fields are shown in samples."
 
 
 def _breaking(because: str, inverse: str, adr: Bump | None = None) -> ChangeKind:
@@ -109,10 +110,10 @@ KINDS: dict[str, ChangeKind] = {
     "field-required": _for_producers("a row without a value is rejected.", "field-optional", Bump.MAJOR),
     "field-optional": _for_consumers("Consumers may find rows without a value.", "field-required", Bump.MINOR),
     "description": _for_nobody(f"{NO_DATA}.", "description", Bump.PATCH),
-    "classification": _for_nobody(
-        "No delivery is judged otherwise; only values of public fields are shown in samples.",
-        "classification",
-        Bump.PATCH,
+    "classification-raised": _for_nobody(SHOWN, "classification-lowered", Bump.PATCH),
+    "classification-lowered": _for_nobody(SHOWN, "classification-raised", Bump.PATCH),
+    "classification-changed": _for_nobody(
+        f"{SHOWN} It cannot be decided which is higher.", "classification-changed", Bump.PATCH
     ),
     "personal-marked": _for_nobody("The values are masked in samples from now on.", "personal-unmarked", Bump.PATCH),
     "personal-unmarked": _for_nobody(
@@ -130,6 +131,8 @@ KINDS: dict[str, ChangeKind] = {
     "severity-lowered": _for_consumers("A rejection becomes a warning.", "severity-raised"),
     "warning-added": _for_nobody("A warning rejects nothing.", "warning-removed"),
     "warning-removed": _for_nobody("A warning rejects nothing.", "warning-added"),
+    "warning-stricter": _for_nobody("A warning rejects nothing.", "warning-looser"),
+    "warning-looser": _for_nobody("A warning rejects nothing.", "warning-stricter"),
     "warning-changed": _for_nobody("A warning rejects nothing.", "warning-changed"),
     "rule-repeated": _for_nobody("Another rule requires the same, or more.", "rule-not-repeated"),
     "rule-not-repeated": _for_nobody("Another rule requires the same, or more.", "rule-repeated"),

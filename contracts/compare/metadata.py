@@ -41,6 +41,8 @@ class Metadata:
         yield from _unless_same("status", "status", old.status, new.status)
         for key, kind in ABOUT.items():
             yield from _unless_same(key, kind, getattr(old.about, key), getattr(new.about, key))
+        yield from _unless_same("lakegate.inherits", "metadata", _parent(old), _parent(new))
+        yield from _unless_same("lakegate.require", "metadata", list(old.require), list(new.require))
         yield from _deprecation(old.about, new.about)
         yield from _servers(old, new)
         yield from self.of_element("root", "", "$", "$")
@@ -59,6 +61,10 @@ class Metadata:
 def _unless_same(path: str, kind: str, before: object, after: object) -> Iterator[Change]:
     if meaning(before) != meaning(after):
         yield Change(path, kind, text_of(before), text_of(after))
+
+
+def _parent(contract: Contract) -> str | None:
+    return None if contract.inherits is None else contract.inherits.name
 
 
 def _deprecation(old: About, new: About) -> Iterator[Change]:

@@ -66,10 +66,10 @@ def match(old: list[Requirement], new: list[Requirement], removed: Collection[st
         *paired(
             [each for each in old if not _is_only_of(each, removed)],
             [each for each in new if not _is_only_of(each, added)],
-            lambda each: each.own_id and (each.own_id, each.suffix, _family(each)),
+            lambda each: each.own_id and (each.own_id, each.suffix, measured(each)),
             lambda each: (_essence(each), each.rule.kind),
             _essence,
-            _family,
+            measured,
             lambda each: None if each.rule.kind == TEXT else (each.rule.kind, each.check.fields, each.check.metric),
             lambda each: each.own_id and (each.own_id, each.suffix),
             lambda each: each.own_id,
@@ -99,7 +99,7 @@ def _essence(each: Requirement) -> Hashable:
     return measure(each.check), each.check.accept, each.check.tolerate, each.check.worst
 
 
-def _family(each: Requirement) -> Hashable | None:
+def measured(each: Requirement) -> Hashable | None:
     """What the check measures, and the shape of its condition; None if it is not measured."""
     if each.check.skip is not None:
         return None
@@ -144,12 +144,17 @@ def _kind(was: Requirement, now: Requirement) -> str | None:
         return None if was.rule.kind == now.rule.kind else "rule-changed"
     rejects, warns = _orders(was, now)
     if rejects is Order.SAME:
-        return None if warns is Order.SAME else "warning-changed"
+        return {Order.SAME: None, **_kinds_by_order("warning")}[warns]
     if was.family != now.family or was.family != "rule":
         return f"{now.family}-changed" if was.family == now.family else "rule-changed"
     if None in {rejecting(was.check), rejecting(now.check)} and warns is Order.SAME:
         return "severity-raised" if rejects is Order.STRICTER else "severity-lowered"
-    return {Order.STRICTER: "rule-stricter", Order.LOOSER: "rule-looser"}.get(rejects, "rule-changed")
+    return _kinds_by_order("rule")[rejects]
+
+
+def _kinds_by_order(family: str) -> dict[Order, str]:
+    ends = {Order.STRICTER: "stricter", Order.LOOSER: "looser", Order.OTHER: "changed"}
+    return {order: f"{family}-{end}" for order, end in ends.items()}
 
 
 def _orders(was: Requirement, now: Requirement) -> tuple[Order, Order]:

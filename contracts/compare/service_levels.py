@@ -93,17 +93,22 @@ def _share(value: object, unit: object) -> Decimal | None:
     return number / 100 if percent or unit in {"%", "percent"} or number > 1 else number
 
 
+def level_name(rule: Rule) -> str:
+    """The name of a service level in ODCS, whatever the document format."""
+    written = str(rule.arguments.get("property") or "")
+    return NAMES.get(written, written)
+
+
 def service_levels(contract: Contract) -> list[PromisedLevel]:
     """The service levels of a contract, each once although it is a rule of every dataset that it concerns."""
     found: dict[str, PromisedLevel] = {}
     for dataset in contract.datasets:
         for rule in dataset.rules:
             if rule.kind == KIND:
-                written = str(rule.arguments.get("property") or "")
                 fields = tuple(f"{dataset.name}.{each}" for each in rule.fields)
                 known = found.get(rule.origin.path)
                 found[rule.origin.path] = PromisedLevel(
-                    NAMES.get(written, written), (*(known.fields if known else ()), *fields), rule
+                    level_name(rule), (*(known.fields if known else ()), *fields), rule
                 )
     return list(found.values())
 

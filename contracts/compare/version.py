@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.compare.remainder import remainder
 from lakegate.contracts.documents.document import parse
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.lake.versions import precedence
-from lakegate.contracts.lint.examine import examine
+from lakegate.contracts.lint.examine import examine, without_parents
 
 if TYPE_CHECKING:
     from lakegate.contracts.documents.document import Document
     from lakegate.contracts.documents.nodes import Plain
+    from lakegate.contracts.lint.examine import Complete
     from lakegate.contracts.model.contract import Contract
 
 
@@ -35,13 +36,15 @@ class ContractVersion:
         return {} if node is None else remainder(self.family, element, node.plain())
 
 
-def read_version(text: bytes, *, published: bool = False) -> ContractVersion:
+def read_version(text: bytes, *, published: bool = False, complete: Complete = without_parents) -> ContractVersion:
     """The version in a document; ContractError with every error at once, InputError if its number is not semantic.
 
     A published document is read as far as possible: it may have been valid under the checks of an older Lakegate.
+    `complete` adds what the contract inherits.
     """
-    examined = examine(text)
+    examined = examine(text, complete=complete)
     if examined.contract is None or (examined.errors and not published):
         raise ContractError(examined.errors)
     precedence(examined.contract.version)
-    return ContractVersion(examined.contract, parse(text))
+    contract = replace(examined.contract, datasets=examined.contract.all_datasets, common=None)
+    return ContractVersion(contract, parse(text))

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.compile.rules.nested_fields import NESTED_KIND
 from lakegate.contracts.documents.about import about
-from lakegate.contracts.documents.extension import Extension
+from lakegate.contracts.documents.extension import EXTENSION, Extension, inheritance
 from lakegate.contracts.documents.schemas import schema_problems
 from lakegate.contracts.documents.service_levels import key_rules
 from lakegate.contracts.documents.unknown_keys import warn_unknown_keys
 from lakegate.contracts.documents.values import exact, rule_id, texts
 from lakegate.contracts.errors import Problem
-from lakegate.contracts.model.contract import About, Contract, Dataset, Field, Rule, Tolerance
+from lakegate.contracts.model.contract import About, Contract, Dataset, Field, Rule, Tolerance, separated
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.words import did_you_mean, shown
 
@@ -62,13 +62,16 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     strict = schema_problems(document, "dcm-0.1.3-appendix-b")
     blamed = {problem.path for problem in notes.errors}
     notes.warnings.extend(_as_warning(problem) for problem in strict if problem.path not in blamed)
+    datasets, common = separated([_dataset(top, notes)])
     return Contract(
         id=top["id"].text or "",
         version=top["version"].text or "",
         format="DCM 0.1.3",
-        datasets=(_dataset(top, notes),),
+        datasets=datasets,
         name=top["name"].text,
         about=_about(top, notes),
+        common=common,
+        **inheritance([_extension(top)], notes),
     )
 
 
@@ -94,7 +97,7 @@ def _as_warning(problem: Problem) -> Problem:
 
 
 def _dataset(top: Place, notes: Notes) -> Dataset:
-    place, extension = top["dataset"], Extension([top["specific"]["lakegate"]], notes)
+    place, extension = top["dataset"], Extension([_extension(top)], notes)
     columns = place["schema"].items
     rules = [*_column_rules(columns), *(_quality_rule(each) for each in top["quality"].items)]
     rules += key_rules(top["serviceLevelAgreements"])
@@ -106,7 +109,12 @@ def _dataset(top: Place, notes: Notes) -> Dataset:
         policy=extension.policy,
         csv=extension.csv,
         storage=extension.storage,
+        declared=extension.declared,
     )
+
+
+def _extension(top: Place) -> Place:
+    return top["specific"][EXTENSION]
 
 
 def _field(column: Place, notes: Notes, around: str = "") -> Field:

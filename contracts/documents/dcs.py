@@ -12,14 +12,14 @@ from lakegate.contracts.documents.advice import advised, merge_by_owner
 from lakegate.contracts.documents.dcs_fields import read_field
 from lakegate.contracts.documents.dcs_layers import Definitions
 from lakegate.contracts.documents.dcs_older import older_quality
-from lakegate.contracts.documents.extension import EXTENSION, Extension
+from lakegate.contracts.documents.extension import EXTENSION, Extension, inheritance
 from lakegate.contracts.documents.quality import Owner, quality_rules
 from lakegate.contracts.documents.schemas import schema_problems
 from lakegate.contracts.documents.server_format import served
 from lakegate.contracts.documents.service_levels import named_rules
 from lakegate.contracts.documents.unknown_keys import warn_unknown_keys
 from lakegate.contracts.documents.values import rule_id, texts
-from lakegate.contracts.model.contract import Contract, Dataset, Rule
+from lakegate.contracts.model.contract import Contract, Dataset, Rule, separated
 from lakegate.contracts.model.policy import Additional, Policy
 
 if TYPE_CHECKING:
@@ -59,11 +59,12 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     older = older_quality(top["quality"], top["models"], notes)
     datasets = [_dataset(name, place, definitions, older) for name, place in top["models"].entries.items()]
     _warn_unused(definitions)
+    concrete, common = separated(datasets)
     return Contract(
         id=top["id"].text or "",
         version=info["version"].text or "",
         format=f"DCS {version}",
-        datasets=tuple(datasets),
+        datasets=concrete,
         name=info["title"].text,
         status=info["status"].text,
         about=about(
@@ -75,6 +76,8 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
             usage=terms["usage"].text,
             limitations=terms["limitations"].text,
         ),
+        common=common,
+        **inheritance([top["config"][EXTENSION]], notes),
     )
 
 
@@ -116,6 +119,7 @@ def _dataset(name: str, place: Place, definitions: Definitions, older: Mapping[s
         policy=_policy(place["additionalFields"], extension),
         csv=extension.csv,
         storage=extension.storage,
+        declared=extension.declared | (set() if place["additionalFields"].flag is None else {"additional_fields"}),
     )
 
 

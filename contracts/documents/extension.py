@@ -5,11 +5,12 @@ Each key is one row of a table. An unknown key or an unsupported value is an err
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from lakegate.contracts.model.contract import Severity
+from lakegate.contracts.model.contract import ParentReference, Severity
 from lakegate.contracts.model.policy import Additional, Duplicates, Mode, OnReject, Policy
 from lakegate.contracts.model.storage import Compression, Csv, Format, Storage
 from lakegate.contracts.words import did_you_mean, listed, shown
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 EXTENSION = "lakegate"
 """The key of the extension in documents."""
+REQUIREMENTS = ("owner", "classified-personal-data")
+"""What a contract may require of itself and of those that inherit from it (`lakegate.contracts.lint.inheritance`)."""
 ENCODINGS = {
     "utf-8": "utf-8",
     "us-ascii": "us-ascii",
@@ -88,6 +91,20 @@ def _texts(place: Place) -> tuple[str, ...]:
     return items
 
 
+def _parent(place: Place) -> ParentReference:
+    contract, _, major = (place.text or "").rpartition("@")
+    if not contract or not re.fullmatch(r"0|[1-9][0-9]{0,8}", major):
+        raise _InvalidValueError("the id of a contract and a major number: `acme-policies@1`")
+    return ParentReference(contract, int(major), place.origin)
+
+
+def _requirements(place: Place) -> tuple[str, ...]:
+    names = _texts(place)
+    if not set(names) <= set(REQUIREMENTS):
+        raise _InvalidValueError(f"a list of {listed(REQUIREMENTS)}")
+    return names
+
+
 def _only(value: str) -> Parser:
     """Accepts only one value."""
 
@@ -119,6 +136,13 @@ OTHER: dict[str, tuple[str, Parser]] = {
     "workflow": ("", _only("push")),
     "mergeStrategy": ("", _only("append")),
 }
+OF_CONTRACTS: dict[str, tuple[str, Parser]] = {
+    "inherits": ("inherits", _parent),
+    "require": ("require", _requirements),
+}
+"""The keys of a whole contract."""
+OF_DATASETS = ("schema", "models")
+"""The keys of the root below which the extension belongs to one dataset."""
 CSV: dict[str, tuple[str, Parser]] = {
     "delimiter": ("delimiter", _character),
     "quote": ("quote", _character),
@@ -140,13 +164,13 @@ class Extension:
         settings: dict[str, Any] = {}
         csv: dict[str, Any] = {}
         for place in places:
-            settings |= _read(place, POLICY | STORAGE | OTHER, notes, nested_key="csv")
+            settings |= _read(place, POLICY | STORAGE | OTHER, notes, other_keys=("csv", *_of_contracts(place)))
             csv |= _read(place["csv"], CSV, notes)
+        self.declared = frozenset(settings) | frozenset(csv)
+        """The settings that the document sets."""
         storage = {name: settings.pop(name) for name in tuple(STORAGE) if name in settings}
         self.critical = bool(settings.pop("critical", True))
         """Whether a broken rule may reject a delivery."""
-        self.declared = frozenset(settings)
-        """The fields of `Policy` that the document sets."""
         self.policy = Policy(**settings)
         self.csv = Csv(**csv)
         is_csv = served is None or (served is Format.UNKNOWN and bool(csv))
@@ -157,7 +181,21 @@ class Extension:
         return tuple(rules if self.critical else (replace(rule, severity=Severity.WARN) for rule in rules))
 
 
-def _read(place: Place, table: dict[str, tuple[str, Parser]], notes: Notes, nested_key: str = "") -> dict[str, Any]:
+def inheritance(places: Iterable[Place], notes: Notes) -> dict[str, Any]:
+    """The fields `inherits` and `require` of `Contract`, from the extension of the whole contract."""
+    found: dict[str, Any] = {}
+    for place in places:
+        found |= _read(place, OF_CONTRACTS, notes, other_keys=(*POLICY, *STORAGE, *OTHER, "csv"))
+    return found
+
+
+def _of_contracts(place: Place) -> Iterable[str]:
+    return () if place.steps[0] in OF_DATASETS else OF_CONTRACTS
+
+
+def _read(
+    place: Place, table: dict[str, tuple[str, Parser]], notes: Notes, other_keys: Collection[str] = ()
+) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     if place.node is not None and place.node.content is not None and not isinstance(place.node.content, Mapping):
         notes.error("extension-value", place, "Write a mapping of keys here.")
@@ -168,8 +206,8 @@ def _read(place: Place, table: dict[str, tuple[str, Parser]], notes: Notes, nest
                 settings[name] = parse(value)
             except _InvalidValueError as wrong:
                 notes.error("extension-value", value, f"`{key}` takes {wrong}.")
-        elif key != nested_key:
-            known = [*table, nested_key] if nested_key else list(table)
+        elif key not in other_keys:
+            known = [*table, *other_keys]
             hint = did_you_mean(key, known) or f" Known are {listed(known)}."
             notes.error("extension-key", value, f"The key {shown(key)} is unknown in the extension.{hint}")
     settings.pop("", None)

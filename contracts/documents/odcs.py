@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.documents.about import DEPRECATION, about
 from lakegate.contracts.documents.advice import advised, merge_by_owner
-from lakegate.contracts.documents.extension import EXTENSION, Extension
+from lakegate.contracts.documents.extension import EXTENSION, Extension, inheritance
 from lakegate.contracts.documents.odcs_properties import Property, is_column, read_property, read_relationship
 from lakegate.contracts.documents.pointers import by_names
 from lakegate.contracts.documents.quality import Owner, quality_rules
@@ -19,7 +19,7 @@ from lakegate.contracts.documents.service_levels import element_rules
 from lakegate.contracts.documents.unknown_keys import warn_unknown_keys
 from lakegate.contracts.documents.values import rule_id
 from lakegate.contracts.documents.variables import resolved
-from lakegate.contracts.model.contract import About, Contract, Dataset, Rule
+from lakegate.contracts.model.contract import About, Contract, Dataset, Rule, separated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -52,14 +52,17 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     merged = merge_by_owner(problems, partial(_untyped, document), lambda _: UNTYPED)
     notes.errors.extend(advised(merged, document))
     warn_unknown_keys(document, SCHEMAS[version], notes)
+    datasets, common = separated(_dataset(each, top, notes) for each in top["schema"].items)
     return Contract(
         id=top["id"].text or "",
         version=top["version"].text or "",
         format=f"ODCS {version}",
-        datasets=tuple(_dataset(each, top, notes) for each in top["schema"].items),
+        datasets=datasets,
         name=top["name"].text,
         status=top["status"].text,
         about=_about(top, notes),
+        common=common,
+        **inheritance(_extensions(top), notes),
     )
 
 
@@ -104,6 +107,7 @@ def _dataset(place: Place, top: Place, notes: Notes) -> Dataset:
         csv=extension.csv,
         storage=extension.storage,
         physical=place["physicalName"].text,
+        declared=extension.declared,
     )
 
 

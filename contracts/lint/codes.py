@@ -93,6 +93,10 @@ READING = {
     "deprecation-value": (ERROR, "The keys of a deprecation are texts."),
     "extension-key": (ERROR, "The `lakegate` extension has keys that are known."),
     "extension-value": (ERROR, "The keys of the `lakegate` extension have values that can be fulfilled."),
+    "unknown-parent": (ERROR, "The contract that a document inherits from is known."),
+    "broken-parent": (ERROR, "The contract that a document inherits from is valid."),
+    "circular-inheritance": (ERROR, "No contract inherits from itself, and at most eight inherit in a row."),
+    "weaker-than-parent": (ERROR, "A contract is at least as strict as the one it inherits from."),
 }
 MEASURING = {
     "undeclared-column": "The arguments of a rule name fields that its dataset declares.",

@@ -4,6 +4,8 @@
 
     read(text)      the contract, or ContractError with every error at once
     examine(text)   all errors and warnings, and the contract as far as it can be read
+
+A document that inherits is read by `lakegate.contracts.inherit`, which passes a `complete` that adds what is inherited.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ class Examined:
     """The lines of the document, to show them beside problems; empty if it could not be parsed."""
     contract: Contract | None = None
     """The contract as far as it could be read; None if the format or version is unknown."""
+    document: Document | None = None
+    """None if it could not be parsed."""
 
     @property
     def valid(self) -> bool:
@@ -61,6 +65,10 @@ DECLARED = re.compile(
 )
 KINDS = re.compile(rb"""(?:^|[{,])[ \t]*["']?kind["']?[ \t]*:[ \t]*["']?([^"'\r\n#,}]+)""", re.MULTILINE)
 SHARED_KEY = "apiVersion"
+Complete = Callable[[Contract, Document, Notes], Contract]
+"""Adds to a contract what it inherits, and to the notes what is weaker than that."""
+UNKNOWN_PARENT = "unknown-parent"
+WHERE_PARENTS_ARE = "parents are read from `--parents` and from the registry"
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 FORMATS = (
     DocumentFormat("ODCS", "apiVersion", odcs.VERSIONS, odcs.read),
@@ -69,7 +77,15 @@ FORMATS = (
 )
 
 
-def examine(text: bytes, variables: Mapping[str, str] = NO_VARIABLES) -> Examined:
+def without_parents(contract: Contract, document: Document, notes: Notes) -> Contract:
+    """The contract, with an error if it inherits."""
+    if contract.inherits is not None:
+        place = document.at(contract.inherits.origin.path)
+        notes.error(UNKNOWN_PARENT, place, f"{shown(contract.inherits.name)} is not known here: {WHERE_PARENTS_ARE}.")
+    return contract
+
+
+def examine(text: bytes, variables: Mapping[str, str] = NO_VARIABLES, complete: Complete = without_parents) -> Examined:
     """Check the syntax, the schema and the semantics of a document, and return all problems at once.
 
     `variables` are the values of `${NAME}`, for versions that support variables.
@@ -81,8 +97,10 @@ def examine(text: bytes, variables: Mapping[str, str] = NO_VARIABLES) -> Examine
     notes = Notes()
     contract = _read(document, notes, variables)
     if contract is not None:
-        lint(contract, document, notes)
-    return Examined(_in_order(document, notes.errors), _in_order(document, notes.warnings), document.lines, contract)
+        contract = complete(contract, document, notes)
+        lint(replace(contract, datasets=contract.all_datasets, common=None), document, notes)
+    errors, warnings = _in_order(document, notes.errors), _in_order(document, notes.warnings)
+    return Examined(errors, warnings, document.lines, contract, document)
 
 
 def declares_format(text: bytes) -> bool:

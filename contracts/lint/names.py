@@ -10,6 +10,7 @@ from lakegate.contracts.compile.dataset import names_by_arguments
 from lakegate.contracts.compile.rules.nested_fields import with_parts
 from lakegate.contracts.compile.rules.table import RULES
 from lakegate.contracts.lint.walk import fields_of, rules_of
+from lakegate.contracts.model.contract import COMMON
 from lakegate.contracts.words import did_you_mean, listed, shown
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def no_dataset(contract: Contract, _document: Document) -> Iterator[Finding]:
 def no_field(contract: Contract, _document: Document) -> Iterator[Finding]:
     """A dataset has fields: without them it accepts any data."""
     for dataset in contract.datasets:
-        if not dataset.fields:
+        if not dataset.fields and dataset.name != COMMON:
             yield dataset.origin.path, f"The dataset {shown(dataset.name)} names no fields: list them."
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from lakegate.contracts.lint import (
     contradictions,
     documents,
+    inheritance,
     keys,
     lifecycle,
     names,
@@ -31,6 +32,8 @@ LINTS = {
     "unknown-column": Lint(ERROR, names.unknown_column),
     "repeated-column": Lint(WARNING, names.repeated_column),
     "personal-data-unclassified": Lint(WARNING, names.unclassified),
+    "missing-owner": Lint(ERROR, inheritance.required_owner),
+    "missing-classification": Lint(ERROR, inheritance.required_classification),
     "percent-range": Lint(ERROR, thresholds.percent),
     "reversed-between": Lint(ERROR, thresholds.reversed_between),
     "impossible-threshold": Lint(ERROR, thresholds.impossible),

@@ -6,7 +6,7 @@ Readers (`contracts/documents`) build the model and `contracts/compile` compiles
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
@@ -17,6 +17,8 @@ from lakegate.contracts.model.storage import Csv, Storage
 from lakegate.contracts.model.types import LogicalType
 
 NOTHING: Mapping[str, object] = MappingProxyType({})
+COMMON = "*"
+"""The name of the dataset whose requirements hold for every dataset of the contracts that inherit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,8 @@ class Dataset:
     storage: Storage = field(default_factory=Storage)
     physical: str | None = None
     """The physical name of the table, if the document declares one: queries may use it."""
+    declared: frozenset[str] = frozenset()
+    """The settings of `policy`, `csv` and `storage` that the document sets, and `critical`; all others are defaults."""
 
     def field(self, path: str) -> Field | None:
         """The field at a path, which may be nested, or None."""
@@ -152,6 +156,20 @@ class Deprecation:
 
 
 @dataclass(frozen=True, slots=True)
+class ParentReference:
+    """The contract that another one inherits from: the newest version of a major number."""
+
+    contract: str
+    major: int
+    origin: Origin
+
+    @property
+    def name(self) -> str:
+        """As documents write it, e.g. `acme-policies@1`."""
+        return f"{self.contract}@{self.major}"
+
+
+@dataclass(frozen=True, slots=True)
 class About:
     """The contents of a document except its datasets."""
 
@@ -180,7 +198,24 @@ class Contract:
     name: str | None = None
     status: str | None = None
     about: About = field(default_factory=About)
+    common: Dataset | None = None
+    """The dataset with the name `*`: its requirements hold for every dataset of the contracts that inherit."""
+    inherits: ParentReference | None = None
+    require: tuple[str, ...] = ()
+    """What the contract, and each one that inherits from it, must declare: keys of `contracts/lint/inheritance.py`."""
+
+    @property
+    def all_datasets(self) -> tuple[Dataset, ...]:
+        """The datasets, and the common one last."""
+        return self.datasets if self.common is None else (*self.datasets, self.common)
 
     def dataset(self, name: str) -> Dataset | None:
         """The dataset of that name, or None."""
         return next((each for each in self.datasets if each.name == name), None)
+
+
+def separated(datasets: Iterable[Dataset]) -> tuple[tuple[Dataset, ...], Dataset | None]:
+    """The datasets of a document without the common one, and that one."""
+    found = list(datasets)
+    common = next((each for each in found if each.name == COMMON), None)
+    return tuple(each for each in found if each is not common), common

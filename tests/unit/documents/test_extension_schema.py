@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jsonschema.validators import Draft7Validator
 
 from lakegate.contracts.documents.document import parse
-from lakegate.contracts.documents.extension import CSV, OTHER, POLICY, STORAGE, Extension
+from lakegate.contracts.documents.extension import CSV, OF_CONTRACTS, OTHER, POLICY, STORAGE, Extension, inheritance
 from lakegate.contracts.documents.notes import Notes
 from lakegate.contracts.lint.examine import examine
 from lakegate.contracts.schemas import load
@@ -47,15 +47,19 @@ VALUES = (
     | st.none()
     | st.integers(-1, 2)
     | st.sampled_from([0.5, 1.0, 1.5])
-    | st.lists(st.sampled_from(["", "NA", 1, None]), max_size=2)
+    | st.lists(st.sampled_from(["", "NA", 1, None, "owner"]), max_size=2)
+    | st.sampled_from(["acme@1", "acme@01", "acme@", "@1", "a@b@0", "acme@1\n"])
 )
 CSVS = st.dictionaries(st.sampled_from([*CSV, "seperator"]), VALUES, max_size=3) | VALUES
-EXTENSIONS = st.dictionaries(st.sampled_from([*POLICY, *STORAGE, *OTHER, "modes"]), VALUES, max_size=3)
+KEYS = [*POLICY, *STORAGE, *OTHER, *OF_CONTRACTS, "modes"]
+EXTENSIONS = st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=3)
 
 
 def is_refused(extension: Any) -> bool:
     notes = Notes()
-    Extension([parse(json.dumps({"x": extension}).encode()).top["x"]], notes)
+    place = parse(json.dumps({"x": extension}).encode()).top["x"]
+    Extension([place], notes)
+    inheritance([place], notes)
     return bool(notes.errors)
 
 
@@ -66,7 +70,7 @@ def test_the_schema_is_a_schema() -> None:
 
 def test_the_schema_names_every_key_that_the_reader_reads() -> None:
     """No key is missing, none is there for nobody."""
-    assert {*POLICY, *STORAGE, *OTHER, "csv"} == set(SCHEMA["definitions"]["extension"]["properties"])
+    assert {*POLICY, *STORAGE, *OTHER, *OF_CONTRACTS, "csv"} == set(SCHEMA["definitions"]["extension"]["properties"])
     assert set(CSV) == set(SCHEMA["definitions"]["csv"]["properties"])
 
 
@@ -103,6 +107,17 @@ def test_a_document_is_judged_where_the_extension_stands(name: str) -> None:
     good, bad = (parse(DOCUMENTS[name](value).encode()).plain() for value in ("{mode: observe}", "{mode: watch}"))
 
     assert (judge.is_valid(good), judge.is_valid(bad)) == (True, False)
+
+
+@pytest.mark.parametrize("name", ["ODCS dataset", "DCS dataset"])
+def test_a_dataset_inherits_nothing_of_its_own(name: str) -> None:
+    """`inherits` and `require` are keys of the whole contract: at a dataset they are errors."""
+    heads = {"ODCS": "apiVersion: v3.1.0\nkind: DataContract\n", "DCS": "dataContractSpecification: 1.2.1\n"}
+    text = f"{heads[name.split(maxsplit=1)[0]]}id: x\nversion: 1.0.0\n{DOCUMENTS[name]('{inherits: a@1, require: [owner]}')}\n"
+
+    assert [problem.code for problem in examine(text.encode()).errors].count("extension-key") == len(
+        ("inherits", "require")
+    )
 
 
 def test_our_own_examples_meet_the_schema() -> None:

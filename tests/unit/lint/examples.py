@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
+
+from lakegate.contracts.inherit.resolve import pinned, resolve
+
+if TYPE_CHECKING:
+    from lakegate.contracts.lint.examine import Examined
 
 CASES: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text())
 BASES = {
@@ -28,7 +33,7 @@ $top
     "odcs": Template("""\
 apiVersion: $apiVersion
 kind: $kind
-id: x
+id: $id
 version: $version
 status$status
 schema: $schema
@@ -55,6 +60,7 @@ WORDS = {
     **dict.fromkeys(("columns", "rules", "top", "properties", "quality", "objectKeys", "fields", "model", "info"), ""),
     "status": ": active",
     "name": "x",
+    "id": "x",
     "kind": "DataContract",
     "version": "1.0.0",
     "apiVersion": "v3.1.0",
@@ -70,6 +76,12 @@ def document(base: str, parts: dict[str, Any]) -> bytes:
         return (str(parts["text"]) * int(parts.get("times", 1))).encode()
     words = WORDS | (_chain(parts["chain"]) if "chain" in parts else parts)
     return BASES[base].substitute({"schema": OBJECT.substitute(words)} | words).encode()
+
+
+def examined(case: dict[str, Any], side: str) -> Examined:
+    """What is found in the bad or the good example of a case; its `parents` are documents by name."""
+    parents = {name: document(case["base"], parts) for name, parts in case.get("parents", {}).items()}
+    return resolve(document(case["base"], case[side]), pinned(parents)).examined
 
 
 def _chain(length: int) -> dict[str, str]:

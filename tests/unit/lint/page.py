@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.lint.codes import CODES, FAMILIES
-from lakegate.contracts.lint.examine import examine
-from tests.unit.lint.examples import CASES, document
+from tests.unit.lint import examples
+from tests.unit.lint.examples import CASES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +46,7 @@ def _row(code: str) -> tuple[str, ...]:
 
 
 def _message(case: dict[str, Any]) -> str:
-    examined = examine(document(case["base"], case["bad"]))
+    examined = examples.examined(case, "bad")
     problems = (*examined.errors, *examined.warnings)
     return next(each.message for each in problems if (each.code, each.path) == (case["code"], case["path"]))
 

@@ -10,6 +10,7 @@ from lakegate.contracts.errors import ContractError
 from lakegate.contracts.lint.codes import CODES
 from lakegate.contracts.lint.examine import examine, read
 from lakegate.contracts.lint.finding import LintLevel
+from tests.unit.lint import examples
 from tests.unit.lint.examples import CASES, document
 
 SEMANTIC = ("reading", "meaning", "measuring")
@@ -19,7 +20,7 @@ FAR_ABOVE = 60
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["code"])
 def test_a_bad_example_is_reported_at_its_place(case: dict[str, Any]) -> None:
     """The bad example gives a problem with its code, path, line and message."""
-    examined = examine(document(case["base"], case["bad"]))
+    examined = examples.examined(case, "bad")
     found = {(problem.code, problem.path): problem for problem in (*examined.errors, *examined.warnings)}
 
     assert (case["code"], case["path"]) in found
@@ -30,7 +31,7 @@ def test_a_bad_example_is_reported_at_its_place(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["code"])
 def test_a_good_example_is_not_reported(case: dict[str, Any]) -> None:
     """The good example is valid and gives no warning of this code."""
-    examined = examine(document(case["base"], case["good"]))
+    examined = examples.examined(case, "good")
 
     assert examined.errors == ()
     assert case["code"] not in {problem.code for problem in examined.warnings}
@@ -50,7 +51,7 @@ def test_there_are_at_least_sixty_semantic_codes() -> None:
 def test_an_error_refuses_and_a_warning_does_not(code: str) -> None:
     """The level in the table is the level of the reported problem."""
     for case in (case for case in CASES if case["code"] == code):
-        examined = examine(document(case["base"], case["bad"]))
+        examined = examples.examined(case, "bad")
         side = examined.errors if CODES[code].level is LintLevel.ERROR else examined.warnings
 
         assert code in {problem.code for problem in side}
