@@ -27,6 +27,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "lint": "lakegate.cli.lint:lint",
     "plan": "lakegate.cli.plan:plan",
     "check": "lakegate.cli.check:check",
+    "explain": "lakegate.cli.explain:explain",
     "diff": "lakegate.cli.diff:diff",
     "publish": "lakegate.cli.publish:publish",
     "contracts": "lakegate.cli.published:contracts",

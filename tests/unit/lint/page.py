@@ -1,7 +1,8 @@
-"""Generates the tables of docs/codes.md from the codes and their examples: `python -m tests.unit.lint.page`."""
+"""Generates the tables of docs/codes.md, and the examples of `lakegate explain`: `python -m tests.unit.lint.page`."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 PAGE = Path(__file__).parents[3] / "docs/codes.md"
 LONGEST_PART = 260
+EXPLANATIONS = PAGE.parents[1] / "cli/explanations/codes.json"
 HEAD = ("code", "rule", "bad example", "message", "corrected example")
 
 
@@ -26,6 +28,20 @@ def generated(page: str) -> str:
     """The page with up-to-date tables."""
     before, _, rest = page.partition(BEGIN)
     return f"{before}{BEGIN}\n\n{tables()}\n\n{END}{rest.partition(END)[2]}"
+
+
+def explanations() -> str:
+    """The same examples, without the marks of Markdown."""
+    first = {each["code"]: each for each in reversed(CASES)}
+    found = {
+        code: {
+            "bad": _parts(case["base"], case["bad"]).replace("`", ""),
+            "message": _message(case),
+            "good": _parts(case["base"], case["good"]).replace("`", ""),
+        }
+        for code, case in ((code, first[code]) for code in CODES)
+    }
+    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
 
 
 def _table(family: str) -> str:
@@ -79,3 +95,4 @@ BEGIN, END = "<!-- codes -->", "<!-- end -->"
 
 if __name__ == "__main__":
     PAGE.write_text(generated(PAGE.read_text()))
+    EXPLANATIONS.write_text(explanations())

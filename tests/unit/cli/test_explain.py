@@ -1,0 +1,91 @@
+"""`lakegate explain`: lint codes and kinds of rules with examples."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from lakegate.cli.explain import RuleExplanation, codes, rules
+from lakegate.cli.main import app
+from lakegate.contracts.compile.rules.table import RULES
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lint.codes import CODES
+from lakegate.contracts.lint.examine import examine
+from tests.unit.lint.examples import document
+from tests.unit.lint.page import EXPLANATIONS, explanations
+
+LISTS = {"odcs": {"properties", "quality", "top"}, "dcs": {"fields"}, "dcm": {"rules"}}
+PLACES = {
+    "foreignKey": "properties",
+    **dict.fromkeys(("rowCount", "duplicateValues", "sql", "text"), "quality"),
+    "serviceLevel": "top",
+}
+
+
+def run(*words: str) -> str:
+    answer = CliRunner().invoke(app, ["explain", *words], catch_exceptions=False)
+    assert answer.exit_code == 0
+    return answer.stdout
+
+
+def test_every_code_and_every_kind_of_rule_is_explained() -> None:
+    """The lists are those of the linter and of the compiler, and the examples of codes are those of its tests."""
+    assert [each.code for each in codes()] == list(CODES)
+    assert {each.rule for each in rules()} == set(RULES)
+    assert EXPLANATIONS.read_text() == explanations()
+
+
+def place(each: RuleExplanation) -> str:
+    usual = {"odcs": "properties", "dcs": "fields", "dcm": "rules"}[each.format]
+    return PLACES.get(each.rule, usual)
+
+
+@pytest.mark.parametrize("each", rules(), ids=lambda each: each.rule)
+def test_an_example_is_valid_and_of_its_kind(each: RuleExplanation) -> None:
+    """A contract with the example has no error, and has a rule of the kind."""
+    examined = examine(document(each.format, {place(each): each.example}))
+
+    assert examined.errors == ()
+    assert examined.contract is not None
+    kinds = {rule.kind for dataset in examined.contract.datasets for rule in dataset.rules}
+    assert each.rule in kinds
+
+
+def test_a_code_is_explained_with_a_bad_and_a_good_example() -> None:
+    """What the document must be, what is refused with which message, and what is valid."""
+    assert run("duplicate-field") == (
+        "duplicate-field (error): The names of a dataset's fields are unique, ignoring case: engines do not distinguish them.\n"
+        "    refused  DCM: {name: N, dataType: text}\n"
+        "    message  The field `N` is described twice: keep one.\n"
+        "    valid    DCM: {name: m, dataType: text}\n"
+        "More: docs/codes.md\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["required", "order_id:required:1", "order_id:required:1/order_id", "a:b:required:2/x"]
+)
+def test_a_rule_is_found_by_its_kind_and_as_reasons_name_it(name: str) -> None:
+    """The id of a check in a rejection can be copied into the command."""
+    assert run(name).splitlines()[0] == "required: No value is missing."
+
+
+def test_everything_is_listed() -> None:
+    """Without a name each code and kind is one line; for machines each is an object."""
+    assert len(run().splitlines()) == len(CODES) + len(RULES)
+    assert json.loads(run("--json"))[-1:] == json.loads(run("nested", "--json"))
+    assert json.loads(run("required", "--json"))[0]["example"] == "{name: x, logicalType: string, required: true}"
+
+
+@pytest.mark.parametrize("name", sorted(set(CODES) & set(RULES)))
+def test_a_name_of_both_is_explained_as_both(name: str) -> None:
+    """A code of lint that is also a kind of rule has two explanations."""
+    assert [set(each) & {"code", "rule"} for each in json.loads(run(name, "--json"))] == [{"code"}, {"rule"}]
+
+
+def test_an_unknown_name_gets_the_nearest() -> None:
+    """A typing mistake is answered with what was probably meant."""
+    with pytest.raises(InputError, match=r"`minimun` is no code .* Did you mean `minimum`"):
+        run("minimun")
