@@ -14,7 +14,7 @@ from lakegate.cli import terminal
 from lakegate.cli.aws import opened
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
-from lakegate.functions.usecases.costs import Spent, spent_by
+from lakegate.functions.usecases.cost_report import Spent, spent_by
 from lakegate.functions.usecases.deliveries import recent
 
 if TYPE_CHECKING:

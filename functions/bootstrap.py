@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.plan.cost import Prices
+from lakegate.contracts.plan.billing import Prices
 from lakegate.functions.adapters.clients import client
 from lakegate.functions.adapters.clock import SystemClock
 from lakegate.functions.adapters.dynamodb import DynamoTable
 from lakegate.functions.adapters.emr import EmrServerless
 from lakegate.functions.adapters.eventbridge import EventBridgeNotifier
-from lakegate.functions.adapters.judge import JudgeFunction, Runners
+from lakegate.functions.adapters.job_runners import JudgeFunction, Runners
 from lakegate.functions.adapters.ledger import DynamoLedger
 from lakegate.functions.adapters.registry import DynamoRegistry
 from lakegate.functions.adapters.s3 import S3Store

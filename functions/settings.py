@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from lakegate.contracts.door.ignored import IGNORED
 from lakegate.contracts.errors import SetUpError
-from lakegate.contracts.plan.cost import FORM
+from lakegate.contracts.plan.billing import FORM
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,7 +49,7 @@ class Settings:
     small_file_bytes: int
     """Below this size a delivery is given to the judge function first."""
     prices: str
-    """A table of prices (`contracts/plan/cost.py`); empty means the one of this version."""
+    """A table of prices (`contracts/plan/billing.py`); empty means the one of this version."""
     bus: str
     """The event bus that messages are put on."""
     unrouted: str

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from lakegate.contracts.judge.counts import Counts
-    from lakegate.contracts.plan.cost import BilledCost
+    from lakegate.contracts.plan.billing import BilledCost
 
 
 __all__ = [

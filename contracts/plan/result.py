@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from lakegate.contracts.plan.cost import BilledCost
+from lakegate.contracts.plan.billing import BilledCost
 from lakegate.contracts.plan.document import VersionedDocument
 
 VERSION = "lakegate/result/1"

@@ -3,7 +3,8 @@ r"""Patterns of a plan as boolean SQL of DuckDB: searched by RE2, whose time gro
 1. Our own forms and date formats, the only patterns with atomic groups, are rewritten (`lakegate.engine.evaluate.forms`).
 2. A look-ahead at a fixed number of characters after the start, or at the very end, becomes a search of its own.
 3. A pattern that still contains a look-ahead is searched by Python's `re`, as a function over Arrow vectors that `register` adds
-   to a connection. The compiler has proven a bound of its steps (`lakegate.contracts.compile.regex.cost`); any other is refused.
+   to a connection. The compiler has proven a bound of its steps (`lakegate.contracts.compile.regex.search_cost`);
+   any other is refused.
 
 Patterns reach SQL in hexadecimal, so that no text of a contract is ever SQL text.
 """
@@ -19,9 +20,9 @@ import pyarrow as pa
 from duckdb.func import ARROW
 
 from lakegate.contracts.compile.regex.characters import ANY, others
-from lakegate.contracts.compile.regex.cost import anchored, shortest
 from lakegate.contracts.compile.regex.engine import Part, parts_of
 from lakegate.contracts.compile.regex.render import PYTHON, RE2, render
+from lakegate.contracts.compile.regex.search_cost import anchored, shortest
 from lakegate.contracts.compile.regex.tree import Chars, Choice, Edge, End, Items, Lookahead, Node, Repeat, Start, holds
 from lakegate.engine.evaluate.forms import OUR_OWN, FormPattern, own_searches
 from lakegate.engine.type.values import text_literal

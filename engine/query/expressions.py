@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from lakegate.engine.query.casts import cast, try_cast
-from lakegate.engine.query.functions import AGGREGATES, AggregateFunction, called
+from lakegate.engine.query.duckdb_functions import AGGREGATES, AggregateFunction, called
 from lakegate.engine.query.operators import binary, literal, negated
 from lakegate.engine.query.tokens import Tokens
 from lakegate.engine.query.value import Type, Value, common, refuse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lakegate.engine.query.functions import divisor, quotient
+from lakegate.engine.query.duckdb_functions import divisor, quotient
 from lakegate.engine.query.value import Type, Value, common, once, refuse
 
 _LITERAL = re.compile(

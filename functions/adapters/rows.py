@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.contracts.judge.counts import Counts
-from lakegate.contracts.plan.cost import BilledCost
+from lakegate.contracts.plan.billing import BilledCost
 from lakegate.functions.adapters.tables import instant, number, shard, text
 from lakegate.functions.workload import (
     Decision,

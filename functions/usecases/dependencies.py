@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.door.ignored import IGNORED
 from lakegate.contracts.door.terms import UNROUTED, terms_of
-from lakegate.contracts.plan.cost import PRICES
+from lakegate.contracts.plan.billing import PRICES
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.steps import Alarm
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lakegate.contracts.door.terms import Terms
-    from lakegate.contracts.plan.cost import Prices
+    from lakegate.contracts.plan.billing import Prices
     from lakegate.functions.ports.agenda import Agenda
     from lakegate.functions.ports.clock import Clock
     from lakegate.functions.ports.jobs import JobRunner

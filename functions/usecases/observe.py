@@ -11,7 +11,7 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.verdict import ACCEPTING, Verdict
 from lakegate.contracts.lake.routes import candidates, covering
 from lakegate.contracts.lake.states import Outcome, State
-from lakegate.contracts.plan.cost import cost_of_job
+from lakegate.contracts.plan.billing import cost_of_job
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.jobs import JobState
 from lakegate.functions.ports.objects import Address
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lakegate.contracts.lake.routes import Route
-    from lakegate.contracts.plan.cost import BilledCost
+    from lakegate.contracts.plan.billing import BilledCost
     from lakegate.functions.ports.jobs import JobRun
     from lakegate.functions.ports.objects import ObjectVersion
     from lakegate.functions.usecases.dependencies import Dependencies

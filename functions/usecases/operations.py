@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lakegate.contracts.lake.states import State
-    from lakegate.contracts.plan.cost import BilledCost
+    from lakegate.contracts.plan.billing import BilledCost
     from lakegate.functions.ports.objects import ObjectVersion
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.observe import Observation

@@ -79,7 +79,7 @@ JOB = Bundle("job", ("contracts", "engine", "spark_jobs"), frozenset({"s3", "sts
 """`sts`: a run may have to turn a token into its role's credentials."""
 JUDGE = Bundle(
     "judge",
-    ("contracts", "engine", *(f"spark_jobs/{name}.py" for name in ("__init__", "answer", "judge", "store"))),
+    ("contracts", "engine", *(f"spark_jobs/{name}.py" for name in ("__init__", "answer", "judge_function", "store"))),
     frozenset({"s3"}),
     UNUSED_BY_THE_JUDGE,
 )

@@ -12,7 +12,7 @@ from lakegate.engine.attempt import Attempt
 from lakegate.engine.measure.tables import database
 from lakegate.engine.native import Process
 from lakegate.engine.read.local import LocalStore
-from lakegate.spark_jobs.judge import JudgeError
+from lakegate.spark_jobs.judge_function import JudgeError
 from tests.agreement.split_rows import found_apart, written_apart
 from tests.deliveries.delivery import measure_by_function
 

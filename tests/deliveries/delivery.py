@@ -18,7 +18,7 @@ from lakegate.contracts.plan.request import Request, StagedPart
 from lakegate.contracts.plan.result import Result
 from lakegate.engine.native import measure
 from lakegate.engine.read.local import LocalStore
-from lakegate.spark_jobs.judge import handler
+from lakegate.spark_jobs.judge_function import handler
 from tests.reference.evaluator import JUDGED_AT
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Remaining:
     seconds: float
 
     def get_remaining_time_in_millis(self) -> int:
-        """See `lakegate.spark_jobs.judge.Context`."""
+        """See `lakegate.spark_jobs.judge_function.Context`."""
         return int(self.seconds * 1000)
 
 

@@ -16,8 +16,8 @@ from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.model.policy import OnReject, Policy
 from lakegate.contracts.plan.request import AcceptedPart, Reference
 from lakegate.engine.attempt import Attempt
-from lakegate.spark_jobs import judge as function
-from lakegate.spark_jobs.judge import JudgeError
+from lakegate.spark_jobs import judge_function as function
+from lakegate.spark_jobs.judge_function import JudgeError
 from tests.deliveries.delivery import (
     Remaining,
     measure_by_function,

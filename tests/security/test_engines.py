@@ -12,9 +12,9 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from lakegate.contracts.compile.regex.cost import search_cost, shortest
 from lakegate.contracts.compile.regex.engine import Part, parts_of
 from lakegate.contracts.compile.regex.render import PYTHON, RE2, render
+from lakegate.contracts.compile.regex.search_cost import search_cost, shortest
 from lakegate.contracts.compile.regex.tree import Items, parse
 from lakegate.contracts.compile.rules.patterns import like, rewritten, translate
 from lakegate.contracts.compile.rules.strftime import compile_format

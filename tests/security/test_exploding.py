@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from lakegate.contracts.compile.regex.cost import search_cost
 from lakegate.contracts.compile.regex.engine import MOST_STEPS, MOST_WEIGHT, Part, parts_of
 from lakegate.contracts.compile.regex.render import PYTHON, RE2, render
+from lakegate.contracts.compile.regex.search_cost import search_cost
 from lakegate.contracts.compile.rules.patterns import rewritten
 from tests.security.backtracking import Search
 from tests.security.exploding import FULL, Exploding, corpus, sample

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from lakegate.contracts.compile.regex.cost import search_cost, shortest
+from lakegate.contracts.compile.regex.search_cost import search_cost, shortest
 from lakegate.contracts.compile.regex.tree import (
     Chars,
     Edge,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from lakegate.contracts.compile.sql.dialect_functions import whole
 from lakegate.contracts.compile.sql.dialects import FILES
-from lakegate.contracts.compile.sql.functions import whole
 from lakegate.contracts.compile.sql.refusal import UntranslatedError
 from lakegate.contracts.compile.sql.translator import NodeForm, Translator, form, only, word_of
 from lakegate.contracts.compile.sql.typed_sql import SqlKind, TypedSql, combine, double, expect_kind, number

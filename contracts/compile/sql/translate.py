@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from lakegate.contracts.compile.sql import aggregates, arithmetic, casts, choices, functions, moments, operators
+from lakegate.contracts.compile.sql import aggregates, arithmetic, casts, choices, dialect_functions, moments, operators
 from lakegate.contracts.compile.sql.dialects import dialect_of
 from lakegate.contracts.compile.sql.hazards import refuse_hazards
 from lakegate.contracts.compile.sql.names import QueryNames
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FORMS = {
     form: sql
-    for each in (operators, arithmetic, choices, casts, moments, functions, aggregates)
+    for each in (operators, arithmetic, choices, casts, moments, dialect_functions, aggregates)
     for form, sql in each.FORMS.items()
 }
 """All expressions that can be translated: the allow-list."""

@@ -68,7 +68,9 @@ def test_an_invocation_that_fails_is_followed_by_spark(stack: Deployed) -> None:
     """Lambda reports the failure to the queue of completion: the next attempt follows within seconds, without a sweep."""
     name = stack.resources["JudgeFunction"]
     settings = client("lambda").get_function_configuration(FunctionName=name)
-    client("lambda").update_function_configuration(FunctionName=name, Handler="lakegate.spark_jobs.judge.absent")
+    client("lambda").update_function_configuration(
+        FunctionName=name, Handler="lakegate.spark_jobs.judge_function.absent"
+    )
     try:
         row = stack.finished(stack.upload(stack.fresh()), limit=120)
     finally:

@@ -37,7 +37,7 @@ UNPACKED_LIMIT = 250_000_000
 JUDGED = """
 import json, sys
 from pathlib import Path
-from lakegate.spark_jobs.judge import handler
+from lakegate.spark_jobs.judge_function import handler
 
 class Context:
     def get_remaining_time_in_millis(self):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.plan.cost import BilledCost
+from lakegate.contracts.plan.billing import BilledCost
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Lakegate

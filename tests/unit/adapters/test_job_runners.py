@@ -9,7 +9,7 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from lakegate.functions.adapters.judge import JudgeFunction, Runners
+from lakegate.functions.adapters.job_runners import JudgeFunction, Runners
 from lakegate.functions.ports.errors import NotFound, Throttled
 from lakegate.functions.ports.jobs import JobRun, JobState
 from tests.fakes import FaultInjector

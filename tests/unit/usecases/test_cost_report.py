@@ -7,10 +7,10 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.plan.cost import PRICES, BilledCost, cost_of_job
+from lakegate.contracts.plan.billing import PRICES, BilledCost, cost_of_job
 from lakegate.contracts.plan.result import Result
 from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.costs import NOBODY, Spent, spent_by
+from lakegate.functions.usecases.cost_report import NOBODY, Spent, spent_by
 from lakegate.functions.usecases.delivery import Delivery, delivery_of
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import LAKE, PREFIX, Environment

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from lakegate.contracts.plan.cost import BilledCost
+    from lakegate.contracts.plan.billing import BilledCost
     from lakegate.functions.usecases.delivery import Delivery
 
 NOBODY: Final = "(unknown)"

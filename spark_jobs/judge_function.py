@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Protocol
 import duckdb
 
 from lakegate.contracts.errors import InputError, LakegateError
-from lakegate.contracts.plan.cost import Prices, cost_of_invocation
+from lakegate.contracts.plan.billing import Prices, cost_of_invocation
 from lakegate.contracts.plan.result import Result
 from lakegate.engine.attempt import Attempt
 from lakegate.engine.measure.tables import database
@@ -39,7 +39,7 @@ from lakegate.spark_jobs.store import ANYWHERE, Addresses, store_for
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from lakegate.contracts.plan.cost import BilledCost
+    from lakegate.contracts.plan.billing import BilledCost
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.request import Request
     from lakegate.contracts.plan.result import Shares
