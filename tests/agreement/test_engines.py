@@ -10,6 +10,7 @@ from lakegate.contracts.model.storage import Compression, Format
 from lakegate.contracts.plan.metrics import Metric
 from tests.agreement import run
 from tests.agreement.cases import case_of
+from tests.agreement.choice import chosen
 from tests.agreement.engines import differences
 from tests.agreement.run import Disagreement, compared, smaller
 from tests.deliveries.delivery import measure_natively
@@ -83,6 +84,26 @@ def test_every_metric_format_and_codec_is_drawn(drawn: list[Case]) -> None:
     assert {each.compression for each in storages} == set(Compression)
     assert {case.plan.policy.on_reject for case in drawn} == set(OnReject)
     assert {case.contract.format.split(" ")[0] for case in drawn} == {"ODCS", "DCS", "DCM"}
+
+
+def test_chosen_cases_have_every_kind_of_all_cases(drawn: list[Case]) -> None:
+    """A run of the chosen seeds has each metric and rule, each format with each codec, and each type; and it is much shorter."""
+    seeds = chosen(drawn)
+    short = [drawn[seed] for seed in seeds]
+
+    def met(cases: list[Case]) -> set[object]:
+        checks = [(case, each) for case in cases for each in case.plan.checks]
+        return (
+            {(each.metric, case.plan.storage.format) for case, each in checks if each.skip is None}
+            | {(each.kind, each.skip is None) for _, each in checks}
+            | {(each.metric, each.row_filter is None) for _, each in checks if each.skip is None}
+            | {case.plan.storage for case in cases}
+            | {(each.type, case.plan.storage.format) for case in cases for each in case.plan.fields}
+        )
+
+    assert met(short) == met(drawn)
+    assert len(seeds) < DRAWN / 2
+    assert len(seeds) == len(set(seeds))
 
 
 def test_one_engine_agrees_with_itself(failing: Case, tmp_path: Path) -> None:

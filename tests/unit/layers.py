@@ -61,15 +61,22 @@ def covers(name: str, file: PurePosixPath) -> bool:
     return name in {str(file), f"{file.parent}/*.py", *map(str, file.parents)}
 
 
-def imported(file: PurePosixPath) -> set[str]:
+@cache
+def nodes_of(file: PurePosixPath) -> tuple[ast.AST, ...]:
+    """All nodes of the syntax tree of a file."""
+    return tuple(ast.walk(tree_of(file)))
+
+
+@cache
+def imported(file: PurePosixPath) -> frozenset[str]:
     """The dotted names that a file imports, for types or at run time."""
     names: set[str] = set()
-    for node in ast.walk(tree_of(file)):
+    for node in nodes_of(file):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             names |= {f"{'.' * node.level}{node.module}.{alias.name}" for alias in node.names}
-    return names
+    return frozenset(names)
 
 
 def own_files(file: PurePosixPath) -> set[PurePosixPath]:
@@ -83,6 +90,7 @@ def libraries(file: PurePosixPath) -> set[str]:
     return {name for name in names - set(sys.stdlib_module_names) - {"lakegate"} if not name.startswith(STUBS)}
 
 
+@cache
 def _file_of(name: str) -> PurePosixPath | None:
     parts = name.split(".")[1:]
     for end in range(len(parts), 0, -1):

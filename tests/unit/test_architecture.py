@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from tests.unit.layers import ROOT, covers, imported, layer_of, layers, libraries, own_files, product, tree_of
+from tests.unit.layers import ROOT, covers, imported, layer_of, layers, libraries, nodes_of, own_files, product, tree_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +69,7 @@ def test_contracts_depend_on_no_clock_and_no_environment() -> None:
     """Nothing in contracts/ reads the clock, the environment, a file of its own choice or a random number."""
     files = [file for file in product() if file.parts[0] == "contracts"]
     modules = {(str(file), name) for file in files for name in imported(file) if name.split(".")[0] in IMPURE_MODULES}
-    nodes = ((str(file), node) for file in files for node in ast.walk(tree_of(file)))
+    nodes = ((str(file), node) for file in files for node in nodes_of(file))
     calls = {(file, node.attr) for file, node in nodes if isinstance(node, ast.Attribute) and node.attr in IMPURE_CALLS}
 
     assert modules | calls == set()
@@ -84,7 +84,7 @@ def test_files_are_short() -> None:
 
 def test_a_class_has_a_name_of_its_own() -> None:
     """No two public classes of the product share a name: a reader who searches for one finds it."""
-    files = [(str(file), node) for file in product() for node in ast.walk(tree_of(file))]
+    files = [(str(file), node) for file in product() for node in nodes_of(file)]
     places: dict[str, list[str]] = {}
     for file, node in files:
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):

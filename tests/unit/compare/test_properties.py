@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from lakegate.contracts.compare.kinds import KINDS
 from lakegate.contracts.errors import ContractError, InputError
 from lakegate.infra.local.places import ROOT
 from tests.golden.cases import FILES, golden
+from tests.reference.sampling import sampled
 from tests.unit.compare.builder import CASES, compared, document
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def test_a_document_differs_from_itself_in_nothing(name: str) -> None:
     assert [text for text in texts if compared(text, text).changes] == []
 
 
-@settings(max_examples=60, deadline=None)
+@sampled(60, 2_000)
 @given(st.sampled_from(VERSIONS), st.sampled_from(VERSIONS))
 def test_the_comparison_of_any_two_versions_has_a_mirror(old: bytes, new: bytes) -> None:
     """From the new version to the old one there are as many changes, of the inverse kinds."""
@@ -89,7 +90,7 @@ def test_the_comparison_of_any_two_versions_has_a_mirror(old: bytes, new: bytes)
     assert sorted(KINDS[each.kind].inverse for each in there.changes) == sorted(each.kind for each in back.changes)
 
 
-@settings(max_examples=60, deadline=None)
+@sampled(30, 2_000)
 @given(st.sampled_from(EDITABLE), st.data())
 def test_any_edit_of_a_value_is_reported(place: tuple[str, Path, Any], data: st.DataObject) -> None:
     """Another number, flag or text anywhere in a document is a change, if the document is still valid."""

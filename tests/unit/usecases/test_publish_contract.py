@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lakegate.contracts.errors import InputError, LakegateError
@@ -21,6 +21,7 @@ from lakegate.functions.usecases.routing import add_route, remove_route
 from lakegate.functions.usecases.steps import Effect
 from lakegate.functions.usecases.succession import IncompatibleVersion
 from tests.fakes import Memory
+from tests.reference.sampling import sampled
 from tests.simulation.contract import DIGESTS
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
 from tests.unit.compare.builder import COLUMN, compared, document
@@ -346,7 +347,7 @@ VERSIONS = {
 }
 
 
-@settings(max_examples=200, deadline=None)
+@sampled(40, 1_000)
 @given(st.permutations(list(VERSIONS)), st.lists(st.integers(0, 7), max_size=40))
 def test_publishers_at_once_never_break_the_line_and_leave_the_highest_version(
     order: list[str], choices: list[int]

@@ -1,0 +1,67 @@
+"""A few cases that contain together what many contain: for a run at each commit, where each case is a job of Spark.
+
+The kinds of a case are the properties by which an engine takes another path: for a check its metric with the format, the unit,
+the filter and the types of its fields, its predicates, its rule; for the delivery its format, codec and objects, and the policy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.plan.predicate import All, Not
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator
+
+    from lakegate.contracts.plan.check import Check
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.predicate import Predicate
+    from tests.agreement.cases import Case
+
+
+def kinds_of(case: Case) -> frozenset[Hashable]:
+    """What a case contains."""
+    plan, storage = case.plan, case.plan.storage
+    found: set[Hashable] = {
+        ("storage", storage.format, storage.compression),
+        ("objects", storage.format, len(case.objects) > 1),
+        ("policy", storage.format, plan.policy.on_reject),
+        ("document", case.contract.format.split(" ")[0], plan.policy.on_reject),
+        *(("field", each.type, each.shape, storage.format) for each in plan.fields),
+    }
+    return frozenset(found.union(*(_kinds_of_check(plan, each) for each in plan.checks)))
+
+
+def _kinds_of_check(plan: Plan, check: Check) -> Iterator[Hashable]:
+    yield "rule", check.kind, check.skip is None
+    if check.skip is not None:
+        return
+    yield "metric", check.metric, plan.storage.format
+    yield "split", check.metric, plan.policy.on_reject
+    yield "number", check.metric, check.unit, check.tolerate is not None
+    yield "rows", check.metric, check.row_filter is not None, check.of_elements
+    yield from (("type", check.metric, each.type) for each in plan.fields if each.name in check.fields)
+    tiers = (check.accept, check.tolerate) if check.tolerate else (check.accept,)
+    for predicate in (each.predicate for each in tiers if each.predicate is not None):
+        yield from (("predicate", kind, plan.storage.format.is_text) for kind in _kinds_of_predicate(predicate))
+
+
+def _kinds_of_predicate(predicate: Predicate) -> Iterator[str]:
+    yield predicate.kind
+    match predicate:
+        case Not(inner):
+            yield from _kinds_of_predicate(inner)
+        case All(inner):
+            for each in inner:
+                yield from _kinds_of_predicate(each)
+
+
+def chosen(cases: Iterable[Case]) -> list[int]:
+    """Seeds of the cases that contain together every kind of all of them: each time the one that adds the most."""
+    kinds = {case.seed: kinds_of(case) for case in cases}
+    left: frozenset[Hashable] = frozenset().union(*kinds.values())
+    found: list[int] = []
+    while left:
+        found.append(max(kinds, key=lambda seed: len(kinds[seed] & left)))
+        left -= kinds[found[-1]]
+    return sorted(found)
