@@ -1,4 +1,4 @@
-"""`lakegate log`: published and quarantined deliveries of a dataset line."""
+"""`lakegate log`: the blocks of a chain: deliveries that were published or quarantined, and records of what people did."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from lakegate.cli.aws import opened
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
 from lakegate.contracts.lake.block import digest
+from lakegate.contracts.lake.records import KINDS, Record
 from lakegate.functions.usecases.delivery import at_rest
 from lakegate.functions.usecases.lines import line_named
 
 if TYPE_CHECKING:
-    from lakegate.contracts.lake.block import Block
+    from lakegate.contracts.lake.block import AnyBlock, Block
     from lakegate.functions.usecases.delivery import Delivery
 
 NUMBERS = ("height", "rows", "rejected")
@@ -31,18 +32,20 @@ def log(
     local: Local = False,
     as_json: AsJson = False,
 ) -> None:
-    """List published and quarantined deliveries of a dataset line, the newest first.
+    """List published and quarantined deliveries of a dataset line and what people did there, the newest first.
 
     Example: lakegate log weather_record
+
+    Who published the versions of a contract is recorded on a chain of its own: lakegate log _contracts/CONTRACT
     """
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
         chain = line_named(dependencies, dataset)
         top = dependencies.ledger.head(chain).height
         blocks = dependencies.ledger.blocks(chain, max(top - limit, -1))[::-1]
-        entries = [(each, at_rest(dependencies, each)) for each in blocks]
+        entries = [(each, None if isinstance(each, Record) else at_rest(dependencies, each)) for each in blocks]
     if as_json:
-        documents = [_as_document(block, digest(block), delivery) for block, delivery in entries]
+        documents = [_as_document(block, delivery) for block, delivery in entries]
         terminal.print_json({"chain": chain, "blocks": documents})
     elif entries:
         terminal.wide().print(_table(entries))
@@ -50,13 +53,14 @@ def log(
         terminal.answers().print("No delivery was published or quarantined there yet.")
 
 
-def _as_document(block: Block, digest: str, delivery: Delivery) -> dict[str, object]:
+def _as_document(block: AnyBlock, delivery: Delivery | None) -> dict[str, object]:
+    shared = {"height": block.height, "digest": digest(block), "at": block.system_time, "kind": str(block.kind)}
+    if isinstance(block, Record):
+        return {**shared, "actor": block.actor, "event": block.event, "content": block.content}
+    assert delivery is not None
     rows, published, rejected = _rows(block, delivery)
     return {
-        "height": block.height,
-        "digest": digest,
-        "at": block.system_time,
-        "kind": block.kind.value,
+        **shared,
         "verdict": block.verdict,
         "workload": block.workload,
         "file": delivery.key or None,
@@ -76,7 +80,7 @@ def _rows(block: Block, delivery: Delivery) -> tuple[int | None, int | None, int
     return decision.counts.rows, decision.counts.published_rows, decision.counts.rejected_rows
 
 
-def _table(entries: list[tuple[Block, Delivery]]) -> Table:
+def _table(entries: list[tuple[AnyBlock, Delivery | None]]) -> Table:
     grid = Table(box=None, header_style="bold", pad_edge=False)
     for name in ("height", "at", "verdict", "version", "rows", "rejected", "workload", "file"):
         grid.add_column(name, justify="right" if name in NUMBERS else "left", overflow="fold", no_wrap=name != "file")
@@ -85,7 +89,11 @@ def _table(entries: list[tuple[Block, Delivery]]) -> Table:
     return grid
 
 
-def _cells(block: Block, delivery: Delivery) -> tuple[str, ...]:
+def _cells(block: AnyBlock, delivery: Delivery | None) -> tuple[str, ...]:
+    if isinstance(block, Record):
+        what = ", ".join(f"{name} {block.content[name]}" for name in KINDS[block.kind])
+        return f"{block.height}", block.system_time[:19], block.kind, "", "", "", "", f"{what}; by {block.actor}"
+    assert delivery is not None
     rows, _published, rejected = ("" if each is None else f"{each:,}" for each in _rows(block, delivery))
     at, workload = block.system_time[:19], block.workload[:12]
     return f"{block.height}", at, block.verdict, block.contract_version, rows, rejected, workload, delivery.key

@@ -10,6 +10,7 @@ from lakegate.functions.adapters.clock import SystemClock
 from lakegate.functions.adapters.dynamodb import DynamoTable
 from lakegate.functions.adapters.emr import EmrServerless
 from lakegate.functions.adapters.eventbridge import EventBridgeNotifier
+from lakegate.functions.adapters.identity import StsIdentity
 from lakegate.functions.adapters.job_runners import JudgeFunction, Runners
 from lakegate.functions.adapters.ledger import DynamoLedger
 from lakegate.functions.adapters.registry import DynamoRegistry
@@ -30,16 +31,18 @@ DRIVER_VCPU, EXECUTOR_VCPU = 2, 2
 def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float("inf")) -> Dependencies:
     """The adapters of a stack. `remaining`: seconds this invocation has left. No call to AWS is made here."""
     dynamodb, workloads = client("dynamodb"), DynamoTable(client("dynamodb"), settings.workloads_table)
+    ledger = DynamoTable(dynamodb, settings.ledger_table)
     return Dependencies(
         objects=S3Store(client("s3"), settings.account, Uploads(workloads), remaining),
-        registry=DynamoRegistry(DynamoTable(dynamodb, settings.registry_table), settings.landing),
+        registry=DynamoRegistry(DynamoTable(dynamodb, settings.registry_table), settings.landing, ledger),
         workloads=DynamoWorkloads(workloads),
         agenda=DynamoAgenda(workloads),
         outbox=DynamoOutbox(workloads),
-        ledger=DynamoLedger(DynamoTable(dynamodb, settings.ledger_table), workloads),
+        ledger=DynamoLedger(ledger, workloads),
         jobs=Runners(EmrServerless(client("emr-serverless"), settings.application), JudgeFunction(client("lambda"))),
         notifier=EventBridgeNotifier(client("events"), settings.bus),
         clock=SystemClock(),
+        identity=StsIdentity(client("sts")),
         places=_places(settings),
         remaining=remaining,
     )

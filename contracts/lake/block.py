@@ -1,4 +1,4 @@
-"""The block of the ledger: its fields, its canonical form and its digest.
+"""The blocks of the ledger: deliveries, and records of what people did; their canonical form and their digest.
 
 The canonical form is JSON by RFC 8785 (keys sorted, no blanks, UTF-8, and only integers as numbers); the digest is SHA3-256 over
 those bytes. docs/ledger.md describes them for other languages, with test vectors.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -17,10 +17,12 @@ from typing import Final, TypeAlias
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.verdict import ACCEPTING, Verdict
+from lakegate.contracts.lake import records
+from lakegate.contracts.lake.records import Record
 from lakegate.contracts.plan.serialization import decode, encode
 
 FORMAT: Final = "lakegate-block/1"
-"""The format version in every block; part of the digested bytes."""
+"""The format version in the block of a delivery; part of the digested bytes."""
 GENESIS: Final = "0" * 64
 """The previous digest of the first block of a chain."""
 MAX_INTEGER: Final = 2**53 - 1
@@ -76,6 +78,7 @@ class Block:
     """Earliest and latest event time in the data, RFC 3339; None if the contract has no event time."""
 
 
+AnyBlock: TypeAlias = Block | Record
 _Holds: TypeAlias = Callable[[object], bool]
 _TIME: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z", re.ASCII)
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
@@ -83,32 +86,42 @@ _VERDICTS: Final = ACCEPTING | {Verdict.REJECTED}
 _written: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 
 
-def canonical(block: Block) -> bytes:
+def deliveries(blocks: Iterable[AnyBlock]) -> tuple[Block, ...]:
+    """Those of the blocks that are deliveries."""
+    return tuple(block for block in blocks if isinstance(block, Block))
+
+
+def canonical(block: AnyBlock) -> bytes:
     """The canonical bytes, which are stored and digested. Raises InputError for a block that has none."""
-    document = {"format": FORMAT} | encode(block) | {"kind": block.kind}
-    for field, holds in _FIELDS.items():
-        if not holds(document[field]):
-            raise InputError(f"a block cannot have this `{field}`")
+    document = records.document_of(block) if isinstance(block, Record) else _document_of(block)
     try:
         return _written(document).encode()
     except UnicodeEncodeError:
         raise InputError("a block cannot hold half a surrogate pair") from None
 
 
-def digest(block: Block) -> str:
+def _document_of(block: Block) -> dict[str, object]:
+    document: dict[str, object] = {"format": FORMAT} | encode(block) | {"kind": block.kind}
+    for field, holds in _FIELDS.items():
+        if not holds(document[field]):
+            raise InputError(f"a block cannot have this `{field}`")
+    return document
+
+
+def digest(block: AnyBlock) -> str:
     """SHA3-256 of the canonical form, in hexadecimal: `previous` of the next block."""
     return hashlib.sha3_256(canonical(block)).hexdigest()
 
 
-def to_json(block: Block) -> str:
+def to_json(block: AnyBlock) -> str:
     """The canonical form as text."""
     return canonical(block).decode()
 
 
-def from_json(text: str) -> Block:
+def from_json(text: str) -> AnyBlock:
     """Parse a canonical form. Raises InputError for any other text, so that equal blocks have equal bytes."""
     try:
-        block = decode(Block, json.loads(text))
+        block = _parsed(json.loads(text))
         same = to_json(block) == text
     except (ValueError, RecursionError, TypeError):
         raise InputError("a stored block cannot be read: it is not the JSON of a block") from None
@@ -117,7 +130,13 @@ def from_json(text: str) -> Block:
     return block
 
 
-def stored_block(text: bytes) -> Block | None:
+def _parsed(document: object) -> AnyBlock:
+    if isinstance(document, dict) and document.get("format") == records.FORMAT:
+        return records.record_from(document)
+    return decode(Block, document)
+
+
+def stored_block(text: bytes) -> AnyBlock | None:
     """The block of a stored text; None if it cannot be read, which `verify_stored` reports."""
     try:
         return from_json(text.decode())

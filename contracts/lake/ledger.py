@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.lake.block import GENESIS, Block, digest, stored_block
+from lakegate.contracts.lake.block import GENESIS, digest, stored_block
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from lakegate.contracts.lake.block import AnyBlock
 
 
 class Wrong(StrEnum):
@@ -42,7 +44,7 @@ class ChainFault:
 
 
 def verify(
-    blocks: Iterable[Block], head: str | None = None, anchors: Mapping[int, str] | None = None
+    blocks: Iterable[AnyBlock], head: str | None = None, anchors: Mapping[int, str] | None = None
 ) -> tuple[ChainFault, ...]:
     """Verify a chain from height 0. Returns all faults, lowest block first; empty if the chain is intact.
 
@@ -59,16 +61,16 @@ def verify_stored(
     return _faults((_read(text) for text in texts), head, anchors or {})
 
 
-def _read(text: bytes) -> tuple[Block | None, str]:
+def _read(text: bytes) -> tuple[AnyBlock | None, str]:
     block = stored_block(text)
     return block, hashlib.sha3_256(text).hexdigest() if block else ""
 
 
 def _faults(
-    digested: Iterable[tuple[Block | None, str]], head: str | None, anchors: Mapping[int, str]
+    digested: Iterable[tuple[AnyBlock | None, str]], head: str | None, anchors: Mapping[int, str]
 ) -> tuple[ChainFault, ...]:
     faults: list[ChainFault] = []
-    below: Block | None = None
+    below: AnyBlock | None = None
     top, last = GENESIS, -1
     for height, (block, own) in enumerate(digested):
         if block is None:
@@ -84,7 +86,7 @@ def _faults(
     return tuple(sorted(set(faults), key=lambda fault: (fault.height, fault.what)))
 
 
-def _against(below: Block | None, top: str, block: Block, height: int) -> Iterator[ChainFault]:
+def _against(below: AnyBlock | None, top: str, block: AnyBlock, height: int) -> Iterator[ChainFault]:
     if block.height != height:
         yield ChainFault(height, Wrong.HEIGHT)
     if block.previous != top:

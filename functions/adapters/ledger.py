@@ -17,7 +17,8 @@ from lakegate.functions.ports.ledger import Head
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from lakegate.contracts.lake.block import Block
+    from lakegate.contracts.lake.block import AnyBlock, Block
+    from lakegate.contracts.lake.records import Record
     from lakegate.functions.adapters.dynamodb import DynamoTable
     from lakegate.functions.ports.workloads import Expected
     from lakegate.functions.workload import Message, Workload
@@ -38,7 +39,7 @@ class DynamoLedger:
         item = self.table.get(_key(chain, HEAD))
         return Head(int(item["top"]["N"]), item["digest"]["S"]) if item else Head(HEAD, GENESIS)
 
-    def blocks(self, chain: str, above: int = -1) -> tuple[Block, ...]:
+    def blocks(self, chain: str, above: int = -1) -> tuple[AnyBlock, ...]:
         """A consistent query of the chain's heights."""
         return tuple(map(from_json, self._stored(chain, above)))
 
@@ -65,35 +66,60 @@ class DynamoLedger:
         4. the message.
         """
         row, news = workload_item(workload), message_item(message)
-        own = digest(block)
-        stored = {**_key(block.chain, block.height), "block": text(to_json(block)), "digest": text(own)}
         writes = [
-            {"TableName": self.workloads.name, "Item": row, **_decided(expected, row)},
-            {"TableName": self.table.name, "Item": _head(block), **_on(block)},
-            {"TableName": self.table.name, "Item": stored, "ConditionExpression": "attribute_not_exists(chain)"},
-            {"TableName": self.workloads.name, "Item": news},
+            {"Put": {"TableName": self.workloads.name, "Item": row, **_decided(expected, row)}},
+            *_block_puts(self.table.name, block),
+            {"Put": {"TableName": self.workloads.name, "Item": news}},
         ]
         try:
-            transact(
-                self.table.client,
-                [{"Put": write} for write in writes],
-                ("state", "head", "head", ""),
-                own[:TOKEN_LENGTH],
-            )
+            transact(self.table.client, writes, ("state", "head", "head", ""), digest(block)[:TOKEN_LENGTH])
         except ConditionFailed as failed:
             state, head, block_at_height, _message = failed.reasons
             raise ConditionFailed(state, head or block_at_height) from None
+
+    def append(self, record: Record) -> None:
+        """The puts of `record_puts`, and nothing else."""
+        try:
+            transact(self.table.client, record_puts(self.table.name, record), RECORD_REASONS)
+        except ConditionFailed as failed:
+            raise ConditionFailed(*record_reasons(failed.reasons)) from None
+
+
+def record_puts(table: str, record: Record) -> list[dict[str, Any]]:
+    """Head, record, and the item of its event: for a transaction that also writes what is recorded."""
+    event = {"chain": text(f"event#{record.event}"), "height": number(0), "at": text(record.chain)}
+    put = {"TableName": table, "Item": event, "ConditionExpression": "attribute_not_exists(chain)"}
+    return [*_block_puts(table, record), {"Put": put}]
+
+
+RECORD_REASONS = ("head", "head", "event")
+"""Of the conditions of `record_puts`."""
+
+
+def record_reasons(failed: tuple[str, ...]) -> tuple[str, str]:
+    """The reasons of `Ledger.append` by those of `record_puts`."""
+    head, block_at_height, event = failed
+    return head or block_at_height, event
+
+
+def _block_puts(table: str, block: AnyBlock) -> list[dict[str, Any]]:
+    stored = {**_key(block.chain, block.height), "block": text(to_json(block)), "digest": text(digest(block))}
+    absent = {"ConditionExpression": "attribute_not_exists(chain)"}
+    return [
+        {"Put": {"TableName": table, "Item": _head(block), **_on(block)}},
+        {"Put": {"TableName": table, "Item": stored, **absent}},
+    ]
 
 
 def _key(chain: str, height: int) -> dict[str, dict[str, str]]:
     return {"chain": text(chain), "height": number(height)}
 
 
-def _head(block: Block) -> dict[str, Any]:
+def _head(block: AnyBlock) -> dict[str, Any]:
     return {**_key(block.chain, HEAD), "top": number(block.height), "digest": text(digest(block))}
 
 
-def _on(block: Block) -> dict[str, Any]:
+def _on(block: AnyBlock) -> dict[str, Any]:
     if (block.height, block.previous) == (0, GENESIS):
         return {"ConditionExpression": "attribute_not_exists(chain)"}
     return {

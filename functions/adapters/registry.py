@@ -11,12 +11,15 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.routes import Route
 from lakegate.functions.adapters.dynamodb import DynamoTable, transact
 from lakegate.functions.adapters.errors import port_errors
+from lakegate.functions.adapters.ledger import RECORD_REASONS, record_puts, record_reasons
 from lakegate.functions.adapters.tables import number, text
 from lakegate.functions.ports.errors import ConditionFailed, Throttled
 from lakegate.functions.ports.registry import Publication, RegistrySnapshot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from lakegate.contracts.lake.records import Record
 
 ROUNDS: Final = 3
 """How often the unprocessed part of a batch is requested before the batch counts as throttled."""
@@ -34,6 +37,7 @@ class DynamoRegistry:
     table: DynamoTable
     landing: str
     """The bucket whose prefixes are routed."""
+    ledger: DynamoTable
 
     def routes(self, bucket: str, prefixes: tuple[str, ...]) -> tuple[Route, ...]:
         """One BatchGetItem, strongly consistent; unprocessed keys are requested again."""
@@ -59,8 +63,10 @@ class DynamoRegistry:
             return RegistrySnapshot() if self._is_listed() else self._found().get(contract, RegistrySnapshot())
         return _contract(contract, item)
 
-    def publish(self, publication: Publication, seen: RegistrySnapshot | None = None) -> None:
-        """One transaction: version item, routes, routes taken away, and the item of the contract."""
+    def publish(
+        self, publication: Publication, seen: RegistrySnapshot | None = None, record: Record | None = None
+    ) -> None:
+        """One transaction: version item, routes, routes taken away, the item of the contract, and the record."""
         before = self.contract(publication.contract) if seen is None else seen
         if before.revision == 0 and not self._is_listed():
             self._list_contracts()
@@ -72,7 +78,16 @@ class DynamoRegistry:
             {"Put": _listed(publication.contract, before.after(publication))},
         ]
         named = [{name: {"TableName": self.table.name, **write}} for each in writes for name, write in each.items()]
-        transact(self.table.client, named, ("version", *["prefix"] * (len(writes) - 2), "contract"))
+        reasons = ("version", *["prefix"] * (len(writes) - 2), "contract")
+        if record is None:
+            transact(self.table.client, named, reasons)
+            return
+        recorded = record_puts(self.ledger.name, record)
+        try:
+            transact(self.table.client, [*named, *recorded], (*reasons, *RECORD_REASONS))
+        except ConditionFailed as failed:
+            own, of_record = failed.reasons[: -len(recorded)], failed.reasons[-len(recorded) :]
+            raise ConditionFailed(*own, *record_reasons(of_record)) from None
 
     def _is_listed(self) -> bool:
         """Whether every contract that is published has an item."""

@@ -6,7 +6,8 @@ table      key                      items
 registry   `id`                     `route#<bucket>/<prefix>`, `version#<contract>#<version>`
 workloads  `id`                     `workload#<id>`, `message#<id>`, `content#<digest>`, `cursor#<name>`,
                                     `upload#<digest>`
-ledger     `chain`, `height`        one item a block; the head of the chain at height -1
+ledger     `chain`, `height`        one item a block; the head of the chain at height -1; `event#<id>`, at height 0, for
+                                    each record
 =========  =======================  ================================================================================
 
 Index `agenda` of workloads is sparse and sharded: `shard` (`due#<n>` for open workloads, `message#<n>` for messages not

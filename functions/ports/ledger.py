@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.contracts.lake.block import Block
+    from lakegate.contracts.lake.block import AnyBlock, Block
+    from lakegate.contracts.lake.records import Record
     from lakegate.functions.ports.workloads import Expected
     from lakegate.functions.workload import Message, Workload
 
@@ -26,7 +27,7 @@ class Ledger(Protocol):
         """The top of the chain; strongly consistent."""
         ...
 
-    def blocks(self, chain: str, above: int = -1) -> tuple[Block, ...]:
+    def blocks(self, chain: str, above: int = -1) -> tuple[AnyBlock, ...]:
         """The blocks above a height, in order; strongly consistent."""
         ...
 
@@ -42,5 +43,13 @@ class Ledger(Protocol):
         Conditions: the row is at `expected` and carries the same result digest; the head is `block.previous` at
         `block.height - 1`; the block is absent. ConditionFailed.reasons: one entry each for row and head, `""` where it
         held, else `state` or `head`. Raises TransactionConflict, IdempotencyMismatch. The token is of the content.
+        """
+        ...
+
+    def append(self, record: Record) -> None:
+        """Record and new head in one transaction.
+
+        Conditions: the head is `record.previous` at `record.height - 1`; no chain has a record of the same event.
+        ConditionFailed.reasons: one entry each, `""` where it held, else `head` or `event`. Raises TransactionConflict.
         """
         ...

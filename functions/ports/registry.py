@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from lakegate.contracts.lake.records import Record
     from lakegate.contracts.lake.routes import Route
 
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """One contract version made valid: all its routes, in one transaction (at most 98)."""
+    """One contract version made valid: all its routes, in one transaction (at most 95)."""
 
     contract: str
     version: str
@@ -39,6 +40,12 @@ class RegistrySnapshot:
     revision: int = 0
     """How often the contract was written; 0 for a snapshot of the whole registry, and for a contract that is not published."""
 
+    def has(self, publication: Publication) -> bool:
+        """Whether writing the publication would change nothing."""
+        version = replace(publication, routes=(), retired=())
+        is_gone = not {each.prefix for each in self.routes} & set(publication.retired)
+        return version in self.versions and set(publication.routes) <= set(self.routes) and is_gone
+
     def after(self, publication: Publication) -> RegistrySnapshot:
         """The contract once the publication is written."""
         written = {each.prefix for each in publication.routes} | set(publication.retired)
@@ -63,12 +70,15 @@ class Registry(Protocol):
         """The versions and routes of one contract: one strongly consistent read, however large the registry is."""
         ...
 
-    def publish(self, publication: Publication, seen: RegistrySnapshot | None = None) -> None:
-        """Write version, routes and the list of the contract in one transaction.
+    def publish(
+        self, publication: Publication, seen: RegistrySnapshot | None = None, record: Record | None = None
+    ) -> None:
+        """Write version, routes, the list of the contract and a record of the ledger in one transaction.
 
         `seen` is the contract as `contract` returned it: what was decided by it is written only if nobody has written since.
         Raises ConditionFailed, with a reason for each item: `version` if the version is published with another content, `prefix`
-        if the prefix belongs to another dataset, `contract` if somebody else has written.
+        if the prefix belongs to another dataset, `contract` if somebody else has written; the reasons of the record's items
+        follow, as `Ledger.append` has them.
         """
         ...
 

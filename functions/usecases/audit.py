@@ -16,7 +16,7 @@ from itertools import islice, repeat
 from typing import TYPE_CHECKING, Final
 
 from lakegate.contracts.judge.verdict import ACCEPTING
-from lakegate.contracts.lake.block import BlockKind, stored_block
+from lakegate.contracts.lake.block import Block, BlockKind, deliveries, stored_block
 from lakegate.contracts.lake.states import State
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address
@@ -27,7 +27,7 @@ from lakegate.functions.workload import TERMINAL, replay_id
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lakegate.contracts.lake.block import Block, LedgerObject
+    from lakegate.contracts.lake.block import LedgerObject
     from lakegate.functions.ports.objects import ObjectVersion
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.workload import Workload
@@ -88,7 +88,7 @@ def damages(
 
 def _named(dependencies: Dependencies, chain: str, height: int) -> Iterator[tuple[Block, LedgerObject]]:
     for text in islice(dependencies.ledger.texts(chain), height + 1):
-        if block := stored_block(text):
+        if isinstance(block := stored_block(text), Block):
             yield from zip(repeat(block), block.objects, strict=False)
 
 
@@ -139,7 +139,8 @@ def _is_arriving(dependencies: Dependencies, row: Workload, key: str, height: in
         return False
     if row.state is State.DECIDED:
         return row.decision is not None and row.decision.verdict in ACCEPTING
-    return any(key == each.key for block in dependencies.ledger.blocks(row.pin.chain, height) for each in block.objects)
+    later = deliveries(dependencies.ledger.blocks(row.pin.chain, height))
+    return any(key == each.key for block in later for each in block.objects)
 
 
 def _was_replayed(dependencies: Dependencies, block: Block) -> bool:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from lakegate.contracts.door.ignored import is_ignored
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.block import deliveries
 from lakegate.contracts.words import did_you_mean, listed
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.delivery import Delivery, at_rest, delivery_of, delivery_of_block, row_of
@@ -117,7 +118,7 @@ def _at_rest(dependencies: Dependencies, limit: int, wanted: Wanted) -> Iterator
 
 def _top(dependencies: Dependencies, chain: str, count: int) -> tuple[Block, ...]:
     head = dependencies.ledger.head(chain).height
-    return dependencies.ledger.blocks(chain, max(head - count, -1)) if head >= 0 else ()
+    return deliveries(dependencies.ledger.blocks(chain, max(head - count, -1))) if head >= 0 else ()
 
 
 def _landed(dependencies: Dependencies, limit: int) -> Iterator[Delivery]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.billing import Prices
     from lakegate.functions.ports.agenda import Agenda
     from lakegate.functions.ports.clock import Clock
+    from lakegate.functions.ports.identity import Identity
     from lakegate.functions.ports.jobs import JobRunner
     from lakegate.functions.ports.ledger import Ledger
     from lakegate.functions.ports.notifier import Notifier
@@ -95,6 +96,7 @@ class Dependencies:
     jobs: JobRunner
     notifier: Notifier
     clock: Clock
+    identity: Identity
     places: Places
     timing: Timing = field(default_factory=Timing)
     remaining: Callable[[], float] = lambda: float("inf")

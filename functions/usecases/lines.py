@@ -20,7 +20,10 @@ LONGEST_NAME: Final = 1_024
 
 
 def chains(dependencies: Dependencies) -> tuple[str, ...]:
-    """The chain of every dataset line that was ever published, then those of the latest days without a route."""
+    """The chain of every dataset line that was ever published, then those of the latest days without a route.
+
+    Chains of contracts, which hold no deliveries, are not among them; they are found by their whole name.
+    """
     lines = {
         f"{each.contract}/{dataset}_v{major(each.version)}"
         for each in dependencies.registry.snapshot().versions

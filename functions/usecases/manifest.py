@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lakegate.contracts.door.terms import terms_of
-from lakegate.contracts.lake.block import BlockKind
+from lakegate.contracts.lake.block import BlockKind, deliveries
 from lakegate.functions.ports.errors import ConditionFailed, NotFound, TransactionConflict
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.layout import manifest_key, segment_key
@@ -52,7 +52,7 @@ def update(dependencies: Dependencies, chain: str) -> Steps[None]:
         blocks = dependencies.ledger.blocks(chain, head.height)
         if not blocks:
             return
-        found = [_delivery(dependencies, block) for block in blocks if block.kind is BlockKind.PUBLISHED]
+        found = [_delivery(dependencies, block) for block in deliveries(blocks) if block.kind is BlockKind.PUBLISHED]
         listed, heights = (*head.deliveries, *found), dependencies.places.segment_heights
         segments = (blocks[-1].height + 1) // heights
         for number in range(head.segments, segments):

@@ -5,7 +5,8 @@ The current version of a line is the published one with the highest number. Ever
 1. read the contract in the registry: which version the new one follows, and which routes it takes over;
 2. refuse a number that is too low for the changes (`lakegate.functions.usecases.succession`);
 3. write what the transaction will name: content-addressed, so a retry writes the same bytes;
-4. write version and routes in one transaction, if nobody has written the contract since step 1; else begin again.
+4. write version, routes and the record of who published in one transaction, if nobody has written the contract since step 1;
+   else begin again. What is published already is not written again.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.records import contract_chain
 from lakegate.contracts.lake.versions import major, precedence
 from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.registry import Publication
+from lakegate.functions.usecases.recording import record_at_head
 from lakegate.functions.usecases.steps import Effect, perform
 from lakegate.functions.usecases.succession import refuse_incompatible
 
@@ -32,8 +35,8 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.steps import Steps
 
-MOST_ROUTES = 98
-"""A transaction holds 100 items: the version, the list of its contract, and each of its line's routes."""
+MOST_ROUTES = 95
+"""A transaction holds 100 items: the version, the list of its contract, three of the record, and each of its line's routes."""
 MOST_TRIES = 20
 """How often a decision is taken again because somebody else has written the contract."""
 RETIRED = "retired"
@@ -58,6 +61,28 @@ class CompiledContract:
     """How many rules can never be measured."""
     labels: tuple[tuple[str, str], ...] = ()
     """What people find it by (`lakegate.contracts.model.labels`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What the ledger records when the registry is written."""
+
+    kind: str
+    """Of the record."""
+    content: Callable[[Publication], Mapping[str, Any]]
+
+
+def _content(publication: Publication) -> Mapping[str, Any]:
+    return {
+        "version": publication.version,
+        "status": publication.status,
+        "document": publication.document,
+        "plans": [{"dataset": dataset, "plan": plan} for dataset, plan in publication.plans],
+        "unmeasured_rules": publication.unmeasured_rules,
+    }
+
+
+PUBLISHED = Act("publication", _content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,21 +130,27 @@ def publish(dependencies: Dependencies, compiled: CompiledContract) -> Steps[Pub
     for plan in compiled.plans.values():
         where = Address(dependencies.places.lake, f"plans/{hashlib.sha256(plan).hexdigest()}.json")
         yield from _once(Effect.WRITE_PLAN, partial(dependencies.objects.put, where, plan, absent=True))
-    return (yield from write(dependencies, compiled.contract, decide))
+    return (yield from write(dependencies, compiled.contract, decide, PUBLISHED))
 
 
 def write(
-    dependencies: Dependencies, contract: str, decide: Callable[[RegistrySnapshot], Publication]
+    dependencies: Dependencies,
+    contract: str,
+    decide: Callable[[RegistrySnapshot], Publication],
+    act: Act | None = None,
 ) -> Steps[Publication]:
     """Decide by the contract as it is, and write the decision in one transaction; again if somebody else has written meanwhile.
 
+    An act is recorded in that transaction, on the chain of the contract. Nothing is written where nothing would change.
     Whoever writes makes progress, so that only endless writers could keep this from ending: it ends after `MOST_TRIES`.
     """
     for _ in range(MOST_TRIES):
         seen = dependencies.registry.contract(contract)
         publication = decide(seen)
+        if seen.has(publication):
+            return publication
         try:
-            yield from _write(dependencies, publication, seen)
+            yield from _write(dependencies, publication, seen, act)
         except _ContractChanged:
             continue
         return publication
@@ -130,14 +161,20 @@ class _ContractChanged(Exception):  # noqa: N818 - the name is what happened
     """Somebody has written the contract since it was read."""
 
 
-def _write(dependencies: Dependencies, publication: Publication, seen: RegistrySnapshot) -> Steps[None]:
+def _write(
+    dependencies: Dependencies, publication: Publication, seen: RegistrySnapshot, act: Act | None
+) -> Steps[None]:
     """The transaction. A refusal becomes an InputError with its reason."""
     if len(publication.routes) > MOST_ROUTES:
         raise InputError(f"a line has at most {MOST_ROUTES} routes")
+    record = None
+    if act is not None:
+        chain = contract_chain(publication.contract)
+        record = record_at_head(dependencies, act.kind, chain, act.content(publication))
     try:
-        yield from perform(Effect.PUBLISH, partial(dependencies.registry.publish, publication, seen))
+        yield from perform(Effect.PUBLISH, partial(dependencies.registry.publish, publication, seen, record))
     except ConditionFailed as refused:
-        if "contract" in refused.reasons:
+        if {"contract", "head"} & set(refused.reasons):
             raise _ContractChanged from None
         if "version" in refused.reasons:
             raise InputError(

@@ -6,12 +6,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.records import event_id
 from lakegate.contracts.lake.states import Outcome
 from lakegate.functions.ports.errors import ConditionFailed, NotFound
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.advance import advance, take
 from lakegate.functions.usecases.observe import Observation
+from lakegate.functions.usecases.recording import append
 from lakegate.functions.usecases.source import described
 from lakegate.functions.usecases.steps import ConcurrentUpdate, Effect, perform
 from lakegate.functions.workload import State, Workload, replay_id
@@ -24,11 +26,14 @@ if TYPE_CHECKING:
 def replay(dependencies: Dependencies, workload: str) -> Steps[str]:
     """Start again under the contract that is valid now. Returns the id of the workload that is judged.
 
+    Who replays is recorded on the chain of the delivery before anything is started.
+
     FAILED: the same workload, its attempts counted on. QUARANTINED: a new one, its source the quarantined copy.
     Raises InputError for any other state, and where the quarantined copy is not there any more.
     """
     row = _row(dependencies, workload)
     if row.state is State.FAILED:
+        yield from _record(dependencies, row, row.id)
         try:
             row = yield from take(dependencies, row, Observation(Outcome.REPLAYED))
         except ConcurrentUpdate:
@@ -55,6 +60,7 @@ def _anew(dependencies: Dependencies, row: Workload) -> Steps[Workload]:
         return dependencies.workloads.get(identity)
     except NotFound:
         fresh = _fresh(dependencies, row, identity)
+    yield from _record(dependencies, row, identity)
     try:
         yield from perform(Effect.REPLAY, partial(dependencies.workloads.create, fresh))
     except ConditionFailed:
@@ -72,3 +78,10 @@ def _fresh(dependencies: Dependencies, row: Workload, identity: str) -> Workload
         raise InputError("the quarantined copy is not there any more") from None
     due = dependencies.clock.now() + dependencies.timing.lease
     return Workload(identity, source, State.RECEIVED, due, replay_of=row.id, landed=row.landed or row.source)
+
+
+def _record(dependencies: Dependencies, row: Workload, replayed_by: str) -> Steps[None]:
+    """On the chain of the delivery; on that of the day's unrouted deliveries if it failed before it had one."""
+    chain = row.pin.chain if row.pin else f"{layout.UNROUTED}/{dependencies.clock.now().date()}"
+    content = {"workload": row.id, "state": row.state.value, "attempt": row.attempt, "replayed_by": replayed_by}
+    yield from append(dependencies, "replay", chain, content, event_id("replay", row.id, row.attempt))

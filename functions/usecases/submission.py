@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.lake.block import BlockKind
+from lakegate.contracts.lake.block import BlockKind, deliveries
 from lakegate.contracts.plan.request import AcceptedPart, Reference, Request, StagedPart
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.run_policy import run_policy
@@ -48,7 +48,7 @@ def _plan_uri(dependencies: Dependencies, digest: str) -> str:
 
 def _accepted(dependencies: Dependencies, referred: Referred) -> Reference:
     """What was accepted of a line up to the pinned height: blocks never change, so neither does this."""
-    blocks = dependencies.ledger.blocks(referred.line) if referred.height >= 0 else ()
+    blocks = deliveries(dependencies.ledger.blocks(referred.line)) if referred.height >= 0 else ()
     published = [each for each in blocks if each.kind is BlockKind.PUBLISHED and each.height <= referred.height]
     parts = (
         AcceptedPart(

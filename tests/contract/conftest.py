@@ -71,7 +71,7 @@ def on_aws(there: Cloud) -> Ports:
         DynamoAgenda(table),
         DynamoOutbox(table),
         DynamoLedger(there.table("ledger"), table),
-        DynamoRegistry(there.table("registry"), "landing"),
+        DynamoRegistry(there.table("registry"), "landing", there.table("ledger")),
         EmrServerless(emr, application),
         application,
         partial(landed, there),

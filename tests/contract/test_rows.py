@@ -8,6 +8,7 @@ import pytest
 
 from lakegate.contracts.lake.block import GENESIS, Block, BlockKind, LedgerObject, canonical, digest
 from lakegate.contracts.lake.ledger import verify_stored
+from lakegate.contracts.lake.records import Record
 from lakegate.contracts.lake.routes import Route
 from lakegate.functions.ports.errors import ConditionFailed, NotFound
 from lakegate.functions.ports.ledger import Head
@@ -23,6 +24,7 @@ from lakegate.functions.workload import (
     State,
     Workload,
 )
+from tests.fakes.identity import ALICE
 
 if TYPE_CHECKING:
     from tests.contract.conftest import Ports
@@ -280,6 +282,54 @@ def test_a_repeated_commit_is_one_commit(ports: Ports) -> None:
     assert len(ports.ledger.blocks(CHAIN)) == 1
 
 
+REPLAY = Record(
+    "replay",
+    0,
+    GENESIS,
+    "2026-11-21T11:30:00.000000Z",
+    CHAIN,
+    ALICE,
+    "e" * 64,
+    {"workload": "w1", "state": "FAILED", "attempt": 3, "replayed_by": "w1"},
+)
+
+
+def test_a_record_extends_the_chain_of_deliveries(ports: Ports) -> None:
+    """Records and deliveries are blocks of one chain: each is built on the one below, and read in order."""
+    ports.ledger.append(REPLAY)
+    above = block(1, digest(REPLAY))
+    ports.workloads.create(DECIDED)
+    ports.ledger.commit(above, committed(DECIDED), HERE, NEWS)
+    last = replace(REPLAY, height=2, previous=digest(above), event="f" * 64)
+    ports.ledger.append(last)
+
+    assert ports.ledger.blocks(CHAIN) == (REPLAY, above, last)
+    assert ports.ledger.head(CHAIN) == Head(2, digest(last))
+    assert verify_stored(ports.ledger.texts(CHAIN), digest(last)) == ()
+
+
+@pytest.mark.parametrize(("height", "previous"), [(1, GENESIS), (0, "1" * 64)])
+def test_a_record_needs_the_head_it_was_built_on(ports: Ports, height: int, previous: str) -> None:
+    """A record on another head is refused with the reason `head`, and nothing is written."""
+    with pytest.raises(ConditionFailed) as refused:
+        ports.ledger.append(replace(REPLAY, height=height, previous=previous))
+
+    assert refused.value.reasons == ("head", "")
+    assert ports.ledger.blocks(CHAIN) == ()
+    ports.ledger.append(REPLAY)
+
+
+def test_an_act_is_recorded_once(ports: Ports) -> None:
+    """The event of a record is unique among all chains, however late it is repeated."""
+    ports.ledger.append(REPLAY)
+    other = replace(REPLAY, chain="orders/heads_v1")
+    with pytest.raises(ConditionFailed) as refused:
+        ports.ledger.append(other)
+
+    assert refused.value.reasons == ("", "event")
+    assert ports.ledger.blocks(other.chain) == ()
+
+
 ROUTE = Route("landing", "shop/", "orders", "lines", 1, "1.0.0", "active", "d" * 64)
 LABELS = (("owner", "sales"), ("tag", "eu"), ("tag", "hourly"))
 PUBLICATION = Publication("orders", "1.0.0", "active", "contracts/orders/1.0.0", (ROUTE,))
@@ -349,6 +399,24 @@ def test_a_decision_is_written_if_the_contract_is_as_it_was_seen(ports: Ports) -
 
     assert refused.value.reasons == ("", "contract")
     assert [each.version for each in ports.registry.contract("orders").versions] == ["1.0.0"]
+
+
+def test_a_publication_and_its_record_are_one_write(ports: Ports) -> None:
+    """Both are written, or neither: the registry refuses for the record, and the ledger for the registry."""
+    record = replace(REPLAY, chain="_contracts/orders")
+    unseen = ports.registry.contract("orders")
+    ports.registry.publish(PUBLICATION, unseen, record)
+    above = replace(record, height=1, previous=digest(record), event="f" * 64)
+    late = replace(PUBLICATION, version="1.1.0", document="contracts/b", routes=())
+    refusals = []
+    for seen, each in ((unseen, above), (None, replace(above, height=2)), (None, replace(above, event=record.event))):
+        with pytest.raises(ConditionFailed) as refused:
+            ports.registry.publish(late, seen, each)
+        refusals.append(refused.value.reasons)
+
+    assert refusals == [("", "contract", "", ""), ("", "", "head", ""), ("", "", "", "event")]
+    assert [each.version for each in ports.registry.contract("orders").versions] == ["1.0.0"]
+    assert ports.ledger.blocks("_contracts/orders") == (record,)
 
 
 def test_the_shelf_is_all_that_was_published(ports: Ports) -> None:

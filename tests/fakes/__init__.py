@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tests.fakes.fault_injector import FaultInjector, MemoryNotifier, VirtualClock
+from tests.fakes.identity import MemoryIdentity
 from tests.fakes.jobs import MemoryJobs
 from tests.fakes.ledger import MemoryLedger
 from tests.fakes.objects import MemoryObjects
@@ -18,6 +19,7 @@ from tests.fakes.rows import MemoryRows
 __all__ = [
     "FaultInjector",
     "Memory",
+    "MemoryIdentity",
     "MemoryJobs",
     "MemoryLedger",
     "MemoryNotifier",
@@ -46,13 +48,14 @@ class Memory:
         """An empty stack with these versioned buckets; `lag`: seconds an index stays behind its rows."""
         clock, faults = VirtualClock(), FaultInjector()
         rows = MemoryRows(clock, faults, lag)
+        ledger = MemoryLedger(rows)
         return Memory(
             clock,
             faults,
             MemoryObjects(clock, faults, buckets),
             rows,
-            MemoryLedger(rows),
-            MemoryRegistry(faults),
+            ledger,
+            MemoryRegistry(faults, ledger),
             MemoryJobs(faults),
             MemoryNotifier(faults),
         )

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from lakegate.contracts.lake.block import Block
+    from lakegate.contracts.lake.block import AnyBlock, Block
+    from lakegate.contracts.lake.records import Record
     from lakegate.functions.ports.workloads import Expected
     from lakegate.functions.workload import Message, Workload
     from tests.fakes.rows import MemoryRows
@@ -27,15 +28,16 @@ class MemoryLedger:
 
     def __init__(self, rows: MemoryRows) -> None:
         self._rows = rows
-        self.chains: dict[str, list[Block]] = {}
+        self.chains: dict[str, list[AnyBlock]] = {}
         self._heads: dict[str, Head] = {}
+        self.events: set[str] = set()
         self._tokens: dict[str, tuple[datetime, tuple[object, ...]]] = {}
 
     def head(self, chain: str) -> Head:
         """The top."""
         return self._heads.get(chain, EMPTY)
 
-    def blocks(self, chain: str, above: int = -1) -> tuple[Block, ...]:
+    def blocks(self, chain: str, above: int = -1) -> tuple[AnyBlock, ...]:
         """What lies above a height."""
         return tuple(self.chains.get(chain, ())[above + 1 :])
 
@@ -52,14 +54,37 @@ class MemoryLedger:
         row = self._rows.rows.get(workload.id)
         decided = row is not None and row.decision == workload.decision
         state = "" if decided and self._rows.matches(workload.id, expected) else "state"
-        head = "" if self.head(block.chain) == Head(block.height - 1, block.previous) else "head"
+        head = self._head_reason(block)
         if state or head:
             raise ConditionFailed(state, head)
         self._rows.write(workload)
         self._rows.post(message)
-        self.chains.setdefault(block.chain, []).append(block)
-        self._heads[block.chain] = Head(block.height, token)
+        self._extend(block)
         self._tokens[token] = (self._rows.clock.now(), (block, workload, expected, message))
+
+    def append(self, record: Record) -> None:
+        """Record and head, all or nothing."""
+        self._rows.faults.pass_or_refuse()
+        reasons = self.reasons(record)
+        if any(reasons):
+            raise ConditionFailed(*reasons)
+        self.write(record)
+
+    def reasons(self, record: Record) -> tuple[str, str]:
+        """Why a record cannot be appended: for the transactions of other tables."""
+        return self._head_reason(record), "event" if record.event in self.events else ""
+
+    def write(self, record: Record) -> None:
+        """Append a record whose conditions hold."""
+        self._extend(record)
+        self.events.add(record.event)
+
+    def _head_reason(self, block: AnyBlock) -> str:
+        return "" if self.head(block.chain) == Head(block.height - 1, block.previous) else "head"
+
+    def _extend(self, block: AnyBlock) -> None:
+        self.chains.setdefault(block.chain, []).append(block)
+        self._heads[block.chain] = Head(block.height, digest(block))
 
     def _committed_before(self, token: str, content: tuple[object, ...]) -> bool:
         before = self._tokens.get(token)

@@ -10,9 +10,11 @@ from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.ports.registry import RegistrySnapshot
 
 if TYPE_CHECKING:
+    from lakegate.contracts.lake.records import Record
     from lakegate.contracts.lake.routes import Route
     from lakegate.functions.ports.registry import Publication
     from tests.fakes.fault_injector import FaultInjector
+    from tests.fakes.ledger import MemoryLedger
 
 MAX_BATCH = 100
 MAX_TRANSACTION = 100
@@ -21,8 +23,9 @@ MAX_TRANSACTION = 100
 class MemoryRegistry:
     """Versions of contracts, and the route of each prefix."""
 
-    def __init__(self, faults: FaultInjector) -> None:
+    def __init__(self, faults: FaultInjector, ledger: MemoryLedger) -> None:
         self._faults = faults
+        self._ledger = ledger
         self._routes: dict[tuple[str, str], Route] = {}
         self._contracts: dict[str, RegistrySnapshot] = {}
         self.versions: dict[tuple[str, str], Publication] = {}
@@ -37,19 +40,27 @@ class MemoryRegistry:
         """What was written of one contract."""
         return self._contracts.get(contract, RegistrySnapshot())
 
-    def publish(self, publication: Publication, seen: RegistrySnapshot | None = None) -> None:
-        """Version, routes and the list of the contract, all or nothing; only the status of a published version may change."""
+    def publish(
+        self, publication: Publication, seen: RegistrySnapshot | None = None, record: Record | None = None
+    ) -> None:
+        """Version, routes, the list of the contract and the record, all or nothing.
+
+        Only the status of a published version may change.
+        """
         self._faults.pass_or_refuse()
         there = self.contract(publication.contract)
-        if 2 + len(publication.routes) + len(publication.retired) > MAX_TRANSACTION:
-            raise InputError("a contract version has at most 98 routes")
+        if (2 if record is None else 5) + len(publication.routes) + len(publication.retired) > MAX_TRANSACTION:
+            raise InputError("a transaction has at most 100 items")
         before = self.versions.get((publication.contract, publication.version))
         reasons = ["" if before is None or before.document == publication.document else "version"]
         reasons += ["" if self._is_free(route) else "prefix" for route in publication.routes]
         reasons += ["" if self._may_go(publication, prefix) else "prefix" for prefix in publication.retired]
         reasons.append("" if seen is None or seen.revision == there.revision else "contract")
+        reasons += self._ledger.reasons(record) if record else ()
         if any(reasons):
             raise ConditionFailed(*reasons)
+        if record is not None:
+            self._ledger.write(record)
         self._contracts[publication.contract] = there.after(publication)
         self.versions[publication.contract, publication.version] = publication
         for route in publication.routes:

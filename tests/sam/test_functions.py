@@ -34,8 +34,8 @@ def publish(env: Environment) -> None:
     """A contract of one dataset, its keys below in/orders/."""
     env.deployed.s3.put_object(Bucket="lake", Key=f"plans/{PLAN.digest}.json", Body=canonical(PLAN))
     route = Route("landing", "in/orders/", "orders", "lines", 1, "1.0.0", "active", PLAN.digest)
-    table = DynamoTable(env.deployed.dynamodb, "registry")
-    DynamoRegistry(table, "landing").publish(Publication("orders", "1.0.0", "active", "doc", (route,)))
+    table, ledger = (DynamoTable(env.deployed.dynamodb, name) for name in ("registry", "ledger"))
+    DynamoRegistry(table, "landing", ledger).publish(Publication("orders", "1.0.0", "active", "doc", (route,)))
 
 
 def submitted(env: Environment) -> tuple[str, Any]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lakegate.contracts.lake.block import Block
+    from lakegate.contracts.lake.records import Record
 
 ENCODE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 VERDICTS = {"good": "accepted", "split": "accepted_with_warnings", "bad": "rejected", "": "rejected"}
@@ -83,6 +84,22 @@ def block_digest(block: Block) -> str:
         "system_time": block.system_time,
         "verdict": block.verdict,
         "workload": block.workload,
+    }
+    return hashlib.sha3_256(ENCODE(document).encode()).hexdigest()
+
+
+def record_digest(record: Record) -> str:
+    """Likewise of a record."""
+    document = {
+        "actor": record.actor,
+        "chain": record.chain,
+        "content": record.content,
+        "event": record.event,
+        "format": "lakegate-block/2",
+        "height": record.height,
+        "kind": record.kind,
+        "previous": record.previous,
+        "system_time": record.system_time,
     }
     return hashlib.sha3_256(ENCODE(document).encode()).hexdigest()
 

@@ -16,7 +16,7 @@ from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.registry import Publication
 from lakegate.functions.usecases.dependencies import Dependencies, JobSettings, Places, Timing
 from lakegate.functions.usecases.steps import Call, Effect
-from tests.fakes import Memory
+from tests.fakes import Memory, MemoryIdentity
 from tests.fakes.jobs import SENDS_EVENT, WRITES, Ending, Run
 from tests.simulation.contract import DIGESTS, PLANS, digest, kind, measurements_of, read_json
 
@@ -118,6 +118,7 @@ class Environment:
             m.jobs,
             m.notifier,
             m.clock,
+            MemoryIdentity(),
             places,
             TIMING,
         )

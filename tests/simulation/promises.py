@@ -6,20 +6,23 @@ documentation, and a delivery is known by the version that landed.
 
 from __future__ import annotations
 
+import hashlib
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from lakegate.contracts.lake.records import Record
 from lakegate.contracts.lake.states import State
 from lakegate.functions.ports.jobs import JobState, is_invocation
 from tests.fakes.fault_injector import BEGINNING
-from tests.simulation.contract import block_digest, read_json, truth
+from tests.fakes.identity import ALICE
+from tests.simulation.contract import block_digest, read_json, record_digest, truth
 from tests.simulation.environment import INVOCATION_LIMIT, SEGMENT_HEIGHTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from datetime import datetime
 
-    from lakegate.contracts.lake.block import Block
+    from lakegate.contracts.lake.block import AnyBlock, Block
     from lakegate.functions.workload import Workload
     from tests.fakes.objects import Stored
     from tests.simulation.environment import Environment, Upload
@@ -114,6 +117,10 @@ class Promises:
         self.rounds: dict[str, int] = {}
         """Attempts that a workload had used when its round began."""
         self.published: set[str] = set()
+        self.replayed: list[Workload] = []
+        """Rows of which a replay has just begun."""
+        self.recorded: dict[str, Record] = {}
+        """Records by the ids of their events."""
         self.tokens: set[str] = set()
         self.changed = self.touched = self.indexed = 0
         self.runs_seen = len(env.memory.jobs.runs)
@@ -132,8 +139,12 @@ class Promises:
             fresh, self.touched = touched[self.touched :], len(touched)
             for bucket, key in fresh:
                 self._touched(bucket, key)
-        if moved:  # a block is written together with a row
+        if moved or len(self.env.memory.ledger.events) != len(
+            self.recorded
+        ):  # a delivery is written together with a row
             self._grown()
+            while self.replayed:
+                self._replay_recorded(self.replayed.pop())
         if len(self.env.memory.jobs.runs) != self.runs_seen:
             self._started()
 
@@ -194,6 +205,7 @@ class Promises:
             if before is None:
                 self._began(row)
             else:
+                self.replayed += [before] if (before.state, row.state) == (S.FAILED, S.RECEIVED) else []
                 self._moved(before, row)
         self.rows_mark = hash(tuple(self.marks.values()))
 
@@ -207,6 +219,8 @@ class Promises:
         if about in known:
             raise Violation("P3", "one version, or one replay, has two workloads")
         known[about] = row.id
+        if row.replay_of:
+            self.replayed.append(self.rows[row.replay_of])
 
     def _moved(self, before: Workload, row: Workload) -> None:
         if row.id in self.barred:
@@ -378,13 +392,19 @@ class Promises:
         if len(blocks) != SEGMENT_HEIGHTS or listed != published:
             raise Violation("P2", "a segment of the manifest differs from the ledger")
 
-    def _chained(self, name: str, block: Block, digests: list[str]) -> None:
+    def _chained(self, name: str, block: AnyBlock, digests: list[str]) -> None:
+        if (block.height, block.previous) != (len(digests), digests[-1] if digests else "0" * 64):
+            raise Violation("P3", "a block does not name the one below")
+        if isinstance(block, Record):
+            digests.append(record_digest(block))
+            if block.event in self.recorded:
+                raise Violation("P3", "one act has two records")
+            self.recorded[block.event] = block
+            return
+        digests.append(block_digest(block))
         row = self.rows[block.workload]
         assert row.pin is not None
         assert row.decision is not None
-        if (block.height, block.previous) != (len(digests), digests[-1] if digests else "0" * 64):
-            raise Violation("P3", "a block does not name the one below")
-        digests.append(block_digest(block))
         if block.workload in self.published:
             raise Violation("P3", "one delivery has two blocks")
         self.published.add(block.workload)
@@ -397,6 +417,12 @@ class Promises:
             raise Violation("P21", "a retired contract accepted something")
         self._counted(block, row)
         self._true(row)
+
+    def _replay_recorded(self, replayed: Workload) -> None:
+        """P3: who replayed an attempt is in the ledger before anything is judged again."""
+        event = hashlib.sha256(f'["replay","{replayed.id}",{replayed.attempt}]'.encode()).hexdigest()
+        if event not in self.recorded or self.recorded[event].actor != ALICE:
+            raise Violation("P3", "a replay is not recorded with its caller")
 
     def _counted(self, block: Block, row: Workload) -> None:
         """The block lists the stored objects, and the rows that the job counted."""

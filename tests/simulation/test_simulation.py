@@ -24,7 +24,7 @@ SCHEDULES, SHARE = 1_000, 40
 EVERY = (*SCENARIOS, *MORE)
 PUBLISHING = {Effect.WRITE_DOCUMENT, Effect.WRITE_PLAN, Effect.PUBLISH}
 SLIPS = ("NameError", "IndexError", "TypeError", "AttributeError", "KeyError")
-ABROAD = {Effect.REPLAY, Effect.REVIVE, Effect.KEEP_CURSOR, *PUBLISHING}
+ABROAD = {Effect.REPLAY, Effect.REVIVE, Effect.RECORD, Effect.KEEP_CURSOR, *PUBLISHING}
 """Effects of a person and of long listings: the random schedules and unit tests have them."""
 
 

@@ -8,7 +8,7 @@ import random
 import re
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -30,10 +30,11 @@ from lakegate.contracts.lake.block import (
     to_json,
 )
 from lakegate.contracts.lake.ledger import ChainFault, Wrong, verify, verify_stored
+from lakegate.contracts.lake.records import KINDS, Record, event_id
 from tests.reference.sampling import FULL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parents[2]
 VECTORS = json.loads((ROOT / "tests/unit/data/ledger/vectors.json").read_text())
@@ -353,9 +354,16 @@ CHANGES: dict[str, Callable[..., list[bytes]]] = {
 def test_the_guide_tells_of_every_field_and_of_the_first_vector() -> None:
     """docs/ledger.md lists exactly the keys of a block; its example is a published vector."""
     guide = (ROOT / "docs/ledger.md").read_text()
-    documented = re.findall(r"^\| `(\w+)` \|", guide, re.MULTILINE)
+    of_blocks, _, rest = guide.partition("## A record\n")
+    of_records = rest.partition("## The canonical form\n")[0]
+    documented = re.findall(r"^\| `(\w+)` \|", of_blocks, re.MULTILINE)
+    members, _, kinds = of_records.partition("| kind | chain |")
 
     assert sorted(SCHEMA["properties"]) == documented
+    assert {field.name for field in fields(Record)} | {"format"} == set(
+        re.findall(r"^\| `(\w+)`", members, re.MULTILINE)
+    )
+    assert sorted(KINDS) == re.findall(r"^\| `(\w+)` \|", kinds, re.MULTILINE)
     assert f"{VECTORS[0]['canonical']}\n{VECTORS[0]['sha3_256']}\n" in guide
 
 
@@ -377,3 +385,103 @@ def test_the_form_of_a_block_is_the_published_one() -> None:
     text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
     assert hashlib.sha3_256(text.encode()).hexdigest() == digest(CHAIN[1])
+
+
+RECORD = Record(
+    kind="replay",
+    height=5,
+    previous=HEAD,
+    system_time="2026-11-21T11:30:00.000005Z",
+    chain="orders/lines_v1",
+    actor="arn:aws:sts::123456789012:assumed-role/Operator/eve",
+    event=event_id("replay", "w", 1),
+    content={"workload": "w", "state": "FAILED", "attempt": 1, "replayed_by": "w"},
+)
+CONTENTS = {
+    "replay": RECORD.content,
+    "publication": {
+        "version": "1.0.0",
+        "status": "active",
+        "document": "contracts/d",
+        "plans": [{"dataset": "lines", "plan": "p"}],
+        "unmeasured_rules": 0,
+    },
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_record_survives_its_canonical_form(kind: str) -> None:
+    """A record of every kind reads back as the same record, and names what `log` prints of it."""
+    record = replace(RECORD, kind=kind, content=CONTENTS[kind])
+
+    assert record == from_json(to_json(record))
+    assert set(KINDS[kind]) <= set(record.content)
+
+
+def objects_of(schema: object) -> Iterator[dict[str, object]]:
+    """Every object with properties that a schema describes."""
+    if isinstance(schema, dict):
+        if "properties" in schema:
+            yield schema
+        schema = list(schema.values())
+    if isinstance(schema, list):
+        yield from (found for each in schema for found in objects_of(each))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_content_of_a_record_is_closed_and_canonical(kind: str) -> None:
+    """Each member is required and has a name in ASCII, others are refused, and there are no fractions: one form in RFC 8785."""
+    text = (ROOT / f"contracts/schemas/record-{kind}.json").read_text()
+    described = list(objects_of(json.loads(text)))
+
+    assert described
+    for each in described:
+        assert (each["additionalProperties"], sorted(each["properties"])) == (False, sorted(each["required"]))  # type: ignore[call-overload] # of a schema
+    assert text.isascii()
+    assert '"number"' not in text
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"kind": "unknown"},
+        {"kind": "Replay/../x"},
+        {"kind": "publication"},
+        {"actor": "eve"},
+        {"actor": "arn:aws:iam::1:user/two\nlines"},
+        {"event": "e"},
+        {"height": -1},
+        {"previous": ""},
+        {"content": {**RECORD.content, "more": 1}},
+        {"content": {**RECORD.content, "attempt": 1.5}},
+        {"content": {}},
+    ],
+)
+def test_a_record_that_does_not_fit_its_schema_has_no_canonical_form(changes: dict[str, Any]) -> None:
+    """An unknown kind, an actor that is no ARN, and content that is not of the kind are refused, also when they are read."""
+    other = replace(RECORD, **changes)
+    stored = canonical(RECORD).decode()
+    for name, value in changes.items():
+        stored = stored.replace(json.dumps({name: getattr(RECORD, name)}, sort_keys=True, separators=(",", ":"))[1:-1],
+                                json.dumps({name: value}, sort_keys=True, separators=(",", ":"))[1:-1])  # fmt: skip
+    with pytest.raises(InputError):
+        canonical(other)
+    with pytest.raises(InputError):
+        from_json(stored)
+
+
+def test_a_changed_record_is_found_like_a_changed_delivery() -> None:
+    """Records are links of the chain: another actor, another content and a missing record break it."""
+    top = replace(a_block(6, digest(RECORD)))
+    texts = [*STORED, canonical(RECORD), canonical(top)]
+    forged = canonical(replace(RECORD, actor="arn:aws:iam::123456789012:user/mallory"))
+
+    assert verify_stored(texts, digest(top)) == ()
+    assert [each.height for each in verify_stored([*STORED, forged, canonical(top)], digest(top))] == [5]
+    assert verify_stored([*STORED, canonical(top)], digest(top))
+
+
+def test_the_same_act_has_the_same_event() -> None:
+    """Parts of an event cannot run into one another."""
+    assert event_id("replay", "a", 1) == hashlib.sha256(b'["replay","a",1]').hexdigest()
+    assert event_id("replay", "a", "b") != event_id("replay", "ab")

@@ -48,7 +48,7 @@ ACTIONS = {
     "upload_part_copy": {"s3:PutObject", "s3:GetObject", "s3:GetObjectVersion"},
 }
 """What each call takes. Without `s3:ListBucket` S3 answers 403, and not 404, for what is not there."""
-PEOPLES = {"scan"}
+PEOPLES = {"get_caller_identity", "scan"}
 """What only the command line calls, with rights of its own."""
 PLATFORM = {
     "logs:CreateLogStream",

@@ -316,7 +316,8 @@ def test_both_registries_answer_alike(cloud: Cloud, published: list[tuple[str, s
     """Publications in any order: the same routes, and the same refusals of versions and prefixes."""
     recreate(cloud, "registry")
     answers = []
-    registries: tuple[Any, ...] = (Memory.of("landing").registry, DynamoRegistry(cloud.table("registry"), "landing"))
+    real = DynamoRegistry(cloud.table("registry"), "landing", cloud.table("ledger"))
+    registries: tuple[Any, ...] = (Memory.of("landing").registry, real)
     for registry in registries:
         for contract, version, document, wanted in published:
             routes = tuple(

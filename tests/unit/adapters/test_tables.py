@@ -17,6 +17,7 @@ from lakegate.contracts.lake.block import GENESIS, Block, BlockKind, LedgerObjec
 from lakegate.contracts.lake.ledger import verify
 from lakegate.contracts.lake.routes import Route
 from lakegate.functions.adapters.dynamodb import transact
+from lakegate.functions.adapters.identity import StsIdentity
 from lakegate.functions.adapters.ledger import DynamoLedger
 from lakegate.functions.adapters.registry import DynamoRegistry
 from lakegate.functions.adapters.rows import message_item, message_of, workload_item, workload_of
@@ -34,6 +35,7 @@ from lakegate.functions.ports.ledger import Head
 from lakegate.functions.ports.registry import Publication, RegistrySnapshot
 from lakegate.functions.ports.workloads import Expected
 from lakegate.functions.workload import Decision, Message, Pin, SourceObject, State, Workload
+from tests.fakes.identity import ALICE
 
 if TYPE_CHECKING:
     from tests.unit.adapters.conftest import Cloud
@@ -222,7 +224,7 @@ def publication(*routes: Route, document: str = "d1", retired: tuple[str, ...] =
 
 def test_routes_are_published_and_read_in_one_batch(cloud: Cloud) -> None:
     """Only the given prefixes are read; without prefixes no request is sent."""
-    registry = DynamoRegistry(cloud.table("registry"), "landing")
+    registry = DynamoRegistry(cloud.table("registry"), "landing", cloud.table("ledger"))
     registry.publish(publication(route("in/"), route("in/b/"), route("out/")))
 
     assert {route("in/"), route("in/b/")} == set(registry.routes("landing", ("in/b/", "in/", "nowhere/")))
@@ -232,7 +234,7 @@ def test_routes_are_published_and_read_in_one_batch(cloud: Cloud) -> None:
 
 def test_a_published_version_keeps_its_document(cloud: Cloud) -> None:
     """The same version may be published again with the same document, and with no other one."""
-    registry = DynamoRegistry(cloud.table("registry"), "landing")
+    registry = DynamoRegistry(cloud.table("registry"), "landing", cloud.table("ledger"))
     for _ in range(2):
         registry.publish(publication(route()))
 
@@ -242,7 +244,7 @@ def test_a_published_version_keeps_its_document(cloud: Cloud) -> None:
 
 def test_a_version_keeps_what_was_recorded_when_it_was_published(cloud: Cloud) -> None:
     """How many rules may go unmeasured is read back; of versions of older releases it is none."""
-    registry = DynamoRegistry(cloud.table("registry"), "landing")
+    registry = DynamoRegistry(cloud.table("registry"), "landing", cloud.table("ledger"))
     registry.publish(replace(publication(), unmeasured_rules=2))
     older = replace(publication(), version="0.9.0")
     registry.publish(older)
@@ -254,7 +256,7 @@ def test_a_version_keeps_what_was_recorded_when_it_was_published(cloud: Cloud) -
 
 def test_a_prefix_belongs_to_one_contract(cloud: Cloud) -> None:
     """A publication that wants a prefix of another contract changes nothing at all."""
-    registry = DynamoRegistry(cloud.table("registry"), "landing")
+    registry = DynamoRegistry(cloud.table("registry"), "landing", cloud.table("ledger"))
     registry.publish(publication(route()))
     theirs = Publication("bills", "1.0.0", "active", "d", (route("bills/", "bills"), route("in/", "bills")))
 
@@ -264,7 +266,7 @@ def test_a_prefix_belongs_to_one_contract(cloud: Cloud) -> None:
 
 def test_a_retired_prefix_is_free(cloud: Cloud) -> None:
     """A prefix taken away is routed no longer; one of another contract cannot be taken away."""
-    registry = DynamoRegistry(cloud.table("registry"), "landing")
+    registry = DynamoRegistry(cloud.table("registry"), "landing", cloud.table("ledger"))
     registry.publish(publication(route("in/"), route("old/")))
     registry.publish(publication(route("in/"), retired=("old/", "never/")))
     theirs = Publication("bills", "1.0.0", "active", "d", (), ("in/",))
@@ -275,7 +277,7 @@ def test_a_retired_prefix_is_free(cloud: Cloud) -> None:
 
 def test_contracts_of_an_older_release_are_listed_when_somebody_publishes(cloud: Cloud) -> None:
     """Before, they are found by a scan that writes nothing; a listing that was interrupted is completed."""
-    registry = DynamoRegistry(cloud.table("registry"), "landing")
+    registry = DynamoRegistry(cloud.table("registry"), "landing", cloud.table("ledger"))
     registry.publish(publication(route("in/")))
     theirs = Publication("bills", "1.0.0", "active", "d", (route("bills/", "bills"),))
     registry.publish(theirs)
@@ -292,7 +294,7 @@ def test_contracts_of_an_older_release_are_listed_when_somebody_publishes(cloud:
 
 def test_what_was_seen_before_the_listing_is_decided_again(cloud: Cloud) -> None:
     """The listing counts as a change of the contract, so that the publisher reads it."""
-    registry = DynamoRegistry(cloud.table("registry"), "landing")
+    registry = DynamoRegistry(cloud.table("registry"), "landing", cloud.table("ledger"))
     registry.publish(publication(route("in/")))
     for name in ("contract#orders", "contract#"):
         cloud.dynamodb.delete_item(TableName="registry", Key={"id": {"S": name}})
@@ -304,7 +306,7 @@ def test_what_was_seen_before_the_listing_is_decided_again(cloud: Cloud) -> None
 
 def test_a_contract_reads_one_item(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once contracts are listed, publishing scans nothing, whether or not the contract is known."""
-    registry = DynamoRegistry(cloud.table("registry"), "landing")
+    registry = DynamoRegistry(cloud.table("registry"), "landing", cloud.table("ledger"))
     registry.publish(publication(route("in/")))
     monkeypatch.setattr(DynamoRegistry, "snapshot", None)
     registry.publish(publication(route("out/")))
@@ -315,7 +317,7 @@ def test_a_contract_reads_one_item(cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 
 def test_a_contract_fits_into_one_item(cloud: Cloud) -> None:
     """What DynamoDB would refuse is refused with its reason, and nothing is written."""
-    registry = DynamoRegistry(cloud.table("registry"), "landing")
+    registry = DynamoRegistry(cloud.table("registry"), "landing", cloud.table("ledger"))
     plans = tuple((f"d{number}", "x" * 64) for number in range(6_000))
     with pytest.raises(InputError, match="390,000 bytes"):
         registry.publish(replace(publication(), plans=plans))
@@ -325,7 +327,7 @@ def test_a_contract_fits_into_one_item(cloud: Cloud) -> None:
 
 def test_what_a_batch_left_out_is_asked_for_again(cloud: Cloud) -> None:
     """Keys that DynamoDB did not process are asked for again, a few times, and then count as throttled."""
-    registry = DynamoRegistry(cloud.table("registry"), "landing")
+    registry = DynamoRegistry(cloud.table("registry"), "landing", cloud.table("ledger"))
     unprocessed = {"registry": {"Keys": [{"id": {"S": "route#landing/in/"}}]}}
     item = {name: {"S": getattr(route(), name)} for name in ("bucket", "prefix", "contract", "dataset")}
     item |= {"version": {"S": "1.0.0"}, "status": {"S": "active"}, "plan": {"S": "p1"}, "major": {"N": "1"}}
@@ -451,3 +453,22 @@ def test_every_end_of_a_transaction_has_its_error(
 
     assert error is type(raised.value)
     assert "canary" not in str(raised.value)
+
+
+class Caller:
+    """STS, which counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def get_caller_identity(self) -> dict[str, str]:
+        self.asked += 1
+        return {"Arn": ALICE}
+
+
+def test_the_caller_is_asked_once() -> None:
+    """STS names the caller; the credentials of a command do not change."""
+    sts = Caller()
+    identity = StsIdentity(sts)
+
+    assert ([identity.caller(), identity.caller()], sts.asked) == ([ALICE, ALICE], 1)

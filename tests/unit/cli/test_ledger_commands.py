@@ -53,6 +53,33 @@ def test_a_line_is_found_by_its_dataset_and_shows_the_files(kept: Lakegate) -> N
     ]
 
 
+def test_a_line_lists_who_replayed_between_its_deliveries(kept: Lakegate) -> None:
+    """A record has the caller's ARN, as STS names it, and what was done; the chain stays intact."""
+    quarantined = kept.json("log", "orders")["blocks"][0]["workload"]
+    kept.ok("replay", quarantined)
+    caller = kept.dependencies.identity.caller()
+    newest = kept.json("log", "orders")["blocks"][0]
+    line = kept.ok("log", "orders").splitlines()[1].split()
+
+    assert (newest["kind"], newest["actor"], newest["content"]["workload"]) == ("replay", caller, quarantined)
+    assert (line[0], line[2], line[3:]) == ("2", "replay", ["workload", f"{quarantined};", "by", caller])
+    assert kept.json("verify", "orders", "--objects")["intact"]
+
+
+def test_a_contract_lists_who_published_it(kept: Lakegate) -> None:
+    """Its own chain has a record for each version, with the caller's ARN; it is verified like any other."""
+    kept.ok("publish", kept.contract("1.0.1"))
+    caller = kept.dependencies.identity.caller()
+    blocks = kept.json("log", "_contracts/shop")["blocks"]
+
+    assert [(each["kind"], each["actor"], each["content"]["version"]) for each in blocks] == [
+        ("publication", caller, "1.0.1"),
+        ("publication", caller, "1.0.0"),
+    ]
+    assert f"version 1.0.1, status active; by {caller}" in kept.ok("log", "_contracts/shop")
+    assert kept.json("verify", "_contracts/shop")["height"] == 1
+
+
 def test_a_block_whose_row_is_gone_is_listed_without_its_file(kept: Lakegate) -> None:
     """A table restored to an earlier time: the ledger still lists finished deliveries."""
     for item in kept.clients["dynamodb"].scan(TableName="workloads")["Items"]:

@@ -233,7 +233,7 @@ def test_a_quarantined_copy_that_was_replayed_is_not_missed() -> None:
     """Its bytes are at the destination of the replay; a block there names them."""
     env = replayed()
 
-    assert env.dependencies.ledger.head(LINE).height == 1
+    assert [each.kind for each in env.dependencies.ledger.blocks(LINE)] == ["quarantined", "replay", "quarantined"]
     assert findings(env) == []
 
 

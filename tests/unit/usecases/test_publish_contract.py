@@ -6,6 +6,7 @@ import hashlib
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,14 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakegate.contracts.errors import InputError, LakegateError
+from lakegate.contracts.lake.records import Record, contract_chain
 from lakegate.contracts.lake.routes import Route
+from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.registry import Publication
 from lakegate.functions.usecases.publish_contract import CompiledContract, planned, publish
+from lakegate.functions.usecases.recording import append
 from lakegate.functions.usecases.routing import add_route, remove_route
 from lakegate.functions.usecases.steps import Effect
 from lakegate.functions.usecases.succession import IncompatibleVersion
 from tests.fakes import Memory
+from tests.fakes.identity import ALICE
 from tests.reference.sampling import sampled
 from tests.simulation.contract import DIGESTS
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
@@ -31,7 +36,9 @@ from tests.unit.usecases.scenarios import (
 )
 
 if TYPE_CHECKING:
-    from lakegate.functions.usecases.steps import Call
+    from collections.abc import Callable, Iterator
+
+    from lakegate.functions.usecases.steps import Call, Steps
 
 ROUTE = Route(LANDING, "new/", "new", "lines", 1, "1.0.0", "active", DIGESTS["1.0.0"])
 
@@ -51,25 +58,67 @@ NOTE = {"name": "note", "logicalType": "string"}
 
 
 def test_a_contract_is_published_after_its_plans_and_twice_is_once() -> None:
-    """No route ever names a plan that is not there."""
+    """No route ever names a plan that is not there; the registry, where it is as wanted, is not written again."""
     env = Environment()
-    effects = []
-    for _ in range(2):
-        steps = publish(env.dependencies, COMPILED)
-        call = next(steps)
-        while True:
-            effects.append(call.effect)
-            try:
-                answer = call.do()
-            except LakegateError as refused:
-                call = steps.throw(refused)
-                continue
-            try:
-                call = steps.send(answer)
-            except StopIteration:
-                break
+    effects = [each for _ in range(2) for each in effects_of(publish(env.dependencies, COMPILED))]
 
-    assert effects == [Effect.WRITE_DOCUMENT, Effect.WRITE_PLAN, Effect.WRITE_PLAN, Effect.PUBLISH] * 2
+    stored = [Effect.WRITE_DOCUMENT, Effect.WRITE_PLAN, Effect.WRITE_PLAN]
+    assert effects == [*stored, Effect.PUBLISH, *stored]
+
+
+def effects_of(steps: Steps[object]) -> Iterator[Effect]:
+    """Performs every effect; what is refused is given back to the use case."""
+    proceed: Callable[[], Call] = partial(next, steps)
+    with suppress(StopIteration):
+        while True:
+            call = proceed()
+            yield call.effect
+            try:
+                proceed = partial(steps.send, call.do())
+            except LakegateError as refused:
+                proceed = partial(steps.throw, refused)
+
+
+def records(env: Environment) -> list[tuple[str, str, object]]:
+    """Kind, actor and content of the records of the contract."""
+    blocks = env.dependencies.ledger.blocks(contract_chain("shop"))
+    return [(each.kind, each.actor, each.content) for each in blocks if isinstance(each, Record)]
+
+
+def test_the_publisher_is_recorded_in_the_transaction() -> None:
+    """Each version that becomes valid, and each change of a status, is one record with the caller's ARN; twice is once."""
+    env = Environment()
+    for status in ("active", "active", "deprecated"):
+        published(env, status=status)
+    digest = partial(hashlib.sha256)
+    content = {
+        "version": "1.0.0",
+        "document": f"contracts/{digest(text('1.0.0')).hexdigest()}",
+        "plans": [{"dataset": each, "plan": digest(COMPILED.plans[each]).hexdigest()} for each in ("lines", "orders")],
+        "unmeasured_rules": 0,
+    }
+
+    assert records(env) == [
+        ("publication", ALICE, content | {"status": "active"}),
+        ("publication", ALICE, content | {"status": "deprecated"}),
+    ]
+
+
+def test_publishing_is_decided_again_when_somebody_else_extended_the_chain() -> None:
+    """A record on a head that moved is not written: neither is the version, until both are."""
+    env = Environment()
+    steps = publish(env.dependencies, COMPILED)
+    seen = [next(steps)]
+    while seen[-1].effect is not Effect.PUBLISH:
+        seen.append(steps.send(seen[-1].do()))
+    content = {"workload": "w", "state": "FAILED", "attempt": 1, "replayed_by": "w"}
+    drive(env.dependencies, append(env.dependencies, "replay", contract_chain("shop"), content, "e" * 64))
+    with pytest.raises(ConditionFailed) as refused:
+        seen[-1].do()
+    with pytest.raises(StopIteration):
+        steps.send(steps.throw(refused.value).do())
+
+    assert [kind for kind, _actor, _content in records(env)] == ["replay", "publication"]
 
 
 def test_a_prefix_is_taken_away() -> None:
@@ -234,14 +283,14 @@ def test_what_can_be_no_prefix_is_refused(prefix: str) -> None:
         route(Environment(), prefix)
 
 
-def test_a_line_has_at_most_98_routes() -> None:
+def test_a_line_has_at_most_95_routes() -> None:
     """What does not fit into one transaction is refused before it is tried."""
     env = Environment()
     published(env)
     many = tuple(replace(ROUTE, prefix=f"{number}/", contract="shop", dataset="lines") for number in range(99))
     for some in (many[:50], many[50:]):
         env.memory.registry.publish(Publication("shop", "1.0.0", "active", document_of(env), some))
-    with pytest.raises(InputError, match="98"):
+    with pytest.raises(InputError, match="95"):
         published(env, "1.1.0")
 
 
@@ -322,12 +371,13 @@ def test_a_publisher_that_others_overtake_all_the_time_gives_up() -> None:
     env = Environment()
     published(env)
     steps = publish(env.dependencies, replace(COMPILED, version="1.1.0", document=text("1.1.0")))
+    statuses = cycle(("deprecated", "active"))
 
     def overtaken() -> None:
         call = next(steps)
         while True:
             if call.effect is Effect.PUBLISH:
-                published(env)
+                published(env, status=next(statuses))
             try:
                 answer = call.do()
             except LakegateError as refused:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import pytest
 
 from lakegate.contracts.errors import InputError
-from lakegate.functions.ports.errors import ConditionFailed
+from lakegate.contracts.lake.records import Record
+from lakegate.functions.ports.errors import AccessDenied, ConditionFailed
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.replay import replay
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.usecases.sweep import sweep
 from lakegate.functions.workload import State
+from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import LAKE, Environment
 from tests.simulation.promises import Promises
@@ -21,6 +26,9 @@ from tests.unit.usecases.scenarios import (
     landed,
     quarantined,
 )
+
+if TYPE_CHECKING:
+    from lakegate.functions.usecases.steps import Call, Steps
 
 
 def test_a_quarantined_delivery_is_judged_again_under_the_contract_of_now() -> None:
@@ -59,13 +67,18 @@ def test_only_what_failed_or_was_refused_is_replayed() -> None:
             drive(env.dependencies, replay(env.dependencies, workload))
 
 
+def recorded(steps: Steps[str]) -> Call:
+    """Perform the record of a replay; the effect that follows."""
+    return steps.send(next(steps).do())
+
+
 def test_two_operators_revive_one_workload_once() -> None:
     """The second meets a concurrent update by the first, and returns the same id."""
     env = Environment([Ending.FAILED] * 3)
     upload = env.upload(KEY, b"good:1")
     settle(Stage(env, lambda _: Fault.NONE))
     first, second = (replay(env.dependencies, upload.workload) for _ in range(2))
-    waiting = next(second)
+    waiting = recorded(second)
     run(first, env.dependencies.clock)
     with pytest.raises(ConditionFailed) as refused:
         waiting.do()
@@ -76,11 +89,40 @@ def test_two_operators_revive_one_workload_once() -> None:
     assert State.VALIDATING is env.dependencies.workloads.get(upload.workload).state
 
 
+def test_two_operators_of_one_replay_leave_one_record() -> None:
+    """The record names who replayed first, on the chain of the delivery; the other one adds nothing to it."""
+    env, row = quarantined()
+    assert row.pin is not None
+    others = replace(env.dependencies, identity=MemoryIdentity(BOB))
+    first, second = replay(env.dependencies, row.id), replay(others, row.id)
+    waiting = next(second)
+    identity = run(first, env.dependencies.clock)
+    with pytest.raises(ConditionFailed) as refused:
+        waiting.do()
+    second.throw(refused.value)
+    records = [each for each in env.dependencies.ledger.blocks(row.pin.chain) if isinstance(each, Record)]
+    content = {"workload": row.id, "state": "QUARANTINED", "attempt": 1, "replayed_by": identity}
+
+    assert [(each.kind, each.actor, each.content) for each in records] == [("replay", ALICE, content)]
+
+
+def test_the_replay_of_a_delivery_that_was_never_pinned_is_recorded_with_the_unrouted_ones() -> None:
+    """An upload that cannot be read has no contract yet: its replay is on the chain of the day."""
+    env = Environment()
+    upload = env.upload(KEY, b"good:1")
+    env.lock(upload, AccessDenied)
+    settle(Stage(env, lambda _: Fault.NONE))
+    run(replay(env.dependencies, upload.workload), env.dependencies.clock)
+    day = env.dependencies.clock.now().date()
+
+    assert [each.kind for each in env.dependencies.ledger.blocks(f"_unrouted/{day}")] == ["replay"]
+
+
 def test_two_operators_replay_one_workload_once() -> None:
     """The second finds the replay that the first created."""
     env, row = quarantined()
     first, second = (replay(env.dependencies, row.id) for _ in range(2))
-    waiting = next(second)
+    waiting = recorded(second)
     identity = run(first, env.dependencies.clock)
     with pytest.raises(ConditionFailed) as refused:
         waiting.do()

@@ -11,7 +11,6 @@ from lakegate.contracts.lake.states import State
 from lakegate.functions.ports.errors import AccessDenied, Archived
 from lakegate.functions.usecases.intake import intake
 from lakegate.functions.usecases.notify import notify
-from lakegate.functions.usecases.replay import replay
 from lakegate.functions.usecases.sweep import sweep
 from lakegate.functions.workload import FailedAttempt, FailureCause
 from tests.simulation.environment import LANDING, Environment, Upload
@@ -66,11 +65,15 @@ def test_one_message_names_the_cause_and_no_sweep_repeats_it(refusal: type[PortE
 @pytest.mark.parametrize("refusal", [AccessDenied, Archived])
 def test_a_replay_after_the_grant_judges_it(refusal: type[PortError]) -> None:
     """Before the grant a replay fails again, as another attempt; after it the delivery goes its usual way."""
-    env, upload = refused_upload(refusal)
-    drive(env.dependencies, replay(env.dependencies, upload.workload))
+    env = Environment()
+    stage = Stage(env, lambda _: Fault.NONE)
+    upload = env.upload(KEY, b"good:1")
+    env.lock(upload, refusal)
+    settle(stage)
+    stage.replay(upload.workload)
+    settle(stage)
     again = env.dependencies.workloads.get(upload.workload)
     env.unlock()
-    stage = Stage(env, lambda _: Fault.NONE)
     stage.replay(upload.workload)
     settle(stage)
     row = env.dependencies.workloads.get(upload.workload)

@@ -1,0 +1,50 @@
+"""Records of the ledger: what a person did, with the caller's ARN.
+
+Where what is done is one transaction, the record is part of it (`Registry.publish`). Elsewhere it is appended before: nothing
+is done without a record, and who repeats a command after a crash completes what is recorded, without a second record.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from lakegate.contracts.lake.records import Record, event_id
+from lakegate.functions.ports.errors import ConditionFailed, TransactionConflict
+from lakegate.functions.usecases.steps import Effect, perform
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.usecases.steps import Steps
+
+TRIES = 20
+"""Others may extend a busy chain first."""
+
+
+def record_at_head(
+    dependencies: Dependencies, kind: str, chain: str, content: Mapping[str, Any], event: str | None = None
+) -> Record:
+    """The record as the next block of its chain; `actor` is the caller.
+
+    Without an event id, every record is an act of its own: for a transaction that recognises its own repetition.
+    """
+    head = dependencies.ledger.head(chain)
+    event = event or event_id(kind, chain, head.digest)
+    now = dependencies.clock.now().isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return Record(kind, head.height + 1, head.digest, now, chain, dependencies.identity.caller(), event, content)
+
+
+def append(dependencies: Dependencies, kind: str, chain: str, content: Mapping[str, Any], event: str) -> Steps[None]:
+    """Append a record unless its event is recorded already: idempotent. Raises TransactionConflict after `TRIES`."""
+    for _ in range(TRIES):
+        record = record_at_head(dependencies, kind, chain, content, event)
+        try:
+            yield from perform(Effect.RECORD, partial(dependencies.ledger.append, record))
+        except ConditionFailed as refused:
+            if "event" in refused.reasons:
+                return
+            continue
+        return
+    raise TransactionConflict
