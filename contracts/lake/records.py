@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.schemas import validate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,6 +61,8 @@ def event_id(kind: str, *parts: str | int) -> str:
 
 def document_of(record: Record) -> dict[str, object]:
     """The JSON document of a record. Raises InputError where the record or its content does not match its schema."""
+    from lakegate.contracts.schemas import validate  # noqa: PLC0415 - a Lambda that meets no record must not pay for it
+
     document = {
         "format": FORMAT,
         "kind": record.kind,
