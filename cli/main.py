@@ -36,6 +36,8 @@ COMMANDS: Final[Mapping[str, str]] = {
     "upload": "lakegate.cli.upload:upload",
     "status": "lakegate.cli.status:status",
     "reasons": "lakegate.cli.reasons:reasons",
+    "history": "lakegate.cli.history:history",
+    "observe": "lakegate.cli.observe:app",
     "cost": "lakegate.cli.cost:cost",
     "doctor": "lakegate.cli.doctor:doctor",
     "replay": "lakegate.cli.replay:replay",

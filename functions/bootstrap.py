@@ -10,6 +10,7 @@ from lakegate.functions.adapters.clock import SystemClock
 from lakegate.functions.adapters.dynamodb import DynamoTable
 from lakegate.functions.adapters.emr import EmrServerless
 from lakegate.functions.adapters.eventbridge import EventBridgeNotifier
+from lakegate.functions.adapters.history import DynamoHistory
 from lakegate.functions.adapters.identity import StsIdentity
 from lakegate.functions.adapters.job_runners import JudgeFunction, Runners
 from lakegate.functions.adapters.ledger import DynamoLedger
@@ -39,6 +40,7 @@ def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float
         agenda=DynamoAgenda(workloads),
         outbox=DynamoOutbox(workloads),
         ledger=DynamoLedger(ledger, workloads),
+        history=DynamoHistory(ledger),
         jobs=Runners(EmrServerless(client("emr-serverless"), settings.application), JudgeFunction(client("lambda"))),
         notifier=EventBridgeNotifier(client("events"), settings.bus),
         clock=SystemClock(),

@@ -12,13 +12,14 @@ from lakegate.contracts.lake.states import State
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from lakegate.contracts.judge.counts import Counts
+    from lakegate.contracts.judge.counts import BrokenRule, Counts
     from lakegate.contracts.plan.billing import BilledCost
 
 
 __all__ = [
     "TERMINAL",
     "Decision",
+    "Enforced",
     "FailedAttempt",
     "FailureCause",
     "Message",
@@ -79,6 +80,15 @@ class Pin:
 
 
 @dataclass(frozen=True, slots=True)
+class Enforced:
+    """What enforcement would have made of a delivery that was only observed."""
+
+    verdict: str
+    refused_rows: int
+    """Rows that would have been kept out: all of a rejected delivery, the bad ones with `onReject: rows`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """Irrevocable once written: the verdict, and the result it was computed from."""
 
@@ -90,6 +100,10 @@ class Decision:
     """The judged bytes are in staging (else in landing: early rejection)."""
     counts: Counts | None = None
     """Rows and checks; None where nothing was measured, and in rows of releases that did not store them."""
+    broken: tuple[BrokenRule, ...] = ()
+    """The rules that failed or warned; empty too in rows of releases that did not store them."""
+    enforced: Enforced | None = None
+    """What `mode: enforce` would have decided; None where it was the mode."""
 
 
 class FailureCause(StrEnum):

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.contracts.door.header import columns_of, first_line, text_of
 from lakegate.contracts.door.terms import storage_of
+from lakegate.contracts.judge.counts import LONGEST_RULE, MOST_RULES, BrokenRule
 from lakegate.contracts.model.storage import Csv, Format
 from lakegate.contracts.plan.serialization import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from lakegate.contracts.plan.result import Columns
 
@@ -44,6 +45,30 @@ def refusals(plan: bytes, size: int, first: bytes) -> tuple[str, ...]:
     """
     arrival = Arrival(json.loads(plan), size, first)
     return next((reasons for refusal in REFUSALS.values() if (reasons := refusal(arrival))), ())
+
+
+def refused_rules(plan: bytes, reasons: Sequence[str]) -> tuple[BrokenRule, ...]:
+    """The rules behind the reasons of a refusal, which are texts `<check>: <message>`; none for a code without a message.
+
+    A reason that is no check of the plan is listed by what precedes its message: `file/size`.
+    """
+    rules = {f"{check['id']}: ": check["rule"] for check in json.loads(plan)["checks"]}
+    named = (
+        next((rule for begin, rule in rules.items() if each.startswith(begin)), code_of(each))
+        for each in reasons
+        if not is_code(each)
+    )
+    return tuple(BrokenRule(rule[:LONGEST_RULE], "fail") for rule in dict.fromkeys(named))[:MOST_RULES]
+
+
+def code_of(reason: str) -> str:
+    """What precedes the message of a reason: `file/size`, or the id of a check."""
+    return reason.partition(": ")[0]
+
+
+def is_code(reason: str) -> bool:
+    """Whether a reason is a code alone, which no rule of a contract has: `duplicate-content`, `unrouted`."""
+    return code_of(reason) == reason
 
 
 def _too_large(arrival: Arrival) -> tuple[str, ...]:

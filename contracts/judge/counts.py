@@ -1,4 +1,4 @@
-"""Counts of the rows and checks of a delivery, as numbers and as text.
+"""Counts of the rows, checks and broken rules of a delivery, as numbers and as text.
 
 All commands and events use this class.
 """
@@ -6,8 +6,26 @@ All commands and events use this class.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 _CHECKS = {"pass": "passed", "warn": "warned", "fail": "failed", "error": "in error", "skip": "not measured"}
+
+MOST_RULES: Final = 20
+"""Broken rules of one delivery: each is an item of the transaction that commits it, which holds 100."""
+LONGEST_RULE: Final = 200
+"""Characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenRule:
+    """A rule outside its thresholds."""
+
+    rule: str
+    """Its id; of a property of the file `file/<property>`. At most `LONGEST_RULE` characters."""
+    status: str
+    """`fail` or `warn`: of its worst check."""
+    rows: int | None = None
+    """The most failing rows of one of its checks; None where rows are not counted."""
 
 
 @dataclass(frozen=True, slots=True)

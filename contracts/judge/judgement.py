@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from lakegate.contracts.judge.causes import Cause, explained, reasons
-from lakegate.contracts.judge.counts import Counts
+from lakegate.contracts.judge.counts import LONGEST_RULE, MOST_RULES, BrokenRule, Counts
 from lakegate.contracts.judge.file_outcomes import RECORDS, column_outcomes, file_outcomes
 from lakegate.contracts.judge.outcomes import CheckOutcome, Status, check_outcome
 from lakegate.contracts.judge.verdict import Verdict
@@ -85,6 +85,17 @@ def counts_of(plan: Plan, judgement: Judgement) -> Counts:
     return Counts(judgement.rows, published, rejected, checks)
 
 
+def broken_rules(outcomes: Sequence[CheckOutcome]) -> tuple[BrokenRule, ...]:
+    """The rules that outcomes break, failures first, then by failing rows; bounded in number and length."""
+    found: dict[str, BrokenRule] = {}
+    for each in outcomes:
+        if each.status in {Status.FAIL, Status.WARN}:
+            rule = (each.id if each.kind == "file" else each.rule)[:LONGEST_RULE]
+            one = BrokenRule(rule, each.status.value, each.failing_rows)
+            found[rule] = min(found.get(rule, one), one, key=_worst_first)
+    return tuple(sorted(found.values(), key=_worst_first)[:MOST_RULES])
+
+
 def reason_texts(outcomes: Sequence[CheckOutcome]) -> tuple[str, ...]:
     """The reasons as texts `<check>: <message>`, bounded in number and length; masked as the messages are."""
     return tuple(f"{each.id}: {each.message}"[:LONGEST_REASON] for each in outcomes[:MOST_REASONS])
@@ -149,6 +160,10 @@ def _only_rows_are_bad(plan: Plan, result: Result, failed: set[str]) -> bool:
 def _check_outcomes(plan: Plan, result: Result) -> tuple[CheckOutcome, ...]:
     answers = {each.check: each for each in result.measurements}
     return tuple(check_outcome(check, result, answers.get(check.id)) for check in plan.checks)
+
+
+def _worst_first(each: BrokenRule) -> tuple[str, int, str]:
+    return each.status, -(each.rows or 0), each.rule
 
 
 def _blames_rows(check: Check) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lakegate.contracts.lake.block import GENESIS, digest, from_json, to_json
 from lakegate.functions.adapters.dynamodb import transact
 from lakegate.functions.adapters.errors import port_errors
+from lakegate.functions.adapters.history import ENTRY, index_items
 from lakegate.functions.adapters.rows import message_item, workload_item
 from lakegate.functions.adapters.tables import HEAD, number, text
 from lakegate.functions.adapters.workloads import fenced
@@ -58,23 +59,30 @@ class DynamoLedger:
             yield from (item["block"]["S"] for page in query for item in page["Items"])
 
     def commit(self, block: Block, workload: Workload, expected: Expected, message: Message) -> None:
-        """Four puts in one transaction.
+        """The puts of one transaction.
 
         1. the row, if it is at `expected` with the same result: no delayed worker commits a decision that was not taken;
         2. the head, if it is the block below: no two blocks have the same predecessor;
         3. the block, if its height is free: no block is ever overwritten;
-        4. the message.
+        4. the message;
+        5. the delivery in the index of its line, by its verdict and by each rule that it breaks.
         """
         row, news = workload_item(workload), message_item(message)
+        entry, listed = index_items(block, workload)
+        top, stored = _block_puts(self.table.name, block)
+        stored["Put"]["Item"][ENTRY] = text(entry)
         writes = [
             {"Put": {"TableName": self.workloads.name, "Item": row, **_decided(expected, row)}},
-            *_block_puts(self.table.name, block),
+            top,
+            stored,
             {"Put": {"TableName": self.workloads.name, "Item": news}},
+            *({"Put": {"TableName": self.table.name, "Item": each}} for each in listed),
         ]
+        reasons = ("state", "head", "head", *[""] * (len(writes) - 3))
         try:
-            transact(self.table.client, writes, ("state", "head", "head", ""), digest(block)[:TOKEN_LENGTH])
+            transact(self.table.client, writes, reasons, digest(block)[:TOKEN_LENGTH])
         except ConditionFailed as failed:
-            state, head, block_at_height, _message = failed.reasons
+            state, head, block_at_height, *_rest = failed.reasons
             raise ConditionFailed(state, head or block_at_height) from None
 
     def append(self, record: Record) -> None:

@@ -11,11 +11,12 @@ from dataclasses import asdict, is_dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.contracts.judge.counts import Counts
+from lakegate.contracts.judge.counts import BrokenRule, Counts
 from lakegate.contracts.plan.billing import BilledCost
 from lakegate.functions.adapters.tables import instant, number, shard, text
 from lakegate.functions.workload import (
     Decision,
+    Enforced,
     FailedAttempt,
     FailureCause,
     Message,
@@ -50,9 +51,21 @@ def _pin(references: Iterable[Mapping[str, Any]] = (), **part: str) -> Pin:
     return Pin(**part, references=tuple(Referred(**each) for each in references))
 
 
-def _decision(reasons: Iterable[str], counts: Mapping[str, Any] | None = None, **part: Any) -> Decision:  # noqa: ANN401 - of JSON
-    """A decision, of rows too that were written before decisions held counts."""
-    return Decision(**part, reasons=tuple(reasons), counts=Counts(**counts) if counts else None)
+def _decision(
+    reasons: Iterable[str],
+    counts: Mapping[str, Any] | None = None,
+    broken: Iterable[Mapping[str, Any]] = (),
+    enforced: Mapping[str, Any] | None = None,
+    **part: Any,  # noqa: ANN401 - of JSON
+) -> Decision:
+    """A decision, of rows too that were written before decisions held counts and rules."""
+    return Decision(
+        **part,
+        reasons=tuple(reasons),
+        counts=Counts(**counts) if counts else None,
+        broken=tuple(BrokenRule(**each) for each in broken),
+        enforced=Enforced(**enforced) if enforced else None,
+    )
 
 
 def _failed(part: Mapping[str, Any]) -> FailedAttempt:

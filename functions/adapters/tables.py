@@ -7,7 +7,8 @@ registry   `id`                     `route#<bucket>/<prefix>`, `version#<contrac
 workloads  `id`                     `workload#<id>`, `message#<id>`, `content#<digest>`, `cursor#<name>`,
                                     `upload#<digest>`
 ledger     `chain`, `height`        one item a block; the head of the chain at height -1; `event#<id>`, at height 0, for
-                                    each record
+                                    each record; the index of finished deliveries (history.py):
+                                    `<chain>#verdict#<verdict>`, `<chain>#rule#<digest>`
 =========  =======================  ================================================================================
 
 Index `agenda` of workloads is sparse and sharded: `shard` (`due#<n>` for open workloads, `message#<n>` for messages not

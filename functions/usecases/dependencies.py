@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.billing import Prices
     from lakegate.functions.ports.agenda import Agenda
     from lakegate.functions.ports.clock import Clock
+    from lakegate.functions.ports.history import History
     from lakegate.functions.ports.identity import Identity
     from lakegate.functions.ports.jobs import JobRunner
     from lakegate.functions.ports.ledger import Ledger
@@ -93,6 +94,7 @@ class Dependencies:
     agenda: Agenda
     outbox: Outbox
     ledger: Ledger
+    history: History
     jobs: JobRunner
     notifier: Notifier
     clock: Clock

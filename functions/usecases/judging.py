@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.errors import InputError, LakegateError
-from lakegate.contracts.judge.judgement import counts_of, judge, reason_texts
+from lakegate.contracts.judge.judgement import broken_rules, counts_of, judge, reason_texts
+from lakegate.contracts.model.policy import Mode
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.result import Result
 from lakegate.functions.ports.jobs import names_invocation
-from lakegate.functions.workload import Decision
+from lakegate.functions.workload import Decision, Enforced
 
 if TYPE_CHECKING:
     from lakegate.functions.workload import Workload
@@ -40,7 +42,18 @@ def decision_on(plan: bytes, result: bytes, workload: Workload) -> Decision:
         reason_texts(judgement.reasons),
         hashlib.sha256(result).hexdigest(),
         counts=counts_of(compiled, judgement),
+        broken=broken_rules(judgement.outcomes),
+        enforced=_enforced(compiled, measured),
     )
+
+
+def _enforced(plan: Plan, result: Result) -> Enforced | None:
+    """What the same plan would have decided without `mode: observe`."""
+    if plan.policy.mode is not Mode.OBSERVE:
+        return None
+    strict = replace(plan, policy=replace(plan.policy, mode=Mode.ENFORCE))
+    judgement = judge(strict, result)
+    return Enforced(judgement.verdict, counts_of(strict, judgement).rejected_rows)
 
 
 def is_of_attempt(result: Result, workload: Workload) -> bool:

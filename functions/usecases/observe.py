@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from lakegate.contracts.door.refusals import FIRST_BYTES, refusals
+from lakegate.contracts.door.refusals import FIRST_BYTES, refusals, refused_rules
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.verdict import ACCEPTING, Verdict
 from lakegate.contracts.lake.routes import candidates, covering
@@ -102,7 +102,8 @@ def _pinned(dependencies: Dependencies, workload: Workload) -> Observation | Non
         return VANISHED
     if not reasons:
         return Observation(Outcome.PASSED, pin=_with_references(dependencies, workload))
-    return Observation(Outcome.REFUSED, decision=Decision(Verdict.REJECTED, reasons, staged=False))
+    broken = refused_rules(dependencies.plan(workload), reasons) if workload.pin and workload.pin.plan else ()
+    return Observation(Outcome.REFUSED, decision=Decision(Verdict.REJECTED, reasons, staged=False, broken=broken))
 
 
 def _with_references(dependencies: Dependencies, workload: Workload) -> Pin:

@@ -12,6 +12,7 @@ import boto3
 import pytest
 
 from lakegate.functions.adapters.emr import EmrServerless
+from lakegate.functions.adapters.history import DynamoHistory
 from lakegate.functions.adapters.ledger import DynamoLedger
 from lakegate.functions.adapters.registry import DynamoRegistry
 from lakegate.functions.adapters.workloads import DynamoAgenda, DynamoOutbox, DynamoWorkloads
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lakegate.functions.ports.agenda import Agenda
+    from lakegate.functions.ports.history import History
     from lakegate.functions.ports.jobs import JobRunner
     from lakegate.functions.ports.ledger import Ledger
     from lakegate.functions.ports.objects import Address, ObjectStore, ObjectVersion
@@ -40,6 +42,7 @@ class Ports:
     agenda: Agenda
     outbox: Outbox
     ledger: Ledger
+    history: History
     registry: Registry
     jobs: JobRunner
     application: str
@@ -58,7 +61,19 @@ def in_memory() -> Ports:
         objects.parts_above = LIMIT
         return objects.land(to, body, algorithm.replace("composite", ""))
 
-    return Ports(objects, rows, rows, rows, memory.ledger, memory.registry, memory.jobs, "application", land, objects)
+    return Ports(
+        objects,
+        rows,
+        rows,
+        rows,
+        memory.ledger,
+        memory.ledger,
+        memory.registry,
+        memory.jobs,
+        "application",
+        land,
+        objects,
+    )
 
 
 def on_aws(there: Cloud) -> Ports:
@@ -71,6 +86,7 @@ def on_aws(there: Cloud) -> Ports:
         DynamoAgenda(table),
         DynamoOutbox(table),
         DynamoLedger(there.table("ledger"), table),
+        DynamoHistory(there.table("ledger")),
         DynamoRegistry(there.table("registry"), "landing", there.table("ledger")),
         EmrServerless(emr, application),
         application,

@@ -2,20 +2,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lakegate.contracts.judge.counts import BrokenRule
 from lakegate.contracts.lake.block import GENESIS, Block, BlockKind, LedgerObject, canonical, digest
 from lakegate.contracts.lake.ledger import verify_stored
 from lakegate.contracts.lake.records import Record
 from lakegate.contracts.lake.routes import Route
 from lakegate.functions.ports.errors import ConditionFailed, NotFound
+from lakegate.functions.ports.history import HistoryEntry
 from lakegate.functions.ports.ledger import Head
 from lakegate.functions.ports.registry import Publication, RegistrySnapshot
 from lakegate.functions.ports.workloads import Expected
 from lakegate.functions.workload import (
     Decision,
+    Enforced,
     FailedAttempt,
     FailureCause,
     Message,
@@ -35,7 +38,13 @@ SOURCE = SourceObject("landing", "shop/day.csv", "v1", '"etag"', 12, "sha256:00"
 ROW = Workload("w1", SOURCE, State.RECEIVED, NOW)
 PINNED = ROW._replace(state=State.PINNED, pin=Pin("orders/lines_v1", "orders", "1.0.0", "d" * 64), due_at=SOON)
 NEWS = Message("w1:gone:0", "w1", "gone", '{"workload": "w1"}', NOW)
-DECISION = Decision("accepted", ("a reason",), "e" * 64)
+DECISION = Decision(
+    "accepted",
+    ("a reason",),
+    "e" * 64,
+    broken=(BrokenRule("a rule", "warn", 2), BrokenRule("file/size", "fail")),
+    enforced=Enforced("rejected", 2),
+)
 DECIDED = PINNED._replace(id="w2", state=State.DECIDED, attempt=2, decision=DECISION, staged=SOURCE, request="{}")
 CHAIN = "orders/lines_v1"
 
@@ -450,3 +459,79 @@ def test_a_chain_is_read_as_the_texts_it_was_digested_from(ports: Ports) -> None
     assert (canonical(first),) == tuple(ports.ledger.texts(CHAIN))
     assert tuple(ports.ledger.texts("another")) == ()
     assert verify_stored(ports.ledger.texts(CHAIN), ports.ledger.head(CHAIN).digest) == ()
+
+
+def finished(ports: Ports, *deliveries: tuple[str, tuple[str, ...]]) -> None:
+    """Commit deliveries to one line: each with its verdict and the rules that it breaks."""
+    previous = GENESIS
+    for height, (verdict, rules) in enumerate(deliveries):
+        name = f"h{height}"
+        broken = tuple(BrokenRule(rule, "fail", 3) for rule in rules)
+        decision = replace(DECISION, verdict=verdict, reasons=(), broken=broken, enforced=Enforced("rejected", 3))
+        row = DECIDED._replace(id=name, decision=decision)
+        ports.workloads.create(row)
+        kind = BlockKind.QUARANTINED if verdict == "rejected" else BlockKind.PUBLISHED
+        one = replace(block(height, previous, name), verdict=verdict, kind=kind)
+        ports.ledger.commit(one, committed(row), HERE, replace(NEWS, id=name))
+        previous = digest(one)
+
+
+def test_a_committed_delivery_is_an_entry_of_its_line(ports: Ports) -> None:
+    """The commit writes the index too: verdict, rows, rules and producer are found without a row being read."""
+    finished(ports, ("rejected", ("not null",)))
+
+    assert ports.history.entries(CHAIN) == (
+        HistoryEntry(
+            0,
+            "2026-11-21T11:30:00.000000Z",
+            "h0",
+            "quarantined",
+            "rejected",
+            "1.0.0",
+            10,
+            0,
+            (BrokenRule("not null", "fail", 3),),
+            Enforced("rejected", 3),
+            "shop/",
+        ),
+    )
+
+
+def test_a_history_is_found_by_rule_and_by_verdict(ports: Ports) -> None:
+    """Each is a query of its own; the newest come first, below a height and up to a limit."""
+    finished(
+        ports,
+        ("rejected", ("a", "b")),
+        ("accepted", ()),
+        ("accepted_with_warnings", ("b",)),
+        ("rejected", ("b", "'; --#rule#")),
+    )
+
+    def heights(**which: Any) -> tuple[int, ...]:
+        return tuple(each.height for each in ports.history.entries(CHAIN, **which))
+
+    assert heights() == (3, 2, 1, 0)
+    assert heights(limit=2) == (3, 2)
+    assert heights(below=3, limit=2) == (2, 1)
+    assert heights(below=0) == ()
+    assert heights(rule="b") == (3, 2, 0)
+    assert heights(rule="b", below=3, limit=1) == (2,)
+    assert heights(rule="'; --#rule#") == (3,)
+    assert heights(rule="c") == ()
+    assert heights(verdict="rejected") == (3, 0)
+    assert heights(verdict="accepted", below=1) == ()
+    assert ports.history.entries("orders/lines_v2") == ()
+    assert len(ports.ledger.blocks(CHAIN)) == 4
+
+
+def test_records_are_no_deliveries(ports: Ports) -> None:
+    """What people did has heights of the same chain, and is not part of its history."""
+    finished(ports, ("accepted", ()))
+    head = ports.ledger.head(CHAIN)
+    content = {"workload": "h0", "state": "QUARANTINED", "attempt": 1, "replayed_by": "f" * 64}
+    record = Record(
+        "replay", 1, head.digest, "2026-11-21T11:31:00.000000Z", CHAIN, "arn:aws:iam::1:user/x", "e" * 64, content
+    )
+    ports.ledger.append(record)
+
+    assert [each.height for each in ports.history.entries(CHAIN)] == [0]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.lake.block import GENESIS, canonical, digest
 from lakegate.functions.ports.errors import ConditionFailed, IdempotencyMismatch
+from lakegate.functions.ports.history import entry_of
 from lakegate.functions.ports.ledger import Head
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.lake.block import AnyBlock, Block
     from lakegate.contracts.lake.records import Record
+    from lakegate.functions.ports.history import HistoryEntry
     from lakegate.functions.ports.workloads import Expected
     from lakegate.functions.workload import Message, Workload
     from tests.fakes.rows import MemoryRows
@@ -31,6 +33,7 @@ class MemoryLedger:
         self.chains: dict[str, list[AnyBlock]] = {}
         self._heads: dict[str, Head] = {}
         self.events: set[str] = set()
+        self._entries: dict[str, list[HistoryEntry]] = {}
         self._tokens: dict[str, tuple[datetime, tuple[object, ...]]] = {}
 
     def head(self, chain: str) -> Head:
@@ -60,6 +63,7 @@ class MemoryLedger:
         self._rows.write(workload)
         self._rows.post(message)
         self._extend(block)
+        self._entries.setdefault(block.chain, []).append(entry_of(block, workload))
         self._tokens[token] = (self._rows.clock.now(), (block, workload, expected, message))
 
     def append(self, record: Record) -> None:
@@ -85,6 +89,19 @@ class MemoryLedger:
     def _extend(self, block: AnyBlock) -> None:
         self.chains.setdefault(block.chain, []).append(block)
         self._heads[block.chain] = Head(block.height, digest(block))
+
+    def entries(
+        self, chain: str, *, rule: str = "", verdict: str = "", below: int | None = None, limit: int = 100
+    ) -> tuple[HistoryEntry, ...]:
+        """The newest first."""
+        found = [
+            each
+            for each in reversed(self._entries.get(chain, ()))
+            if (below is None or each.height < below)
+            and (not rule or any(one.rule == rule for one in each.rules))
+            and (rule or verdict in {"", each.verdict})
+        ]
+        return tuple(found[:limit])
 
     def _committed_before(self, token: str, content: tuple[object, ...]) -> bool:
         before = self._tokens.get(token)

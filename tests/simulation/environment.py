@@ -115,6 +115,7 @@ class Environment:
             m.rows,
             m.rows,
             m.ledger,
+            m.ledger,
             m.jobs,
             m.notifier,
             m.clock,

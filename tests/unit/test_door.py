@@ -8,8 +8,9 @@ from importlib import resources
 
 import pytest
 
-from lakegate.contracts.door.refusals import refusals
+from lakegate.contracts.door.refusals import refusals, refused_rules
 from lakegate.contracts.door.terms import Terms, terms_of
+from lakegate.contracts.judge.counts import BrokenRule
 from lakegate.contracts.lake.workflow import PUSH
 from lakegate.contracts.lint.examine import read
 from lakegate.contracts.model.policy import Additional, Duplicates, Mode, OnReject, Policy
@@ -126,3 +127,14 @@ def test_a_header_that_is_only_half_there_is_the_jobs_to_judge() -> None:
 def test_an_empty_object_may_be_promised() -> None:
     """A contract that allows empty deliveries lets an empty object pass."""
     assert refusals(with_policy(allow_empty=True), 0, b"") == ()
+
+
+def test_the_rules_of_a_refusal_are_those_of_its_checks() -> None:
+    """A reason names a check; what is no check keeps the name before its message, and a code alone is no rule."""
+    check = COMPILED.checks[0]
+    reasons = (f"{check.id}: text: more text", "file/size: too large", "duplicate-content", f"{check.id}: again")
+
+    assert refused_rules(canonical(COMPILED), reasons) == (
+        BrokenRule(check.rule, "fail"),
+        BrokenRule("file/size", "fail"),
+    )

@@ -9,7 +9,8 @@ from fractions import Fraction
 import pytest
 
 from lakegate.contracts.judge.columns import of_header
-from lakegate.contracts.judge.judgement import early_rejections, judge, row_rules
+from lakegate.contracts.judge.counts import BrokenRule
+from lakegate.contracts.judge.judgement import broken_rules, early_rejections, judge, row_rules
 from lakegate.contracts.judge.measured_numbers import percent
 from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.judge.verdict import Verdict
@@ -478,3 +479,33 @@ def test_a_check_the_job_found_nothing_to_compare_with_is_named() -> None:
     assert [(each.status, each.message) for each in alone.outcomes if each.id == "r/n"] == [
         (Status.SKIP, "nothing of shop/orders_v1 has been accepted yet")
     ]
+
+
+def test_broken_rules_are_listed_once_the_worst_first() -> None:
+    """A rule is as bad as its worst check; failures precede warnings, and rules with more failing rows the others."""
+    found = plan(
+        check(id="a/n", rule="a", worst=Severity.WARN),
+        check(id="b/n", rule="b"),
+        check(id="b/m", rule="b", worst=Severity.WARN),
+        check(id="c/n", rule="c"),
+        check(id="d/n", rule="d"),
+    )
+    worse = Measured(of=10, failing=7, engine_passed=False)
+    numbers = {"a/n": BAD, "b/n": BAD, "b/m": worse, "c/n": worse, "d/n": CLEAN}
+    judgement = judge(found, answer(*(measured(each, check=name) for name, each in numbers.items())))
+
+    assert broken_rules(judgement.outcomes) == (
+        BrokenRule("c", "fail", 7),
+        BrokenRule("b", "fail", 3),
+        BrokenRule("a", "warn", 3),
+    )
+
+
+def test_the_list_of_broken_rules_is_bounded() -> None:
+    """Each is written with the commit, so their number and their length are bounded; a finding of the file has its id."""
+    many = plan(*(check(id=f"{n:03}/n", rule=f"{n:03}" + "x" * 1_000) for n in range(60)))
+    listed = broken_rules(judge(many, answer(*(measured(BAD, check=each.id) for each in many.checks))).outcomes)
+    unreadable = judge(plan(check()), answer(unreadable=Unreadable("not-csv", "it is no CSV")))
+
+    assert [each.rule for each in listed] == [f"{n:03}" + "x" * 197 for n in range(20)]
+    assert [each.rule for each in broken_rules(unreadable.outcomes)] == ["file/readable"]

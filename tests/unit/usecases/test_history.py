@@ -1,0 +1,88 @@
+"""The index of finished deliveries: what enforcement would have decided, and pages by time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from lakegate.contracts.judge.counts import BrokenRule
+from lakegate.contracts.model.policy import Mode, OnReject, Policy
+from lakegate.functions.ports.history import entry_of
+from lakegate.functions.usecases.advance import advance
+from lakegate.functions.usecases.history import chosen, history
+from lakegate.functions.usecases.intake import intake
+from lakegate.functions.usecases.observed import Refusals, observe_report
+from lakegate.functions.usecases.steps import run
+from lakegate.functions.workload import Decision, Enforced
+from tests.simulation.contract import PLAN
+from tests.simulation.environment import LANDING, PREFIX, Environment
+from tests.unit.usecases.scenarios import drive
+
+LINE = "orders/lines_v1"
+
+
+def delivered(env: Environment, *bodies: bytes) -> None:
+    """Upload files and let each reach its end, an hour after the one before."""
+    for body in bodies:
+        key = f"{PREFIX}{len(env.uploads)}.csv"
+        upload = env.upload(key, body)
+        drive(env.dependencies, intake(env.dependencies, LANDING, key))
+        for _, job in env.new_jobs():
+            run(job, env.memory.clock)
+        drive(env.dependencies, advance(env.dependencies, env.memory.rows.get(upload.workload)))
+        env.memory.clock.sleep(3_600)
+
+
+@pytest.mark.parametrize(
+    ("unit", "enforced", "reported"),
+    [
+        (OnReject.FILE, Enforced("rejected", 8), Refusals(2, 1, 8)),
+        (OnReject.ROWS, Enforced("accepted_with_warnings", 1), Refusals(2, 0, 1)),
+    ],
+)
+def test_an_observed_delivery_is_judged_as_if_it_were_enforced(
+    unit: OnReject, enforced: Enforced, reported: Refusals
+) -> None:
+    """The record has both verdicts: what was decided, and what enforcement of the same plan would have decided."""
+    env = Environment()
+    env.publish("1.0.0", "active", replace(PLAN, policy=Policy(mode=Mode.OBSERVE, on_reject=unit)))
+    delivered(env, b"good:1", b"split:12")
+    split, good = history(env.dependencies, LINE).entries
+    total = observe_report(env.dependencies, LINE, env.memory.clock.now() - timedelta(days=1)).total
+
+    assert (good.enforced, split.enforced) == (Enforced("accepted", 0), enforced)
+    assert {each.kind for each in (good, split)} == {"published"}
+    assert total == reported
+
+
+def test_a_history_ends_at_its_time() -> None:
+    """What is older is neither listed nor read: heights grow with time, but for the difference of two clocks."""
+    env = Environment()
+    delivered(env, *(f"good:{n}".encode() for n in range(5)))
+    since = env.memory.clock.now() - timedelta(hours=3, minutes=5)
+    read = []
+    entries = env.memory.ledger.entries
+
+    def counted(chain: str, **which: object) -> object:
+        found = entries(chain, **which)  # type: ignore[arg-type]  # as given
+        read.extend(found)
+        return found
+
+    env.memory.ledger.entries = counted  # type: ignore[method-assign,assignment]  # to count
+    found = list(chosen(env.dependencies, LINE, since=since, page=2))
+
+    assert [each.height for each in found] == [4, 3, 2]
+    assert [each.height for each in read] == [4, 3, 2, 1]
+
+
+def test_a_decision_of_an_earlier_release_is_listed_by_its_reasons() -> None:
+    """Rows that were decided before decisions held rules have only texts: what precedes the message is the rule."""
+    env = Environment()
+    delivered(env, b"bad:1")
+    (row,) = env.memory.rows.rows.values()
+    (block,) = env.memory.ledger.blocks(LINE)
+    older = row._replace(decision=Decision("rejected", ("amount: 2", "name: null", "amount: 3")))
+
+    assert entry_of(block, older).rules == (BrokenRule("amount", "fail"), BrokenRule("name", "fail"))
