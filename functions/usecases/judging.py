@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from lakegate.contracts.errors import InputError, LakegateError
+from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.judgement import broken_rules, counts_of, judge, reason_texts
 from lakegate.contracts.model.policy import Mode
 from lakegate.contracts.plan.plan import Plan
@@ -16,28 +16,36 @@ from lakegate.functions.ports.jobs import names_invocation
 from lakegate.functions.workload import Decision, Enforced
 
 if TYPE_CHECKING:
+    from lakegate.contracts.plan.billing import BilledCost
     from lakegate.functions.workload import Workload
 
 _plan = lru_cache(maxsize=16)(Plan.from_bytes)
 """Plans are content-addressed: a Lambda that judges many deliveries of a dataset reads its plan once."""
 
 
-class DoesNotFit(LakegateError):  # noqa: N818 - the name is what the judge function answered
-    """The judge function cannot hold the delivery."""
+class DecisionAndCost(NamedTuple):
+    """What follows from the result of an attempt."""
+
+    decision: Decision | None
+    """None: the judge function cannot hold the delivery."""
+    cost: BilledCost | None
+    """As the result records it."""
 
 
-def decision_on(plan: bytes, result: bytes, workload: Workload) -> Decision:
+def judged(plan: bytes, result: bytes, workload: Workload) -> DecisionAndCost:
     """The decision on the current attempt. Raises InputError for a document that is no result, or another attempt's.
 
-    Raises DoesNotFit for the judge function's answer that has no verdict; of a job that is no result.
+    Only the judge function can report that a delivery does not fit; a job that does has no result.
     """
     compiled, measured = _plan(plan), Result.from_bytes(result)
     if not is_of_attempt(measured, workload):
         raise InputError("the result belongs to another attempt")
     if measured.does_not_fit:
-        raise DoesNotFit if names_invocation(workload.run) else InputError("a job run fits every delivery")
+        if not names_invocation(workload.run):
+            raise InputError("a job run fits every delivery")
+        return DecisionAndCost(None, measured.cost)
     judgement = judge(compiled, measured)
-    return Decision(
+    decision = Decision(
         judgement.verdict,
         reason_texts(judgement.reasons),
         hashlib.sha256(result).hexdigest(),
@@ -45,6 +53,7 @@ def decision_on(plan: bytes, result: bytes, workload: Workload) -> Decision:
         broken=broken_rules(judgement.outcomes),
         enforced=_enforced(compiled, measured),
     )
+    return DecisionAndCost(decision, measured.cost)
 
 
 def _enforced(plan: Plan, result: Result) -> Enforced | None:

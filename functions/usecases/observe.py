@@ -40,7 +40,7 @@ class Observation(NamedTuple):
     cause: FailureCause | None = None
     """Why the attempt came to nothing, where it did."""
     cost: BilledCost | None = None
-    """Of the attempt, where it is known."""
+    """Of the attempt: what its run was billed, else what its result records; None where neither is known."""
 
     @property
     def answered(self) -> bool:
@@ -155,7 +155,8 @@ def _validating(dependencies: Dependencies, workload: Workload) -> Observation |
         found = Observation(Outcome.LOST, cause=cause)
     else:
         return None
-    return found._replace(cost=_cost(dependencies, run, result, found))
+    billed = run.billed if run is not None else None
+    return found if billed is None else found._replace(cost=cost_of_job(dependencies.places.prices, *billed))
 
 
 def _described_run(dependencies: Dependencies, workload: Workload) -> JobRun | None:
@@ -163,19 +164,6 @@ def _described_run(dependencies: Dependencies, workload: Workload) -> JobRun | N
         return dependencies.jobs.describe(workload.run)
     except NotFound:
         return None
-
-
-def _cost(
-    dependencies: Dependencies, run: JobRun | None, result: bytes | None, found: Observation
-) -> BilledCost | None:
-    """Of the attempt: what its run was billed, or what its result contains; None while that is unknown."""
-    from lakegate.contracts.plan.result import Result  # noqa: PLC0415 - intake starts without the judgement
-
-    if run is not None and run.billed is not None:
-        return cost_of_job(dependencies.places.prices, *run.billed)
-    if result is None or found.cause is FailureCause.WRONG_RESULT:
-        return None
-    return Result.from_validated(result).cost
 
 
 def _cause(dependencies: Dependencies, workload: Workload, run: JobRun | None) -> FailureCause | None:
@@ -203,19 +191,19 @@ def result_of(dependencies: Dependencies, workload: Workload) -> bytes | None:
 
 
 def _judged(dependencies: Dependencies, workload: Workload, result: bytes) -> Observation:
-    from lakegate.functions.usecases.judging import DoesNotFit, decision_on  # noqa: PLC0415 - intake starts without the judgement
+    from lakegate.functions.usecases.judging import judged  # noqa: PLC0415 - intake starts without the judgement
 
     plan = dependencies.plan(workload)
     try:
-        decision = decision_on(plan, result, workload)
-    except DoesNotFit:
-        return Observation(Outcome.LOST, cause=FailureCause.DOES_NOT_FIT)
+        decision, cost = judged(plan, result, workload)
     except InputError:
         # A result that is no result is the job's failure, not the data's.
         return Observation(Outcome.LOST, cause=FailureCause.WRONG_RESULT)
+    if decision is None:
+        return Observation(Outcome.LOST, cause=FailureCause.DOES_NOT_FIT, cost=cost)
     if decision.verdict == Verdict.UNDECIDED:
-        return Observation(Outcome.UNDECIDED, cause=FailureCause.UNDECIDED)
-    return Observation(Outcome.JUDGED, decision=decision)
+        return Observation(Outcome.UNDECIDED, cause=FailureCause.UNDECIDED, cost=cost)
+    return Observation(Outcome.JUDGED, decision=decision, cost=cost)
 
 
 def _decided(_dependencies: Dependencies, workload: Workload) -> Observation | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 BATCH = 100
-"""Workloads, or versions of a listing, between two looks at the time that is left."""
+"""Workloads, or versions of a listing, of one turn."""
+MOST_DUE = 10_000
+"""Workloads of one sweep: more than its time is enough for. Further ones are left to the next."""
 ENOUGH = 60.0
 """Seconds: with less than this left nothing more is begun. As long as one step of one workload usually takes."""
 
@@ -42,16 +45,17 @@ class Swept:
 def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
     """Continue what is due, claim what no event announced, remove staging of finished workloads.
 
-    The three take turns, a batch at a time, until all is done or time is short. Each listing continues where the last
-    sweep stopped, so that several sweeps cover a large bucket. Attempts that were prepared on the way are started in
-    the end, after one pause for all of them.
+    The three take turns, a batch at a time, until all is done or time is short. The index of due workloads is read once. Each
+    listing continues where the last sweep stopped, so that several sweeps cover a large bucket. Attempts that were prepared
+    on the way are started in the end, after one pause for all of them.
     """
     swept = Swept()
-    resumed: dict[str, Workload | None] = {}
+    due = deque(dependencies.agenda.due(dependencies.clock.now(), MOST_DUE))
+    resumed: list[Workload] = []
     landing = Listing("landing", dependencies.places.landing, "", partial(admit, dependencies))
     staging = Listing("staging", dependencies.places.lake, layout.STAGING, partial(_unstage, dependencies))
     parts = [
-        partial(_due, dependencies, swept, resumed, batch),
+        partial(_due, dependencies, swept, due, resumed, batch),
         partial(_listed, dependencies, swept, landing, batch),
         partial(_listed, dependencies, swept, staging, batch),
     ]
@@ -59,19 +63,19 @@ def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
         part = parts.pop(0)
         if (yield from part()):
             parts.append(part)
-    yield from _retried(dependencies, swept, [row for row in resumed.values() if row is not None])
+    yield from _retried(dependencies, swept, resumed)
     return swept
 
 
-def _due(dependencies: Dependencies, swept: Swept, resumed: dict[str, Workload | None], batch: int) -> Steps[bool]:
-    """Continue a batch of workloads. Returns whether there may be more: the index lags, so what was continued is skipped."""
-    due = dependencies.agenda.due(dependencies.clock.now(), len(resumed) + batch)
-    fresh = [identity for identity in due if identity not in resumed][:batch]
-    for identity in fresh:
+def _due(dependencies: Dependencies, swept: Swept, due: deque[str], resumed: list[Workload], batch: int) -> Steps[bool]:
+    """Continue a batch of workloads. Returns whether there are more."""
+    for _ in range(min(batch, len(due))):
         if not _has_time(dependencies):
             return False
-        resumed[identity] = yield from _guarded(swept, _resume(dependencies, identity))
-    return len(fresh) == batch
+        row = yield from _guarded(swept, _resume(dependencies, due.popleft()))
+        if row is not None:
+            resumed.append(row)
+    return bool(due)
 
 
 def _has_time(dependencies: Dependencies) -> bool:

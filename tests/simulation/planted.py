@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import dis
 import importlib
 import inspect
 import subprocess
@@ -49,6 +51,9 @@ def planted(bug: Planted) -> Iterator[None]:
     text = "from __future__ import annotations\n" + source.replace(bug.old, bug.new)
     namespace = dict(function.__globals__)
     exec(compile(text, f"<{bug.name}>", "exec"), namespace)  # noqa: S102 - the text is our own, from the table beside
+    loaded = {each.argval for each in dis.get_instructions(namespace[name]) if each.opname == "LOAD_GLOBAL"}
+    unknown = loaded - namespace.keys() - vars(builtins).keys()
+    assert not unknown, f"{bug.name}: a NameError is no bug of the protocol: {unknown}"
     original = function.__code__
     function.__code__ = namespace[name].__code__
     try:
