@@ -27,6 +27,15 @@ def test_every_path_exists() -> None:
     assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
+def test_every_name_is_in_its_file() -> None:
+    """Where the page places a name in a file, the file has it."""
+    pairs = re.findall(r"`(\w+)` in `([\w./-]+\.\w+)`", PAGE)
+    texts = {path: (ROOT / path).read_text() for _, path in pairs}
+
+    assert len(pairs) > 40
+    assert [(name, path) for name, path in pairs if not re.search(rf"\b{name}\b", texts[path])] == []
+
+
 def test_every_module_that_is_run_exists() -> None:
     """Each `python -m MODULE` of the page is a module of the repository."""
     modules = re.findall(r"`python -m ([\w.]+)", PAGE)
