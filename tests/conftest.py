@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+
+from tests.changes import is_changed
 
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(
@@ -40,8 +43,25 @@ SHARED = {
     HERE / "sam": "template",
 }
 """Folders whose tests share what is expensive to start or to build: one process runs them."""
+SELF_CONTAINED = {
+    HERE / "infra/emr": (
+        "infra/local/emr",
+        "infra/local/jars.py",
+        "infra/local/java.py",
+        "infra/local/spark.py",
+        "infra/setup",
+        "tests/infra/emr",
+    )
+}
+"""Folders that test a package which uses little else, and the paths of both: `make test` runs them if a path was changed."""
 ONE_BY_ONE = HERE / "simulation"
 """Tests that share nothing: any process runs any of them."""
+
+
+@cache
+def tested_nightly(path: Path) -> bool:
+    """Whether a file tests a self-contained package that was not changed."""
+    return any(not is_changed(HERE.parent, *SELF_CONTAINED[place]) for place in path.parents if place in SELF_CONTAINED)
 
 
 def group_of(path: Path) -> str | None:
@@ -56,6 +76,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if config.pluginmanager.hasplugin("xdist") and (group := group_of(item.path)):
             item.add_marker(pytest.mark.xdist_group(group))
+        if tested_nightly(item.path):
+            item.add_marker(pytest.mark.full)
         for place in (item.path, *item.path.parents):
             if place in NEEDS:
                 item.add_marker(NEEDS[place])

@@ -1,0 +1,111 @@
+"""Tests of a self-contained package run per commit if the package was changed, or if git cannot tell."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.changes import is_changed
+from tests.conftest import SELF_CONTAINED
+from tests.unit.layers import covers, own_files, product
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+IMPORTED_BY_ALL = {"contracts/errors.py", "infra/local/places.py"}
+"""An exception class and the address of the repository: no reason to test a service again."""
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """Two commits on main, and a branch whose only commit changes `other/`."""
+    root = tmp_path / "repository"
+    git(tmp_path, "init", "--quiet", "--initial-branch=main", "repository")
+    for name in ("service/a.py", "other/b.py"):
+        commit(root, name)
+    git(root, "checkout", "--quiet", "-b", "branch")
+    commit(root, "other/c.py")
+    return root
+
+
+def git(root: Path, *words: str) -> None:
+    known = ("-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", "-C", str(root), *known, *words], check=True, capture_output=True)  # noqa: S603, S607 - git
+
+
+def commit(root: Path, name: str) -> None:
+    write(root, name)
+    git(root, "add", name)
+    git(root, "commit", "--quiet", "-m", name)
+
+
+def write(root: Path, name: str) -> None:
+    path = root / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"{path.read_text() if path.exists() else ''}1\n")
+
+
+def test_what_a_branch_did_not_touch_is_unchanged(repository: Path) -> None:
+    """The whole branch counts since it left main, and main's later commits do not."""
+    git(repository, "checkout", "--quiet", "main")
+    commit(repository, "service/a.py")
+    git(repository, "checkout", "--quiet", "branch")
+
+    assert [is_changed(repository, name) for name in ("service", "other")] == [False, True]
+
+
+@pytest.mark.parametrize("name", ["service/a.py", "service/new.py"])
+def test_what_is_not_committed_is_changed(repository: Path, name: str) -> None:
+    """An edit of a file, and a file that git does not know yet."""
+    write(repository, name)
+
+    assert is_changed(repository, "service")
+
+
+def test_on_main_the_last_commit_is_the_change(repository: Path) -> None:
+    """Of main, and of a clone of it, what came before its last commit was tested before."""
+    git(repository, "checkout", "--quiet", "main")
+    git(repository.parent, "clone", "--quiet", "--branch", "main", str(repository), "clone")
+    clone = repository.parent / "clone"
+
+    for root in (repository, clone):
+        assert [is_changed(root, name) for name in ("service", "other")] == [False, True]
+
+
+def test_commits_of_main_that_nobody_has_yet_are_the_change(repository: Path) -> None:
+    """On a clone's own main all commits count since the main that it was cloned from."""
+    git(repository, "checkout", "--quiet", "main")
+    git(repository.parent, "clone", "--quiet", "--branch", "main", str(repository), "clone")
+    clone = repository.parent / "clone"
+    for name in ("service/a.py", "third/d.py"):
+        commit(clone, name)
+
+    assert [is_changed(clone, name) for name in ("service", "third", "other")] == [True, True, False]
+
+
+def test_where_git_cannot_tell_all_is_changed(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that is no repository, one without main, a clone without history, a machine without git."""
+    url = f"file://{repository}"
+    git(repository.parent, "clone", "--quiet", "--depth", "1", "--branch", "main", url, "shallow")
+    git(repository.parent, "clone", "--quiet", "--branch", "branch", str(repository), "mainless")
+    git(repository.parent / "mainless", "branch", "--remotes", "--delete", "origin/HEAD", "origin/main")
+    plain = repository.parent / "plain"
+    plain.mkdir()
+
+    assert [is_changed(repository.parent / name, "service") for name in ("plain", "shallow", "mainless")] == [True] * 3
+    monkeypatch.setenv("PATH", str(plain))
+    assert is_changed(repository, "service")
+
+
+@pytest.mark.parametrize("folder", SELF_CONTAINED, ids=lambda path: path.name)
+def test_all_that_a_self_contained_package_imports_counts_as_its_own(folder: Path) -> None:
+    """A change of what the service uses runs its tests as well."""
+    watched = SELF_CONTAINED[folder]
+    own = {file for file in product() if covers(watched[0], file)}
+    used = {str(other) for file in own for other in own_files(file)} - IMPORTED_BY_ALL
+
+    assert own
+    assert {name for name in used if not any(covers(path, PurePosixPath(name)) for path in watched)} == set()
