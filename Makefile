@@ -39,9 +39,9 @@ test: tools stack-tools lint ## The whole gate
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report --fail-under=100 --skip-covered
 	$(BIN)/python -m pytest -q -m "not $(PROGRAMS) and not full" -n 2 $(UNMEASURED)
-	$(BIN)/python -m tests.simulation 20000 --pairs 1 --planted
+	$(BIN)/python -m tests.simulation 5000 --pairs 1 --planted
 	$(BIN)/python -m pytest -q -m "$(PROGRAMS) and not (e2e or full)" -n 2 --dist loadgroup --no-loadscope-reorder
-	$(BIN)/python -m pytest -q -m "e2e and not full"
+	$(BIN)/python -m pytest -q -m "e2e and not full" -n 2 --dist loadgroup --no-loadscope-reorder
 
 spark: setup ## Only the tests that need Spark
 	$(BIN)/python -m pytest -q -m spark

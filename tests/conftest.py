@@ -38,11 +38,13 @@ NEEDS = {
     HERE / "unit/sql": pytest.mark.corpus,
 }
 SHARED = {
+    HERE / "e2e/judge": "stack of its own",
+    HERE / "e2e/test_stack_life.py": "stack of its own",
     HERE / "e2e": "stack",
     HERE / "infra/packaging": "template",
     HERE / "sam": "template",
 }
-"""Folders whose tests share what is expensive to start or to build: one process runs them."""
+"""Files and folders whose tests share what is expensive to start or to build: one process runs them."""
 SELF_CONTAINED = {
     HERE / "infra/emr": (
         "infra/local/emr",
@@ -68,7 +70,7 @@ def group_of(path: Path) -> str | None:
     """The tests that one process runs, with `--dist loadgroup`: those of a folder of SHARED, else those of a file."""
     if ONE_BY_ONE in path.parents:
         return None
-    return next((SHARED[place] for place in path.parents if place in SHARED), str(path.relative_to(HERE)))
+    return next((SHARED[place] for place in (path, *path.parents) if place in SHARED), str(path.relative_to(HERE)))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

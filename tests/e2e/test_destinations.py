@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from lakegate.contracts.lake.states import State
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.intake import intake
@@ -57,6 +59,7 @@ def test_what_no_route_covers_is_quarantined_apart(stack: Deployed) -> None:
     )
 
 
+@pytest.mark.full  # tests/simulation has every number of dead attempts; the next test but one replays
 def test_after_its_last_attempt_a_delivery_stays_untouched_until_replayed(stack: Deployed) -> None:
     """FAILED: three jobs fail, the data stays in landing, never in quarantine; replay judges it again."""
     landed = stack.upload_unseen(stack.fresh())
@@ -77,6 +80,7 @@ def test_after_its_last_attempt_a_delivery_stays_untouched_until_replayed(stack:
     assert (again.state, again.attempt) == (State.PUBLISHED, 4)
 
 
+@pytest.mark.full  # tests/simulation: the scenario "version deleted"
 def test_a_version_deleted_before_it_is_staged_is_gone(stack: Deployed) -> None:
     """GONE: its producer took it back; nothing of it is in the lake."""
     landed = stack.upload_unseen(stack.fresh())

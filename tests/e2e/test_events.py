@@ -66,7 +66,8 @@ def test_an_event_long_after_the_end_changes_nothing(stack: Deployed) -> None:
     assert ended(stack, landed) == ONCE
 
 
-@pytest.mark.parametrize("events", ["duplicate", pytest.param("reorder", marks=pytest.mark.full)])
+@pytest.mark.full  # tests/simulation/test_storms.py has duplicates and every order
+@pytest.mark.parametrize("events", ["duplicate", "reorder"])
 def test_events_of_a_run_in_any_number_and_order_are_one_end(stack: Deployed, events: str) -> None:
     """EMR Serverless sends events twice and out of order: the result is read, not the event."""
     stack.order(times=1, events=events)
@@ -74,6 +75,7 @@ def test_events_of_a_run_in_any_number_and_order_are_one_end(stack: Deployed, ev
     assert ended(stack, stack.upload(stack.fresh())) == ONCE
 
 
+@pytest.mark.full  # tests/simulation: the scenario "result without event"; the lost event of an upload is above
 def test_sweep_finds_a_run_whose_end_event_was_lost(stack: Deployed) -> None:
     """EMR Serverless events are best effort: a poll finds the result."""
     stack.order(times=1, events="drop")

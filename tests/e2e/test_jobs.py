@@ -86,6 +86,7 @@ def test_a_job_that_hangs_after_its_result_has_answered(stack: Deployed) -> None
     assert (row.state, row.attempt) == (State.PUBLISHED, 1)
 
 
+@pytest.mark.full  # tests/simulation throttles every call
 def test_a_service_that_is_asked_too_much_costs_no_attempt(stack: Deployed) -> None:
     """A throttled StartJobRun is retried with the same token."""
     stack.refuse("StartJobRun", "ThrottlingException", times=2)

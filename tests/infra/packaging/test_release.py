@@ -94,6 +94,7 @@ def test_the_jars_of_the_job_are_in_its_bill(release: Path) -> None:
     }
 
 
+@pytest.mark.full  # of its parts, the wheel is below and the bundles are in test_bundles.py
 def test_a_release_is_the_same_bytes_every_time(release: Path, build: Path, tmp_path: Path) -> None:
     """Two releases of the same bundles cannot be distinguished; that bundles are the same each time, test_bundles.py shows."""
     again = make_release(ROOT, TOOLS, build, tmp_path)
