@@ -19,7 +19,7 @@ from lakegate.cli.publish import compiled_contract
 from lakegate.cli.status import table
 from lakegate.cli.transfer import To, read, send
 from lakegate.contracts.errors import SetUpError
-from lakegate.contracts.lake.states import RESTING
+from lakegate.contracts.lake.states import END_STATES
 from lakegate.functions.adapters.clients import client
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.usecases.deliveries import named
@@ -104,7 +104,7 @@ def _states(dependencies: Dependencies, workload: str, began: float) -> Iterable
             state = dependencies.workloads.get(workload).state
         except NotFound:
             state = None
-        if state in RESTING:
+        if state in END_STATES:
             return
         yield f"{STANDING[state]} ({spent:.1f} s)"
         time.sleep(PAUSE_SECONDS)

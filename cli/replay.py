@@ -17,7 +17,7 @@ from lakegate.cli.status import LATEST, SHORT_ID
 from lakegate.cli.waiting import LONGEST_WAIT, Timeout, Wait, Waited, WaitExit, exit_code, tell_end
 from lakegate.cli.waiting import wait as wait_for
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.states import RESTING
+from lakegate.contracts.lake.states import END_STATES
 from lakegate.functions.usecases.deliveries import named
 from lakegate.functions.usecases.delivery import row_of
 from lakegate.functions.usecases.replay import replay as start_again
@@ -111,14 +111,14 @@ def _already(dependencies: Dependencies, before: Delivery) -> Workload | None:
         raise InputError("it landed and was not taken in yet: there is nothing to replay (`lakegate status`)")
     if row.state is State.QUARANTINED:
         return row_of(dependencies, replay_id(row.id))
-    return None if row.state in RESTING else row
+    return None if row.state in END_STATES else row
 
 
 def _in_words(before: Delivery, row: Workload, *, started: bool) -> str:
     short = row.id[:SHORT_ID]
     if started:
         return f"{row.id} is being judged ({row.state}).\nlakegate status {short}"
-    if row.state not in RESTING:
+    if row.state not in END_STATES:
         return f"{row.id} is being judged already ({row.state}); nothing more was started.\nlakegate status {short}"
     again = "" if row.state is State.PUBLISHED else f"\nTo judge what came of it again: lakegate replay {row.id}"
     text = f"{before.id} was replayed before, by {row.id}: {STANDING[row.state]}. Nothing was started."

@@ -145,7 +145,7 @@ def _print_json(sent: list[Sent], waited: list[Waited], accounts: list[Account])
 
 def _as_document(sent: Sent, waited: Waited | None, one: Account | None) -> dict[str, object]:
     document: dict[str, object] = as_document(one) if one else {"workload": sent.workload, "key": sent.to.key}
-    seconds = waited.as_document() if waited else {"verdict": None, "rest": None}
+    seconds = waited.as_document() if waited else {"verdict": None, "completion": None}
     landed = {"bucket": sent.to.bucket, "version": sent.version, "size": sent.file.size, "sha256": sent.file.sha256}
     return document | landed | {"waited": {"upload": round(sent.seconds, 3)} | seconds}
 

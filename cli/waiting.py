@@ -12,7 +12,7 @@ import typer
 from lakegate.cli import terminal
 from lakegate.cli.account import account, standing
 from lakegate.cli.status import print_account
-from lakegate.contracts.lake.states import RESTING
+from lakegate.contracts.lake.states import END_STATES
 from lakegate.functions.usecases.deliveries import named
 from lakegate.functions.usecases.delivery import Delivery, row_of
 from lakegate.functions.workload import State
@@ -59,7 +59,7 @@ class Waited:
         spent = time.monotonic() - self.began
         if self.verdict is None and self.state in DECIDED:
             self.verdict = spent
-        if self.state in RESTING:
+        if self.state in END_STATES:
             self.finished = spent
 
     def account(self, dependencies: Dependencies) -> Account:
@@ -80,7 +80,7 @@ class Waited:
         return {name: each if each is None else round(each, 3) for name, each in self._seconds()}
 
     def _seconds(self) -> tuple[tuple[str, float | None], ...]:
-        return ("verdict", self.verdict), ("rest", self.finished)
+        return ("verdict", self.verdict), ("completion", self.finished)
 
 
 def wait(dependencies: Dependencies, deliveries: Sequence[Waited], timeout: int) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lakegate.cli.probes.causes import CAUSES
 from lakegate.contracts.door.ignored import is_ignored
 from lakegate.contracts.lake.routes import candidates, covering
-from lakegate.contracts.lake.states import RESTING, State
+from lakegate.contracts.lake.states import END_STATES, State
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.jobs import names_invocation
 from lakegate.functions.usecases.delivery import row_of
@@ -124,7 +124,7 @@ def of_row(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
         yield from _refused(examined, row)
     elif row.state is State.VALIDATING:
         yield from _running(examined, row)
-    elif row.state not in RESTING:
+    elif row.state not in END_STATES:
         yield from _open(examined, row)
 
 

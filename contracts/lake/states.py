@@ -69,7 +69,8 @@ class Bound(StrEnum):
 S, O, P = State, Outcome, Operation  # noqa: E741 - three letters keep the tables below readable
 
 START = S.RECEIVED
-RESTING = frozenset({S.PUBLISHED, S.QUARANTINED, S.FAILED, S.GONE})
+END_STATES = frozenset({S.PUBLISHED, S.QUARANTINED, S.FAILED, S.GONE})
+"""No workload leaves them by itself: FAILED ones wait for a replay."""
 
 SIGNATURES: Mapping[Operation, tuple[frozenset[State], frozenset[State]]] = {
     P.PIN: (frozenset({S.RECEIVED}), frozenset({S.PINNED})),

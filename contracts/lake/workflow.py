@@ -11,7 +11,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.errors import ContractError, Problem
-from lakegate.contracts.lake.states import ENDS, OUTCOMES, RESTING, SIGNATURES, START, Bound, Operation, Outcome, State
+from lakegate.contracts.lake.states import (
+    END_STATES,
+    ENDS,
+    OUTCOMES,
+    SIGNATURES,
+    START,
+    Bound,
+    Operation,
+    Outcome,
+    State,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -143,7 +153,7 @@ def _unreachable(rows: tuple[Transition, ...]) -> Iterator[tuple[str, str]]:
 
 def _endless(rows: tuple[Transition, ...]) -> Iterator[tuple[str, str]]:
     backwards = tuple(Transition(row.to, row.on, row.source, row.operation) for row in rows)
-    for state in sorted(set(State) - _reach(backwards, RESTING)):
+    for state in sorted(set(State) - _reach(backwards, END_STATES)):
         yield "workflow-endless", f"no path from {state} ends"
 
 

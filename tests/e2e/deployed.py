@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from lakegate.contracts.lake.states import RESTING, State
+from lakegate.contracts.lake.states import END_STATES, State
 from lakegate.functions.adapters.clients import client
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.usecases.steps import run
@@ -131,7 +131,7 @@ class Deployed:
 
         def done() -> Workload | None:
             row = self.row(landed)
-            return row if row is not None and row.state in RESTING and row.due_at is None else None
+            return row if row is not None and row.state in END_STATES and row.due_at is None else None
 
         row: Workload = until(f"finished (now {self.row(landed)})", done, limit)
         return row

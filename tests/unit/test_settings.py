@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lakegate.contracts.errors import SetUpError
-from lakegate.contracts.lake.states import RESTING
+from lakegate.contracts.lake.states import END_STATES
 from lakegate.functions.events.hints import RefusalReason
 from lakegate.functions.settings import DEFAULTS, PATTERNS, Settings, read
 
@@ -102,7 +102,7 @@ def test_the_guide_names_every_metric() -> None:
     code = "".join((ROOT / "functions" / f"{name}.py").read_text() for name in ("edge", "sweep", "notify"))
     counted = set(re.findall(r'(?:add_metric|log_failures)\("(\w+)"', code))
     counted |= {
-        f"{name}{state.capitalize()}" for name in re.findall(r'add_metric\(f"(\w+){', code) for state in RESTING
+        f"{name}{state.capitalize()}" for name in re.findall(r'add_metric\(f"(\w+){', code) for state in END_STATES
     }
 
     assert counted == set(

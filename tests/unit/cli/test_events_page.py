@@ -12,7 +12,7 @@ import pytest
 from moto.events.models import EventPattern
 
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.states import RESTING
+from lakegate.contracts.lake.states import END_STATES
 from lakegate.contracts.schemas import load, validate
 from lakegate.functions.adapters.eventbridge import SOURCE, detail, detail_type
 from lakegate.functions.usecases.steps import Effect
@@ -68,7 +68,7 @@ def test_an_event_fits_its_schema(case: str) -> None:
 
 def test_the_cases_above_have_every_end() -> None:
     """An end that is added to the protocol needs a case, a kind in the schema and a row on the page."""
-    kinds = {state.lower() for state in RESTING}
+    kinds = {state.lower() for state in END_STATES}
     properties: Any = load("event")["properties"]
 
     assert {sent(case).kind for case in CASES} == kinds == set(properties["kind"]["enum"])

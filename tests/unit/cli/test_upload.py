@@ -169,8 +169,8 @@ def test_the_wait_ends_with_an_accepted_delivery(lakegate: Lakegate, monkeypatch
     result = lakegate.json("upload", lakegate.file(), "--to", "orders/", "--wait")
 
     assert (result["state"], result["verdict"], result["rows"]) == ("PUBLISHED", "accepted", 4)
-    assert list(result["waited"]) == ["upload", "verdict", "rest"]
-    assert result["waited"]["verdict"] <= result["waited"]["rest"]
+    assert list(result["waited"]) == ["upload", "verdict", "completion"]
+    assert result["waited"]["verdict"] <= result["waited"]["completion"]
     assert pauses == sorted(pauses)
     assert len(pauses) == 2
 
@@ -404,4 +404,4 @@ def test_the_wait_for_several_ends_with_all_of_them(
     assert [each["state"] for each in listed] == [
         {0: "PUBLISHED", 1: "QUARANTINED", None: "FAILED"}[bad] for bad in failing
     ]
-    assert all(each["waited"]["rest"] >= 0 for each in listed)
+    assert all(each["waited"]["completion"] >= 0 for each in listed)
