@@ -148,7 +148,7 @@ def judge_delivery(delivery: LocalDelivery, folder: Path) -> tuple[Report, tuple
 def _written(delivery: LocalDelivery, report: Report) -> Iterator[str]:
     """Write the files that options name; yields what was written, in words."""
     if delivery.failures is not None:
-        yield failures.write(delivery.failures, report)
+        yield failures.write("--failures", delivery.failures, report)
     if delivery.report is not None:
         from lakegate.contracts.report.page import render  # noqa: PLC0415 - jinja2, for this option alone
 

@@ -27,7 +27,7 @@ FORMULA = re.compile(r"[=+\-@\t\r\n]")
 NUMBER = re.compile(r"-[0-9]+([.,][0-9]+)?")
 
 
-def write(path: Path, report: Report) -> str:
+def write(option: str, path: Path, report: Report) -> str:
     """Write the failing rows; what was written, in words. InputError where the file cannot be written."""
     bad = [each for each in report.judgement.outcomes if each.status in {Status.FAIL, Status.WARN}]
     rows = [_row(report, outcome, sample) for outcome in bad for sample in outcome.samples]
@@ -40,7 +40,7 @@ def write(path: Path, report: Report) -> str:
                 writer.writeheader()
                 writer.writerows({name: _cell(row.get(name)) for name in COLUMNS} for row in rows)
     except OSError as error:
-        raise InputError(f"--failures {path} cannot be written: {error.strerror}") from error
+        raise InputError(f"{option} {path} cannot be written: {error.strerror}") from error
     cut = sum(len(each.samples) < (each.failing_rows or 0) for each in bad)
     more = f"; {cut} {'rule has' if cut == 1 else 'rules have'} more failing rows than are written" if cut else ""
     return f"{path}: {len(rows):,} {'row' if len(rows) == 1 else 'rows'} written{more}"

@@ -39,10 +39,10 @@ SHOWN = 2
 """Failing rows of a check on the terminal."""
 
 
-def show(console: Console, report: Report, *, show_all: bool, advice: tuple[str, ...] = ()) -> None:
-    """Failures, or every check; what was not measured; the verdict with its counts; and what to do about it."""
-    entries = [_entry(report, each) for each in report.judgement.reasons]
-    entries += _others(report) if show_all else _not_measured(report)
+def show(console: Console, report: Report, *, show_all: bool, advice: tuple[str, ...] = (), rows: int = SHOWN) -> None:
+    """Failures, or every check, with their first rows; what was not measured; verdict and counts; what to do about it."""
+    entries = [_entry(report, each, rows) for each in report.judgement.reasons]
+    entries += _others(report, rows) if show_all else _not_measured(report)
     print_entries(console, entries)
     colour, words = WORDS[report.judgement.verdict]
     counts, plan = counts_of(report.plan, report.judgement), report.plan
@@ -55,7 +55,7 @@ def show(console: Console, report: Report, *, show_all: bool, advice: tuple[str,
     explained = report.judgement.explained - {each.id for each in report.judgement.reasons}
     if explained and not show_all:
         print_wrapped(console, f"{len(explained):,} more findings have the same cause; --all shows them.")
-    for each in (*_legend(report), *advice):
+    for each in (*_legend(report, rows), *advice):
         print_wrapped(console, each)
 
 
@@ -72,18 +72,18 @@ def _breaking(report: Report) -> str:
     return f", {bad:,} of them {'breaks' if bad == 1 else 'break'} a rule" if some else ""
 
 
-def _entry(report: Report, outcome: CheckOutcome) -> Entry:
+def _entry(report: Report, outcome: CheckOutcome, rows: int = SHOWN) -> Entry:
     fields = ", ".join(outcome.fields)
     finding = report.message(outcome).removeprefix(f"{fields}: ")
     rule = "the file" if outcome.kind == "file" else outcome.rule
-    return Entry(outcome.status.value, COLOURS[outcome.status], rule, fields, finding, _rows(report, outcome))
+    return Entry(outcome.status.value, COLOURS[outcome.status], rule, fields, finding, _rows(report, outcome, rows))
 
 
-def _others(report: Report) -> list[Entry]:
+def _others(report: Report, rows: int) -> list[Entry]:
     """Every check that is no reason: explained by one, passed, or not measured."""
     reasons = {each.id for each in report.judgement.reasons}
     others = [each for each in report.judgement.outcomes if each.id not in reasons]
-    return [_entry(report, each) for status in Status for each in others if each.status is status]
+    return [_entry(report, each, rows) for status in Status for each in others if each.status is status]
 
 
 def _not_measured(report: Report) -> list[Entry]:
@@ -102,10 +102,10 @@ def _together(same: list[CheckOutcome]) -> Entry:
     return Entry(Status.SKIP.value, COLOURS[Status.SKIP], f"{len(same)} checks", "", finding, "")
 
 
-def _rows(report: Report, outcome: CheckOutcome) -> str:
+def _rows(report: Report, outcome: CheckOutcome, most: int) -> str:
     """The first failing rows with their values, and what good values look like."""
     by_values: dict[str, list[str]] = {}
-    for sample in outcome.samples[:SHOWN]:
+    for sample in outcome.samples[:most]:
         by_values.setdefault(", ".join(_values(sample)), []).append(report.place(sample))
     rows = [f"{' and '.join(places)} ({values})" if values else places[0] for values, places in by_values.items()]
     good = [f"good values: shape {' or '.join(outcome.good)}"] if outcome.good else []
@@ -120,7 +120,7 @@ def _values(sample: Sample) -> Iterator[str]:
         yield RECORDS[sample.record]
 
 
-def _legend(report: Report) -> Iterator[str]:
-    samples = [sample for each in report.judgement.reasons for sample in each.samples[:SHOWN]]
+def _legend(report: Report, rows: int) -> Iterator[str]:
+    samples = [sample for each in report.judgement.reasons for sample in each.samples[:rows]]
     if any(value.startswith(SHAPE) for each in samples for value in _values(each)):
         yield "A shape stands for a value: 9 is a digit, a is a letter."

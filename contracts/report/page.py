@@ -50,8 +50,8 @@ class PastDelivery:
     at: str
     """When it was judged (RFC 3339)."""
     verdict: Verdict
-    failing: float
-    """Failed checks in percent of those that were measured, 0 to 100."""
+    broken: int
+    """Rules that failed or warned."""
 
     @property
     def title(self) -> str:
@@ -114,7 +114,7 @@ def render(report: Report, facts: Sequence[tuple[str, str]] = (), history: Seque
         reasons=reasons,
         lines=list(_lines(report)),
         statuses=STATUSES,
-        history=list(history)[-MOST_DELIVERIES:],
+        history=_bars(history),
     )
 
 
@@ -142,6 +142,13 @@ def _facts(report: Report, checks: str) -> Iterator[tuple[str, str]]:
     seconds = sum(report.result.timings.values())
     if seconds:
         yield "Measured in", f"{seconds:.1f} s"
+
+
+def _bars(history: Sequence[PastDelivery]) -> list[tuple[PastDelivery, float]]:
+    """The latest deliveries, each with the height of its bar in percent."""
+    latest = history[-MOST_DELIVERIES:]
+    most = max((each.broken for each in latest), default=0) or 1
+    return [(each, 100 * each.broken / most) for each in latest]
 
 
 def _reason(report: Report, outcome: CheckOutcome) -> Reason:

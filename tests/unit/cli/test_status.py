@@ -17,6 +17,8 @@ from lakegate.functions.workload import FailureCause, State, replay_id
 from tests.unit.cli.conftest import LAKE, LANDING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.unit.cli.conftest import Lakegate
 
 BAD = {"failing": 1, "body": b"id,amount\n,1\nb,2\nc,3\nd,4\n", "name": "bad.csv"}
@@ -121,6 +123,45 @@ def test_machines_get_every_check(lakegate: Lakegate) -> None:
     assert [(each["field"], each["failing_rows"], each["samples"]) for each in failed] == [
         ("id", 1, [{"file": "orders/bad.csv", "part": 0, "row": 3, "values": [None], "masked": [False]}])
     ]
+
+
+def test_reasons_are_written_to_pass_on(lakegate: Lakegate, tmp_path: Path) -> None:
+    """A page with the latest deliveries of the line, and the failing rows for a spreadsheet; both masked."""
+    lakegate.routed()
+    lakegate.delivered()
+    workload = lakegate.delivered(**BAD)  # type: ignore[arg-type] # an upload's own words
+    page, rows = tmp_path / "why.html", tmp_path / "rows.csv"
+    result = lakegate.ok("reasons", workload, "--report", str(page), "--export", str(rows))
+    text = page.read_text()
+
+    assert "why.html: report written" in " ".join(result.split())
+    assert "Broken rules by delivery, oldest first: Accepted 0, Rejected 1" in text
+    assert f"<dt>Workload</dt><dd>{workload}</dd>" in text
+    assert rows.read_text().splitlines()[1].startswith("orders/bad.csv,3,,fail,id:required:1,id,,False,")
+
+
+def test_failing_rows_are_shown_as_many_as_asked_for(lakegate: Lakegate) -> None:
+    """`--rows 0` shows none."""
+    lakegate.routed()
+    lakegate.delivered(**BAD)  # type: ignore[arg-type] # an upload's own words
+
+    assert "row 3" not in lakegate.ok("reasons", "orders/bad.csv", "--rows", "0")
+
+
+@pytest.mark.parametrize(("option", "name"), [("--report", "why.html"), ("--export", "rows.json")])
+def test_nothing_is_written_of_what_was_not_measured(
+    lakegate: Lakegate, tmp_path: Path, option: str, name: str
+) -> None:
+    """A delivery that its job still reads has no reasons to write; the message names its state."""
+    lakegate.routed()
+    workload = lakegate.upload()
+    lakegate.intake()
+    answer = lakegate("reasons", workload, option, str(tmp_path / name))
+
+    assert answer.exit_code != 0
+    assert "nothing was measured of orders/day.csv" in str(answer.exception)
+    assert "validating" in str(answer.exception)
+    assert not (tmp_path / name).exists()
 
 
 def test_without_a_measurement_there_are_no_checks(lakegate: Lakegate) -> None:

@@ -178,13 +178,21 @@ def test_failed_checks_come_first() -> None:
 
 
 def test_the_history_has_thirty_deliveries_at_most() -> None:
-    """Each bar of the history has its moment, verdict and share in words."""
-    past = [PastDelivery(f"2026-01-{day:02}T00:00:00Z", Verdict.REJECTED, float(day)) for day in range(1, 32)]
+    """Each bar of the history has its moment, verdict and number of broken rules in words."""
+    past = [PastDelivery(f"2026-01-{day:02}T00:00:00Z", Verdict.REJECTED, day) for day in range(1, 32)]
     page = Page(render(report([check("r")], [failing("r", 0)]), history=past))
 
     assert "The last 30 deliveries" in page.text
-    assert page.labels[0].startswith("Share of failed checks by delivery, oldest first: Rejected 2.0 %, Rejected 3.0 %")
-    assert "2026-01-31T00:00:00Z: Rejected, 31.0 % of the checks failed" in page.text
+    assert page.labels[0].startswith("Broken rules by delivery, oldest first: Rejected 2, Rejected 3, ")
+    assert "2026-01-31T00:00:00Z: Rejected, 31 rules failed or warned" in page.text
+
+
+def test_a_history_without_broken_rules_has_flat_bars() -> None:
+    """Bars are relative to the delivery that broke the most rules; where none did, each is as low as can be seen."""
+    text = render(report([check("r")], [failing("r", 0)]), history=[PastDelivery("now", Verdict.ACCEPTED, 0)])
+
+    assert 'y="36.0" height="4.0"' in text
+    assert "The last 1 delivery<" in text
 
 
 HOSTILE = [
@@ -216,7 +224,7 @@ def test_texts_of_others_add_no_element_and_no_attribute(text: str) -> None:
         answer = Measurement(every.id, Measured(of=10, failing=1), samples=tuple(rows), good=(word,))
         plan = Plan(word, word, word, (field,), (every, skipped))
         result = Result("w", 1, "0" * 64, "v", 10, columns=Columns((word,)), measurements=(answer,))
-        past = [PastDelivery(word, Verdict.ACCEPTED, 0.0)]
+        past = [PastDelivery(word, Verdict.ACCEPTED, 0)]
         return Page(render(Report(plan, judge(plan, result), result, (word, word)), [(word, word)], past))
 
     harmless, hostile = page("plain"), page(text)
