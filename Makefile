@@ -39,7 +39,7 @@ test: tools stack-tools lint ## The whole gate
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report --fail-under=100 --skip-covered
 	$(BIN)/python -m pytest -q -m "not $(PROGRAMS) and not full" -n 2 $(UNMEASURED)
-	$(BIN)/python -m tests.simulation 5000 --pairs 1 --planted
+	$(BIN)/python -m tests.simulation 5000 --pairs 3 --planted
 	$(BIN)/python -m pytest -q -m "$(PROGRAMS) and not (e2e or full)" -n 2 --dist loadgroup --no-loadscope-reorder
 	$(BIN)/python -m pytest -q -m "e2e and not full" -n 2 --dist loadgroup --no-loadscope-reorder
 

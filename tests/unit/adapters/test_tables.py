@@ -1,4 +1,4 @@
-"""The tables on DynamoDB: every condition that a promise needs, and every reason for which one fails."""
+"""The tables on DynamoDB: items, indexes and requests; tests/contract/test_rows.py has the conditions of every write."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.counts import Counts
 from lakegate.contracts.lake.block import GENESIS, Block, BlockKind, LedgerObject, digest
-from lakegate.contracts.lake.ledger import verify
 from lakegate.contracts.lake.routes import Route
 from lakegate.functions.adapters.dynamodb import transact
 from lakegate.functions.adapters.identity import StsIdentity
@@ -22,16 +21,14 @@ from lakegate.functions.adapters.ledger import DynamoLedger
 from lakegate.functions.adapters.registry import DynamoRegistry
 from lakegate.functions.adapters.rows import message_item, message_of, workload_item, workload_of
 from lakegate.functions.adapters.tables import SHARDS, shards
-from lakegate.functions.adapters.workloads import DynamoAgenda, DynamoOutbox, DynamoWorkloads
+from lakegate.functions.adapters.workloads import DynamoAgenda, DynamoWorkloads
 from lakegate.functions.ports.errors import (
     ConditionFailed,
     IdempotencyMismatch,
-    NotFound,
     PortError,
     Throttled,
     TransactionConflict,
 )
-from lakegate.functions.ports.ledger import Head
 from lakegate.functions.ports.registry import Publication, RegistrySnapshot
 from lakegate.functions.ports.workloads import Expected
 from lakegate.functions.workload import Decision, Message, Pin, SourceObject, State, Workload
@@ -43,7 +40,6 @@ if TYPE_CHECKING:
 NOW = datetime(2026, 11, 21, 11, 30, tzinfo=UTC)
 SOURCE = SourceObject("landing", "in/orders.csv", "v1", '"etag"', 12, "crc32:AAAAAA==")
 ROW = Workload("w1", SOURCE, State.RECEIVED, NOW)
-HERE = Expected(State.RECEIVED, 0)
 NEWS = Message("m1", "w1", "published", '{"rows":1}', NOW)
 CHAIN = "orders/lines_v1"
 
@@ -94,11 +90,6 @@ def ledger_of(cloud: Cloud) -> DynamoLedger:
     return DynamoLedger(cloud.table("ledger"), cloud.table("workloads"))
 
 
-def rows_of(cloud: Cloud) -> tuple[DynamoWorkloads, DynamoOutbox, DynamoAgenda]:
-    table = cloud.table("workloads")
-    return DynamoWorkloads(table), DynamoOutbox(table), DynamoAgenda(table)
-
-
 def failed_conditions(act: Any, *call: Any, **named: Any) -> tuple[str, ...]:
     with pytest.raises(ConditionFailed) as failed:
         act(*call, **named)
@@ -117,63 +108,6 @@ def test_a_message_comes_back_as_it_was_written(message: Message) -> None:
     assert message == message_of(message_item(message))
 
 
-def test_a_workload_is_claimed_once(cloud: Cloud) -> None:
-    """The second claim of the same version is refused and changes nothing."""
-    table = DynamoWorkloads(cloud.table("workloads"))
-    table.create(ROW)
-
-    assert failed_conditions(table.create, ROW._replace(attempt=7)) == ("state",)
-    assert table.get("w1") == ROW
-
-
-def test_an_unknown_workload_is_not_found(cloud: Cloud) -> None:
-    """A row nobody has written is NotFound."""
-    with pytest.raises(NotFound):
-        DynamoWorkloads(cloud.table("workloads")).get("w1")
-
-
-@pytest.mark.parametrize("stale", [Expected(State.PINNED, 0), Expected(State.RECEIVED, 1)], ids=str)
-def test_a_stale_writer_changes_nothing(cloud: Cloud, stale: Expected) -> None:
-    """Who expects another state or another attempt writes neither row nor message nor claim."""
-    table, outbox, agenda = rows_of(cloud)
-    table.create(ROW)
-
-    assert failed_conditions(table.save, decided(), stale, message=NEWS, content="c1") == ("state", "", "")
-    assert (table.get("w1"), outbox.pending(10), agenda.owner("c1")) == (ROW, (), None)
-
-
-def test_a_row_is_written_with_its_message_and_its_claim(cloud: Cloud) -> None:
-    """Row, message and claim on a content are written together."""
-    table, outbox, agenda = rows_of(cloud)
-    table.create(ROW)
-    table.save(decided(), HERE, message=NEWS, content="c1")
-
-    assert (decided(), (NEWS,), "w1") == (table.get("w1"), outbox.pending(10), agenda.owner("c1"))
-
-
-def test_a_content_has_one_owner(cloud: Cloud) -> None:
-    """A content that another workload has claimed is refused; one's own may be claimed again."""
-    table = DynamoWorkloads(cloud.table("workloads"))
-    for name in ("w1", "w2"):
-        table.create(ROW._replace(id=name))
-    table.save(ROW, HERE, content="c1")
-    table.save(ROW, HERE, content="c1")
-
-    assert failed_conditions(table.save, ROW._replace(id="w2"), HERE, content="c1") == ("", "", "content")
-
-
-def test_a_workload_is_leased_by_one(cloud: Cloud) -> None:
-    """Of two workers that saw the same due time one gets the lease; what is not due cannot be leased."""
-    table = DynamoWorkloads(cloud.table("workloads"))
-    table.create(ROW)
-    until = NOW + timedelta(minutes=5)
-    table.lease(ROW, until)
-
-    assert failed_conditions(table.lease, ROW, until) == ("due_at",)
-    assert failed_conditions(table.lease, published(), until) == ("due_at",)
-    assert ROW._replace(due_at=until) == table.get("w1")
-
-
 def test_what_is_due_is_found_oldest_first_over_all_shards(cloud: Cloud) -> None:
     """Open workloads that are due are found in the order of their due times, closed ones and later ones are not."""
     table, agenda = DynamoWorkloads(cloud.table("workloads")), DynamoAgenda(cloud.table("workloads"))
@@ -189,57 +123,12 @@ def test_what_is_due_is_found_oldest_first_over_all_shards(cloud: Cloud) -> None
     assert set(shards("due")) == used
 
 
-def test_a_cursor_is_kept_and_given_up(cloud: Cloud) -> None:
-    """Where a listing stopped is remembered until the listing has come to its end."""
-    agenda = DynamoAgenda(cloud.table("workloads"))
-    seen = [agenda.cursor("landing")]
-    for cursor in ("a", None):
-        agenda.keep("landing", cursor)
-        seen.append(agenda.cursor("landing"))
-
-    assert seen == [None, "a", None]
-
-
-def test_a_sent_message_is_not_pending_and_is_marked_once_or_twice(cloud: Cloud) -> None:
-    """Marking a message as sent takes it out of the outbox; marking it again, or one long expired, is done."""
-    table, outbox = DynamoWorkloads(cloud.table("workloads")), DynamoOutbox(cloud.table("workloads"))
-    table.create(ROW)
-    for n in range(3):
-        table.save(ROW, HERE, message=replace(NEWS, id=f"m{n}", at=NOW - timedelta(seconds=n)))
-    for _ in range(2):
-        outbox.sent(replace(NEWS, id="m1"))
-    outbox.sent(replace(NEWS, id="expired"))
-
-    assert [message.id for message in outbox.pending(10)] == ["m2", "m0"]
-    assert [message.id for message in outbox.pending(1)] == ["m2"]
-
-
 def route(prefix: str = "in/", contract: str = "orders", major: int = 1) -> Route:
     return Route("landing", prefix, contract, "lines", major, f"{major}.0.0", "active", "p1")
 
 
 def publication(*routes: Route, document: str = "d1", retired: tuple[str, ...] = ()) -> Publication:
     return Publication("orders", "1.0.0", "active", document, routes, retired)
-
-
-def test_routes_are_published_and_read_in_one_batch(cloud: Cloud) -> None:
-    """Only the given prefixes are read; without prefixes no request is sent."""
-    registry = DynamoRegistry(cloud.table("registry"), "landing", cloud.table("ledger"))
-    registry.publish(publication(route("in/"), route("in/b/"), route("out/")))
-
-    assert {route("in/"), route("in/b/")} == set(registry.routes("landing", ("in/b/", "in/", "nowhere/")))
-    assert registry.routes("landing", ()) == ()
-    assert registry.routes("another", ("in/",)) == ()
-
-
-def test_a_published_version_keeps_its_document(cloud: Cloud) -> None:
-    """The same version may be published again with the same document, and with no other one."""
-    registry = DynamoRegistry(cloud.table("registry"), "landing", cloud.table("ledger"))
-    for _ in range(2):
-        registry.publish(publication(route()))
-
-    assert failed_conditions(registry.publish, publication(route(major=2), document="d2")) == ("version", "", "")
-    assert (route(),) == registry.routes("landing", ("in/",))
 
 
 def test_a_version_keeps_what_was_recorded_when_it_was_published(cloud: Cloud) -> None:
@@ -252,27 +141,6 @@ def test_a_version_keeps_what_was_recorded_when_it_was_published(cloud: Cloud) -
     cloud.dynamodb.update_item(TableName="registry", Key=key, UpdateExpression="REMOVE unmeasured_rules, labels")
 
     assert set(registry.snapshot().versions) == {older, replace(publication(), unmeasured_rules=2)}
-
-
-def test_a_prefix_belongs_to_one_contract(cloud: Cloud) -> None:
-    """A publication that wants a prefix of another contract changes nothing at all."""
-    registry = DynamoRegistry(cloud.table("registry"), "landing", cloud.table("ledger"))
-    registry.publish(publication(route()))
-    theirs = Publication("bills", "1.0.0", "active", "d", (route("bills/", "bills"), route("in/", "bills")))
-
-    assert failed_conditions(registry.publish, theirs) == ("", "", "prefix", "")
-    assert registry.routes("landing", ("bills/",)) == ()
-
-
-def test_a_retired_prefix_is_free(cloud: Cloud) -> None:
-    """A prefix taken away is routed no longer; one of another contract cannot be taken away."""
-    registry = DynamoRegistry(cloud.table("registry"), "landing", cloud.table("ledger"))
-    registry.publish(publication(route("in/"), route("old/")))
-    registry.publish(publication(route("in/"), retired=("old/", "never/")))
-    theirs = Publication("bills", "1.0.0", "active", "d", (), ("in/",))
-
-    assert failed_conditions(registry.publish, theirs) == ("", "prefix", "")
-    assert (route("in/"),) == registry.routes("landing", ("in/", "old/"))
 
 
 def test_contracts_of_an_older_release_are_listed_when_somebody_publishes(cloud: Cloud) -> None:
@@ -343,51 +211,6 @@ def test_what_a_batch_left_out_is_asked_for_again(cloud: Cloud) -> None:
     assert (route(),) == found
 
 
-def test_the_commit_writes_row_block_head_and_message_together(cloud: Cloud) -> None:
-    """After the commit the row is terminal, the chain one block higher and the message waits in the outbox."""
-    table, ledger = DynamoWorkloads(cloud.table("workloads")), ledger_of(cloud)
-    chain: list[Block] = []
-    for height, name in enumerate(("w1", "w2", "w3")):
-        table.create(decided(name))
-        chain.append(block(height, ledger.head(CHAIN).digest, name))
-        ledger.commit(chain[-1], published(name), Expected(State.DECIDED, 1), replace(NEWS, id=name))
-
-    assert Head(2, digest(chain[-1])) == ledger.head(CHAIN)
-    assert (tuple(chain), tuple(chain[2:]), ()) == tuple(ledger.blocks(CHAIN, above) for above in (-1, 1, 2))
-    assert verify(ledger.blocks(CHAIN), ledger.head(CHAIN).digest) == ()
-    assert published("w3") == table.get("w3")
-    assert len(DynamoOutbox(cloud.table("workloads")).pending(10)) == 3
-
-
-def test_an_empty_chain_has_a_head_below_its_first_block(cloud: Cloud) -> None:
-    """Before the first block the head is GENESIS at height -1."""
-    assert (Head(-1, GENESIS), ()) == (ledger_of(cloud).head(CHAIN), ledger_of(cloud).blocks(CHAIN))
-
-
-@pytest.mark.parametrize(
-    ("row", "at", "top", "reasons"),
-    [
-        (decided(), Expected(State.VALIDATING, 1), block(), ("state", "")),
-        (decided(), Expected(State.DECIDED, 2), block(), ("state", "")),
-        (decided()._replace(decision=Decision("accepted", result="r2")), None, block(), ("state", "")),
-        (decided(), None, block(1, "f" * 64), ("", "head")),
-        (decided(), None, block(0, "f" * 64), ("", "head")),
-        (ROW, None, block(1, "f" * 64), ("state", "head")),
-    ],
-    ids=["another state", "another attempt", "another result", "another head", "another beginning", "both"],
-)
-def test_a_commit_on_what_has_changed_is_refused(
-    cloud: Cloud, row: Workload, at: Expected | None, top: Block, reasons: tuple[str, str]
-) -> None:
-    """A commit whose row, result or head is not what its writer saw writes nothing, and reports which it was."""
-    table, ledger = DynamoWorkloads(cloud.table("workloads")), ledger_of(cloud)
-    table.create(row)
-
-    assert reasons == failed_conditions(ledger.commit, top, published(), at or Expected(State.DECIDED, 1), NEWS)
-    assert (row, ()) == (table.get("w1"), ledger.blocks(CHAIN))
-    assert DynamoOutbox(cloud.table("workloads")).pending(10) == ()
-
-
 def test_no_block_is_written_over(cloud: Cloud) -> None:
     """Even with a head that was set back, a height that is taken stays what it is."""
     table, ledger = DynamoWorkloads(cloud.table("workloads")), ledger_of(cloud)
@@ -398,17 +221,6 @@ def test_no_block_is_written_over(cloud: Cloud) -> None:
     again = block(name="w2")
 
     assert failed_conditions(ledger.commit, again, published("w2"), Expected(State.DECIDED, 1), NEWS) == ("", "head")
-
-
-@pytest.mark.xfail(
-    raises=ConditionFailed, strict=True, reason="moto 5.2.5 ignores ClientRequestToken and applies a transaction again"
-)
-def test_a_repeated_commit_succeeds(cloud: Cloud) -> None:
-    """A commit whose answer was lost is retried with the same token and succeeds."""
-    ledger = ledger_of(cloud)
-    DynamoWorkloads(cloud.table("workloads")).create(decided())
-    for _ in range(2):
-        ledger.commit(block(), published(), Expected(State.DECIDED, 1), NEWS)
 
 
 def test_a_commit_has_the_token_of_its_block(cloud: Cloud) -> None:
