@@ -12,7 +12,6 @@ from lakegate.cli.escape import escaped, markdown
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from lakegate.cli.revisions import named_version
 from lakegate.contracts.compare.compare import compare
-from lakegate.contracts.compare.version import read_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -55,8 +54,7 @@ def diff(  # noqa: PLR0913 - a command has these options
 
     Exit code: 0 compared, 1 the new number is too low (with --enforce), 2 a version cannot be read.
     """
-    before, after = (named_version(name, stack, local=local) for name in (old, new))
-    comparison = compare(read_version(before[0], published=before[1]), read_version(after[0], published=after[1]))
+    comparison = compare(*(named_version(name, stack, local=local) for name in (old, new)))
     if as_json:
         terminal.print_json(comparison.to_json())
     else:

@@ -58,7 +58,8 @@ class ParentPlaces:
 
 
 def _beside(folder: Path) -> Iterator[InputDocument]:
-    names = sorted(str(each) for each in folder.iterdir() if each.suffix in SUFFIXES and each.is_file())
+    files = folder.iterdir() if folder.is_dir() else ()
+    names = sorted(str(each) for each in files if each.suffix in SUFFIXES and each.is_file())
     return (InputDocument(each, found=True) for each in names)
 
 

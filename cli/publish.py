@@ -12,22 +12,25 @@ from lakegate.cli.aws import opened
 from lakegate.cli.confirm import Yes, confirm
 from lakegate.cli.diff import print_comparison
 from lakegate.cli.escape import escaped
+from lakegate.cli.inheriting import print_broken, registry_parents, without_parents
 from lakegate.cli.inputs import InputDocument
 from lakegate.cli.lint import REFUSED, as_document, show
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.errors import ContractError
-from lakegate.contracts.lint.examine import examine
+from lakegate.contracts.inherit.resolve import resolve
 from lakegate.contracts.model.labels import labels_of
 from lakegate.contracts.words import listed, shown
+from lakegate.functions.usecases.parents import BreaksChildren
 from lakegate.functions.usecases.publish_contract import RETIRED, CompiledContract, planned
 from lakegate.functions.usecases.publish_contract import publish as make_valid
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.usecases.succession import IncompatibleVersion
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from lakegate.contracts.inherit.resolve import Parents
     from lakegate.contracts.lake.routes import Route
     from lakegate.contracts.lint.examine import Examined
     from lakegate.contracts.model.contract import Contract
@@ -63,7 +66,8 @@ def publish(  # noqa: PLR0913 - a command has these options
 
     Exit code: 0 published (twice is once), 1 the document is refused, 2 it cannot be published, or was not confirmed.
     """
-    compiled = compiled_contract(file, allow_unmeasured=allow_unmeasured, as_json=as_json)
+    parents = registry_parents(stack, local=local)
+    compiled = compiled_contract(file, parents, allow_unmeasured=allow_unmeasured, as_json=as_json)
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
         try:
@@ -75,6 +79,9 @@ def publish(  # noqa: PLR0913 - a command has these options
             published = run(make_valid(dependencies, compiled), dependencies.clock)
         except IncompatibleVersion as refused:
             _refuse_number(refused, as_json=as_json)
+        except BreaksChildren as refused:
+            print_broken(refused, as_json=as_json)
+            raise typer.Exit(REFUSED) from None
         routes = list(dependencies.registry.contract(compiled.contract).routes)
     if as_json:
         terminal.print_json(_as_document(published, routes))
@@ -82,16 +89,24 @@ def publish(  # noqa: PLR0913 - a command has these options
         _print(published, routes)
 
 
-def compiled_contract(name: str, *, allow_unmeasured: bool = False, as_json: bool = False) -> CompiledContract:
+def compiled_contract(
+    name: str,
+    parents: Callable[[bytes], Parents] = without_parents,
+    *,
+    allow_unmeasured: bool = False,
+    as_json: bool = False,
+) -> CompiledContract:
     """The compiled document; what is wrong with it is shown as `lint` shows it, and ends the command."""
     body = InputDocument(name).read()
-    examined = examine(body)
+    resolved = resolve(body, parents(body))
+    examined = resolved.examined
     if examined.contract is None or examined.errors:
         _refuse(name, examined, as_json=as_json)
     if examined.unmeasured and not allow_unmeasured:
         _refuse_unmeasured(name, examined, as_json=as_json)
     try:
-        return replace(_compiled(examined.contract, body), unmeasured_rules=len(examined.unmeasured))
+        compiled = _compiled(examined.contract, body)
+        return replace(compiled, unmeasured_rules=len(examined.unmeasured), needs=resolved.needs)
     except ContractError as error:
         _refuse(name, replace(examined, errors=error.problems), as_json=as_json)
 

@@ -13,6 +13,7 @@ from rich.text import Text
 from lakegate.cli import terminal
 from lakegate.cli.aws import opened
 from lakegate.cli.escape import escaped
+from lakegate.cli.inheriting import inherited_elements
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from lakegate.cli.plan import explained
 from lakegate.contracts.errors import InputError
@@ -21,10 +22,12 @@ from lakegate.contracts.model.labels import NAMES
 from lakegate.contracts.plan.plan import Plan, Shape
 from lakegate.contracts.words import did_you_mean
 from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases.parents import document_of
 
 Prefixes: TypeAlias = defaultdict[tuple[str, str, str], list[str]]
 
 if TYPE_CHECKING:
+    from lakegate.cli.inheriting import Inherited
     from lakegate.functions.ports.registry import Publication, Registry, RegistrySnapshot
 
 
@@ -99,11 +102,10 @@ def show(  # noqa: PLR0913 - a command has these options
             dataset: dependencies.objects.read(Address(dependencies.places.lake, place))
             for dataset, place in places.items()
         }
-        text = dependencies.objects.read(Address(dependencies.places.lake, found.document)).decode(
-            errors="backslashreplace"
-        )
+        document = document_of(dependencies, found)
+        text = document.text.decode(errors="backslashreplace")
     if resolved:
-        _show_resolved(as_document(snapshot, found), plans, as_json=as_json)
+        _show_resolved(as_document(snapshot, found), plans, inherited_elements(document), as_json=as_json)
     elif as_json:
         terminal.print_json({**as_document(snapshot, found), "text": text})
     else:
@@ -112,11 +114,11 @@ def show(  # noqa: PLR0913 - a command has these options
             console.print(escaped(line), markup=False, soft_wrap=True)
 
 
-def _show_resolved(version: dict[str, object], plans: dict[str, bytes], *, as_json: bool) -> None:
-    """The plan of each dataset: its fields, and its rules in words."""
+def _show_resolved(version: dict[str, object], plans: dict[str, bytes], inherited: Inherited, *, as_json: bool) -> None:
+    """The plan of each dataset: its fields, its rules in words, and where inherited ones come from."""
     documents = {dataset: json.loads(plan) for dataset, plan in plans.items()}
     if as_json:
-        terminal.print_json({**version, "resolved": documents})
+        terminal.print_json({**version, "resolved": documents, "inherited": inherited})
         return
     for dataset, document in documents.items():
         plan = Plan.from_json(document)
@@ -125,6 +127,9 @@ def _show_resolved(version: dict[str, object], plans: dict[str, bytes], *, as_js
             kind = field.type.value if field.shape is Shape.VALUE else field.shape.value
             terminal.answers().print(escaped(f"  {field.name}: {kind}"), markup=False, soft_wrap=True)
         terminal.wide().print(explained(plan))
+        for each in inherited.get(dataset, ()):
+            line = f"  {each['element']} from {each['version']} {each['path']}"
+            terminal.answers().print(escaped(line), markup=False, soft_wrap=True)
 
 
 def snapshot_of(registry: Registry, contract: str) -> RegistrySnapshot:

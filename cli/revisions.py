@@ -5,13 +5,20 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from typing import TYPE_CHECKING
 
 from lakegate.cli.aws import opened
 from lakegate.cli.inputs import MOST_BYTES, STANDARD_INPUT, InputDocument
+from lakegate.cli.parents import ParentPlaces
 from lakegate.cli.published import chosen, snapshot_of
+from lakegate.contracts.compare.version import read_version
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.inherit.resolve import Resolver
 from lakegate.contracts.words import shown
-from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases.parents import document_of
+
+if TYPE_CHECKING:
+    from lakegate.contracts.compare.version import ContractVersion
 
 PUBLISHED = re.compile(
     r"(?P<contract>.+)@(?P<version>[0-9]+\.[0-9]+\.[0-9]+(?:[-+][0-9A-Za-z.+-]+)?|latest)", re.DOTALL
@@ -23,26 +30,34 @@ SECONDS = 30
 """The longest time that git may take."""
 
 
-def named_version(name: str, stack: str, *, local: bool) -> tuple[bytes, bool]:
-    """The document that a name means, and whether it is a published one. InputError where it cannot be read."""
+def named_version(name: str, stack: str, *, local: bool) -> ContractVersion:
+    """The version that a name means, with what it inherits. ContractError or InputError where it cannot be read.
+
+    The parents of a published version are those that it was published with, all others are files beside the document.
+    """
     if name == STANDARD_INPUT or os.path.exists(name):  # noqa: PTH110 - a name may be no path at all
-        return InputDocument(name).read(), False
+        return _read(InputDocument(name).read(), name)
     published = PUBLISHED.fullmatch(name)
     if published:
-        return _published(published["contract"], published["version"], stack, local=local), True
+        return _published(published["contract"], published["version"], stack, local=local)
     revision, colon, path = name.partition(":")
     if colon:
-        return _at_revision(revision, path), False
+        return _read(_at_revision(revision, path), path)
     raise InputError(
         f"{shown(name)} is neither a file nor a version: write FILE, CONTRACT@VERSION, CONTRACT@latest or REVISION:PATH"
     )
 
 
-def _published(contract: str, version: str, stack: str, *, local: bool) -> bytes:
+def _read(text: bytes, name: str) -> ContractVersion:
+    return read_version(text, complete=Resolver(ParentPlaces().parents(name)).complete)
+
+
+def _published(contract: str, version: str, stack: str, *, local: bool) -> ContractVersion:
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
         found = chosen(snapshot_of(dependencies.registry, contract), contract, None if version == "latest" else version)
-        return dependencies.objects.read(Address(dependencies.places.lake, found.document))
+        document = document_of(dependencies, found)
+    return read_version(document.text, published=True, complete=Resolver(document.parents).complete)
 
 
 def _at_revision(revision: str, path: str) -> bytes:

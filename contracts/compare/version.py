@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.compare.remainder import remainder
@@ -46,5 +46,4 @@ def read_version(text: bytes, *, published: bool = False, complete: Complete = w
     if examined.contract is None or (examined.errors and not published):
         raise ContractError(examined.errors)
     precedence(examined.contract.version)
-    contract = replace(examined.contract, datasets=examined.contract.all_datasets, common=None)
-    return ContractVersion(contract, parse(text))
+    return ContractVersion(examined.contract.with_own_common, parse(text))

@@ -98,7 +98,7 @@ def examine(text: bytes, variables: Mapping[str, str] = NO_VARIABLES, complete: 
     contract = _read(document, notes, variables)
     if contract is not None:
         contract = complete(contract, document, notes)
-        lint(replace(contract, datasets=contract.all_datasets, common=None), document, notes)
+        lint(contract.with_own_common, document, notes)
     errors, warnings = _in_order(document, notes.errors), _in_order(document, notes.warnings)
     return Examined(errors, warnings, document.lines, contract, document)
 

@@ -7,7 +7,7 @@ Readers (`contracts/documents`) build the model and `contracts/compile` compiles
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
 from types import MappingProxyType
@@ -208,6 +208,13 @@ class Contract:
     def all_datasets(self) -> tuple[Dataset, ...]:
         """The datasets, and the common one last."""
         return self.datasets if self.common is None else (*self.datasets, self.common)
+
+    @property
+    def with_own_common(self) -> Contract:
+        """The contract with its common dataset among the others, unless it is inherited as a whole."""
+        above = self.inherits.origin.path if self.inherits is not None else None
+        is_inherited = self.common is None or (above is not None and self.common.origin.path.startswith(f"{above}["))
+        return replace(self, datasets=self.datasets if is_inherited else self.all_datasets, common=None)
 
     def dataset(self, name: str) -> Dataset | None:
         """The dataset of that name, or None."""

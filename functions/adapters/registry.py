@@ -14,7 +14,7 @@ from lakegate.functions.adapters.errors import port_errors
 from lakegate.functions.adapters.ledger import RECORD_REASONS, record_puts, record_reasons
 from lakegate.functions.adapters.tables import number, text
 from lakegate.functions.ports.errors import ConditionFailed, Throttled
-from lakegate.functions.ports.registry import Publication, RegistrySnapshot
+from lakegate.functions.ports.registry import Publication, RegistrySnapshot, SeenParent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,21 +64,28 @@ class DynamoRegistry:
         return _contract(contract, item)
 
     def publish(
-        self, publication: Publication, seen: RegistrySnapshot | None = None, record: Record | None = None
+        self,
+        publication: Publication,
+        seen: RegistrySnapshot | None = None,
+        record: Record | None = None,
+        parent: SeenParent | None = None,
     ) -> None:
-        """One transaction: version item, routes, routes taken away, the item of the contract, and the record."""
+        """One transaction: version item, routes, routes taken away, the items of contract and parent, and the record."""
         before = self.contract(publication.contract) if seen is None else seen
         if before.revision == 0 and not self._is_listed():
             self._list_contracts()
             before = self.contract(publication.contract) if seen is None else seen
+        parents = () if parent is None else (parent,)
         writes = [
             {"Put": _version(publication)},
             *({"Put": _claimed(route)} for route in publication.routes),
             *({"Delete": self._retired(publication, prefix)} for prefix in publication.retired),
             {"Put": _listed(publication.contract, before.after(publication))},
+            *({"Put": _listed(each.contract, each.seen.with_child(publication.contract))} for each in parents),
         ]
         named = [{name: {"TableName": self.table.name, **write}} for each in writes for name, write in each.items()]
-        reasons = ("version", *["prefix"] * (len(writes) - 2), "contract")
+        prefixes = len(publication.routes) + len(publication.retired)
+        reasons = ("version", *["prefix"] * prefixes, "contract", *["parent" for _ in parents])
         if record is None:
             transact(self.table.client, named, reasons)
             return
@@ -146,11 +153,12 @@ def _contract(contract: str, item: Mapping[str, Any]) -> RegistrySnapshot:
             plans=_pairs(plans),
             unmeasured_rules=unmeasured_rules,
             labels=_pairs(labels),
+            needs=_pairs(more[0]) if more else (),
         )
-        for version, status, document, plans, unmeasured_rules, labels in content["versions"]
+        for version, status, document, plans, unmeasured_rules, labels, *more in content["versions"]
     )
     routes = tuple(Route(contract=contract, **route) for route in content["routes"])
-    return RegistrySnapshot(versions, routes, int(item["revision"]["N"]))
+    return RegistrySnapshot(versions, routes, int(item["revision"]["N"]), tuple(content.get("children", ())))
 
 
 def _pairs(listed: Sequence[Sequence[str]]) -> tuple[tuple[str, str], ...]:
@@ -160,13 +168,16 @@ def _pairs(listed: Sequence[Sequence[str]]) -> tuple[tuple[str, str], ...]:
 def _listed(contract: str, snapshot: RegistrySnapshot) -> dict[str, Any]:
     """The item of a contract, written if it is one revision older."""
     versions = [
-        (each.version, each.status, each.document, each.plans, each.unmeasured_rules, each.labels)
+        (each.version, each.status, each.document, each.plans, each.unmeasured_rules, each.labels, each.needs)
         for each in snapshot.versions
     ]
     routes = [{name: getattr(each, name) for name in (*_OF_A_ROUTE, "major")} for each in snapshot.routes]
-    content = json.dumps({"versions": versions, "routes": routes}, separators=(",", ":"))
+    children = {"children": snapshot.children} if snapshot.children else {}
+    content = json.dumps({"versions": versions, "routes": routes, **children}, separators=(",", ":"))
     if len(content) > MOST_CONTENT:
-        raise InputError(f"the versions and routes of {contract} need more than {MOST_CONTENT:,} bytes: use another id")
+        raise InputError(
+            f"the versions, routes and children of {contract} need more than {MOST_CONTENT:,} bytes: use another id"
+        )
     return {
         "Item": {**_contract_key(contract), "revision": number(snapshot.revision), "content": text(content)},
         **(
@@ -196,6 +207,7 @@ def _publication(item: Mapping[str, Any]) -> Publication:
         plans=plans,
         unmeasured_rules=unmeasured,
         labels=_pairs(json.loads(item["labels"]["S"])) if "labels" in item else (),
+        needs=_pairs(json.loads(item["needs"]["S"])) if "needs" in item else (),
         **{name: item[name]["S"] for name in _OF_A_VERSION},
     )
 
@@ -208,6 +220,7 @@ def _version(publication: Publication) -> dict[str, Any]:
             "plans": {"M": {dataset: text(plan) for dataset, plan in publication.plans}},
             "unmeasured_rules": number(publication.unmeasured_rules),
             "labels": text(json.dumps(publication.labels)),
+            "needs": text(json.dumps(publication.needs)),
         },
         "ConditionExpression": "attribute_not_exists(id) OR document = :document",
         "ExpressionAttributeValues": {":document": text(publication.document)},

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """One contract version made valid: all its routes, in one transaction (at most 95)."""
+    """One contract version made valid: all its routes, in one transaction (at most 94)."""
 
     contract: str
     version: str
@@ -28,6 +28,8 @@ class Publication:
     """How many of its rules can never be measured; the publisher allowed that."""
     labels: tuple[tuple[str, str], ...] = ()
     """What people find it by, such as `("owner", "sales")`; empty for a version of an older release."""
+    needs: tuple[tuple[str, str], ...] = ()
+    """The contract versions that it inherits from, the nearest first, each with the key of its document in the lake bucket."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +42,19 @@ class RegistrySnapshot:
     revision: int = 0
     """How often the contract was written; 0 for a snapshot of the whole registry, and for a contract that is not published."""
 
+    children: tuple[str, ...] = ()
+    """The ids of the contracts that inherit from the contract, sorted."""
+
     def has(self, publication: Publication) -> bool:
         """Whether writing the publication would change nothing."""
         version = replace(publication, routes=(), retired=())
         is_gone = not {each.prefix for each in self.routes} & set(publication.retired)
         return version in self.versions and set(publication.routes) <= set(self.routes) and is_gone
+
+    def with_child(self, child: str) -> RegistrySnapshot:
+        """The contract once a child is written."""
+        children = tuple(sorted({*self.children, child}))
+        return replace(self, children=children, revision=self.revision + 1)
 
     def after(self, publication: Publication) -> RegistrySnapshot:
         """The contract once the publication is written."""
@@ -56,7 +66,16 @@ class RegistrySnapshot:
             ),
             (*(each for each in self.routes if each.prefix not in written), *publication.routes),
             self.revision + 1,
+            self.children,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class SeenParent:
+    """A contract that a new version inherits from, as it was read."""
+
+    contract: str
+    seen: RegistrySnapshot
 
 
 class Registry(Protocol):
@@ -71,9 +90,15 @@ class Registry(Protocol):
         ...
 
     def publish(
-        self, publication: Publication, seen: RegistrySnapshot | None = None, record: Record | None = None
+        self,
+        publication: Publication,
+        seen: RegistrySnapshot | None = None,
+        record: Record | None = None,
+        parent: SeenParent | None = None,
     ) -> None:
         """Write version, routes, the list of the contract and a record of the ledger in one transaction.
+
+        Of a parent the list of children is written, if nobody has written the parent since it was read (reason `parent`).
 
         `seen` is the contract as `contract` returned it: what was decided by it is written only if nobody has written since.
         Raises ConditionFailed, with a reason for each item: `version` if the version is published with another content, `prefix`

@@ -14,15 +14,17 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.inherit.resolve import pinned
 from lakegate.contracts.lake.records import contract_chain
 from lakegate.contracts.lake.versions import major, precedence
 from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.ports.objects import Address
-from lakegate.functions.ports.registry import Publication
-from lakegate.functions.usecases.recording import record_at_head
+from lakegate.functions.ports.registry import Publication, SeenParent
+from lakegate.functions.usecases.parents import document_key, refuse_breaking, refuse_other_parent
+from lakegate.functions.usecases.recording import PUBLISHED, record_at_head
 from lakegate.functions.usecases.steps import Effect, perform
 from lakegate.functions.usecases.succession import refuse_incompatible
 
@@ -30,13 +32,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from lakegate.contracts.compare.change import VersionComparison
+    from lakegate.contracts.inherit.resolve import PinnedDocument
     from lakegate.contracts.lake.routes import Route
     from lakegate.functions.ports.registry import RegistrySnapshot
     from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.usecases.recording import Act
     from lakegate.functions.usecases.steps import Steps
 
-MOST_ROUTES = 95
-"""A transaction holds 100 items: the version, the list of its contract, three of the record, and each of its line's routes."""
+MOST_ROUTES = 94
+"""A transaction holds 100 items: version, list of its contract, parent, three of the record, and each of its line's routes."""
 MOST_TRIES = 20
 """How often a decision is taken again because somebody else has written the contract."""
 RETIRED = "retired"
@@ -61,28 +65,13 @@ class CompiledContract:
     """How many rules can never be measured."""
     labels: tuple[tuple[str, str], ...] = ()
     """What people find it by (`lakegate.contracts.model.labels`)."""
+    needs: tuple[PinnedDocument, ...] = ()
+    """The documents that it inherits from, the nearest first."""
 
-
-@dataclass(frozen=True, slots=True)
-class Act:
-    """What the ledger records when the registry is written."""
-
-    kind: str
-    """Of the record."""
-    content: Callable[[Publication], Mapping[str, Any]]
-
-
-def _content(publication: Publication) -> Mapping[str, Any]:
-    return {
-        "version": publication.version,
-        "status": publication.status,
-        "document": publication.document,
-        "plans": [{"dataset": dataset, "plan": plan} for dataset, plan in publication.plans],
-        "unmeasured_rules": publication.unmeasured_rules,
-    }
-
-
-PUBLISHED = Act("publication", _content)
+    @property
+    def parent(self) -> str:
+        """The id of the contract that it inherits from; empty if none."""
+        return self.needs[0].name.rpartition("@")[0] if self.needs else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +89,7 @@ class PlannedChange:
 def planned(dependencies: Dependencies, compiled: CompiledContract) -> PlannedChange:
     """Read only. Raises InputError as `publish`."""
     snapshot = dependencies.registry.contract(compiled.contract)
-    comparison = refuse_incompatible(dependencies, snapshot, compiled.version, compiled.document)
+    comparison = _refuse(dependencies, snapshot, compiled)
     publication = _leading_its_routes(snapshot, _publication(compiled))
     open_now = {(each.bucket, each.prefix) for each in snapshot.routes if each.status != RETIRED}
     closing = (each for each in publication.routes if each.status == RETIRED)
@@ -114,14 +103,15 @@ def planned(dependencies: Dependencies, compiled: CompiledContract) -> PlannedCh
 def publish(dependencies: Dependencies, compiled: CompiledContract) -> Steps[Publication]:
     """Make a version valid, and move the routes of its line to the current version. Idempotent.
 
-    Raises IncompatibleVersion when the number is too low for the changes, and InputError when the version is published with
+    Raises IncompatibleVersion when the number is too low for the changes, BreaksChildren when contracts that inherit from it
+    would be weaker, and InputError when the version is published with
     another content, when a name cannot be a folder, and when a route delivers to a dataset that the version no longer has.
     """
     for name in (compiled.contract, *compiled.plans):
         _usable(name)
 
     def decide(seen: RegistrySnapshot) -> Publication:
-        refuse_incompatible(dependencies, seen, compiled.version, compiled.document)
+        _refuse(dependencies, seen, compiled)
         return _leading_its_routes(seen, _publication(compiled))
 
     decide(dependencies.registry.contract(compiled.contract))
@@ -130,7 +120,18 @@ def publish(dependencies: Dependencies, compiled: CompiledContract) -> Steps[Pub
     for plan in compiled.plans.values():
         where = Address(dependencies.places.lake, f"plans/{hashlib.sha256(plan).hexdigest()}.json")
         yield from _once(Effect.WRITE_PLAN, partial(dependencies.objects.put, where, plan, absent=True))
-    return (yield from write(dependencies, compiled.contract, decide, PUBLISHED))
+    return (yield from write(dependencies, compiled.contract, decide, PUBLISHED, compiled.parent))
+
+
+def _refuse(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> VersionComparison | None:
+    """The changes of a new version. Raises InputError as `publish`; a version that is published already is not refused."""
+    if any(each.version == compiled.version for each in seen.versions):
+        return None
+    if compiled.needs:
+        refuse_other_parent(compiled.needs[0], dependencies.registry.contract(compiled.parent))
+    refuse_breaking(dependencies, seen, compiled.version, compiled.document, compiled.needs)
+    parents = pinned({each.name: each.text for each in compiled.needs})
+    return refuse_incompatible(dependencies, seen, compiled.version, compiled.document, parents)
 
 
 def write(
@@ -138,19 +139,22 @@ def write(
     contract: str,
     decide: Callable[[RegistrySnapshot], Publication],
     act: Act | None = None,
+    parent: str = "",
 ) -> Steps[Publication]:
     """Decide by the contract as it is, and write the decision in one transaction; again if somebody else has written meanwhile.
 
     An act is recorded in that transaction, on the chain of the contract. Nothing is written where nothing would change.
+    What was decided by a parent is written only if nobody has written the parent since.
     Whoever writes makes progress, so that only endless writers could keep this from ending: it ends after `MOST_TRIES`.
     """
     for _ in range(MOST_TRIES):
+        above = SeenParent(parent, dependencies.registry.contract(parent)) if parent else None
         seen = dependencies.registry.contract(contract)
         publication = decide(seen)
         if seen.has(publication):
             return publication
         try:
-            yield from _write(dependencies, publication, seen, act)
+            yield from _write(dependencies, publication, seen, act, above)
         except _ContractChanged:
             continue
         return publication
@@ -162,7 +166,11 @@ class _ContractChanged(Exception):  # noqa: N818 - the name is what happened
 
 
 def _write(
-    dependencies: Dependencies, publication: Publication, seen: RegistrySnapshot, act: Act | None
+    dependencies: Dependencies,
+    publication: Publication,
+    seen: RegistrySnapshot,
+    act: Act | None,
+    parent: SeenParent | None,
 ) -> Steps[None]:
     """The transaction. A refusal becomes an InputError with its reason."""
     if len(publication.routes) > MOST_ROUTES:
@@ -172,9 +180,9 @@ def _write(
         chain = contract_chain(publication.contract)
         record = record_at_head(dependencies, act.kind, chain, act.content(publication))
     try:
-        yield from perform(Effect.PUBLISH, partial(dependencies.registry.publish, publication, seen, record))
+        yield from perform(Effect.PUBLISH, partial(dependencies.registry.publish, publication, seen, record, parent))
     except ConditionFailed as refused:
-        if {"contract", "head"} & set(refused.reasons):
+        if {"contract", "head", "parent"} & set(refused.reasons):
             raise _ContractChanged from None
         if "version" in refused.reasons:
             raise InputError(
@@ -214,11 +222,12 @@ def _publication(compiled: CompiledContract) -> Publication:
         contract=compiled.contract,
         version=compiled.version,
         status=compiled.status,
-        document=f"contracts/{hashlib.sha256(compiled.document).hexdigest()}",
+        document=document_key(compiled.document),
         routes=(),
         plans=tuple(sorted((dataset, hashlib.sha256(plan).hexdigest()) for dataset, plan in compiled.plans.items())),
         unmeasured_rules=compiled.unmeasured_rules,
         labels=compiled.labels,
+        needs=tuple((each.name, document_key(each.text)) for each in compiled.needs),
     )
 
 

@@ -6,6 +6,7 @@ is done without a record, and who repeats a command after a crash completes what
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +15,36 @@ from lakegate.functions.ports.errors import ConditionFailed, TransactionConflict
 from lakegate.functions.usecases.steps import Effect, perform
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from lakegate.functions.ports.registry import Publication
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.steps import Steps
 
 TRIES = 20
 """Others may extend a busy chain first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What the ledger records when the registry is written."""
+
+    kind: str
+    """Of the record."""
+    content: Callable[[Publication], Mapping[str, Any]]
+
+
+def _content(publication: Publication) -> Mapping[str, Any]:
+    return {
+        "version": publication.version,
+        "status": publication.status,
+        "document": publication.document,
+        "plans": [{"dataset": dataset, "plan": plan} for dataset, plan in publication.plans],
+        "unmeasured_rules": publication.unmeasured_rules,
+    }
+
+
+PUBLISHED = Act("publication", _content)
 
 
 def record_at_head(

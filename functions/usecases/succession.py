@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.compare.compare import compare
 from lakegate.contracts.compare.version import read_version
 from lakegate.contracts.errors import ContractError, InputError
+from lakegate.contracts.inherit.resolve import Resolver
 from lakegate.contracts.lake.versions import is_release, major, precedence
 from lakegate.contracts.words import listed
 from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases.parents import pinned_parents
 
 if TYPE_CHECKING:
     from lakegate.contracts.compare.change import VersionComparison
+    from lakegate.contracts.inherit.resolve import Parents
     from lakegate.functions.ports.registry import Publication, RegistrySnapshot
     from lakegate.functions.usecases.dependencies import Dependencies
 
@@ -46,9 +49,9 @@ def followed(seen: RegistrySnapshot, version: str) -> Publication | None:
 
 
 def compared_with_followed(
-    dependencies: Dependencies, seen: RegistrySnapshot, version: str, document: bytes
+    dependencies: Dependencies, seen: RegistrySnapshot, version: str, document: bytes, parents: Parents
 ) -> VersionComparison | None:
-    """The changes since the version that this one follows; None if it follows none.
+    """The changes since the version that this one follows, with what both inherit; None if it follows none.
 
     Raises ContractError for a document that cannot be read, and InputError if the published one cannot be.
     """
@@ -57,19 +60,18 @@ def compared_with_followed(
         return None
     text = dependencies.objects.read(Address(dependencies.places.lake, before.document))
     try:
-        old = read_version(text, published=True)
+        inherited = Resolver(pinned_parents(dependencies, before))
+        old = read_version(text, published=True, complete=inherited.complete)
     except ContractError as error:
         raise InputError(f"the published version {before.version} cannot be read any more: {error}") from error
-    return compare(old, read_version(document))
+    return compare(old, read_version(document, complete=Resolver(parents).complete))
 
 
 def refuse_incompatible(
-    dependencies: Dependencies, seen: RegistrySnapshot, version: str, document: bytes
+    dependencies: Dependencies, seen: RegistrySnapshot, version: str, document: bytes, parents: Parents
 ) -> VersionComparison | None:
-    """The changes of a new version; None if it follows none, or is published already. Raises IncompatibleVersion."""
-    if any(each.version == version for each in seen.versions):
-        return None
-    comparison = compared_with_followed(dependencies, seen, version, document)
+    """The changes of a new version; None if it follows none. Raises IncompatibleVersion."""
+    comparison = compared_with_followed(dependencies, seen, version, document, parents)
     if comparison is not None and not comparison.ok:
         raise IncompatibleVersion(comparison)
     return comparison

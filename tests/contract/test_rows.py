@@ -14,7 +14,7 @@ from lakegate.contracts.lake.routes import Route
 from lakegate.functions.ports.errors import ConditionFailed, NotFound
 from lakegate.functions.ports.history import HistoryEntry
 from lakegate.functions.ports.ledger import Head
-from lakegate.functions.ports.registry import Publication, RegistrySnapshot
+from lakegate.functions.ports.registry import Publication, RegistrySnapshot, SeenParent
 from lakegate.functions.ports.workloads import Expected
 from lakegate.functions.workload import (
     Decision,
@@ -450,6 +450,24 @@ def test_a_publication_and_its_record_are_one_write(ports: Ports) -> None:
     assert refusals == [("", "contract", "", ""), ("", "", "head", ""), ("", "", "", "event")]
     assert [each.version for each in ports.registry.contract("orders").versions] == ["1.0.0"]
     assert ports.ledger.blocks("_contracts/orders") == (record,)
+
+
+def test_a_child_is_listed_with_its_parent(ports: Ports) -> None:
+    """Both are written in one transaction, if nobody has written the parent since it was read."""
+    needs = (("acme@1.0.0", "contracts/acme"),)
+    child = Publication("shop", "1.0.0", "active", "contracts/shop", (), needs=needs)
+    ports.registry.publish(Publication("acme", "1.0.0", "active", "contracts/acme", ()))
+    seen = ports.registry.contract("acme")
+    ports.registry.publish(child, parent=SeenParent("acme", seen))
+    with pytest.raises(ConditionFailed) as refused:
+        ports.registry.publish(replace(child, version="1.1.0"), parent=SeenParent("acme", seen))
+
+    assert refused.value.reasons == ("", "", "parent")
+    assert ports.registry.contract("shop").versions == (child,)
+    assert ports.registry.contract("acme").children == ("shop",)
+    assert child in ports.registry.snapshot().versions
+    ports.registry.publish(Publication("acme", "1.1.0", "active", "contracts/acme/1.1.0", ()))
+    assert ports.registry.contract("acme").children == ("shop",)
 
 
 def test_the_shelf_is_all_that_was_published(ports: Ports) -> None:

@@ -12,7 +12,7 @@ from lakegate.functions.ports.registry import RegistrySnapshot
 if TYPE_CHECKING:
     from lakegate.contracts.lake.records import Record
     from lakegate.contracts.lake.routes import Route
-    from lakegate.functions.ports.registry import Publication
+    from lakegate.functions.ports.registry import Publication, SeenParent
     from tests.fakes.fault_injector import FaultInjector
     from tests.fakes.ledger import MemoryLedger
 
@@ -41,7 +41,11 @@ class MemoryRegistry:
         return self._contracts.get(contract, RegistrySnapshot())
 
     def publish(
-        self, publication: Publication, seen: RegistrySnapshot | None = None, record: Record | None = None
+        self,
+        publication: Publication,
+        seen: RegistrySnapshot | None = None,
+        record: Record | None = None,
+        parent: SeenParent | None = None,
     ) -> None:
         """Version, routes, the list of the contract and the record, all or nothing.
 
@@ -49,19 +53,24 @@ class MemoryRegistry:
         """
         self._faults.pass_or_refuse()
         there = self.contract(publication.contract)
-        if (2 if record is None else 5) + len(publication.routes) + len(publication.retired) > MAX_TRANSACTION:
+        fixed = 2 + (0 if record is None else 3) + (parent is not None)
+        if fixed + len(publication.routes) + len(publication.retired) > MAX_TRANSACTION:
             raise InputError("a transaction has at most 100 items")
         before = self.versions.get((publication.contract, publication.version))
         reasons = ["" if before is None or before.document == publication.document else "version"]
         reasons += ["" if self._is_free(route) else "prefix" for route in publication.routes]
         reasons += ["" if self._may_go(publication, prefix) else "prefix" for prefix in publication.retired]
         reasons.append("" if seen is None or seen.revision == there.revision else "contract")
+        if parent is not None:
+            reasons.append("" if parent.seen.revision == self.contract(parent.contract).revision else "parent")
         reasons += self._ledger.reasons(record) if record else ()
         if any(reasons):
             raise ConditionFailed(*reasons)
         if record is not None:
             self._ledger.write(record)
         self._contracts[publication.contract] = there.after(publication)
+        if parent is not None:
+            self._contracts[parent.contract] = parent.seen.with_child(publication.contract)
         self.versions[publication.contract, publication.version] = publication
         for route in publication.routes:
             self._routes[route.bucket, route.prefix] = route

@@ -1,0 +1,182 @@
+"""Every order in which people who publish and route at once can move, with a crash at each step; bugs are planted and found.
+
+Each person is a use case of the product. The orders are all interleavings of what they read and write in the registry; documents
+and plans are written at the digests of their bytes, so that these writes commute, and one order of them stands for all. A
+schedule is replayed from the beginning, and the next one differs in its last free choice. Who crashes repeats the command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lakegate.contracts.compare.compare import compare
+from lakegate.contracts.compare.version import read_version
+from lakegate.contracts.errors import InputError, LakegateError
+from lakegate.contracts.inherit.resolve import Resolver
+from lakegate.contracts.lake.versions import major, precedence
+from lakegate.functions.ports.errors import PortError
+from lakegate.functions.usecases.parents import document_of, newest_release, pinned_parents
+from lakegate.functions.usecases.publish_contract import leading
+from lakegate.functions.usecases.steps import Effect
+from lakegate.functions.usecases.succession import followed
+from tests.simulation.environment import LAKE, LANDING, Environment
+from tests.simulation.promises import Violation
+
+if TYPE_CHECKING:
+    from lakegate.functions.usecases.steps import Call, Steps
+
+Command = Callable[[Environment], "Steps[Any]"]
+"""What a person does; evaluated when the command begins, so that it reads the registry as it is then."""
+
+
+@dataclass(slots=True)
+class Person:
+    """Somebody at a command line."""
+
+    name: str
+    command: Command
+    steps: Steps[Any] | None = None
+    call: Call | None = None
+    ended: bool = False
+
+    def begin(self, env: Environment) -> None:
+        """Run to the first effect."""
+        self.steps = self.command(env)
+        self._advance(next)
+        while not self.ended and self.call is not None and self.call.effect is not Effect.PUBLISH:
+            self.perform()
+
+    def perform(self) -> None:
+        """Perform the next effect."""
+        assert self.call is not None
+        try:
+            answer = self.call.do()
+        except PortError as refused:
+            error = refused
+            self._advance(lambda steps: steps.throw(error))
+        else:
+            self._advance(lambda steps: steps.send(answer))
+
+    def crash(self) -> None:
+        """Nobody sees the answer of the last effect; the command begins again later."""
+        self.steps, self.call, self.ended = None, None, False
+
+    def _advance(self, move: Callable[[Steps[Any]], Call]) -> None:
+        assert self.steps is not None
+        try:
+            self.call = move(self.steps)
+        except StopIteration:
+            self.ended = True
+        except InputError:
+            self.ended = True
+        except LakegateError as trouble:
+            raise Violation("P4", f"{self.name} raised {trouble!r}") from trouble
+
+
+@dataclass(slots=True)
+class Choices:
+    """The choices of one schedule: those that are given, then the first of each."""
+
+    given: list[int]
+    counts: list[int] = field(default_factory=list)
+
+    def pick(self, count: int) -> int:
+        """A choice out of `count`."""
+        place = len(self.counts)
+        if place == len(self.given):
+            self.given.append(0)
+        self.counts.append(count)
+        return self.given[place]
+
+    def following(self) -> list[int] | None:
+        """The choices of the next schedule; None after the last one."""
+        given = self.given[: len(self.counts)]
+        while given and given[-1] + 1 == self.counts[len(given) - 1]:
+            given.pop()
+        return [*given[:-1], given[-1] + 1] if given else None
+
+
+def explore(prepare: Callable[[], Environment], commands: dict[str, Command], *, crashes: int = 1) -> int:
+    """Play every schedule; the number of schedules. Raises Violation with the schedule that breaks a promise."""
+    given: list[int] | None = []
+    played = 0
+    while given is not None:
+        choices = Choices(given)
+        try:
+            _play(prepare(), commands, choices, crashes)
+        except Violation as found:
+            raise Violation("P21", f"{found} in schedule {choices.given[: len(choices.counts)]}") from found
+        played += 1
+        given = choices.following()
+    return played
+
+
+def _play(env: Environment, commands: dict[str, Command], choices: Choices, crashes: int) -> None:
+    people = [Person(name, command) for name, command in commands.items()]
+    known: set[tuple[str, str]] = set()
+    left = crashes
+    while True:
+        waiting = [each for each in people if not each.ended]
+        if not waiting:
+            break
+        person = waiting[choices.pick(len(waiting))] if len(waiting) > 1 else waiting[0]
+        if person.steps is None:
+            person.begin(env)
+        else:
+            person.perform()
+            registry_holds(env, known)
+        if left > 0 and choices.pick(2) == 1:
+            left -= 1
+            person.crash()
+
+
+def registry_holds(env: Environment, known: set[tuple[str, str]]) -> None:
+    """P21: what the registry names is there, routes carry the current version, numbers and parents are respected.
+
+    A version is compared when it appears, with the one that it follows then (decision 66); `known` are those before.
+    """
+    registry, lake = env.dependencies.registry, env.memory.objects.current(LAKE)
+    contracts = sorted({each.contract for each in registry.snapshot().versions} & {"shop", "acme"})
+    for contract in contracts:
+        snapshot = registry.contract(contract)
+        for each in snapshot.versions:
+            keys = {each.document, *(f"plans/{plan}.json" for _, plan in each.plans), *(key for _, key in each.needs)}
+            if not keys <= lake.keys():
+                raise Violation("P21", f"{contract} {each.version} names what is not in the lake")
+            before = followed(snapshot, each.version)
+            is_new = (contract, each.version) not in known
+            known.add((contract, each.version))
+            if is_new and before is not None and not _is_compatible(env, before, each):
+                raise Violation("P21", f"{each.version} of {contract} is not compatible with {before.version}")
+        for route in registry.routes(LANDING, tuple(each.prefix for each in snapshot.routes)):
+            current = leading(snapshot, contract, route.major)
+            if current is None or (route.version, route.plan) != (current.version, dict(current.plans)[route.dataset]):
+                raise Violation("P21", f"{route.prefix} carries {route.version}, which is not current")
+    for child in registry.contract("acme").children:
+        _keeps_to_parent(env, child)
+
+
+def _is_compatible(env: Environment, before: Any, after: Any) -> bool:
+    sides = []
+    for each in (before, after):
+        document = document_of(env.dependencies, each)
+        complete = Resolver(pinned_parents(env.dependencies, each)).complete
+        sides.append(read_version(document.text, published=True, complete=complete))
+    return compare(*sides).ok
+
+
+def _keeps_to_parent(env: Environment, child: str) -> None:
+    """The newest version of a child could inherit from the newest version of its parent."""
+    registry = env.dependencies.registry
+    snapshot = registry.contract(child)
+    newest = max(snapshot.versions, key=lambda each: precedence(each.version))
+    parent = newest_release(registry.contract("acme"), major(newest.needs[0][0].rpartition("@")[2]))
+    assert parent is not None
+    above = document_of(env.dependencies, parent)
+    text = document_of(env.dependencies, newest).text
+    try:
+        read_version(text, complete=Resolver(lambda *_: above).complete)
+    except LakegateError as weaker:
+        raise Violation("P21", f"{child} {newest.version} is weaker than acme {parent.version}: {weaker}") from weaker
