@@ -100,7 +100,7 @@ def _told(name: str, bucket: str) -> Iterator[None]:
     except BotoCoreError as error:
         kind = type(error).__name__
         if kind == "ParamValidationError":
-            raise InputError(f"{name} is no address of S3: write s3://BUCKET/KEY") from None
+            raise InputError(f"{name} is not an address of S3: write s3://BUCKET/KEY") from None
         raise SetUpError(f"{name} cannot be read: {SENTENCES.get(kind, f'S3 does not answer ({kind})')}") from None
 
 

@@ -126,7 +126,7 @@ def _whole(name: str) -> dict[str, Any]:
 
 
 def _location(report: Report, sample: Sample) -> dict[str, Any]:
-    """The row of a text; a row of a binary file is no line, and is named in words."""
+    """The row of a text; a row of a binary file is not a line, and is named in words."""
     at = _whole(report.files[sample.part])
     if report.plan.storage.format.is_text:
         at["physicalLocation"]["region"] = {"startLine": sample.row}

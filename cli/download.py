@@ -33,7 +33,7 @@ PIECE: Final = 8 * 1024 * 1024
 PLACE: Final = re.compile(
     r"ingest_date=\d{4}-\d\d-\d\d/workload=[0-9a-f]{64}/[A-Za-z0-9][A-Za-z0-9._-]{0,199}", re.ASCII
 )
-"""Below the folder of its line; what is not of this form is no object of ours and gets no place on a disk."""
+"""Below the folder of its line; what is not of this form is not an object of ours and gets no place on a disk."""
 
 
 class DiffersError(InputError):

@@ -67,7 +67,7 @@ def explain(
     if name is not None:
         key = name if name in known else _kind(name)
         if key not in known:
-            raise InputError(f"{shown(name)} is no code of lint and no kind of rule.{did_you_mean(name, known)}")
+            raise InputError(f"{shown(name)} is neither a code of lint nor a kind of rule.{did_you_mean(name, known)}")
         found = known[key]
     if as_json:
         terminal.print_json([asdict(each) for each in found])

@@ -92,7 +92,7 @@ def _judge(files: list[str], places: ParentPlaces, *, only_contracts: bool) -> t
         if each.name in products:
             judged[f"{each.name} (ports)"] = _of_ports(text)
         elif (each.found or only_contracts) and not declares_format(text):
-            sys.stderr.write(f"lakegate: {escaped(each.name)} is no contract, passed over\n")
+            sys.stderr.write(f"lakegate: {escaped(each.name)} is not a contract, passed over\n")
         else:
             judged[each.name] = resolve(text, places.parents(each.name)).examined
     if not judged and not unreadable and not only_contracts:

@@ -64,7 +64,7 @@ def _beside(folder: Path) -> Iterator[InputDocument]:
 
 
 def _identified(documents: Iterable[InputDocument]) -> Iterator[tuple[tuple[str, str], bytes]]:
-    """The contracts of documents, with id and version; what is no contract is left out."""
+    """The contracts of documents, with id and version; what is not a contract is left out."""
     for each in documents:
         text = each.read()
         try:

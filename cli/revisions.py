@@ -64,13 +64,13 @@ def _at_revision(revision: str, path: str) -> bytes:
     """The bytes of a file in a commit; a symbolic link is not followed."""
     if not REVISION.fullmatch(revision) or ".." in revision or not path or not path.isprintable():
         raise InputError(
-            f"{shown(f'{revision}:{path}')} is no file of a commit: write REVISION:PATH, e.g. HEAD~1:orders.yaml"
+            f"{shown(f'{revision}:{path}')} is not a file of a commit: write REVISION:PATH, e.g. HEAD~1:orders.yaml"
         )
     commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").decode().strip()
     if not OBJECT.fullmatch(commit):
-        raise InputError(f"{shown(revision)} is no commit of this repository")
+        raise InputError(f"{shown(revision)} is not a commit of this repository")
     return _git(
-        "cat-file", "blob", f"{commit}:{path}", problem=f"{shown(path)} is no file of the commit {shown(revision)}"
+        "cat-file", "blob", f"{commit}:{path}", problem=f"{shown(path)} is not a file of the commit {shown(revision)}"
     )
 
 

@@ -61,10 +61,10 @@ class To:
 
 
 def read(path: Path) -> Local:
-    """Size and checksums. Raises InputError for what is no file that can be read."""
+    """Size and checksums. Raises InputError for what is not a file that can be read."""
     digest, crc, size = sha256(), 0, 0
     if path.exists() and not path.is_file() and not path.is_dir():
-        raise InputError(f"{path} cannot be read: it is no regular file, and a file is read twice")
+        raise InputError(f"{path} cannot be read: it is not a regular file, and a file is read twice")
     try:
         with path.open("rb") as file:
             while block := file.read(BLOCK):

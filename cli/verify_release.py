@@ -29,7 +29,7 @@ def verify_release(
     The digest of SHA256SUMS is printed: compare it with the one that was announced with the release. Without that, a
     release is only shown to be consistent with itself.
 
-    Exit code: 0 nothing differs, 1 something differs, 2 the folder is no release.
+    Exit code: 0 nothing differs, 1 something differs, 2 the folder is not a release.
     """
     recorded, differences = digests(folder), verify(folder)
     digest = sha256(folder / SUMS)

@@ -121,7 +121,7 @@ def _field(column: Place, notes: Notes, around: str = "") -> Field:
     """A column or nested field."""
     declared, path = column["dataType"].text, around + (column["name"].text or "")
     if declared is not None and declared.lower() not in {*TYPES, *NESTED}:
-        message = f"{shown(declared)} is no data type of DCM.{did_you_mean(declared, (*TYPES, *NESTED))}"
+        message = f"{shown(declared)} is not a data type of DCM.{did_you_mean(declared, (*TYPES, *NESTED))}"
         notes.error("unknown-type", column["dataType"], message)
     items = column["arrayDataType"]
     children = [_field(each, notes, f"{path}.") for each in column["children"].items]

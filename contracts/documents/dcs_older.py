@@ -41,7 +41,7 @@ def older_quality(place: Place, models: Place, notes: Notes) -> dict[str, list[R
     for name, check, arguments in _checks(place["specification"], engine, notes):
         if name not in {*rules, EVERY_MODEL}:
             hint = did_you_mean(name, rules)
-            notes.warning("unknown-model", check, f"{shown(name)} is no model of this contract.{hint}")
+            notes.warning("unknown-model", check, f"{shown(name)} is not a model of this contract.{hint}")
             arguments |= {"call": ""}
         for model in rules.keys() & {name} or rules:
             rule = Rule(rule_id(ordinals, model, "custom"), "custom", check.origin, (), arguments)

@@ -185,7 +185,9 @@ def _is_percent(place: Place, notes: Notes) -> bool:
     if unit is None:
         return False
     if unit.lower() not in UNITS:
-        message = f"{shown(unit)} is no unit of rows: write {listed(('rows', 'percent'))}.{did_you_mean(unit, UNITS)}"
+        message = (
+            f"{shown(unit)} is not a unit of rows: write {listed(('rows', 'percent'))}.{did_you_mean(unit, UNITS)}"
+        )
         notes.error("unknown-unit", place, message)
     return UNITS.get(unit.lower(), False)
 
@@ -194,5 +196,7 @@ def _severity(place: Place, notes: Notes) -> Severity:
     declared = (place.text or FAILING[0]).lower()
     if declared not in WARNING + FAILING:
         hint = did_you_mean(declared, WARNING + FAILING)
-        notes.warning("unknown-severity", place, f"{shown(declared)} is no usual severity and counts as error.{hint}")
+        notes.warning(
+            "unknown-severity", place, f"{shown(declared)} is not a usual severity and counts as error.{hint}"
+        )
     return Severity.WARN if declared in WARNING else Severity.FAIL

@@ -34,7 +34,7 @@ def text_of(first: bytes, storage: Storage, csv: Csv) -> bytes | None:
 
 
 def first_line(head: bytes, csv: Csv) -> str:
-    """The header line of a text as it begins, without its line end; UnreadableError where it is no line of the encoding."""
+    """The header line of a text as it begins, without its line end; UnreadableError where it is not a line of the encoding."""
     line, end, _ = head.removeprefix(BOM).partition(b"\n")
     if not end and len(head) >= HEAD:
         raise UnreadableError("too-long", f"the first line does not end within {HEAD:,} bytes: is this a CSV file?")
@@ -51,7 +51,7 @@ def first_line(head: bytes, csv: Csv) -> str:
 
 
 def columns_of(line: str, csv: Csv, declared: tuple[str, ...], head: bytes = b"") -> Columns:
-    """The header's columns against the declared ones; UnreadableError where it is no header of this dataset.
+    """The header's columns against the declared ones; UnreadableError where it is not a header of this dataset.
 
     `head`: the beginning of the file, which may explain what the line is instead.
     """

@@ -22,7 +22,7 @@ IGNORED: Final = (
 
 
 def is_ignored(key: str, size: int, patterns: tuple[str, ...]) -> bool:
-    """Whether an object is no delivery: by the name of one of its folders, by its own, or as the marker of a folder.
+    """Whether an object is not a delivery: by the name of one of its folders, by its own, or as the marker of a folder.
 
     `size`: in bytes. Consoles and connectors create an empty object whose key ends with a slash.
     """

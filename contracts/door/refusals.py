@@ -50,7 +50,7 @@ def refusals(plan: bytes, size: int, first: bytes) -> tuple[str, ...]:
 def refused_rules(plan: bytes, reasons: Sequence[str]) -> tuple[BrokenRule, ...]:
     """The rules behind the reasons of a refusal, which are texts `<check>: <message>`; none for a code without a message.
 
-    A reason that is no check of the plan is listed by what precedes its message: `file/size`.
+    A reason that is not a check of the plan is listed by what precedes its message: `file/size`.
     """
     rules = {f"{check['id']}: ": check["rule"] for check in json.loads(plan)["checks"]}
     named = (

@@ -1,7 +1,7 @@
 """Where a contract is weaker than its parent: the comparison of versions judges, this module selects and locates.
 
 A child is compared with each template of its parent: the fields, rules, service levels and settings that the parent declares for
-a dataset. What a child adds is no weakness, nor is what it declares more strictly.
+a dataset. What a child adds is not a weakness, nor is what it declares more strictly.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def precedence(version: str) -> Precedence:
 
 
 def is_release(version: str) -> bool:
-    """Whether a semantic version is no pre-release."""
+    """Whether a semantic version is not a pre-release."""
     return not precedence(version)[2]
 
 

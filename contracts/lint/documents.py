@@ -29,7 +29,7 @@ def not_a_link(_contract: Contract, document: Document) -> Iterator[Finding]:
     links = (each for place in document.named("links") for each in place.entries.values())
     for place in (*document.named(*LINK_KEYS), *links):
         if place.text and not LINK.fullmatch(place.text.strip()):
-            yield place.path, f"{shown(place.text)} is no link: write its scheme, e.g. `https://`."
+            yield place.path, f"{shown(place.text)} is not a link: write its scheme, e.g. `https://`."
 
 
 def repeated_tag(_contract: Contract, document: Document) -> Iterator[Finding]:
@@ -70,7 +70,7 @@ def unknown_member(_contract: Contract, document: Document) -> Iterator[Finding]
         follower = each["replacedByUsername"].text
         if follower and follower not in names:
             hint = did_you_mean(follower, [name for name in names if name])
-            yield f"{each.path}.replacedByUsername", f"{shown(follower)} is no member of the team.{hint}"
+            yield f"{each.path}.replacedByUsername", f"{shown(follower)} is not a member of the team.{hint}"
 
 
 def reversed_membership(_contract: Contract, document: Document) -> Iterator[Finding]:
@@ -86,7 +86,7 @@ def not_a_currency(_contract: Contract, document: Document) -> Iterator[Finding]
     """A currency is its code of three letters."""
     for place in (document.top["price"]["priceCurrency"], document.top["pricing"]["priceCurrency"]):
         if place.text and not CURRENCY.fullmatch(place.text):
-            yield place.path, f"{shown(place.text)} is no currency: write its code, e.g. `EUR`."
+            yield place.path, f"{shown(place.text)} is not a currency: write its code, e.g. `EUR`."
 
 
 def unread_variable(contract: Contract, document: Document) -> Iterator[Finding]:

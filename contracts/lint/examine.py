@@ -129,7 +129,7 @@ def _read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Con
         notes.error(
             "unknown-format",
             document.top,
-            f"This is no contract: it must be of the kind `{KIND}` and declare {_known()}.",
+            f"This is not a contract: it must be of the kind `{KIND}` and declare {_known()}.",
         )
         return None
     version = document.top[found.key]

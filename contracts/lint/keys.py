@@ -40,7 +40,7 @@ def idle_position(_contract: Contract, document: Document) -> Iterator[Finding]:
         for each in siblings:
             for key, flag in POSITIONS.items():
                 if (each[key].number or 0) > 0 and not each[flag].flag:
-                    message = f"The property is no part of the key: add `{flag}: true`, or remove the position."
+                    message = f"The property is not part of the key: add `{flag}: true`, or remove the position."
                     yield each[key].path, message
 
 

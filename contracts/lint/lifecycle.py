@@ -53,7 +53,7 @@ def not_a_day(contract: Contract, _document: Document) -> Iterator[Finding]:
     for key in ("announced", "sunset_date") if deprecation is not None else ():
         written = getattr(deprecation, key)
         if written is not None and _day(written) is None:
-            yield f"$.deprecation.{key}", f"{shown(written)} is no day: write `YYYY-MM-DD`."
+            yield f"$.deprecation.{key}", f"{shown(written)} is not a day: write `YYYY-MM-DD`."
 
 
 def reversed_days(contract: Contract, _document: Document) -> Iterator[Finding]:

@@ -35,7 +35,7 @@ def version(contract: Contract, _document: Document) -> Iterator[Finding]:
     """A contract's version is semantic: its major number is part of the line's name."""
     if contract.version and not SEMANTIC.fullmatch(contract.version):
         path = "$.info.version" if contract.format.startswith("DCS") else "$.version"
-        yield path, f"{shown(contract.version)} is no semantic version: write `major.minor.patch`, e.g. `1.0.0`."
+        yield path, f"{shown(contract.version)} is not a semantic version: write `major.minor.patch`, e.g. `1.0.0`."
 
 
 def no_dataset(contract: Contract, _document: Document) -> Iterator[Finding]:
@@ -134,7 +134,10 @@ def unknown_metric(contract: Contract, _document: Document) -> Iterator[Finding]
     for rule in rules_of(contract):
         if rule.kind not in RULES and not contract.format.startswith("DCM"):
             hint = did_you_mean(rule.kind, METRICS)
-            yield rule.origin.path, f"{shown(rule.kind)} is no metric that is known.{hint} Known are {listed(METRICS)}."
+            yield (
+                rule.origin.path,
+                f"{shown(rule.kind)} is not a metric that is known.{hint} Known are {listed(METRICS)}.",
+            )
 
 
 def _siblings(contract: Contract) -> Iterator[tuple[Field, ...]]:

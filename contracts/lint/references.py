@@ -33,7 +33,7 @@ def dangling(contract: Contract, document: Document) -> Iterator[Finding]:
         if _is_here(text) and _target(text, known, document) is None:
             hint = did_you_mean(text, list(known)[:MOST_KNOWN])
             form = form_elsewhere(contract)
-            words = f"{shown(text)} is no field of this contract; a field of another contract is written `{form}`."
+            words = f"{shown(text)} is not a field of this contract; a field of another contract is written `{form}`."
             yield place.path, f"{words}{hint}"
 
 
@@ -79,7 +79,7 @@ def unknown_element(contract: Contract, document: Document) -> Iterator[Finding]
     known = {each.name: None for each in contract.datasets} | _named(contract)
     for place, name in _elements(document):
         if name not in known:
-            message = f"{shown(name)} is no dataset or field here.{did_you_mean(name, list(known)[:MOST_KNOWN])}"
+            message = f"{shown(name)} is not a dataset or field here.{did_you_mean(name, list(known)[:MOST_KNOWN])}"
             yield place.path, message
 
 

@@ -49,11 +49,11 @@ def impossible(contract: Contract, document: Document) -> Iterator[Finding]:
         words = text.lower().split()
         if text.startswith("@"):
             if text not in NICKNAMES:
-                yield place.path, f"{shown(text)} is no schedule that cron knows."
+                yield place.path, f"{shown(text)} is not a schedule that cron knows."
         elif len(words) == len(CRON) or (fields is QUARTZ and len(words) in QUARTZ_LENGTHS):
             for (name, least, most), word in zip(fields, words, strict=False):
                 if not all(_is_good(part, least, most, quartz=fields is QUARTZ) for part in word.split(",")):
-                    yield place.path, f"{shown(word)} is no {name}: write {least} to {most}, or `*`."
+                    yield place.path, f"{shown(word)} is out of range for {name}: write {least} to {most}, or `*`."
 
 
 def _schedules(document: Document) -> Iterator[tuple[Place, str]]:

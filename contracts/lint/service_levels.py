@@ -46,11 +46,11 @@ def unknown_level(_contract: Contract, document: Document) -> Iterator[Finding]:
     for place in document.top["slaProperties"].items:
         name = place["property"].text
         if name and name not in known:
-            message = f"{shown(name)} is no service level that is known.{did_you_mean(name, sorted(known))}"
+            message = f"{shown(name)} is not a service level that is known.{did_you_mean(name, sorted(known))}"
             yield f"{place.path}.property", message
     for name, place in document.top["servicelevels"].entries.items():
         if name not in KNOWN_TO_DCS:
-            yield place.path, f"{shown(name)} is no service level that is known.{did_you_mean(name, KNOWN_TO_DCS)}"
+            yield place.path, f"{shown(name)} is not a service level that is known.{did_you_mean(name, KNOWN_TO_DCS)}"
 
 
 def unknown_unit(_contract: Contract, document: Document) -> Iterator[Finding]:
@@ -58,7 +58,7 @@ def unknown_unit(_contract: Contract, document: Document) -> Iterator[Finding]:
     for place in document.top["slaProperties"].items:
         unit = place["unit"].text
         if unit and unit.casefold() not in {*SECONDS, "percent", "%"}:
-            yield f"{place.path}.unit", f"{shown(unit)} is no unit of time.{did_you_mean(unit, sorted(SECONDS))}"
+            yield f"{place.path}.unit", f"{shown(unit)} is not a unit of time.{did_you_mean(unit, sorted(SECONDS))}"
 
 
 def without_unit(_contract: Contract, document: Document) -> Iterator[Finding]:
@@ -83,4 +83,4 @@ def not_a_duration(_contract: Contract, document: Document) -> Iterator[Finding]
     for level in document.top["servicelevels"].entries.values():
         for place in (level[key] for key in DURATION_KEYS):
             if place.text and duration(place.text, None) is None:
-                yield place.path, f"{shown(place.text)} is no duration: write `25h`, `30 days` or `P1Y`."
+                yield place.path, f"{shown(place.text)} is not a duration: write `25h`, `30 days` or `P1Y`."

@@ -69,7 +69,7 @@ def share(contract: Contract, _document: Document) -> Iterator[Finding]:
     for rule in rules_of(contract):
         parameter = rule.arguments.get("parameter")
         if rule.kind == "complete" and isinstance(parameter, Decimal) and not 0 <= parameter <= 1:
-            yield f"{rule.origin.path}.parameter", f"{shown(parameter)} is no share of rows: write one from 0 to 1."
+            yield f"{rule.origin.path}.parameter", f"{shown(parameter)} is not a share of rows: write one from 0 to 1."
 
 
 def negative_parameter(contract: Contract, _document: Document) -> Iterator[Finding]:

@@ -40,7 +40,7 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """The value is between two bounds (decimal or ISO text), inclusive unless open; None is no bound."""
+    """The value is between two bounds (decimal or ISO text), inclusive unless open; None: no bound."""
 
     kind: ClassVar = "within"
     field: str

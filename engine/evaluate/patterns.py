@@ -51,7 +51,7 @@ class Search:
 def searches_of(pattern: str) -> tuple[Search | FormPattern, ...]:
     """The searches that together are equivalent to a pattern of a plan: all of them must have the wanted result.
 
-    ValueError where no search has a bounded time (UnsearchableError), or where it is no pattern.
+    ValueError where no search has a bounded time (UnsearchableError), or where it is not a pattern.
     """
     if OUR_OWN in pattern:
         looks, reading = own_searches(pattern)

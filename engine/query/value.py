@@ -61,4 +61,4 @@ def once(value: str, template: str) -> str:
 
 def refuse(what: str) -> UnreadError:
     """The error for a text that is not generated."""
-    return UnreadError(f"{what} is no part of a query of a plan")
+    return UnreadError(f"{what} is not part of a query of a plan")

@@ -148,7 +148,7 @@ class Lines:
 
     array: Any
     bad: dict[int, tuple[str, bytes]]
-    """By line: why it is no text, and its bytes."""
+    """By line: why it is not a text, and its bytes."""
 
     @staticmethod
     def of(block: bytes, dialect: Dialect) -> Lines:
@@ -212,5 +212,5 @@ def _decoded(line: bytes, dialect: Dialect, at: int, bad: dict[int, tuple[str, b
 
 
 def _reason(text: str) -> tuple[str, bytes]:
-    """Why a text that breaks the grammar is no record."""
+    """Why a text that breaks the grammar is not a record."""
     return ("nul" if "\0" in text else "quotes"), text.encode()

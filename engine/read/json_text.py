@@ -50,7 +50,7 @@ def parsed(text: bytes) -> dict[str, Value] | None:
 
 
 def _is_text(value: Value) -> bool:
-    """Whether all texts can be written: half of a surrogate pair is no character."""
+    """Whether all texts can be written: half of a surrogate pair is not a character."""
     match value:
         case dict():
             return all(map(_is_text, value)) and all(map(_is_text, value.values()))

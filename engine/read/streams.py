@@ -171,7 +171,7 @@ class _Counted:
         self._source = source
         self.size = 0
         self.failure: OSError | None = None
-        """The error of the storage: it is no property of the file."""
+        """The error of the storage: it is not a property of the file."""
 
     def read(self, size: int = -1) -> bytes:
         """Bytes of the file, counted."""

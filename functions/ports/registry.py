@@ -108,5 +108,5 @@ class Registry(Protocol):
         ...
 
     def snapshot(self) -> RegistrySnapshot:
-        """Everything, for people: item by item, so it is no snapshot, but what was there before the call is in it."""
+        """Everything, for people: item by item, so it is not a snapshot, but what was there before the call is in it."""
         ...

@@ -33,7 +33,7 @@ class DecisionAndCost(NamedTuple):
 
 
 def judged(plan: bytes, result: bytes, workload: Workload) -> DecisionAndCost:
-    """The decision on the current attempt. Raises InputError for a document that is no result, or another attempt's.
+    """The decision on the current attempt. Raises InputError for a document that is not a result, or another attempt's.
 
     Only the judge function can report that a delivery does not fit; a job that does has no result.
     """

@@ -61,7 +61,7 @@ def _older(dependencies: Dependencies, known: tuple[str, ...], name: str) -> str
     """A chain that is on no list any more, by its whole name."""
     if _is_key(name) and dependencies.ledger.head(name).height >= 0:
         return name
-    raise InputError(f"{name} is no line; known are {listed(known)}.{did_you_mean(name, _parts(known))}")
+    raise InputError(f"{name} is not a line; known are {listed(known)}.{did_you_mean(name, _parts(known))}")
 
 
 def _forms(chain: str) -> tuple[str, ...]:

@@ -197,7 +197,7 @@ def _judged(dependencies: Dependencies, workload: Workload, result: bytes) -> Ob
     try:
         decision, cost = judged(plan, result, workload)
     except InputError:
-        # A result that is no result is the job's failure, not the data's.
+        # A result that is not a result is the job's failure, not the data's.
         return Observation(Outcome.LOST, cause=FailureCause.WRONG_RESULT)
     if decision is None:
         return Observation(Outcome.LOST, cause=FailureCause.DOES_NOT_FIT, cost=cost)

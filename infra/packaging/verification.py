@@ -56,7 +56,7 @@ def verify(release: Path) -> tuple[Difference, ...]:
 
 
 def files(release: Path) -> list[str]:
-    """The paths below a folder, relative to it: files, symbolic links and whatever else is no folder."""
+    """The paths below a folder, relative to it: files, symbolic links and whatever else is not a folder."""
     return sorted(
         path.relative_to(release).as_posix() for path in release.rglob("*") if path.is_symlink() or not path.is_dir()
     )
@@ -67,7 +67,7 @@ def digests(release: Path) -> dict[str, str]:
     try:
         lines = (release / SUMS).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
-        raise InputError(f"{release} is no release: it has no readable {SUMS}") from None
+        raise InputError(f"{release} is not a release: it has no readable {SUMS}") from None
     recorded = {}
     for number, line in enumerate(lines, 1):
         match = _LINE.fullmatch(line)

@@ -87,7 +87,7 @@ def _removable(place: Any, path: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
 
 
 def _without(document: Any, path: tuple[Any, ...], case: Case) -> Case | None:
-    """The case with a document that lacks a part; None where it is no contract any more."""
+    """The case with a document that lacks a part; None where it is not a contract any more."""
     place = document
     try:
         for step in path[:-1]:

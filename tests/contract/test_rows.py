@@ -488,7 +488,7 @@ def test_the_shelf_is_all_that_was_published(ports: Ports) -> None:
 
 
 def test_an_empty_registry_has_an_empty_shelf(ports: Ports) -> None:
-    """Nothing published is no error."""
+    """Nothing published is not an error."""
     assert RegistrySnapshot() == ports.registry.snapshot()
 
 

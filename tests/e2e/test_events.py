@@ -97,7 +97,7 @@ def test_two_versions_of_one_key_are_two_deliveries(stack: Deployed) -> None:
 
 
 def test_an_unintelligible_message_blocks_no_other(stack: Deployed) -> None:
-    """A message that is no event keeps no other from being taken in."""
+    """A message that is not an event keeps no other from being taken in."""
     queue = stack.resources["LandedQueue"]
     client("sqs").send_message(QueueUrl=queue, MessageBody="no event at all")
 

@@ -168,8 +168,8 @@ def test_folders_and_patterns_name_several_objects(s3: Any) -> None:
             f"s3://{BUCKET}/a-*",
             f"s3://{BUCKET}/a-* matches no object: name an object, a folder with a / at its end, or another pattern",
         ),
-        ("s3://", "s3:// is no address of S3: write s3://BUCKET/KEY"),
-        ("s3:///a.csv", "s3:///a.csv is no address of S3: write s3://BUCKET/KEY"),
+        ("s3://", "s3:// is not an address of S3: write s3://BUCKET/KEY"),
+        ("s3:///a.csv", "s3:///a.csv is not an address of S3: write s3://BUCKET/KEY"),
     ],
 )
 @pytest.mark.usefixtures("s3")

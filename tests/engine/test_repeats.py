@@ -75,7 +75,7 @@ def test_a_search_in_distinct_values_changes_nothing(
 
 
 def test_as_many_rows_fail_as_python_finds(judge_files: Callable[..., Judged]) -> None:
-    """Each pattern fails as often as Python's own search finds nothing in a text that is no null of the CSV."""
+    """Each pattern fails as often as Python's own search finds nothing in a text that is not a null of the CSV."""
     values = columns(8) | {"day": [each and f"{each.year:04}-{each:%m-%d}" for each in columns(8)["day"]]}
     plan = plan_of(FIELDS, *RULES, csv=Csv(null_values=("NULL",)))
     judged = judge_files(plan, written(pa.table(values), PLAIN[0]))

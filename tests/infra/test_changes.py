@@ -87,7 +87,7 @@ def test_commits_of_main_that_nobody_has_yet_are_the_change(repository: Path) ->
 
 
 def test_where_git_cannot_tell_all_is_changed(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder that is no repository, one without main, a clone without history, a machine without git."""
+    """A folder that is not a repository, one without main, a clone without history, a machine without git."""
     url = f"file://{repository}"
     git(repository.parent, "clone", "--quiet", "--depth", "1", "--branch", "main", url, "shallow")
     git(repository.parent, "clone", "--quiet", "--branch", "branch", str(repository), "mainless")

@@ -7,7 +7,7 @@ Read by the reference evaluator's tests and by those of the real engine. A file 
       - case: a value below the bound fails its row
         fields: {a: integer}              # name: type; default {a: string}
         rule: {value: 3}                  # arguments; fields, comparison, tolerance and severity have keys of their own
-        rows: [["1"], ["3"], [null]]      # null is no value, "" an empty text
+        rows: [["1"], ["3"], [null]]      # null is not a value, "" an empty text
         checks: [{fail: 1/3}]             # status: failing/of (row counts: of; means: number/of; skip: its reason)
 
 A case with `refused: code` in place of `rows` and `checks` is a rule that cannot mean anything.

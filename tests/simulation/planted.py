@@ -53,7 +53,7 @@ def planted(bug: Planted) -> Iterator[None]:
     exec(compile(text, f"<{bug.name}>", "exec"), namespace)  # noqa: S102 - the text is our own, from the table beside
     loaded = {each.argval for each in dis.get_instructions(namespace[name]) if each.opname == "LOAD_GLOBAL"}
     unknown = loaded - namespace.keys() - vars(builtins).keys()
-    assert not unknown, f"{bug.name}: a NameError is no bug of the protocol: {unknown}"
+    assert not unknown, f"{bug.name}: a NameError is not a bug of the protocol: {unknown}"
     original = function.__code__
     function.__code__ = namespace[name].__code__
     try:

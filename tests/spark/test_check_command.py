@@ -216,7 +216,7 @@ def test_values_are_shown_and_failing_rows_written(samples: Path, tmp_path: Path
     ],
 )
 def test_what_cannot_be_used_ends_in_one_sentence(arguments: list[str], words: str) -> None:
-    """A missing file, a folder, an unknown dataset, a document that is no contract: exit 2, a sentence, no traceback."""
+    """A missing file, a folder, an unknown dataset, a document that is not a contract: exit 2, a sentence, no traceback."""
     command = [sys.executable, "-m", "lakegate.cli.main", "check", *arguments]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=ROOT, check=False)  # noqa: S603 - ours
 

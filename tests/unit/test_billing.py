@@ -74,6 +74,6 @@ def test_no_text_means_the_prices_of_this_version() -> None:
 
 @pytest.mark.parametrize("text", ["0.05", "2027-01-01 EUR 1 2 3", "2027-01-01 EUR 1 2 3 -4", f"{EUROS}\n"])
 def test_another_text_is_refused(text: str) -> None:
-    """Whatever is no table is no table of zeros."""
+    """Whatever is not a table is not a table of zeros."""
     with pytest.raises(InputError, match="prices are a date"):
         Prices.read(text)

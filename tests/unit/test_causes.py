@@ -190,7 +190,7 @@ def test_columns_are_one_reason_for_each_fault(name: str) -> None:
 
 
 def test_a_renamed_column_explains_the_additional_one() -> None:
-    """An extra column that is a declared one in another spelling is no second fault; another extra one is."""
+    """An extra column that is a declared one in another spelling is not a second fault; another extra one is."""
     plan = replace(PLAN, policy=Policy(additional_fields=Additional.FORBID))
     columns = Columns(("id", "PRICE", "weight"), absent=("price",), extra=("PRICE",))
 

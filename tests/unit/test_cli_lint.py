@@ -92,7 +92,7 @@ def test_standard_input_is_a_document() -> None:
 
 
 def test_a_folder_is_searched(tmp_path: Path, broken: Path) -> None:
-    """Contracts in a folder and below it are judged; what is no contract is passed over and named; hidden ones are left."""
+    """Contracts in a folder and below it are judged; what is not a contract is passed over and named; hidden ones are left."""
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep/good.yml").write_text(WEATHER)
     (tmp_path / "deep/deployment.yaml").write_text("apiVersion: v1\nkind: Deployment\n")
@@ -103,7 +103,7 @@ def test_a_folder_is_searched(tmp_path: Path, broken: Path) -> None:
 
     assert result.exit_code == 1
     assert [f"{broken}: refused", f"{tmp_path}/deep/good.yml: valid"] == [line.split(" (")[0] for line in summaries]
-    assert "deployment.yaml is no contract, passed over" in result.stderr
+    assert "deployment.yaml is not a contract, passed over" in result.stderr
 
 
 @pytest.mark.parametrize("names", [[], ["notes.txt"], ["deployment.yaml"]])
@@ -135,7 +135,7 @@ def test_an_impossible_name_is_no_traceback(name: str) -> None:
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\0", b"\x7fELF" + bytes(200), b"[" * 100_000, b"", b"x" * 2_000_000])
 def test_a_binary_is_refused_with_its_line(content: bytes) -> None:
-    """What is no text is refused like any other document."""
+    """What is not a text is refused like any other document."""
     result = run("--json", "-", text=content)
 
     assert result.exit_code == 1

@@ -130,7 +130,7 @@ def test_an_empty_object_may_be_promised() -> None:
 
 
 def test_the_rules_of_a_refusal_are_those_of_its_checks() -> None:
-    """A reason names a check; what is no check keeps the name before its message, and a code alone is no rule."""
+    """A reason names a check; what is not a check keeps the name before its message, and a code alone is not a rule."""
     check = COMPILED.checks[0]
     reasons = (f"{check.id}: text: more text", "file/size: too large", "duplicate-content", f"{check.id}: again")
 

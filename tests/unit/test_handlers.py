@@ -188,7 +188,7 @@ def test_a_copy_that_goes_on_later_is_no_error(stand: Stand, monkeypatch: pytest
 
 
 def test_a_job_run_of_nobody_is_done(stand: Stand) -> None:
-    """A run that EMR does not know, or that is none of ours, is no failure."""
+    """A run that EMR does not know, or that is none of ours, is not a failure."""
     run = stand.memory.jobs.start({"clientToken": "t", "name": "somebody"})
 
     assert failed(call(completion.handler, sqs(moved("00f1"), moved(run.replace("-", ""))))) == []

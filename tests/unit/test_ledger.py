@@ -373,7 +373,7 @@ def test_a_block_of_another_chain_is_seen() -> None:
 
 
 def test_an_unreadable_block_is_named_and_the_rest_still_read() -> None:
-    """A stored text that is no block is one fault at its height; what stands above it is verified all the same."""
+    """A stored text that is not a block is one fault at its height; what stands above it is verified all the same."""
     faults = verify_stored([STORED[0], b"\xff", *STORED[2:]], HEAD)
 
     assert (ChainFault(1, Wrong.ALTERED), ChainFault(1, Wrong.UNREADABLE)) == faults

@@ -19,7 +19,7 @@ def route(prefix: str, contract: str = "orders") -> Route:
 
 
 def test_candidates_are_the_folders_of_the_key_longest_first() -> None:
-    """The key's own name is no prefix."""
+    """The key's own name is not a prefix."""
     assert candidates("a/b/c.csv") == ("a/b/", "a/")
     assert candidates("c.csv") == ()
 

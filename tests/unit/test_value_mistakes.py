@@ -44,7 +44,7 @@ def test_a_known_mistake_is_told_from_the_text(code: str, logical: LogicalType, 
 
 @pytest.mark.parametrize("logical", [LogicalType.NUMBER, LogicalType.DATE, LogicalType.STRING])
 def test_words_for_null_are_told_by_a_closed_list(logical: LogicalType) -> None:
-    """The word leaves because it is no value of the data; what to do depends on the format."""
+    """The word leaves because it is not a value of the data; what to do depends on the format."""
     forms = {form_of(logical, [word, f" {word}"]) for word in NULL_WORDS}
 
     assert forms == {ValueMistake("null-word", 2, 2, word) for word in NULL_WORDS}
@@ -75,7 +75,7 @@ def test_a_form_is_that_of_most_values(
     is_json: bool,  # noqa: FBT001 - a parameter of the test
     form: ValueMistake | None,
 ) -> None:
-    """What half of the values or fewer show is no explanation; values of the type itself show nothing."""
+    """What half of the values or fewer show is not an explanation; values of the type itself show nothing."""
     assert form_of(logical, texts, is_json=is_json) == form
 
 
@@ -132,7 +132,7 @@ def test_an_encoding_that_works_is_found(content: bytes, declared: str, encoding
     [(None, "null"), ("SKU-12 é\x07✓", "aaa-99 a??"), ("x" * 40, "a" * 40), ("x" * 41, "a" * 40 + "…")],
 )
 def test_a_shape_tells_no_value(text: str | None, shape: str) -> None:
-    """Letters are `a`, digits `9`; what is no plain character is `?`; long ones are cut."""
+    """Letters are `a`, digits `9`; what is not a plain character is `?`; long ones are cut."""
     assert mask(text) == shape
 
 

@@ -114,7 +114,7 @@ def test_an_error_leaves_the_delivery_undecided_whatever_else_failed() -> None:
 
 @pytest.mark.parametrize("measurements", [(), (Measurement("r/n"),)])
 def test_a_check_without_an_answer_is_an_error(measurements: tuple[Measurement, ...]) -> None:
-    """Silence is no success: a check that the job did not answer is an error."""
+    """Silence is not a success: a check that the job did not answer is an error."""
     assert statuses(plan(check()), answer(*measurements)) == {"r/n": "error"}
 
 

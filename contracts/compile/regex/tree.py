@@ -83,7 +83,7 @@ class NoPatternError(ValueError):
     """The text is not a pattern of this dialect."""
 
     def __init__(self) -> None:
-        super().__init__("it is no pattern of this dialect")
+        super().__init__("it is not a pattern of this dialect")
 
 
 @lru_cache(maxsize=1024)

@@ -228,7 +228,11 @@ def value_of(rule: Rule, field: Field, value: object) -> str:
     """A value of the field's type, in the form that plans use."""
     text = literal(field.type, value)
     if text is None:
-        refuse(rule, "value-not-of-type", f"a value that rules about {field.name} name is no {field.type.value}")
+        refuse(
+            rule,
+            "value-not-of-type",
+            f"a value that rules about {field.name} name is not of the type {field.type.value}",
+        )
     return text
 
 

@@ -195,7 +195,7 @@ EXPECTATIONS = {
     "expect_column_values_to_be_increasing": _only_named("rows of a lake have no order that a reader keeps"),
     "expect_column_values_to_be_decreasing": _only_named("rows of a lake have no order that a reader keeps"),
     "expect_column_values_to_be_dateutil_parseable": _only_named(
-        "what dateutil reads is no format: it guesses day and month; say a strftime_format"
+        "what dateutil reads is not a format: it guesses day and month; say a strftime_format"
     ),
     "expect_multicolumn_sum_to_equal": _only_named("sums across the columns of a row are not measured by this version"),
 }

@@ -236,7 +236,7 @@ class _Reader:
 def _code(char: str) -> int:
     """The code point of a character; ValueError for a surrogate, which no text can contain."""
     if "\ud800" <= char <= "\udfff":
-        raise ValueError("half of a surrogate pair is no character")
+        raise ValueError("half of a surrogate pair is not a character")
     return ord(char)
 
 

@@ -93,7 +93,7 @@ def _one(contract: Contract, to: str, logical: LogicalType) -> tuple[str, str, Q
         if field is not None and _is_plain(dataset, field):
             return dataset.name, _line(contract, dataset.name), QueryColumn(field.name, field.type)
     raise LookupError(
-        f"{brief(to)} is no field of this contract; a field of another contract is written {form_elsewhere(contract)}"
+        f"{brief(to)} is not a field of this contract; a field of another contract is written {form_elsewhere(contract)}"
     )
 
 

@@ -95,7 +95,7 @@ def threshold(text: str, *, turned: bool = False) -> Interval:
     if compared:
         return _compared(compared["sign"], number(compared["number"]), turned=turned)
     if between is None:
-        raise SodaSyntaxError(f"`{text.strip()[:80]}` is no threshold: write `< 5` or `between 1 and 5`")
+        raise SodaSyntaxError(f"`{text.strip()[:80]}` is not a threshold: write `< 5` or `between 1 and 5`")
     return Interval(
         number(between["low"]),
         number(between["high"]),

@@ -25,7 +25,7 @@ def one_as_written(rule: Rule, field: Field, values: Iterable[object]) -> Predic
         refuse(
             rule,
             "value-not-of-type",
-            f"a listed value that is no {field.type.value} has at most {LONGEST:,} characters",
+            f"a listed value that is not of the type {field.type.value} has at most {LONGEST:,} characters",
         )
     parts: list[Predicate] = [OneOf(field.name, typed)] if typed else []
     parts += [Matches(field.name, rf"^{''.join(plain(ord(char)) for char in text)}\z") for text in foreign]

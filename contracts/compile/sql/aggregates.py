@@ -122,7 +122,7 @@ def _percentile(t: Translator, node: exp.Expr, of: exp.Expr, share: exp.Expr, sc
         or at.kind not in {SqlKind.DECIMAL, SqlKind.INTEGER}
         or Decimal(str(share.this)) > 1
     ):
-        raise UntranslatedError("its percentile is no constant from 0 to 1")
+        raise UntranslatedError("its percentile is not a constant from 0 to 1")
     inner = t.translate(of, scope)
     number_at = f"{float(Decimal(str(share.this)))!r}D"
     if isinstance(node, exp.PercentileCont):

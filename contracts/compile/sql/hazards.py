@@ -65,7 +65,7 @@ def _refusal(node: exp.Expr, functions: Collection[str]) -> tuple[str, str] | No
     if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc) and node.name.lower() not in KNOWN:
         return (
             "query-unknown-function",
-            f"{shown(node.name)} is no function that is known.{did_you_mean(node.name.lower(), functions)}",
+            f"{shown(node.name)} is not a function that is known.{did_you_mean(node.name.lower(), functions)}",
         )
     return next(((code, words.format(word_of(node))) for kinds, code, words in TABLE if isinstance(node, kinds)), None)
 

@@ -88,10 +88,10 @@ def minus(dialect: str, left: TypedSql, right: TypedSql) -> TypedSql | None:
         return _moved(dialect, left, right, "-")
     if left.kind is right.kind is SqlKind.DATE:
         if dialect not in DAYS_BETWEEN_DATES:
-            raise UntranslatedError(f"a date less a date is no number in {dialect}")
+            raise UntranslatedError(f"a date less a date is not a number in {dialect}")
         return combine(f"CAST(datediff({left.text}, {right.text}) AS BIGINT)", SqlKind.INTEGER, left, right)
     if dialect not in MOMENTS_APART:
-        raise UntranslatedError(f"a moment less a moment is no stretch of time in {dialect}")
+        raise UntranslatedError(f"a moment less a moment is not a stretch of time in {dialect}")
     return combine(f"({micros(left)} - {micros(right)})", SqlKind.DURATION, left, right)
 
 
@@ -125,7 +125,7 @@ def _interval(_t: Translator, node: exp.Interval, _scope: Scope) -> TypedSql:
 def _count(node: exp.Expr) -> int:
     sign, node = (-1, node.this) if isinstance(node, exp.Neg) else (1, node)
     if not isinstance(node, exp.Literal) or not re.fullmatch(r"[-+]?[0-9]{1,9}", str(node.this)):
-        raise UntranslatedError("its interval is no constant")
+        raise UntranslatedError("its interval is not a constant")
     return sign * int(node.this)
 
 

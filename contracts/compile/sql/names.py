@@ -88,7 +88,7 @@ class QueryNames:
         found = find_by_name(known, name)
         if found is None:
             hint = did_you_mean(name, known)
-            raise RefusedError("query-unknown-table", f"{shown(name)} is no dataset of this contract.{hint}", place)
+            raise RefusedError("query-unknown-table", f"{shown(name)} is not a dataset of this contract.{hint}", place)
         return found
 
     def may_qualify(self, name: str) -> bool:

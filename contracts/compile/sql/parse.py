@@ -92,7 +92,7 @@ def _check_comments(text: str) -> None:
     for match in HELD.finditer(text):
         if match[0].startswith(HINT_COMMENTS):
             place = text.count("\n", 0, match.start()) + 1, match.start() - text.rfind("\n", 0, match.start())
-            raise RefusedError("query-forbidden", "A comment that engines obey is no comment: remove it.", place)
+            raise RefusedError("query-forbidden", "A comment that engines obey is not a comment: remove it.", place)
 
 
 def _tokens(text: str, dialect: str) -> list[Token]:

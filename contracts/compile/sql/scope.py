@@ -154,7 +154,7 @@ class Scope:
         known = [each.name for source in self.sources.values() if source.dataset for each in source.dataset.fields]
         hint = did_you_mean(name, known)
         return RefusedError(
-            "query-unknown-column", f"{shown(name)} is no column of the tables that are read.{hint}", place
+            "query-unknown-column", f"{shown(name)} is not a column of the tables that are read.{hint}", place
         )
 
 

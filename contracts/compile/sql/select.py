@@ -228,7 +228,7 @@ def _cut(
         return []
     only(limit, frozenset({"expression"}))
     if not isinstance(limit.expression, exp.Literal) or not str(limit.expression.this).isdigit():
-        raise UntranslatedError("its LIMIT is no constant")
+        raise UntranslatedError("its LIMIT is not a constant")
     if one_row and int(limit.expression.this) > 0:
         return []
     is_grouped = node.args.get("group") is not None or any(sql.aggregates for _, sql in columns)

@@ -134,7 +134,7 @@ def test_an_order_meets_the_next_runs_that_fit(aws: Aws, emr: Emr) -> None:
 
 
 def test_a_replayed_request_takes_no_order(aws: Aws, emr: Emr) -> None:
-    """The same token again is no new run: what was ordered waits for one."""
+    """The same token again is not a new run: what was ordered waits for one."""
     first = started(aws, emr, "replayed", clientToken="replayed")
     order(emr, "POST", {"fault": {"end": "fail-before"}})
 

@@ -58,7 +58,7 @@ def test_up_again_changes_nothing(stack: Stack) -> None:
 
 
 def test_up_replaces_what_has_half_died(stack: Stack) -> None:
-    """One program without the other is no stack: both are restarted."""
+    """One program without the other is not a stack: both are restarted."""
     first = stack.up(StackOptions())
     stack.daemons[1].stop()
 

@@ -65,7 +65,7 @@ def test_every_code_of_the_table_has_its_error(code: str, kind: type[PortError])
     ],
 )
 def test_an_unknown_code_is_judged_by_its_status(code: str, status: int, kind: type[PortError]) -> None:
-    """A server that broke off may have done it; any other refusal is plain. A missing bucket is no missing object."""
+    """A server that broke off may have done it; any other refusal is plain. A missing bucket is not a missing object."""
     assert kind is type(translated(error(code, status)))
 
 

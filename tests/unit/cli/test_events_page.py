@@ -87,7 +87,7 @@ def test_the_event_of_a_measured_delivery_fits_its_schema(lakegate: Lakegate, fa
 
 
 def test_a_kind_with_another_state_fits_no_schema() -> None:
-    """The schema is no formality: a published event that was rejected is none."""
+    """The schema is not a formality: a published event that was rejected is none."""
     wrong = detail(sent("rejected")) | {"kind": "published"}
 
     with pytest.raises(InputError, match=r"event\.json does not fit its schema"):

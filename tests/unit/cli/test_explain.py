@@ -87,5 +87,5 @@ def test_a_name_of_both_is_explained_as_both(name: str) -> None:
 
 def test_an_unknown_name_gets_the_nearest() -> None:
     """A typing mistake is answered with what was probably meant."""
-    with pytest.raises(InputError, match=r"`minimun` is no code .* Did you mean `minimum`"):
+    with pytest.raises(InputError, match=r"`minimun` is neither a code .* Did you mean `minimum`"):
         run("minimun")

@@ -368,7 +368,7 @@ def test_what_is_no_manifest_is_refused(filled: Lakegate, tmp_path: Path, body: 
 
 
 def test_a_folder_holds_one_line(filled: Lakegate, tmp_path: Path) -> None:
-    """Data of two lines is never mixed, and what is no manifest of ours is not written over."""
+    """Data of two lines is never mixed, and what is not a manifest of ours is not written over."""
     (tmp_path / "x").mkdir()
     (tmp_path / "x/_manifest.json").write_text('{"line": "shop/bills_v1", "height": 0, "deliveries": []}')
     (tmp_path / "y").mkdir()
@@ -418,4 +418,4 @@ def test_a_line_that_is_not_known_names_those_that_are(filled: Lakegate, tmp_pat
     """As `log` and `verify` say it."""
     result = str(filled("get", "order", str(tmp_path / "x")).exception)
 
-    assert result.startswith("order is no line; known are `shop/orders_v1`")
+    assert result.startswith("order is not a line; known are `shop/orders_v1`")

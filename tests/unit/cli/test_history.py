@@ -86,7 +86,7 @@ def test_a_refusal_before_the_job_is_found_by_its_rule(lakegate: Lakegate) -> No
 
 
 def test_a_duplicate_is_found_by_its_code(kept: Lakegate) -> None:
-    """What is no rule of the contract is listed by its code."""
+    """What is not a rule of the contract is listed by its code."""
     kept.upload(body=b"id,amount\nz,9\n", name="again.csv")
     kept.intake("orders/again.csv")
 

@@ -136,7 +136,7 @@ def test_an_anchor_that_differs_is_a_break(kept: Lakegate) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["log", "none_v1"], "none_v1 is no line; known are `shop/orders_v1`"),
+        (["log", "none_v1"], "none_v1 is not a line; known are `shop/orders_v1`"),
         (["verify", "orders_v1", "--anchor", "x"], "an anchor is HEIGHT=DIGEST"),
     ],
 )

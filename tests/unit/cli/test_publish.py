@@ -33,7 +33,7 @@ def test_a_contract_is_published_and_routed(lakegate: Lakegate) -> None:
 
 
 def test_publishing_twice_is_publishing_once(lakegate: Lakegate) -> None:
-    """The same document again changes nothing and is no error."""
+    """The same document again changes nothing and is not an error."""
     first, second = (lakegate.json("publish", lakegate.contract()) for _ in range(2))
 
     assert first == second
@@ -199,7 +199,7 @@ def with_a_rule_of_dbt(lakegate: Lakegate, version: str = "1.0.0") -> str:
 
 
 def test_rules_that_can_never_be_measured_refuse_the_document(lakegate: Lakegate) -> None:
-    """A rule that no delivery is judged by is no promise: it is shown with its line, and nothing is published."""
+    """A rule that no delivery is judged by is not a promise: it is shown with its line, and nothing is published."""
     path = with_a_rule_of_dbt(lakegate)
     result, machine = lakegate("publish", path), lakegate("publish", path, "--json")
 

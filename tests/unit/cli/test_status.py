@@ -244,7 +244,7 @@ def test_a_result_that_is_another_hides_no_delivery(lakegate: Lakegate) -> None:
 
 
 def test_a_failed_delivery_whose_result_is_none_is_still_shown(lakegate: Lakegate) -> None:
-    """The job wrote something that is no result: that is why it failed."""
+    """The job wrote something that is not a result: that is why it failed."""
     lakegate.routed()
     workload = lakegate.upload()
     lakegate.intake()
@@ -345,7 +345,7 @@ def test_the_list_is_filtered_by_verdict_contract_and_day(lakegate: Lakegate) ->
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--contract", "shpo"], "shpo is no line; known are `shop/orders_v1`, "),
+        (["--contract", "shpo"], "shpo is not a line; known are `shop/orders_v1`, "),
         (["x.csv", "--verdict", "rejected"], "--verdict, --contract and --day choose from the list"),
     ],
 )

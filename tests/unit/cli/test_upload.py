@@ -340,7 +340,7 @@ def test_a_destination_is_a_folder_or_the_key_of_one_file(lakegate: Lakegate, to
         (["0.csv", "--to", "s3://"], "a key needs a folder"),
         ([".", "--to", "orders/"], ". is a folder: name the files in it, for example *.csv"),
         (["0.csv", "missing.csv", "--to", "orders/"], "missing.csv cannot be read: No such file or directory"),
-        (["0.csv", "/dev/null", "--to", "orders/"], "/dev/null cannot be read: it is no regular file"),
+        (["0.csv", "/dev/null", "--to", "orders/"], "/dev/null cannot be read: it is not a regular file"),
     ],
 )
 def test_a_destination_that_cannot_be_is_refused_before_anything_lands(

@@ -163,7 +163,7 @@ def test_a_head_that_was_set_back_or_removed_is_a_break(kept: Lakegate) -> None:
     ["x", "0", "0=", "0=abc", f"-1={'0' * 64}", f"²={'0' * 64}", f"{'9' * 5_000}={'0' * 64}", f"0={'g' * 64}"],
 )
 def test_a_malformed_anchor_is_a_usage_error(lakegate: Lakegate, anchor: str) -> None:
-    """It is no break of the chain: the error names the expected form, before anything is read."""
+    """It is not a break of the chain: the error names the expected form, before anything is read."""
     result = str(lakegate("verify", "orders_v1", "--anchor", anchor).exception)
 
     assert result.startswith(

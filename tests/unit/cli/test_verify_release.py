@@ -203,7 +203,7 @@ def test_a_list_of_digests_names_files_of_the_release_only(release: Path, line: 
 
 def test_a_folder_without_digests_is_no_release(tmp_path: Path) -> None:
     """The mistake is one sentence and not a list of differences."""
-    with pytest.raises(InputError, match="is no release: it has no readable SHA256SUMS"):
+    with pytest.raises(InputError, match="is not a release: it has no readable SHA256SUMS"):
         verify(tmp_path)
 
 

@@ -205,7 +205,7 @@ def test_two_primary_keys_are_an_error() -> None:
     ],
 )
 def test_additional_fields_are_forbidden_by_word_alone(model: str, additional: Additional) -> None:
-    """The schema's default is no wish of the owner; the extension wins over the model."""
+    """The schema's default is not a wish of the owner; the extension wins over the model."""
     assert additional is dataset(model=model).policy.additional_fields
 
 

@@ -24,5 +24,5 @@ from lakegate.contracts.model.labels import labels_of
     ],
 )
 def test_labels_are_what_the_document_declares(about: About, labels: tuple[tuple[str, str], ...]) -> None:
-    """Each once; what is no text is no label."""
+    """Each once; what is not a text is not a label."""
     assert labels_of(Contract("shop", "1.0.0", "ODCS v3.1.0", (), about=about)) == labels

@@ -397,7 +397,7 @@ def test_properties_of_newer_versions_are_read() -> None:
 
 
 def test_a_computed_property_gives_a_warning() -> None:
-    """A measure is no column of a delivery."""
+    """A measure is not a column of a delivery."""
     properties = "{name: c, logicalType: number, semanticType: measure}"
     text = CONTRACT.format(properties=properties, quality="", keys="", top="", version="v3.2.0")
 

@@ -14,7 +14,7 @@ from lakegate.contracts.model.types import LogicalType
 ELSEWHERE = "lakegate://people/customers_v2/id"
 NAMED = {
     "orders.id,orders.shop": "the reference names more fields on one side than on the other",
-    "customers.id": "customers.id is no field of this contract; "
+    "customers.id": "customers.id is not a field of this contract; "
     "a field of another contract is written lakegate://contract/dataset_v1/field",
     "": "the reference does not say which field it leads to",
     "orders.paid": "order_id is a integer, and what it refers to a boolean",

@@ -181,7 +181,7 @@ def test_an_application_that_is_not_there_is_an_error() -> None:
 
 
 def test_a_job_cannot_say_that_a_delivery_does_not_fit() -> None:
-    """From Spark it is no result, so that no delivery goes on for ever."""
+    """From Spark it is not a result, so that no delivery goes on for ever."""
     env, row = invoked(Ending.UNFIT, small=0)
     drive(env.dependencies, sweep_later(env))
     after = env.dependencies.workloads.get(row.id)

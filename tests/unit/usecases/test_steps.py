@@ -74,7 +74,7 @@ def test_a_failed_condition_is_not_retried() -> None:
 
 
 def test_a_use_case_without_effects_ends() -> None:
-    """Nothing to do is no error."""
+    """Nothing to do is not an error."""
 
     def idle() -> Steps[str]:
         return "nothing"

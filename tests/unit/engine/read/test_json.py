@@ -72,7 +72,7 @@ def test_every_token_is_judged_and_every_byte_accounted_for(codec: Compression, 
 
 
 def test_elements_of_an_array_are_records(tmp_path: Path) -> None:
-    """Wherever they stand in the text; what is no object is malformed."""
+    """Wherever they stand in the text; what is not an object is malformed."""
     content = b'[ {"id": 1,\n"name": "a"},{"id":2}\n, [\n{"id": 3}\n] , {"id": 4, "id": 4}]\n'
     found = read(plan(form=Format.JSON), tmp_path, content)
 

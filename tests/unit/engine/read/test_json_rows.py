@@ -65,7 +65,7 @@ def test_what_is_no_record_is_malformed(name: str) -> None:
     ],
 )
 def test_an_object_is_read_with_its_numbers_as_they_are_written(text: bytes, value: Any) -> None:
-    """No number is rounded, shortened or too long; space alone is no record."""
+    """No number is rounded, shortened or too long; space alone is not a record."""
     assert parsed(text) == value
 
 
@@ -91,7 +91,7 @@ def cells(reading: RowReader, name: str) -> list[tuple[str | None, bool]]:
 
 
 def test_a_cell_has_its_text_and_whether_it_is_of_its_own_kind() -> None:
-    """A text is no number, a number is no text, an object is neither; null and absent are the same."""
+    """A text is not a number, a number is not a text, an object is neither; null and absent are the same."""
     reading = read_values({"id": 5}, {"id": "5"}, {"id": True}, {"id": {}}, {"id": [1]}, {"id": None}, {})
 
     assert cells(reading, "id") == [
@@ -114,7 +114,7 @@ def test_parts_of_records_stand_in_their_row() -> None:
 
 
 def test_elements_have_places_in_their_rows() -> None:
-    """Lists in lists and entries of maps count from 0, as JSON paths do; what is no list has no elements."""
+    """Lists in lists and entries of maps count from 0, as JSON paths do; what is not a list has no elements."""
     reading = read_values(
         {"items": [{"sku": "a", "tags": ["t", 1]}, None], "prices": {"x": 1}},
         {"items": "none", "prices": []},

@@ -358,7 +358,7 @@ EXPECTED: dict[str, tuple[list[str | None], list[str | None]]] = {
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_a_column_of_any_type_is_read_as_what_it_means(name: str, tmp_path: Path) -> None:
-    """Text by text and value by value; what no text could write is no value."""
+    """Text by text and value by value; what no text could write is not a value."""
     array, logical = COLUMNS[name]
     plan = replace(plan_of({"x": logical}), storage=Storage(Format.PARQUET))
     found = read(plan, tmp_path, as_parquet(pa.table({"x": pa.concat_arrays([array, pa.nulls(1, array.type)])})))

@@ -98,7 +98,7 @@ def test_a_bomb_is_refused_soon(name: str, tmp_path: Path) -> None:
 
 
 def test_the_bytes_are_the_pinned_ones(tmp_path: Path) -> None:
-    """An object of another size, or none at all, is no delivery to judge."""
+    """An object of another size, or none at all, is not a delivery to judge."""
     path = tmp_path / "part"
     path.write_bytes(PIECES["jsonl"])
     wanted = plan(Storage(Format.JSONL))
