@@ -13,6 +13,7 @@ import typer
 
 from lakegate.cli import documents, failures, terminal
 from lakegate.cli.check_formats import CheckAnswer, CheckFormat, write
+from lakegate.cli.completeness import complete
 from lakegate.cli.contracts import ALONE, load, plan_of
 from lakegate.cli.deliveries import DataFile, files_of
 from lakegate.cli.engine import EngineName, measure
@@ -139,6 +140,7 @@ def judge_delivery(delivery: LocalDelivery, folder: Path) -> tuple[Report, tuple
         usable("--report", delivery.report, (".html",), inputs)
     document = load(delivery.contract, delivery.parents)
     plan = plan_of(document, delivery.dataset)
+    delivery = replace(delivery, files=complete(delivery.files, plan.policy.delivery))
     others = [load(each, delivery.parents) for each in delivery.reference_contracts]
     references = accepted(document, plan, delivery.references, others)
     report = _report(delivery, plan, references, folder)

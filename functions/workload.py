@@ -185,6 +185,12 @@ class Workload(NamedTuple):
     """Of all rounds, the oldest first."""
     cost: BilledCost | None = None
     """Of the attempts so far whose cost is known."""
+    completed_by: str = ""
+    """What completes a delivery of several objects: `success`, `manifest` or `quiet`; empty for one object."""
+    parts: SourceObject | None = None
+    """The list of such a delivery's parts, with the size and the checksum of their content; None before it is complete."""
+    joined: str = ""
+    """Of a part: the delivery that it belongs to."""
     landed: SourceObject | None = None
     """What once landed, where the source is a quarantined copy: its key finds the route."""
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.model.contract import ParentReference, Severity
-from lakegate.contracts.model.policy import Additional, Duplicates, Mode, OnReject, Policy
+from lakegate.contracts.model.policy import Additional, DeliveryUnit, Duplicates, Mode, OnReject, Policy
 from lakegate.contracts.model.storage import Compression, Csv, Format, Storage
 from lakegate.contracts.words import did_you_mean, listed, shown
 
@@ -71,6 +71,15 @@ def _count(place: Place) -> int:
     return int(place.number)
 
 
+def _minutes(most: int) -> Parser:
+    def parse(place: Place) -> int:
+        if place.number is None or not 1 <= place.number <= most or place.number % 1:
+            raise _InvalidValueError(f"a whole number of minutes from 1 to {most:,}")
+        return int(place.number)
+
+    return parse
+
+
 def _character(place: Place) -> str:
     if place.text is None or len(place.text) != 1 or place.text in "\r\n\0":
         raise _InvalidValueError("one character, in quotes")
@@ -124,6 +133,9 @@ POLICY: dict[str, tuple[str, Parser]] = {
     "duplicates": ("duplicates", _one_of(Duplicates)),
     "samples": ("samples", _flag),
     "maxBytes": ("max_bytes", _count),
+    "delivery": ("delivery", _one_of(DeliveryUnit)),
+    "quietMinutes": ("quiet_minutes", _minutes(24 * 60)),
+    "partsWithinMinutes": ("parts_within_minutes", _minutes(7 * 24 * 60)),
 }
 STORAGE: dict[str, tuple[str, Parser]] = {
     "format": ("format", _one_of(Format, Format.UNKNOWN)),
@@ -132,7 +144,6 @@ STORAGE: dict[str, tuple[str, Parser]] = {
 OTHER: dict[str, tuple[str, Parser]] = {
     "critical": ("critical", _flag),
     "publishAs": ("", _only("original")),
-    "delivery": ("", _only("object")),
     "workflow": ("", _only("push")),
     "mergeStrategy": ("", _only("append")),
 }

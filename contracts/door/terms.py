@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.contracts.lake.workflow import PUSH, read
+from lakegate.contracts.model.policy import DeliveryUnit
 from lakegate.contracts.model.storage import Compression, Format, Storage
 
 if TYPE_CHECKING:
@@ -32,6 +34,14 @@ class Terms:
     references: tuple[str, ...] = ()
     """The lines whose accepted data its rules refer to, sorted."""
     workflow: Workflow = PUSH
+    delivery: DeliveryUnit = DeliveryUnit.OBJECT
+    quiet: timedelta = timedelta()
+    """With `delivery: quiet`: how long no part may arrive before the delivery is complete."""
+    parts_within: timedelta = timedelta()
+    """How long parts wait for what completes their delivery, and a manifest for its parts."""
+    max_bytes: int | None = None
+    """Of a delivery."""
+    allow_empty: bool = False
     dialect: Mapping[str, object] = field(default_factory=dict)
     """What a reader needs to read a file of this dataset, as in the manifest: format, compression and, of CSV, `csv`."""
 
@@ -52,6 +62,11 @@ def terms_of(plan: bytes) -> Terms:
         by_rows=policy["on_reject"] == "rows",
         references=_lines(document),
         workflow=read(document["workflow"]) if "workflow" in document else PUSH,
+        delivery=DeliveryUnit(policy.get("delivery", "object")),
+        quiet=timedelta(minutes=policy.get("quiet_minutes", 0)),
+        parts_within=timedelta(minutes=policy.get("parts_within_minutes", 0)),
+        max_bytes=policy["max_bytes"],
+        allow_empty=policy["allow_empty"],
         dialect={"format": storage.format.value, "compression": storage.compression.value, "csv": csv},
     )
 

@@ -22,6 +22,8 @@ class State(StrEnum):
     QUARANTINED = "QUARANTINED"
     FAILED = "FAILED"
     GONE = "GONE"
+    JOINED = "JOINED"
+    """Of one part: its delivery has a row of its own. Nothing happens to it any more."""
 
 
 class Outcome(StrEnum):
@@ -69,6 +71,8 @@ class Bound(StrEnum):
 S, O, P = State, Outcome, Operation  # noqa: E741 - three letters keep the tables below readable
 
 START = S.RECEIVED
+MOVING = frozenset(S) - {S.JOINED}
+"""The states that transitions lead to."""
 END_STATES = frozenset({S.PUBLISHED, S.QUARANTINED, S.FAILED, S.GONE})
 """No workload leaves them by itself: FAILED ones wait for a replay."""
 

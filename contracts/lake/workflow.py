@@ -14,6 +14,7 @@ from lakegate.contracts.errors import ContractError, Problem
 from lakegate.contracts.lake.states import (
     END_STATES,
     ENDS,
+    MOVING,
     OUTCOMES,
     SIGNATURES,
     START,
@@ -147,13 +148,13 @@ def _reach(rows: tuple[Transition, ...], start: frozenset[State]) -> frozenset[S
 
 
 def _unreachable(rows: tuple[Transition, ...]) -> Iterator[tuple[str, str]]:
-    for state in sorted(set(State) - _reach(rows, frozenset({START}))):
+    for state in sorted(MOVING - _reach(rows, frozenset({START}))):
         yield "workflow-unreachable", f"no path leads to {state}"
 
 
 def _endless(rows: tuple[Transition, ...]) -> Iterator[tuple[str, str]]:
     backwards = tuple(Transition(row.to, row.on, row.source, row.operation) for row in rows)
-    for state in sorted(set(State) - _reach(backwards, END_STATES)):
+    for state in sorted(MOVING - _reach(backwards, END_STATES)):
         yield "workflow-endless", f"no path from {state} ends"
 
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.documents.server_format import served
 from lakegate.contracts.lint.walk import extensions_of
-from lakegate.contracts.model.policy import OnReject
+from lakegate.contracts.model.policy import DeliveryUnit, OnReject
 from lakegate.contracts.model.storage import Compression, Format
-from lakegate.contracts.words import shown
+from lakegate.contracts.words import listed, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from lakegate.contracts.documents.document import Document
     from lakegate.contracts.lint.finding import Finding
     from lakegate.contracts.model.contract import Contract, Dataset
+
+DELIVERY_TIMES = {
+    "quietMinutes": frozenset({DeliveryUnit.QUIET}),
+    "partsWithinMinutes": frozenset({DeliveryUnit.SUCCESS, DeliveryUnit.MANIFEST}),
+}
+"""The settings of the extension that are used only with some ways of delivering."""
 
 
 def csv_beside_format(contract: Contract, document: Document) -> Iterator[Finding]:
@@ -45,6 +51,16 @@ def unsplittable_rows(contract: Contract, document: Document) -> Iterator[Findin
             if place["onReject"].text == OnReject.ROWS.value:
                 words = "Rows of a JSON array, or of a file packed with zstd, cannot be split"
                 yield place["onReject"].path, f"{words}: deliver `jsonl`, pack with `gzip`, or refuse whole files."
+
+
+def idle_delivery_setting(contract: Contract, document: Document) -> Iterator[Finding]:
+    """Times of deliveries of parts are used only with the `delivery` that they belong to."""
+    kinds = {dataset.policy.delivery for dataset in contract.datasets}
+    for place in extensions_of(document):
+        for key, used in DELIVERY_TIMES.items():
+            if place[key].present and not used & kinds:
+                wanted = listed(f"`delivery: {each.value}`" for each in sorted(used, key=lambda each: each.value))
+                yield place[key].path, f"`{key}` has an effect only with {wanted}: remove it, or set `delivery`."
 
 
 def format_left_open(_contract: Contract, document: Document) -> Iterator[Finding]:

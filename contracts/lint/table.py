@@ -106,6 +106,7 @@ LINTS = {
     "rewritten-rows": Lint(ERROR, documents.rewritten_rows),
     "csv-beside-format": Lint(ERROR, storage.csv_beside_format),
     "compression-inside": Lint(ERROR, storage.compressed_inside),
+    "idle-delivery-setting": Lint(WARNING, storage.idle_delivery_setting),
     "unsplittable-rows": Lint(ERROR, storage.unsplittable_rows),
     "nested-fields": Lint(WARNING, storage.parts_in_csv),
     "server-format": Lint(WARNING, storage.format_left_open),

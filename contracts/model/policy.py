@@ -36,6 +36,19 @@ class Duplicates(Enum):
     ACCEPT = "accept"
 
 
+class DeliveryUnit(Enum):
+    """What one delivery consists of, and what completes it."""
+
+    OBJECT = "object"
+    """One object."""
+    SUCCESS = "success"
+    """The objects of a folder, when its `_SUCCESS` is written, as Spark and Hadoop do."""
+    MANIFEST = "manifest"
+    """The objects that a `_delivery.json` in their folder lists."""
+    QUIET = "quiet"
+    """The objects of a folder, when no further one has arrived for a while."""
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """The policy for deliveries of a dataset: the `lakegate` extension of a document."""
@@ -48,4 +61,9 @@ class Policy:
     duplicates: Duplicates = Duplicates.REFUSE
     samples: bool = True
     max_bytes: int | None = None
-    """A larger object is refused at the door, in every mode."""
+    """A larger delivery is refused at the door, in every mode."""
+    delivery: DeliveryUnit = DeliveryUnit.OBJECT
+    quiet_minutes: int = 10
+    """With `delivery: quiet`: how long no part may arrive before the delivery is complete."""
+    parts_within_minutes: int = 1440
+    """How long parts wait for what completes their delivery, and a manifest for the parts that it lists."""

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _PARTS: Final[Mapping[str, Any]] = {
     "source": lambda part: SourceObject(**part),
     "staged": lambda part: SourceObject(**part),
+    "parts": lambda part: SourceObject(**part),
     "landed": lambda part: SourceObject(**part),
     "pin": lambda part: _pin(**part),
     "decision": lambda part: _decision(**part),

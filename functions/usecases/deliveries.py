@@ -126,6 +126,7 @@ def _landed(dependencies: Dependencies, limit: int) -> Iterator[Delivery]:
     for version in versions[:limit]:
         identity = workload_id(version.bucket, version.key, version.version)
         row = row_of(dependencies, identity)
+        row = row_of(dependencies, row.joined) if row and row.joined else row
         yield delivery_of(row) if row else Delivery(identity, version.key, version.size, version.modified)
 
 
@@ -169,6 +170,8 @@ def _by_id(dependencies: Dependencies, identity: str) -> Delivery:
     row = row_of(dependencies, identity)
     if row is None:
         raise InputError("no workload has this id")
+    if row.joined:
+        return _by_id(dependencies, row.joined)
     if row.state not in TERMINAL or row.pin is None:
         return delivery_of(row)
     blocks = _top(dependencies, row.pin.chain, LOOKED_BACK)

@@ -83,7 +83,7 @@ def delivery_of_block(block: Block) -> Delivery:
 def delivery_of(row: Workload, block: Block | None = None) -> Delivery:
     """The delivery of a row, with its block if it has one."""
     landed: SourceObject = row.landed or row.source
-    return Delivery(row.id, landed.key, landed.size, _latest(row, block), row, block)
+    return Delivery(row.id, landed.key, (row.parts or landed).size, _latest(row, block), row, block)
 
 
 def _latest(row: Workload, block: Block | None) -> datetime | None:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 from functools import partial
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.door.ignored import is_ignored
+from lakegate.contracts.door.parts import COMPLETED_BY, folder_of, name_of
+from lakegate.contracts.door.terms import terms_of
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.routes import candidates, covering
-from lakegate.functions.ports.errors import ConditionFailed, NotFound
+from lakegate.contracts.model.policy import DeliveryUnit
+from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.usecases.advance import advance
+from lakegate.functions.usecases.collecting import is_unfinished
+from lakegate.functions.usecases.delivery import row_of
 from lakegate.functions.usecases.steps import Effect, perform
 from lakegate.functions.workload import SourceObject, State, Workload, workload_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lakegate.contracts.door.terms import Terms
     from lakegate.functions.ports.objects import ObjectVersion
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.steps import Steps
@@ -33,23 +40,74 @@ def intake(dependencies: Dependencies, bucket: str, key: str) -> Steps[None]:
 
 
 def admit(dependencies: Dependencies, version: ObjectVersion) -> Steps[None]:
-    """Claim one version if it is unclaimed and no key beside the data, and advance it."""
-    if is_ignored(version.key, version.size, dependencies.places.ignored):
+    """Claim one version if it is unclaimed and no key beside the data, and advance it.
+
+    A part of a delivery of several is claimed once its delivery is complete.
+    """
+    ignored = is_ignored(version.key, version.size, dependencies.places.ignored)
+    if ignored and name_of(version.key) not in COMPLETED_BY.values():
         return
     identity = workload_id(version.bucket, version.key, version.version)
     if _is_claimed(dependencies, identity):
         return
-    if version.version == "null":
+    if version.version == "null" and not ignored:
         raise InputError("the landing bucket is not versioned: a version that can change cannot be judged")
-    if dependencies.places.ignore_unrouted and not _is_routed(dependencies, version):
+    terms = _terms(dependencies, version, identity)
+    completes = name_of(version.key) == COMPLETED_BY.get(terms.delivery) if terms else False
+    if (ignored and not completes) or (terms is None and dependencies.places.ignore_unrouted):
         return
     workload = _received(dependencies, version, identity)
+    if terms and completes:
+        workload = workload._replace(completed_by=terms.delivery.value)
+    elif terms and terms.delivery is DeliveryUnit.QUIET:
+        yield from _open_quiet(dependencies, version, terms)
+        return
+    elif terms and terms.delivery is not DeliveryUnit.OBJECT and not _is_overdue(dependencies, version, terms):
+        return
     try:
         yield from perform(Effect.CLAIM, partial(dependencies.workloads.create, workload))
     except ConditionFailed:
         if dependencies.workloads.get(workload.id) != workload:
             return  # another worker was first; otherwise an earlier try of ours had arrived
     yield from advance(dependencies, workload)
+
+
+def _quiet(number: int) -> str:
+    """What a delivery has in place of a version: no version id of S3 has this form."""
+    return f"quiet-{number}"
+
+
+def _is_overdue(dependencies: Dependencies, version: ObjectVersion, terms: Terms) -> bool:
+    """Whether a part has waited long enough for its delivery, and none is under way that may take it."""
+    if dependencies.clock.now() < version.modified + terms.parts_within:
+        return False
+    return not is_unfinished(dependencies, version.bucket, folder_of(version.key), terms.delivery)
+
+
+def _open_quiet(dependencies: Dependencies, version: ObjectVersion, terms: Terms) -> Steps[None]:
+    """Make sure that a delivery of the folder is open, which `sweep` completes once no part has arrived for a while.
+
+    Deliveries of a folder are numbered. The cursor holds a number that is not above the open one's.
+    """
+    folder = folder_of(version.key)
+    cursor = f"quiet#{hashlib.sha256(folder.encode()).hexdigest()}"
+    known = int(dependencies.agenda.cursor(cursor) or 0)
+    number = known
+    while row := row_of(dependencies, workload_id(version.bucket, folder, _quiet(number))):
+        if row.state in {State.RECEIVED, State.PINNED}:
+            return  # it is still open, or has not claimed its parts yet
+        number += 1
+    name = _quiet(number)
+    identity = workload_id(version.bucket, folder, name)
+    source = SourceObject(version.bucket, folder, name)
+    due = dependencies.clock.now() + terms.quiet
+    fresh = Workload(identity, source, State.RECEIVED, due, completed_by=DeliveryUnit.QUIET.value)
+    try:
+        yield from perform(Effect.CLAIM, partial(dependencies.workloads.create, fresh))
+    except ConditionFailed:
+        return  # another worker was first
+    if number > known:
+        yield from perform(Effect.KEEP_CURSOR, partial(dependencies.agenda.keep, cursor, str(number)))
 
 
 def _versions(dependencies: Dependencies, key: str) -> Iterator[ObjectVersion]:
@@ -64,15 +122,13 @@ def _versions(dependencies: Dependencies, key: str) -> Iterator[ObjectVersion]:
 
 
 def _is_claimed(dependencies: Dependencies, workload: str) -> bool:
-    try:
-        dependencies.workloads.get(workload)
-    except NotFound:
-        return False
-    return True
+    return row_of(dependencies, workload) is not None
 
 
-def _is_routed(dependencies: Dependencies, version: ObjectVersion) -> bool:
-    return covering(version.key, dependencies.registry.routes(version.bucket, candidates(version.key))) is not None
+def _terms(dependencies: Dependencies, version: ObjectVersion, identity: str) -> Terms | None:
+    """The terms of the line that the key belongs to now; None where no route covers it."""
+    route = covering(version.key, dependencies.registry.routes(version.bucket, candidates(version.key)))
+    return terms_of(dependencies.plan_at(route.plan, identity)) if route else None
 
 
 def _received(dependencies: Dependencies, version: ObjectVersion, identity: str) -> Workload:

@@ -11,9 +11,19 @@ UNROUTED = "_unrouted"
 STAGING = "staging/"
 
 
-def staging_key(workload: str, suffix: str) -> str:
+def part_name(number: int, suffix: str) -> str:
+    """The name of a copy of a delivery's object, by its place among them; the first is 0."""
+    return f"part-{number:05}{suffix}"
+
+
+def staging_key(workload: str, suffix: str, number: int = 0) -> str:
     """The staged copy: what the job reads."""
-    return f"{STAGING}{workload}/part-00000{suffix}"
+    return f"{STAGING}{workload}/{part_name(number, suffix)}"
+
+
+def parts_key(workload: str, digest: str) -> str:
+    """A list of the objects of a delivery."""
+    return f"runs/{workload}/parts-{digest}.json"
 
 
 def attempt_prefix(workload: str, attempt: int) -> str:

@@ -6,7 +6,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from lakegate.contracts.door.refusals import FIRST_BYTES, refusals, refused_rules
+from lakegate.contracts.door.refusals import refused_rules
+from lakegate.contracts.door.terms import UNROUTED, terms_of
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.verdict import ACCEPTING, Verdict
 from lakegate.contracts.lake.routes import candidates, covering
@@ -16,7 +17,9 @@ from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.jobs import JobState
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout
-from lakegate.functions.usecases.source import UnreadableSource, content, data_of, described, of_the_source
+from lakegate.functions.usecases.admission import refused_object, refused_parts
+from lakegate.functions.usecases.collecting import collected
+from lakegate.functions.usecases.source import UnreadableSource, data_of, described
 from lakegate.functions.workload import Decision, FailureCause, Pin, Referred, SourceObject
 
 if TYPE_CHECKING:
@@ -25,8 +28,8 @@ if TYPE_CHECKING:
     from lakegate.contracts.lake.routes import Route
     from lakegate.contracts.plan.billing import BilledCost
     from lakegate.functions.ports.jobs import JobRun
-    from lakegate.functions.ports.objects import ObjectVersion
     from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.usecases.parts import PartList
     from lakegate.functions.workload import Workload
 
 
@@ -41,6 +44,8 @@ class Observation(NamedTuple):
     """Why the attempt came to nothing, where it did."""
     cost: BilledCost | None = None
     """Of the attempt: what its run was billed, else what its result records; None where neither is known."""
+    parts: PartList | None = None
+    """Of a delivery that is complete."""
 
     @property
     def answered(self) -> bool:
@@ -76,14 +81,32 @@ def observe(dependencies: Dependencies, workload: Workload) -> Observation | Non
 
 
 def _received(dependencies: Dependencies, workload: Workload) -> Observation | None:
+    landed = workload.landed or workload.source
+    route = covering(landed.key, dependencies.registry.routes(landed.bucket, candidates(landed.key)))
+    if workload.completed_by:
+        return _completed(dependencies, workload, route)
     data = data_of(dependencies, workload)
     if data is None:
         return VANISHED
-    landed = workload.landed or workload.source
-    route = covering(landed.key, dependencies.registry.routes(landed.bucket, candidates(landed.key)))
     pin = _pin(route, data.modified.date().isoformat(), dependencies.clock.now().isoformat())
     source = workload.source if workload.staged else described(data)
     return Observation(Outcome.ROUTED, source=source, pin=pin)
+
+
+def _completed(dependencies: Dependencies, workload: Workload, route: Route | None) -> Observation | None:
+    """A delivery of parts, which keeps those it was complete with; None: it is not complete yet."""
+    listed = None
+    if workload.parts is None:
+        terms = terms_of(dependencies.plan_at(route.plan, workload.id)) if route else UNROUTED
+        try:
+            listed = collected(dependencies, workload, terms)
+        except NotFound:
+            return VANISHED
+        if listed is None:
+            return None
+    now = dependencies.clock.now()
+    pin = _pin(route, now.date().isoformat(), now.isoformat())
+    return Observation(Outcome.ROUTED, source=workload.source, pin=pin, parts=listed)
 
 
 def _pin(route: Route | None, ingest_date: str, judging_time: str) -> Pin:
@@ -93,11 +116,14 @@ def _pin(route: Route | None, ingest_date: str, judging_time: str) -> Pin:
 
 
 def _pinned(dependencies: Dependencies, workload: Workload) -> Observation | None:
-    data = data_of(dependencies, workload)
-    if data is None:
-        return VANISHED
     try:
-        reasons = _at_the_door(dependencies, workload, data)
+        if workload.parts is not None:
+            reasons = refused_parts(dependencies, workload)
+        else:
+            data = data_of(dependencies, workload)
+            if data is None:
+                return VANISHED
+            reasons = refused_object(dependencies, workload, data)
     except NotFound:
         return VANISHED
     if not reasons:
@@ -111,27 +137,6 @@ def _with_references(dependencies: Dependencies, workload: Workload) -> Pin:
     assert workload.pin is not None
     heads = ((line, dependencies.ledger.head(line)) for line in dependencies.terms(workload).references)
     return replace(workload.pin, references=tuple(Referred(line, head.height) for line, head in heads))
-
-
-def _at_the_door(dependencies: Dependencies, workload: Workload, data: ObjectVersion) -> tuple[str, ...]:
-    pin = workload.pin
-    assert pin is not None
-    with of_the_source():  # also for what is refused unread: it will be copied
-        first = dependencies.objects.read(Address(data.bucket, data.key, data.version), 0, FIRST_BYTES)
-    if not pin.plan:
-        return ("unrouted",)
-    if pin.status == "retired":
-        return ("contract-retired",)
-    plan = dependencies.plan(workload)
-    return refusals(plan, data.size, first) + duplicate(dependencies, workload, described(data))
-
-
-def duplicate(dependencies: Dependencies, workload: Workload, data: SourceObject) -> tuple[str, ...]:
-    """The reason to refuse content that another delivery of the line brought before; none: it is new, or may be repeated."""
-    claim = content(workload, data)
-    if not claim or dependencies.terms(workload).duplicates:
-        return ()
-    return () if dependencies.agenda.owner(claim) in {None, workload.id} else ("duplicate-content",)
 
 
 def _staged(_dependencies: Dependencies, _workload: Workload) -> Observation | None:

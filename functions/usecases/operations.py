@@ -13,9 +13,10 @@ from lakegate.contracts.lake.states import Operation, Outcome
 from lakegate.functions.ports.errors import ConditionFailed, IdempotencyMismatch, NotFound
 from lakegate.functions.ports.jobs import invocation, is_invocation
 from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases import layout
+from lakegate.functions.usecases import layout, parts
+from lakegate.functions.usecases.admission import TAKEN, duplicate
 from lakegate.functions.usecases.moves import OutcomeChanged, message, move
-from lakegate.functions.usecases.observe import duplicate, result_of
+from lakegate.functions.usecases.observe import result_of
 from lakegate.functions.usecases.publish_delivery import publish
 from lakegate.functions.usecases.source import address, content, described
 from lakegate.functions.usecases.steps import Alarm, ConcurrentUpdate, Effect, Steps, perform
@@ -27,10 +28,9 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.lake.states import State
     from lakegate.contracts.plan.billing import BilledCost
-    from lakegate.functions.ports.objects import ObjectVersion
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.observe import Observation
-    from lakegate.functions.workload import Workload
+    from lakegate.functions.workload import SourceObject, Workload
 
 MINUTE = timedelta(minutes=1)
 Operate: TypeAlias = "Callable[[Dependencies, Workload, State, Observation], Steps[Workload]]"
@@ -39,11 +39,16 @@ Operate: TypeAlias = "Callable[[Dependencies, Workload, State, Observation], Ste
 def _pin(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
     assert found.source is not None
     due = dependencies.clock.now() + dependencies.timing.lease
-    after = workload._replace(state=to, source=found.source, pin=found.pin, due_at=due)
+    listed = workload.parts
+    if found.parts is not None:
+        listed = yield from parts.written(dependencies, workload.id, found.parts)
+    after = workload._replace(state=to, source=found.source, parts=listed, pin=found.pin, due_at=due)
     return (yield from move(dependencies, Effect.PIN, workload, after))
 
 
 def _refuse(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+    if workload.parts is not None:
+        yield from parts.join(dependencies, workload)
     due = dependencies.clock.now() + dependencies.timing.lease
     after = workload._replace(state=to, decision=found.decision, due_at=due)
     return (yield from move(dependencies, Effect.REFUSE, workload, after))
@@ -51,17 +56,15 @@ def _refuse(dependencies: Dependencies, workload: Workload, to: State, found: Ob
 
 def _stage(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
     terms = dependencies.terms(workload)
-    staged = yield from _copied(dependencies, workload, layout.staging_key(workload.id, terms.suffix))
-    if staged.size != workload.source.size:
-        raise Alarm("copy-differs", workload.id)
-    reasons = duplicate(dependencies, workload, described(staged))
+    staged = yield from _copies(dependencies, workload, terms.suffix)
+    reasons = duplicate(dependencies, workload, staged)
     if reasons:  # only the copy's checksum identifies the content; sweep deletes the copy
         raise OutcomeChanged(Outcome.REFUSED, decision=Decision(Verdict.REJECTED, reasons, staged=False))
     due = dependencies.clock.now() + dependencies.timing.lease
     after = workload._replace(
         state=to,
         pin=found.pin,
-        staged=described(staged),
+        staged=staged,
         first=workload.attempt,
         limit=workload.attempt + terms.workflow.attempts,
         due_at=due,
@@ -69,17 +72,34 @@ def _stage(dependencies: Dependencies, workload: Workload, to: State, found: Obs
     return (yield from move(dependencies, Effect.MARK_STAGED, workload, after))
 
 
-def _copied(dependencies: Dependencies, workload: Workload, key: str) -> Steps[ObjectVersion]:
+def _copies(dependencies: Dependencies, workload: Workload, suffix: str) -> Steps[SourceObject]:
+    """The staged copy; of a delivery of parts the list of its copies."""
+    if workload.parts is None:
+        return (yield from _copied(dependencies, workload, workload.source, layout.staging_key(workload.id, suffix)))
+    if not (yield from parts.join(dependencies, workload)):
+        raise OutcomeChanged(Outcome.REFUSED, decision=Decision(Verdict.REJECTED, (TAKEN,), staged=False))
+    copies = []
+    for number, part in enumerate(parts.landed(dependencies, workload).parts):
+        key = layout.staging_key(workload.id, suffix, number)
+        copies.append((yield from _copied(dependencies, workload, part, key)))
+    return (yield from parts.written(dependencies, workload.id, parts.PartList(tuple(copies))))
+
+
+def _copied(dependencies: Dependencies, workload: Workload, source: SourceObject, key: str) -> Steps[SourceObject]:
     to = Address(dependencies.places.lake, key)
-    source = workload.source
     try:
-        return (yield from perform(Effect.STAGE, partial(dependencies.objects.copy, address(source), source.etag, to)))
+        staged = yield from perform(Effect.STAGE, partial(dependencies.objects.copy, address(source), source.etag, to))
     except NotFound:
         # Deleted since intake checked it. A copy that an earlier worker made is as good as the version itself.
         try:
-            return dependencies.objects.head(to)
+            staged = dependencies.objects.head(to)
         except NotFound:
+            if workload.parts is not None:  # the next look finds at the door which parts are left
+                raise ConcurrentUpdate(workload.id) from None
             raise OutcomeChanged(Outcome.VANISHED) from None
+    if staged.size != source.size:
+        raise Alarm("copy-differs", workload.id)
+    return described(staged)
 
 
 def _over(dependencies: Dependencies, workload: Workload, found: Observation) -> Steps[None]:
@@ -168,6 +188,8 @@ def _decide(dependencies: Dependencies, workload: Workload, to: State, found: Ob
 
 
 def _fail(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+    if workload.parts is not None:
+        yield from parts.join(dependencies, workload)
     yield from _over(dependencies, workload, found)
     # What cannot be read took no job run, but counts as an attempt: state and attempt must not repeat after a replay.
     tried = workload._replace(attempt=workload.attempt + (found.on is Outcome.UNREADABLE))

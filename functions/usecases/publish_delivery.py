@@ -12,19 +12,22 @@ import hashlib
 from functools import partial
 from typing import TYPE_CHECKING
 
+from lakegate.contracts.door.parts import name_of
 from lakegate.contracts.lake.block import Block, BlockKind, LedgerObject
 from lakegate.contracts.lake.states import Outcome, State
 from lakegate.contracts.plan.result import Result, Shares
 from lakegate.functions.ports.errors import ConditionFailed, NotFound, TransactionConflict
 from lakegate.functions.ports.objects import Address, agree
 from lakegate.functions.ports.workloads import Expected
-from lakegate.functions.usecases import layout
+from lakegate.functions.usecases import layout, parts
 from lakegate.functions.usecases.moves import OutcomeChanged, is_same_write, message
 from lakegate.functions.usecases.source import address
 from lakegate.functions.usecases.steps import Alarm, ConcurrentUpdate, Effect, perform
 from lakegate.functions.workload import TERMINAL, SourceObject
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lakegate.contracts.plan.result import WrittenObject
     from lakegate.functions.ports.ledger import Head
     from lakegate.functions.ports.objects import ObjectVersion
@@ -44,8 +47,15 @@ def publish(dependencies: Dependencies, workload: Workload, to: State, _found: O
     result = _result(dependencies, workload)
     objects = []
     for sources, key in _copies(dependencies, workload, to, result):
-        copied = yield from _rest(dependencies, workload, sources, Address(dependencies.places.lake, key))
+        try:
+            copied = yield from _rest(dependencies, workload, sources, Address(dependencies.places.lake, key))
+        except OutcomeChanged:
+            if workload.parts is None:
+                raise
+            continue  # of a refused delivery: its producer deleted this part
         objects.append(LedgerObject(copied.key, copied.version, copied.size, copied.checksum))
+    if not objects:
+        raise OutcomeChanged(Outcome.VANISHED)
     return (yield from _commit(dependencies, workload, to, result, tuple(sorted(objects, key=lambda each: each.key))))
 
 
@@ -81,18 +91,24 @@ def _copies(
             for share, each in split
         )
     share = "accepted" if to is State.PUBLISHED else "quarantine"
-    name = f"part-00000{dependencies.terms(workload).suffix}"
-    return ((_sources(workload), layout.destination_key(share, pin, workload.id, name)),)
+    suffix = dependencies.terms(workload).suffix
+    copies = [(each, layout.part_name(number, suffix)) for number, each in _sources(dependencies, workload)]
+    last = parts.completing(workload)
+    if last is not None and workload.decision is not None and not workload.decision.staged:
+        copies.append(((last,), name_of(last.key)))
+    return tuple((each, layout.destination_key(share, pin, workload.id, name)) for each, name in copies)
 
 
-def _sources(workload: Workload) -> tuple[SourceObject, ...]:
-    """The bytes that were judged, then the other copy of them: versions never change, so either will do."""
+def _sources(dependencies: Dependencies, workload: Workload) -> Iterator[tuple[int, tuple[SourceObject, ...]]]:
+    """Of each object its place, the bytes that were judged, and the other copy: versions never change, so either will do."""
     assert workload.decision is not None
-    if workload.staged is None:
-        return (workload.source,)
-    if workload.decision.staged:
-        return (workload.staged, workload.source)
-    return (workload.source, workload.staged)
+    landed = parts.landed(dependencies, workload).parts
+    copies = parts.staged(dependencies, workload)
+    is_own = parts.owned(dependencies, workload, landed)
+    for number, source in enumerate(landed):
+        both = (source, *copies[number : number + 1])
+        if is_own[number]:
+            yield number, both[::-1] if workload.decision.staged else both
 
 
 def _name(written: WrittenObject) -> str:

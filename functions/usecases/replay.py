@@ -10,7 +10,7 @@ from lakegate.contracts.lake.records import event_id
 from lakegate.contracts.lake.states import Outcome
 from lakegate.functions.ports.errors import ConditionFailed, NotFound
 from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases import layout
+from lakegate.functions.usecases import layout, parts
 from lakegate.functions.usecases.advance import advance, take
 from lakegate.functions.usecases.observe import Observation
 from lakegate.functions.usecases.recording import append
@@ -21,6 +21,7 @@ from lakegate.functions.workload import State, Workload, replay_id
 if TYPE_CHECKING:
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.steps import Steps
+    from lakegate.functions.workload import SourceObject
 
 
 def replay(dependencies: Dependencies, workload: str) -> Steps[str]:
@@ -59,7 +60,7 @@ def _anew(dependencies: Dependencies, row: Workload) -> Steps[Workload]:
     try:
         return dependencies.workloads.get(identity)
     except NotFound:
-        fresh = _fresh(dependencies, row, identity)
+        fresh = yield from _fresh(dependencies, row, identity)
     yield from _record(dependencies, row, identity)
     try:
         yield from perform(Effect.REPLAY, partial(dependencies.workloads.create, fresh))
@@ -68,16 +69,34 @@ def _anew(dependencies: Dependencies, row: Workload) -> Steps[Workload]:
     return fresh
 
 
-def _fresh(dependencies: Dependencies, row: Workload, identity: str) -> Workload:
+def _fresh(dependencies: Dependencies, row: Workload, identity: str) -> Steps[Workload]:
+    """The workload of the quarantined copies: of a delivery of parts, of all of them or of none."""
+    listed = parts.landed(dependencies, row)
+    if listed.problems or not listed.parts:
+        raise InputError("the delivery was not complete when it was rejected: deliver all parts again")
+    copies = tuple(_copy(dependencies, row, number) for number in range(len(listed.parts)))
+    again = row.parts and (yield from parts.written(dependencies, identity, parts.PartList(copies)))
+    due = dependencies.clock.now() + dependencies.timing.lease
+    return Workload(
+        identity,
+        copies[0],
+        State.RECEIVED,
+        due,
+        replay_of=row.id,
+        landed=row.landed or row.source,
+        completed_by=row.completed_by,
+        parts=again,
+    )
+
+
+def _copy(dependencies: Dependencies, row: Workload, number: int) -> SourceObject:
     assert row.pin is not None
-    name = f"part-00000{dependencies.terms(row).suffix}"
+    name = layout.part_name(number, dependencies.terms(row).suffix)
     where = Address(dependencies.places.lake, layout.destination_key("quarantine", row.pin, row.id, name))
     try:
-        source = described(dependencies.objects.head(where))
+        return described(dependencies.objects.head(where))
     except NotFound:
         raise InputError("the quarantined copy is not there any more") from None
-    due = dependencies.clock.now() + dependencies.timing.lease
-    return Workload(identity, source, State.RECEIVED, due, replay_of=row.id, landed=row.landed or row.source)
 
 
 def _record(dependencies: Dependencies, row: Workload, replayed_by: str) -> Steps[None]:

@@ -36,7 +36,7 @@ def _policy(job: JobSettings, lake: str, request: Request, read: Iterable[str]) 
     partition = job.role.split(":")[1]
     output = f"{_place(request.output_uri)}/*"
     code = sorted({f"{_plain(each)}/*" for each in _ADDRESS.findall(f"{job.entry_point} {job.parameters}")})
-    places = [*code, *read, *(_place(each.uri) for each in request.parts), output]
+    places = [*code, *read, *sorted({_part(each.uri, len(request.parts)) for each in request.parts}), output]
     statements = [
         _allow("s3:GetObject", [f"arn:{partition}:s3:::{each}" for each in places]),
         _allow(
@@ -55,6 +55,11 @@ def _allow(action: str | list[str], resource: str | list[str]) -> dict[str, obje
 
 def _place(uri: str) -> str:
     return _plain(uri.removeprefix("s3://"))
+
+
+def _part(uri: str, of: int) -> str:
+    """One staged copy; of several, their folder, which has nothing else."""
+    return _place(uri) if of == 1 else f"{_place(uri.rpartition('/')[0])}/*"
 
 
 def _plain(text: str) -> str:

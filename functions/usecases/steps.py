@@ -30,6 +30,8 @@ class Effect(StrEnum):
 
     CLAIM = "claim the version"
     PIN = "pin contract and source"
+    WRITE_PARTS = "write a list of parts"
+    JOIN = "claim a part for its delivery"
     STAGE = "copy to staging"
     MARK_STAGED = "mark as staged"
     WRITE_REQUEST = "write request.json"

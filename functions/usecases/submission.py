@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.lake.block import BlockKind, deliveries
 from lakegate.contracts.plan.request import AcceptedPart, Reference, Request, StagedPart
-from lakegate.functions.usecases import layout
+from lakegate.functions.usecases import layout, parts
 from lakegate.functions.usecases.run_policy import run_policy
 from lakegate.functions.workload import FREE, FailureCause, job_token
 
@@ -26,16 +26,15 @@ BYTES_OF_AN_EXECUTOR = 1 << 30
 
 def job_request(dependencies: Dependencies, workload: Workload, attempt: int) -> Request:
     """What `request.json` contains: made only of what is pinned and staged, so that a retry writes the same bytes."""
-    pin, staged, lake = workload.pin, workload.staged, dependencies.places.lake
+    pin, lake = workload.pin, dependencies.places.lake
     assert pin is not None
-    assert staged is not None
     return Request(
         workload=workload.id,
         attempt=attempt,
         plan_uri=_plan_uri(dependencies, pin.plan),
         plan_digest=pin.plan,
         source_version=workload.source.version,
-        parts=(StagedPart(f"s3://{lake}/{staged.key}", staged.size),),
+        parts=tuple(StagedPart(f"s3://{lake}/{each.key}", each.size) for each in parts.staged(dependencies, workload)),
         judged_at=pin.judging_time,
         output_uri=f"s3://{lake}/{layout.attempt_prefix(workload.id, attempt)}",
         references=tuple(_accepted(dependencies, each) for each in pin.references),

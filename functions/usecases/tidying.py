@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.lake.states import State
 from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases import manifest
+from lakegate.functions.usecases import manifest, parts
 from lakegate.functions.usecases.moves import move
-from lakegate.functions.usecases.source import address
 from lakegate.functions.usecases.steps import Effect, perform
 
 if TYPE_CHECKING:
@@ -25,8 +24,8 @@ def tidy(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
     assert workload.pin is not None
     if workload.state is State.PUBLISHED:
         yield from manifest.update(dependencies, workload.pin.chain)
-    yield from perform(Effect.DELETE_SOURCE, partial(dependencies.objects.delete, address(workload.source)))
-    if workload.staged is not None:
-        staged = Address(workload.staged.bucket, workload.staged.key)
+    yield from parts.delete(dependencies, workload)
+    for each in parts.staged(dependencies, workload):
+        staged = Address(each.bucket, each.key)
         yield from perform(Effect.DELETE_STAGING, partial(dependencies.objects.delete, staged))
     return (yield from move(dependencies, Effect.CLOSE, workload, workload._replace(due_at=None)))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="package")
 def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
-    """The stack, with two small contracts; it is gone when the tests are."""
+    """The stack, with small contracts; it is gone when the tests are."""
     with running(tmp_path_factory.mktemp("stack")) as stack:
         yield stack
 

@@ -1,4 +1,4 @@
-"""A local stack on free ports and in a folder of its own, with two small contracts; it runs beside any other."""
+"""A local stack on free ports and in a folder of its own, with small contracts; it runs beside any other."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.dependencies import Dependencies
 
 HERE = Path(__file__).parent
-CONTRACTS = {"shop/": HERE / "shop.odcs.yaml", "rows/": HERE / "rows.odcs.yaml"}
-"""Two small contracts, by the prefix that delivers to them."""
+CONTRACTS = {f"{name}/": HERE / f"{name}.odcs.yaml" for name in ("shop", "rows", "parts", "listed")}
+"""Small contracts, by the prefix that delivers to them."""
 
 
 @contextmanager

@@ -257,8 +257,8 @@ class Environment:
     def _write_result(
         self, asked: dict[str, object], ending: Ending, invoked: tuple[str, int] | None
     ) -> Generator[Call, object, bool]:
-        part = asked["parts"][0]["uri"].removeprefix(f"s3://{LAKE}/")  # type: ignore[index]
-        body = self.memory.objects.read(Address(LAKE, part))
+        parts = [each["uri"].removeprefix(f"s3://{LAKE}/") for each in asked["parts"]]  # type: ignore[attr-defined]
+        body = b"".join(self.memory.objects.read(Address(LAKE, part)) for part in parts)
         prefix = str(asked["output_uri"]).removeprefix(f"s3://{LAKE}/")
         content, confused = kind(body), ending is Ending.CONFUSED
         unfit = ending is Ending.UNFIT or (invoked is not None and content == "split")

@@ -30,7 +30,7 @@ class Planted:
 
     name: str
     where: str
-    """`module.function` below functions/usecases, or a whole name that begins with `lakegate.functions`."""
+    """`module.function` below functions/usecases, or a whole name that begins with `lakegate`."""
     old: str
     new: str
     shown_by: str = ""
@@ -43,7 +43,7 @@ PLANTED = tuple(Planted(**each) for each in yaml.safe_load(Path(__file__).with_s
 @contextmanager
 def planted(bug: Planted) -> Iterator[None]:
     """The real code with the bug in it; every reference to the function sees it, because only its code is exchanged."""
-    where = bug.where if bug.where.startswith("lakegate.functions.") else f"lakegate.functions.usecases.{bug.where}"
+    where = bug.where if bug.where.startswith("lakegate.") else f"lakegate.functions.usecases.{bug.where}"
     module, _, name = where.rpartition(".")
     function = vars(importlib.import_module(module))[name]
     source = textwrap.dedent(inspect.getsource(function))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import timedelta
 from importlib import resources
 
 import pytest
@@ -13,7 +14,7 @@ from lakegate.contracts.door.terms import Terms, terms_of
 from lakegate.contracts.judge.counts import BrokenRule
 from lakegate.contracts.lake.workflow import PUSH
 from lakegate.contracts.lint.examine import read
-from lakegate.contracts.model.policy import Additional, Duplicates, Mode, OnReject, Policy
+from lakegate.contracts.model.policy import Additional, DeliveryUnit, Duplicates, Mode, OnReject, Policy
 from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.serialization import canonical, encode
@@ -35,9 +36,19 @@ def test_the_terms_of_a_plan_are_read_without_its_schema(kind: Duplicates) -> No
     """Suffix and the policy on duplicates come from the plan's own words."""
     dialect = {"format": "csv", "compression": "none", "csv": encode(Csv())}
 
-    assert Terms(".csv", duplicates=kind is Duplicates.ACCEPT, dialect=dialect) == terms_of(
+    times = {"quiet": timedelta(minutes=10), "parts_within": timedelta(days=1)}
+    assert Terms(".csv", duplicates=kind is Duplicates.ACCEPT, dialect=dialect, **times) == terms_of(
         with_policy(duplicates=kind)
     )
+
+
+def test_a_plan_of_an_older_release_delivers_single_objects() -> None:
+    """A plan without the settings of deliveries of parts has the terms that it always had."""
+    document = json.loads(BYTES)
+    for name in ("delivery", "quiet_minutes", "parts_within_minutes"):
+        del document["policy"][name]
+
+    assert terms_of(json.dumps(document).encode()).delivery is DeliveryUnit.OBJECT
 
 
 def test_the_workflow_is_the_one_the_plan_carries() -> None:

@@ -114,7 +114,7 @@ def test_of_two_claims_one_wins() -> None:
 
 @pytest.mark.parametrize(("plan", "code"), [(None, "plan-missing"), (b"{}", "plan-differs")])
 def test_a_plan_that_is_not_itself_raises_an_alarm(plan: bytes | None, code: str) -> None:
-    """Neither a missing plan nor other bytes at its address judge anything."""
+    """Neither a missing plan nor other bytes at its address judge anything, and nothing is claimed by it."""
     env = Environment()
     where = Address(LAKE, f"plans/{DIGESTS['1.0.0']}.json")
     env.memory.objects.delete(where)
@@ -125,7 +125,7 @@ def test_a_plan_that_is_not_itself_raises_an_alarm(plan: bytes | None, code: str
         drive(env.dependencies, intake(env.dependencies, LANDING, KEY))
 
     assert (code, upload.workload) == (raised.value.code, raised.value.workload)
-    assert State.PINNED is env.dependencies.workloads.get(upload.workload).state
+    assert env.memory.rows.rows == {}
 
 
 def test_a_version_deleted_between_two_looks_of_the_door_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:

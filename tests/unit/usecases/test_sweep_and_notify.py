@@ -11,7 +11,7 @@ from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.deliveries import recent
 from lakegate.functions.usecases.intake import intake
 from lakegate.functions.usecases.notify import notify
-from lakegate.functions.usecases.steps import Alarm, run
+from lakegate.functions.usecases.steps import Alarm, Effect, run
 from lakegate.functions.usecases.sweep import sweep
 from lakegate.functions.workload import Message, State
 from tests.fakes.jobs import Ending
@@ -20,6 +20,7 @@ from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
 from tests.unit.usecases.scenarios import (
     KEY,
     drive,
+    refused_at,
 )
 
 
@@ -28,9 +29,13 @@ def test_a_sweep_reports_its_errors_and_continues() -> None:
     env = Environment()
     env.publish("1.1.0", "active")
     bad = env.upload(KEY, b"good:1")
-    env.memory.objects.delete(Address(LAKE, f"plans/{DIGESTS['1.1.0']}.json"))
+
+    def lost() -> None:
+        env.memory.objects.delete(Address(LAKE, f"plans/{DIGESTS['1.1.0']}.json"))
+        env.dependencies.plans.clear()
+
     with pytest.raises(Alarm):
-        drive(env.dependencies, intake(env.dependencies, LANDING, KEY))
+        refused_at(env, Effect.PIN, intake(env.dependencies, LANDING, KEY), lost)
     env.publish("1.0.0", "active")
     good = env.upload(f"{PREFIX}other.csv", b"good:2")
     env.memory.clock.sleep(600)
