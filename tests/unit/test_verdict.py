@@ -21,7 +21,15 @@ from lakegate.contracts.plan.check import NONE, Check, HeaderRequirement, Interv
 from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.plan import Plan, PlanField
 from lakegate.contracts.plan.predicate import Present, Typed, Within
-from lakegate.contracts.plan.result import Columns, MalformedRecords, Measured, Measurement, Result, Unreadable
+from lakegate.contracts.plan.result import (
+    Columns,
+    IncompatibleType,
+    MalformedRecords,
+    Measured,
+    Measurement,
+    Result,
+    Unreadable,
+)
 
 CLEAN = Measured(of=10, failing=0, engine_passed=True)
 BAD = Measured(of=10, failing=3, engine_passed=False)
@@ -201,6 +209,22 @@ def test_an_absent_field_without_rules_warns() -> None:
     typed = check(kind="type", accept=Tier(NONE, Typed("n")))
 
     assert statuses(plan(typed), answer(columns=Columns((), absent=("n",)))) == {"r/n": "warn"}
+
+
+def test_a_failed_type_names_the_type_that_the_file_has() -> None:
+    """Only a check of types, only for its own field, and only where the file has types."""
+    typed = plan(check(kind="type", accept=Tier(NONE, Typed("n")), wanted="a number"), check(id="s/n"))
+    foreign = Columns(("n", "m"), foreign=(IncompatibleType("m", "bool"), IncompatibleType("n", "string")))
+    measurements = measured(BAD), measured(BAD, check="s/n")
+    messages = {
+        columns: [each.message for each in judge(typed, answer(*measurements, columns=columns)).outcomes]
+        for columns in (foreign, Columns(("n",)), None)
+    }
+
+    plain = messages[None]
+    assert messages[Columns(("n",))] == plain
+    assert messages[foreign][0].startswith(f"{plain[0]}; the file has it as string; ")
+    assert messages[foreign][1:] == plain[1:]
 
 
 def test_an_absent_field_beside_a_similar_extra_one_asks() -> None:

@@ -84,6 +84,15 @@ def test_a_delivery_is_listed_with_version_verdict_rows_and_time() -> None:
     }
 
 
+def test_a_segment_is_named_by_its_first_height_and_has_its_last() -> None:
+    """Segments of two heights: the first ends at height 1, the second at height 3."""
+    env = settled(b"good:1", b"good:2", b"good:3", b"good:4", b"good:5").env
+    segments = [json.loads(env.dependencies.objects.read(Address(LAKE, segment_key(LINE, first)))) for first in (0, 2)]
+
+    assert [(each["height"], len(each["deliveries"])) for each in segments] == [(1, 2), (3, 2)]
+    assert [each["height"] for each in whole(env)] == [0, 1, 2, 3, 4]
+
+
 def test_rows_that_were_kept_apart_are_counted_and_not_listed() -> None:
     """With separated rows, the objects of a delivery are its accepted share, and both counts are listed."""
     (delivery,) = manifest_of(settled(b"split:12").env)["deliveries"]

@@ -224,6 +224,7 @@ def test_waiting_has_a_bound() -> None:
     [
         (JobRun("w", JobState.CANCELLED, started=False), FailureCause.NOT_STARTED),
         (JobRun("w", JobState.FAILED, timedelta(hours=6), started=False), FailureCause.NOT_STARTED),
+        (JobRun("w", JobState.FAILED, timedelta(minutes=15), started=False), FailureCause.NOT_STARTED),
         (JobRun("w", JobState.FAILED, timedelta(seconds=5), started=False), FailureCause.RUN_FAILED),
         (JobRun("w", JobState.CANCELLED, timedelta(hours=6)), FailureCause.RUN_CANCELLED),
     ],

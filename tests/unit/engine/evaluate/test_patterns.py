@@ -274,6 +274,8 @@ def test_an_atomic_group_that_is_not_a_whole_date_is_searched_for_as_a_form() ->
     """A repeated group, or one with something behind it, is not the reading of a date."""
     assert searches_of(r"\A(?>a)+\z") == plain(r"\A(?:[a]){1,}\z")
     assert searches_of(r"\A(?>a)b\z") == plain(r"\A[a][b]\z")
+    folded = r"[\x{40}-CX-Za-cx-z]"
+    assert searches_of(r"\A(?i:(?>[a-cX-Z@]))\z") == (FormPattern(rf"\A({folded})", rf"\A(?:{folded})\z", 0),)
     assert searches_of(r"\A(?>a())\z(?!\1)") == (FormPattern(r"\A(([a]))", r"\A(?:([a]))\z", 1, "({0}.g1 <> '')"),)
 
 
