@@ -1,9 +1,10 @@
-"""What the tests of a folder need, as a marker, and which tests share a process: `make quick` omits marked tests."""
+"""What the tests of a folder need, as a marker (`make quick` omits marked tests), and which tests share a process."""
 
 from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -66,20 +67,31 @@ def tested_nightly(path: Path) -> bool:
     return any(not is_changed(HERE.parent, *SELF_CONTAINED[place]) for place in path.parents if place in SELF_CONTAINED)
 
 
-def group_of(path: Path) -> str | None:
-    """The tests that one process runs, with `--dist loadgroup`: those of a folder of SHARED, else those of a file."""
+def group_of(test: str) -> str:
+    """The tests that one process runs, with `--dist loadgroup`: those of an entry of SHARED, else those of a file."""
+    path = HERE.parent / test.partition("::")[0]
     if ONE_BY_ONE in path.parents:
-        return None
+        return test
     return next((SHARED[place] for place in (path, *path.parents) if place in SHARED), str(path.relative_to(HERE)))
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test by the file and the folders that contain it."""
     for item in items:
-        if config.pluginmanager.hasplugin("xdist") and (group := group_of(item.path)):
-            item.add_marker(pytest.mark.xdist_group(group))
         if tested_nightly(item.path):
             item.add_marker(pytest.mark.full)
         for place in (item.path, *item.path.parents):
             if place in NEEDS:
                 item.add_marker(NEEDS[place])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Schedule by `group_of`. The marker `xdist_group` of xdist 3.8 has no effect with pytest 9.2, whose node ids are fixed."""
+    from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415 - not where tests run without xdist
+
+    class GroupScheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return group_of(nodeid)
+
+    return GroupScheduling(config, log) if config.getvalue("dist") == "loadgroup" else None

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from lakegate.contracts.lake.block import deliveries
 from lakegate.contracts.lake.states import END_STATES, State
 from lakegate.functions.adapters.clients import client
 from lakegate.functions.ports.errors import NotFound
@@ -156,7 +157,7 @@ class Deployed:
     def blocks(self, row: Workload) -> int:
         """How many blocks of its chain are the workload's."""
         assert row.pin is not None
-        return sum(block.workload == row.id for block in self.dependencies.ledger.blocks(row.pin.chain, -1))
+        return sum(each.workload == row.id for each in deliveries(self.dependencies.ledger.blocks(row.pin.chain, -1)))
 
     def in_landing(self, landed: Landed) -> bool:
         """Whether the version still lies where it landed."""
