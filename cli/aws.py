@@ -64,6 +64,11 @@ class DeployedStack:
         except KeyError:
             raise SetUpError(f"the stack {self.name} has no output {name}: is it a Lakegate of this version?") from None
 
+    @property
+    def requires_approval(self) -> bool:
+        """Whether a contract version becomes valid only when a second person approves it."""
+        return self.outputs.get("RequireApproval") == "yes"
+
     def resource(self, logical: str) -> str:
         """The physical name of a resource; of a queue its address."""
         answer = asked("cloudformation", "describe_stack_resources", StackName=self.name, LogicalResourceId=logical)

@@ -30,6 +30,8 @@ COMMANDS: Final[Mapping[str, str]] = {
     "explain": "lakegate.cli.explain:explain",
     "diff": "lakegate.cli.diff:diff",
     "publish": "lakegate.cli.publish:publish",
+    "proposals": "lakegate.cli.proposed:proposals",
+    "approve": "lakegate.cli.approve:approve",
     "contracts": "lakegate.cli.published:contracts",
     "show": "lakegate.cli.published:show",
     "route": "lakegate.cli.route:app",

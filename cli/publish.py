@@ -16,11 +16,13 @@ from lakegate.cli.inheriting import print_broken, registry_parents, without_pare
 from lakegate.cli.inputs import InputDocument
 from lakegate.cli.lint import REFUSED, as_document, show
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
+from lakegate.cli.proposed import tell_proposal
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.inherit.resolve import resolve
 from lakegate.contracts.model.labels import labels_of
 from lakegate.contracts.words import listed, shown
+from lakegate.functions.usecases.approval import propose
 from lakegate.functions.usecases.parents import BreaksChildren
 from lakegate.functions.usecases.publish_contract import RETIRED, CompiledContract, planned
 from lakegate.functions.usecases.publish_contract import publish as make_valid
@@ -64,7 +66,10 @@ def publish(  # noqa: PLR0913 - a command has these options
     measured refuse the document, unless they are allowed. A number that is too low for the changes since the version that
     it follows is refused, with the changes and the number that would do (`lakegate diff`).
 
-    Exit code: 0 published (twice is once), 1 the document is refused, 2 it cannot be published, or was not confirmed.
+    Where the stack requires approval (RequireApproval), this leaves a proposal, which another person approves
+    (`lakegate approve`).
+
+    Exit code: 0 published or proposed (twice is once), 1 the document is refused, 2 it cannot be published, or was not confirmed.
     """
     parents = registry_parents(stack, local=local)
     compiled = compiled_contract(file, parents, allow_unmeasured=allow_unmeasured, as_json=as_json)
@@ -75,14 +80,22 @@ def publish(  # noqa: PLR0913 - a command has these options
             if dry_run:
                 _print_plan(compiled, change, as_json=as_json)
                 return
-            confirm(_effects(compiled, change), yes=yes)
+            confirm(effects_of(compiled, change), yes=yes)
+            if there.requires_approval and not change.is_done:
+                tell_proposal(run(propose(dependencies, compiled), dependencies.clock), as_json=as_json)
+                return
             published = run(make_valid(dependencies, compiled), dependencies.clock)
         except IncompatibleVersion as refused:
-            _refuse_number(refused, as_json=as_json)
+            refuse_number(refused, as_json=as_json)
         except BreaksChildren as refused:
             print_broken(refused, as_json=as_json)
             raise typer.Exit(REFUSED) from None
         routes = list(dependencies.registry.contract(compiled.contract).routes)
+    print_published(published, routes, as_json=as_json)
+
+
+def print_published(published: Publication, routes: list[Route], *, as_json: bool) -> None:
+    """The version that is valid now, and the routes of its contract."""
     if as_json:
         terminal.print_json(_as_document(published, routes))
     else:
@@ -96,9 +109,16 @@ def compiled_contract(
     allow_unmeasured: bool = False,
     as_json: bool = False,
 ) -> CompiledContract:
-    """The compiled document; what is wrong with it is shown as `lint` shows it, and ends the command."""
+    """The compiled document of a file, as `compiled_document` returns it."""
     body = InputDocument(name).read()
-    resolved = resolve(body, parents(body))
+    return compiled_document(name, body, parents(body), allow_unmeasured=allow_unmeasured, as_json=as_json)
+
+
+def compiled_document(
+    name: str, body: bytes, parents: Parents, *, allow_unmeasured: bool, as_json: bool
+) -> CompiledContract:
+    """The compiled document; what is wrong with it is shown as `lint` shows it, and ends the command."""
+    resolved = resolve(body, parents)
     examined = resolved.examined
     if examined.contract is None or examined.errors:
         _refuse(name, examined, as_json=as_json)
@@ -111,7 +131,7 @@ def compiled_contract(
         _refuse(name, replace(examined, errors=error.problems), as_json=as_json)
 
 
-def _refuse_number(refused: IncompatibleVersion, *, as_json: bool) -> NoReturn:
+def refuse_number(refused: IncompatibleVersion, *, as_json: bool) -> NoReturn:
     """Show the changes that need a higher number."""
     if as_json:
         terminal.print_json({"valid": False, "comparison": refused.comparison.to_json()})
@@ -122,7 +142,7 @@ def _refuse_number(refused: IncompatibleVersion, *, as_json: bool) -> NoReturn:
 
 def _print_plan(compiled: CompiledContract, change: PlannedChange, *, as_json: bool) -> None:
     """What publishing would do, by the registry as it is."""
-    effects = list(_effects(compiled, change))
+    effects = list(effects_of(compiled, change))
     comparison = change.comparison
     if as_json:
         compared = None if comparison is None else comparison.to_json()
@@ -181,8 +201,8 @@ def _folded(status: str | None) -> str:
     return (status or ACTIVE).strip().casefold()
 
 
-def _effects(compiled: CompiledContract, change: PlannedChange) -> Iterator[str]:
-    """What the person who publishes may not expect."""
+def effects_of(compiled: CompiledContract, change: PlannedChange) -> Iterator[str]:
+    """What the person who publishes or approves may not expect."""
     name = f"{compiled.contract} {compiled.version}"
     if change.is_new and _folded(compiled.written_status) not in {ACTIVE, *KEPT}:
         yield f"the document's status is {shown(compiled.written_status)}: publishing makes {name} active"

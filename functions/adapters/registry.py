@@ -7,11 +7,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.routes import Route
+from lakegate.functions.adapters.contract_items import OF_A_ROUTE, at_revision, contract_key, contract_of, listed, pairs
 from lakegate.functions.adapters.dynamodb import DynamoTable, transact
 from lakegate.functions.adapters.errors import port_errors
 from lakegate.functions.adapters.ledger import RECORD_REASONS, record_puts, record_reasons
+from lakegate.functions.adapters.proposals import PREFIX, if_unchanged, proposal_item, proposal_key, proposal_of
 from lakegate.functions.adapters.tables import number, text
 from lakegate.functions.ports.errors import ConditionFailed, Throttled
 from lakegate.functions.ports.registry import Publication, RegistrySnapshot, SeenParent
@@ -20,14 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lakegate.contracts.lake.records import Record
+    from lakegate.functions.ports.registry import Proposal
 
 ROUNDS: Final = 3
 """How often the unprocessed part of a batch is requested before the batch counts as throttled."""
 _OF_A_VERSION: Final = ("contract", "version", "status", "document")
-_OF_A_ROUTE: Final = ("bucket", "prefix", "dataset", "version", "status", "plan")
-_TEXTS: Final = ("contract", *_OF_A_ROUTE)
-MOST_CONTENT: Final = 390_000
-"""Bytes of the versions and routes of one contract: an item of DynamoDB has at most 400 KB."""
+_TEXTS: Final = ("contract", *OF_A_ROUTE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +57,10 @@ class DynamoRegistry:
 
     def contract(self, contract: str) -> RegistrySnapshot:
         """One item with everything of the contract; a registry of an older release is scanned until somebody publishes."""
-        item = self.table.get(_contract_key(contract))
+        item = self.table.get(contract_key(contract))
         if item is None:
             return RegistrySnapshot() if self._is_listed() else self._found().get(contract, RegistrySnapshot())
-        return _contract(contract, item)
+        return contract_of(contract, item)
 
     def publish(
         self,
@@ -69,8 +68,9 @@ class DynamoRegistry:
         seen: RegistrySnapshot | None = None,
         record: Record | None = None,
         parent: SeenParent | None = None,
+        proposal: Proposal | None = None,
     ) -> None:
-        """One transaction: version item, routes, routes taken away, the items of contract and parent, and the record."""
+        """One transaction: version, routes, routes taken away, the items of contract and parent, the proposal, and the record."""
         before = self.contract(publication.contract) if seen is None else seen
         if before.revision == 0 and not self._is_listed():
             self._list_contracts()
@@ -80,30 +80,34 @@ class DynamoRegistry:
             {"Put": _version(publication)},
             *({"Put": _claimed(route)} for route in publication.routes),
             *({"Delete": self._retired(publication, prefix)} for prefix in publication.retired),
-            {"Put": _listed(publication.contract, before.after(publication))},
-            *({"Put": _listed(each.contract, each.seen.with_child(publication.contract))} for each in parents),
+            {"Put": listed(publication.contract, before.after(publication))},
+            *({"Put": listed(each.contract, each.seen.with_child(publication.contract))} for each in parents),
         ]
-        named = [{name: {"TableName": self.table.name, **write}} for each in writes for name, write in each.items()]
         prefixes = len(publication.routes) + len(publication.retired)
-        reasons = ("version", *["prefix"] * prefixes, "contract", *["parent" for _ in parents])
+        reasons = ["version", *["prefix"] * prefixes, "contract", *["parent" for _ in parents]]
+        if proposal is not None:
+            key = proposal_key(publication.contract, publication.version)
+            writes.append({"Delete": {"Key": key, **if_unchanged(proposal)}})
+            reasons.append("proposal")
+        named = [{name: {"TableName": self.table.name, **write}} for each in writes for name, write in each.items()]
         if record is None:
             transact(self.table.client, named, reasons)
             return
         recorded = record_puts(self.ledger.name, record)
         try:
-            transact(self.table.client, [*named, *recorded], (*reasons, *RECORD_REASONS))
+            transact(self.table.client, [*named, *recorded], [*reasons, *RECORD_REASONS])
         except ConditionFailed as failed:
             own, of_record = failed.reasons[: -len(recorded)], failed.reasons[-len(recorded) :]
             raise ConditionFailed(*own, *record_reasons(of_record)) from None
 
     def _is_listed(self) -> bool:
         """Whether every contract that is published has an item."""
-        return self.table.get(_contract_key("")) is not None
+        return self.table.get(contract_key("")) is not None
 
     def _list_contracts(self) -> None:
         """Write the item of each contract that an older release published, then the mark that all have one."""
         for name, snapshot in (*self._found().items(), ("", RegistrySnapshot())):
-            written = _listed(name, replace(snapshot, revision=1))
+            written = listed(name, replace(snapshot, revision=1))
             with suppress(ConditionFailed):
                 self.table.put(written.pop("Item"), "contract", **written)
 
@@ -121,13 +125,32 @@ class DynamoRegistry:
 
     def snapshot(self) -> RegistrySnapshot:
         """A consistent scan: a registry holds as many items as people have written."""
-        scan = self.table.client.get_paginator("scan").paginate(TableName=self.table.name, ConsistentRead=True)
-        with port_errors():
-            items = [item for page in scan for item in page["Items"]]
+        items = self._items()
         return RegistrySnapshot(
             versions=tuple(_publication(item) for item in items if item["id"]["S"].startswith("version#")),
             routes=tuple(_route(item) for item in items if item["id"]["S"].startswith("route#")),
         )
+
+    def propose(self, proposal: Proposal, seen: Proposal | None) -> None:
+        """A put, and the revision of the contract, in one transaction."""
+        put = {"TableName": self.table.name, "Item": proposal_item(proposal), **if_unchanged(seen)}
+        key = contract_key(proposal.publication.contract)
+        base = {"TableName": self.table.name, "Key": key, **at_revision(proposal.base)}
+        transact(self.table.client, [{"Put": put}, {"ConditionCheck": base}], ("proposal", "contract"))
+
+    def proposal(self, contract: str, version: str) -> Proposal | None:
+        """A strongly consistent read."""
+        item = self.table.get(proposal_key(contract, version))
+        return proposal_of(item) if item else None
+
+    def proposals(self) -> tuple[Proposal, ...]:
+        """A consistent scan."""
+        return tuple(proposal_of(item) for item in self._items() if item["id"]["S"].startswith(PREFIX))
+
+    def _items(self) -> list[Mapping[str, Any]]:
+        scan = self.table.client.get_paginator("scan").paginate(TableName=self.table.name, ConsistentRead=True)
+        with port_errors():
+            return [item for page in scan for item in page["Items"]]
 
     def _retired(self, publication: Publication, prefix: str) -> dict[str, Any]:
         return {
@@ -135,60 +158,6 @@ class DynamoRegistry:
             "ConditionExpression": "attribute_not_exists(id) OR contract = :contract",
             "ExpressionAttributeValues": {":contract": text(publication.contract)},
         }
-
-
-def _contract_key(contract: str) -> dict[str, dict[str, str]]:
-    return {"id": text(f"contract#{contract}")}
-
-
-def _contract(contract: str, item: Mapping[str, Any]) -> RegistrySnapshot:
-    content = json.loads(item["content"]["S"])
-    versions = tuple(
-        Publication(
-            contract,
-            version,
-            status,
-            document,
-            (),
-            plans=_pairs(plans),
-            unmeasured_rules=unmeasured_rules,
-            labels=_pairs(labels),
-            needs=_pairs(more[0]) if more else (),
-        )
-        for version, status, document, plans, unmeasured_rules, labels, *more in content["versions"]
-    )
-    routes = tuple(Route(contract=contract, **route) for route in content["routes"])
-    return RegistrySnapshot(versions, routes, int(item["revision"]["N"]), tuple(content.get("children", ())))
-
-
-def _pairs(listed: Sequence[Sequence[str]]) -> tuple[tuple[str, str], ...]:
-    return tuple((name, value) for name, value in listed)
-
-
-def _listed(contract: str, snapshot: RegistrySnapshot) -> dict[str, Any]:
-    """The item of a contract, written if it is one revision older."""
-    versions = [
-        (each.version, each.status, each.document, each.plans, each.unmeasured_rules, each.labels, each.needs)
-        for each in snapshot.versions
-    ]
-    routes = [{name: getattr(each, name) for name in (*_OF_A_ROUTE, "major")} for each in snapshot.routes]
-    children = {"children": snapshot.children} if snapshot.children else {}
-    content = json.dumps({"versions": versions, "routes": routes, **children}, separators=(",", ":"))
-    if len(content) > MOST_CONTENT:
-        raise InputError(
-            f"the versions, routes and children of {contract} need more than {MOST_CONTENT:,} bytes: use another id"
-        )
-    return {
-        "Item": {**_contract_key(contract), "revision": number(snapshot.revision), "content": text(content)},
-        **(
-            {"ConditionExpression": "attribute_not_exists(id)"}
-            if snapshot.revision == 1
-            else {
-                "ConditionExpression": "revision = :seen",
-                "ExpressionAttributeValues": {":seen": number(snapshot.revision - 1)},
-            }
-        ),
-    }
 
 
 def _route_key(bucket: str, prefix: str) -> dict[str, dict[str, str]]:
@@ -206,8 +175,8 @@ def _publication(item: Mapping[str, Any]) -> Publication:
         routes=(),
         plans=plans,
         unmeasured_rules=unmeasured,
-        labels=_pairs(json.loads(item["labels"]["S"])) if "labels" in item else (),
-        needs=_pairs(json.loads(item["needs"]["S"])) if "needs" in item else (),
+        labels=pairs(json.loads(item["labels"]["S"])) if "labels" in item else (),
+        needs=pairs(json.loads(item["needs"]["S"])) if "needs" in item else (),
         **{name: item[name]["S"] for name in _OF_A_VERSION},
     )
 

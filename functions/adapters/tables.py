@@ -3,7 +3,8 @@
 =========  =======================  ================================================================================
 table      key                      items
 =========  =======================  ================================================================================
-registry   `id`                     `route#<bucket>/<prefix>`, `version#<contract>#<version>`
+registry   `id`                     `route#<bucket>/<prefix>`, `version#<contract>#<version>`,
+                                    `contract#<contract>`, `proposal#<contract>#<version>`
 workloads  `id`                     `workload#<id>`, `message#<id>`, `content#<digest>`, `cursor#<name>`,
                                     `upload#<digest>`
 ledger     `chain`, `height`        one item a block; the head of the chain at height -1; `event#<id>`, at height 0, for

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
+from lakegate.contracts.plan.serialization import digest
+
 if TYPE_CHECKING:
     from lakegate.contracts.lake.records import Record
     from lakegate.contracts.lake.routes import Route
@@ -30,6 +32,27 @@ class Publication:
     """What people find it by, such as `("owner", "sales")`; empty for a version of an older release."""
     needs: tuple[tuple[str, str], ...] = ()
     """The contract versions that it inherits from, the nearest first, each with the key of its document in the lake bucket."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A contract version that somebody wants to publish, and that another person has to approve."""
+
+    publication: Publication
+    """Without routes: those are decided when it is approved."""
+    proposer: str
+    """The caller's ARN."""
+    proposed_at: str
+    """RFC 3339, UTC."""
+    expires_at: str
+    """Likewise; from then on it cannot be approved."""
+    base: int
+    """The revision of the contract that it was proposed for."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all that is proposed: another proposal of the version has another one."""
+        return digest(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +118,35 @@ class Registry(Protocol):
         seen: RegistrySnapshot | None = None,
         record: Record | None = None,
         parent: SeenParent | None = None,
+        proposal: Proposal | None = None,
     ) -> None:
-        """Write version, routes, the list of the contract and a record of the ledger in one transaction.
+        """Write version, routes, the list of the contract and a record of the ledger, and remove a proposal, in one transaction.
 
         Of a parent the list of children is written, if nobody has written the parent since it was read (reason `parent`).
 
         `seen` is the contract as `contract` returned it: what was decided by it is written only if nobody has written since.
         Raises ConditionFailed, with a reason for each item: `version` if the version is published with another content, `prefix`
-        if the prefix belongs to another dataset, `contract` if somebody else has written; the reasons of the record's items
-        follow, as `Ledger.append` has them.
+        if the prefix belongs to another dataset, `contract` if somebody else has written, `proposal` if it is not there any
+        more; the reasons of the record's items follow, as `Ledger.append` has them.
         """
         ...
 
     def snapshot(self) -> RegistrySnapshot:
         """Everything, for people: item by item, so it is not a snapshot, but what was there before the call is in it."""
+        ...
+
+    def propose(self, proposal: Proposal, seen: Proposal | None) -> None:
+        """Put a proposal in the place of the one that was seen.
+
+        Raises ConditionFailed with the reasons `proposal`, if another one is there now, and `contract`, if that has another
+        revision than the proposal's base.
+        """
+        ...
+
+    def proposal(self, contract: str, version: str) -> Proposal | None:
+        """The proposal of a version; strongly consistent."""
+        ...
+
+    def proposals(self) -> tuple[Proposal, ...]:
+        """All proposals, for people, as `snapshot` reads."""
         ...

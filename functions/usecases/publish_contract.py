@@ -21,10 +21,10 @@ from lakegate.contracts.inherit.resolve import pinned
 from lakegate.contracts.lake.records import contract_chain
 from lakegate.contracts.lake.versions import major, precedence
 from lakegate.functions.ports.errors import ConditionFailed
-from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.registry import Publication, SeenParent
+from lakegate.functions.usecases.contract_files import store
 from lakegate.functions.usecases.parents import document_key, refuse_breaking, refuse_other_parent
-from lakegate.functions.usecases.recording import PUBLISHED, record_at_head
+from lakegate.functions.usecases.recording import published_by, record_at_head
 from lakegate.functions.usecases.steps import Effect, perform
 from lakegate.functions.usecases.succession import refuse_incompatible
 
@@ -39,14 +39,13 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.recording import Act
     from lakegate.functions.usecases.steps import Steps
 
-MOST_ROUTES = 94
-"""A transaction holds 100 items: version, list of its contract, parent, three of the record, and each of its line's routes."""
+MOST_ROUTES = 93
+"""A transaction holds 100 items: version, list of the contract, parent, proposal, three of the record, and the routes."""
 MOST_TRIES = 20
 """How often a decision is taken again because somebody else has written the contract."""
+ANOTHER_CONTENT = "this version is published with another content: give the changed one a new number"
 RETIRED = "retired"
 """The status of a version that accepts no delivery any more."""
-LONGEST_NAME = 128
-"""Bytes: contract, dataset and line together stay far below what a key may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +81,8 @@ class PlannedChange:
     """Whether this version is not published yet."""
     closed: tuple[str, ...]
     """Prefixes below which deliveries are accepted now and would all be refused."""
+    is_done: bool = False
+    """Whether the registry is as the version wants it."""
     comparison: VersionComparison | None = None
     """The changes since the version that this one follows; None if it follows none, or is published already."""
 
@@ -89,13 +90,14 @@ class PlannedChange:
 def planned(dependencies: Dependencies, compiled: CompiledContract) -> PlannedChange:
     """Read only. Raises InputError as `publish`."""
     snapshot = dependencies.registry.contract(compiled.contract)
-    comparison = _refuse(dependencies, snapshot, compiled)
-    publication = _leading_its_routes(snapshot, _publication(compiled))
+    comparison = refuse(dependencies, snapshot, compiled)
+    publication = leading_its_routes(snapshot, publication_of(compiled))
     open_now = {(each.bucket, each.prefix) for each in snapshot.routes if each.status != RETIRED}
     closing = (each for each in publication.routes if each.status == RETIRED)
     return PlannedChange(
         is_new=compiled.version not in {each.version for each in snapshot.versions},
         closed=tuple(sorted(each.prefix for each in closing if (each.bucket, each.prefix) in open_now)),
+        is_done=snapshot.has(publication),
         comparison=comparison,
     )
 
@@ -107,23 +109,17 @@ def publish(dependencies: Dependencies, compiled: CompiledContract) -> Steps[Pub
     would be weaker, and InputError when the version is published with
     another content, when a name cannot be a folder, and when a route delivers to a dataset that the version no longer has.
     """
-    for name in (compiled.contract, *compiled.plans):
-        _usable(name)
 
     def decide(seen: RegistrySnapshot) -> Publication:
-        _refuse(dependencies, seen, compiled)
-        return _leading_its_routes(seen, _publication(compiled))
+        refuse(dependencies, seen, compiled)
+        return leading_its_routes(seen, publication_of(compiled))
 
     decide(dependencies.registry.contract(compiled.contract))
-    body = Address(dependencies.places.lake, _publication(compiled).document)
-    yield from _once(Effect.WRITE_DOCUMENT, partial(dependencies.objects.put, body, compiled.document, absent=True))
-    for plan in compiled.plans.values():
-        where = Address(dependencies.places.lake, f"plans/{hashlib.sha256(plan).hexdigest()}.json")
-        yield from _once(Effect.WRITE_PLAN, partial(dependencies.objects.put, where, plan, absent=True))
-    return (yield from write(dependencies, compiled.contract, decide, PUBLISHED, compiled.parent))
+    yield from store(dependencies, compiled)
+    return (yield from write(dependencies, compiled.contract, decide, published_by(), compiled.parent))
 
 
-def _refuse(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> VersionComparison | None:
+def refuse(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> VersionComparison | None:
     """The changes of a new version. Raises InputError as `publish`; a version that is published already is not refused."""
     if any(each.version == compiled.version for each in seen.versions):
         return None
@@ -175,18 +171,22 @@ def _write(
     """The transaction. A refusal becomes an InputError with its reason."""
     if len(publication.routes) > MOST_ROUTES:
         raise InputError(f"a line has at most {MOST_ROUTES} routes")
-    record = None
+    record, proposal = None, None
     if act is not None:
-        chain = contract_chain(publication.contract)
+        chain, proposal = contract_chain(publication.contract), act.proposal
         record = record_at_head(dependencies, act.kind, chain, act.content(publication))
     try:
-        yield from perform(Effect.PUBLISH, partial(dependencies.registry.publish, publication, seen, record, parent))
+        yield from perform(
+            Effect.PUBLISH, partial(dependencies.registry.publish, publication, seen, record, parent, proposal)
+        )
     except ConditionFailed as refused:
         if {"contract", "head", "parent"} & set(refused.reasons):
             raise _ContractChanged from None
         if "version" in refused.reasons:
+            raise InputError(ANOTHER_CONTENT) from None
+        if "proposal" in refused.reasons:
             raise InputError(
-                "this version is published with another content: give the changed one a new number"
+                "the proposal was changed since it was read: read it again (`lakegate proposals`)"
             ) from None
         raise InputError("the prefix belongs to another contract or dataset") from None
 
@@ -207,7 +207,7 @@ def routed(route: Route, publication: Publication) -> Route:
     return replace(route, version=publication.version, status=publication.status, plan=plan)
 
 
-def _leading_its_routes(snapshot: RegistrySnapshot, publication: Publication) -> Publication:
+def leading_its_routes(snapshot: RegistrySnapshot, publication: Publication) -> Publication:
     """The publication with all routes of its line; with none where another version is current."""
     line = (publication.contract, major(publication.version))
     first = leading(snapshot, *line)
@@ -217,7 +217,8 @@ def _leading_its_routes(snapshot: RegistrySnapshot, publication: Publication) ->
     return replace(publication, routes=tuple(routes))
 
 
-def _publication(compiled: CompiledContract) -> Publication:
+def publication_of(compiled: CompiledContract) -> Publication:
+    """The version as the registry has it, without its routes."""
     return Publication(
         contract=compiled.contract,
         version=compiled.version,
@@ -229,20 +230,3 @@ def _publication(compiled: CompiledContract) -> Publication:
         labels=compiled.labels,
         needs=tuple((each.name, document_key(each.text)) for each in compiled.needs),
     )
-
-
-def _once(effect: Effect, put: Callable[[], object]) -> Steps[None]:
-    """Write what is addressed by its content; being there before, with the same bytes, is being written."""
-    try:
-        yield from perform(effect, put)
-    except ConditionFailed:
-        return
-
-
-def _usable(name: str) -> None:
-    """Names of contracts and datasets become folders of the lake, and the leading underscore is reserved."""
-    bad = "/" in name or not name.isprintable() or name.startswith(("_", ".")) or name != name.strip()
-    if not name or bad or len(name.encode()) > LONGEST_NAME:
-        raise InputError(
-            f"the name {name!r} cannot be a folder of the lake: at most {LONGEST_NAME} bytes, no slash, no leading dot or _"
-        )

@@ -17,7 +17,7 @@ from lakegate.functions.usecases.steps import Effect, perform
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from lakegate.functions.ports.registry import Publication
+    from lakegate.functions.ports.registry import Proposal, Publication
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.steps import Steps
 
@@ -32,19 +32,24 @@ class Act:
     kind: str
     """Of the record."""
     content: Callable[[Publication], Mapping[str, Any]]
+    proposal: Proposal | None = None
+    """Which the act approves, and removes."""
 
 
-def _content(publication: Publication) -> Mapping[str, Any]:
-    return {
-        "version": publication.version,
-        "status": publication.status,
-        "document": publication.document,
-        "plans": [{"dataset": dataset, "plan": plan} for dataset, plan in publication.plans],
-        "unmeasured_rules": publication.unmeasured_rules,
-    }
+def published_by(proposal: Proposal | None = None) -> Act:
+    """The act of publishing; the record names the approver as its actor, and who proposed."""
 
+    def content(publication: Publication) -> Mapping[str, Any]:
+        return {
+            "version": publication.version,
+            "status": publication.status,
+            "document": publication.document,
+            "plans": [{"dataset": dataset, "plan": plan} for dataset, plan in publication.plans],
+            "unmeasured_rules": publication.unmeasured_rules,
+            "proposed_by": proposal.proposer if proposal else None,
+        }
 
-PUBLISHED = Act("publication", _content)
+    return Act("publication", content, proposal)
 
 
 def record_at_head(

@@ -61,6 +61,7 @@ class Effect(StrEnum):
     WRITE_DOCUMENT = "write a contract's document"
     WRITE_PLAN = "write a plan"
     PUBLISH = "publish a contract version"
+    PROPOSE = "propose a contract version"
     RECORD = "append a record to the ledger"
 
 

@@ -14,7 +14,7 @@ from lakegate.contracts.lake.routes import Route
 from lakegate.functions.ports.errors import ConditionFailed, NotFound
 from lakegate.functions.ports.history import HistoryEntry
 from lakegate.functions.ports.ledger import Head
-from lakegate.functions.ports.registry import Publication, RegistrySnapshot, SeenParent
+from lakegate.functions.ports.registry import Proposal, Publication, RegistrySnapshot, SeenParent
 from lakegate.functions.ports.workloads import Expected
 from lakegate.functions.workload import (
     Decision,
@@ -27,7 +27,7 @@ from lakegate.functions.workload import (
     State,
     Workload,
 )
-from tests.fakes.identity import ALICE
+from tests.fakes.identity import ALICE, BOB
 
 if TYPE_CHECKING:
     from tests.contract.conftest import Ports
@@ -468,6 +468,47 @@ def test_a_child_is_listed_with_its_parent(ports: Ports) -> None:
     assert child in ports.registry.snapshot().versions
     ports.registry.publish(Publication("acme", "1.1.0", "active", "contracts/acme/1.1.0", ()))
     assert ports.registry.contract("acme").children == ("shop",)
+
+
+PROPOSAL = Proposal(
+    replace(PUBLICATION, routes=(), plans=(("lines", "d" * 64),), labels=LABELS),
+    ALICE,
+    "2026-11-21T11:30:00+00:00",
+    "2026-12-05T11:30:00+00:00",
+    0,
+)
+
+
+def test_a_proposal_takes_the_place_of_the_one_that_was_seen(ports: Ports) -> None:
+    """It is read as it was written; whoever has seen another one, or another revision of the contract, is refused."""
+    changed, moved = replace(PROPOSAL, proposer=BOB), replace(PROPOSAL, base=3)
+    ports.registry.propose(PROPOSAL, None)
+    refusals = []
+    for proposal, seen in ((changed, None), (PROPOSAL, changed), (moved, PROPOSAL)):
+        with pytest.raises(ConditionFailed) as refused:
+            ports.registry.propose(proposal, seen)
+        refusals.append(refused.value.reasons)
+    before = ports.registry.proposal("orders", "1.0.0")
+    ports.registry.propose(changed, PROPOSAL)
+
+    assert refusals == [("proposal", ""), ("proposal", ""), ("", "contract")]
+    assert (before, ports.registry.proposals()) == (PROPOSAL, (changed,))
+    assert ports.registry.proposal("orders", "1.0.1") is None
+
+
+def test_an_approval_removes_its_proposal_with_what_it_writes(ports: Ports) -> None:
+    """Another proposal than the approved one refuses all of it."""
+    ports.registry.propose(PROPOSAL, None)
+    record = replace(REPLAY, chain="_contracts/orders")
+    with pytest.raises(ConditionFailed) as refused:
+        ports.registry.publish(PUBLICATION, RegistrySnapshot(), record, proposal=replace(PROPOSAL, proposer=BOB))
+    missing = ports.registry.contract("orders")
+    ports.registry.publish(PUBLICATION, RegistrySnapshot(), record, proposal=PROPOSAL)
+
+    assert refused.value.reasons == ("", "", "", "proposal", "", "")
+    assert (missing, ports.registry.proposals()) == (RegistrySnapshot(), ())
+    assert [each.version for each in ports.registry.contract("orders").versions] == ["1.0.0"]
+    assert ports.ledger.blocks("_contracts/orders") == (record,)
 
 
 def test_the_shelf_is_all_that_was_published(ports: Ports) -> None:

@@ -35,6 +35,7 @@ OTHER_VALUES = {
     "SweepSchedule": "rate(10 minutes)",
     "NotifySchedule": "rate(5 minutes)",
     "ReserveConcurrency": "yes",
+    "RequireApproval": "yes",
     "LogDays": "30",
     "JobCode": "1.0",
     "EntryPoint": "s3://another/validate.py",

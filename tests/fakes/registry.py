@@ -12,7 +12,7 @@ from lakegate.functions.ports.registry import RegistrySnapshot
 if TYPE_CHECKING:
     from lakegate.contracts.lake.records import Record
     from lakegate.contracts.lake.routes import Route
-    from lakegate.functions.ports.registry import Publication, SeenParent
+    from lakegate.functions.ports.registry import Proposal, Publication, SeenParent
     from tests.fakes.fault_injector import FaultInjector
     from tests.fakes.ledger import MemoryLedger
 
@@ -28,6 +28,7 @@ class MemoryRegistry:
         self._ledger = ledger
         self._routes: dict[tuple[str, str], Route] = {}
         self._contracts: dict[str, RegistrySnapshot] = {}
+        self._proposals: dict[tuple[str, str], Proposal] = {}
         self.versions: dict[tuple[str, str], Publication] = {}
 
     def routes(self, bucket: str, prefixes: tuple[str, ...]) -> tuple[Route, ...]:
@@ -40,12 +41,31 @@ class MemoryRegistry:
         """What was written of one contract."""
         return self._contracts.get(contract, RegistrySnapshot())
 
+    def propose(self, proposal: Proposal, seen: Proposal | None) -> None:
+        """Put if proposal and contract are unchanged."""
+        self._faults.pass_or_refuse()
+        key = (proposal.publication.contract, proposal.publication.version)
+        changed = "" if self._proposals.get(key) == seen else "proposal"
+        moved = "" if self.contract(key[0]).revision == proposal.base else "contract"
+        if changed or moved:
+            raise ConditionFailed(changed, moved)
+        self._proposals[key] = proposal
+
+    def proposal(self, contract: str, version: str) -> Proposal | None:
+        """The one there is."""
+        return self._proposals.get((contract, version))
+
+    def proposals(self) -> tuple[Proposal, ...]:
+        """All of them."""
+        return tuple(self._proposals.values())
+
     def publish(
         self,
         publication: Publication,
         seen: RegistrySnapshot | None = None,
         record: Record | None = None,
         parent: SeenParent | None = None,
+        proposal: Proposal | None = None,
     ) -> None:
         """Version, routes, the list of the contract and the record, all or nothing.
 
@@ -53,7 +73,7 @@ class MemoryRegistry:
         """
         self._faults.pass_or_refuse()
         there = self.contract(publication.contract)
-        fixed = 2 + (0 if record is None else 3) + (parent is not None)
+        fixed = 2 + (0 if record is None else 3) + (parent is not None) + (proposal is not None)
         if fixed + len(publication.routes) + len(publication.retired) > MAX_TRANSACTION:
             raise InputError("a transaction has at most 100 items")
         before = self.versions.get((publication.contract, publication.version))
@@ -63,11 +83,16 @@ class MemoryRegistry:
         reasons.append("" if seen is None or seen.revision == there.revision else "contract")
         if parent is not None:
             reasons.append("" if parent.seen.revision == self.contract(parent.contract).revision else "parent")
+        key = (publication.contract, publication.version)
+        if proposal is not None:
+            reasons.append("" if self._proposals.get(key) == proposal else "proposal")
         reasons += self._ledger.reasons(record) if record else ()
         if any(reasons):
             raise ConditionFailed(*reasons)
         if record is not None:
             self._ledger.write(record)
+        if proposal is not None:
+            del self._proposals[key]
         self._contracts[publication.contract] = there.after(publication)
         if parent is not None:
             self._contracts[parent.contract] = parent.seen.with_child(publication.contract)

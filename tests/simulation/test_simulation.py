@@ -22,7 +22,7 @@ from tests.simulation.stage import Fault, Stage, settle
 SCHEDULES, SHARE = 1_000, 40
 """A sample: `make test` runs 20,000 schedules and all pairs by the command, `make nightly` a million."""
 EVERY = (*SCENARIOS, *MORE)
-PUBLISHING = {Effect.WRITE_DOCUMENT, Effect.WRITE_PLAN, Effect.PUBLISH}
+PUBLISHING = {Effect.PROPOSE, Effect.WRITE_DOCUMENT, Effect.WRITE_PLAN, Effect.PUBLISH}
 SLIPS = ("NameError", "IndexError", "TypeError", "AttributeError", "KeyError")
 ABROAD = {Effect.REPLAY, Effect.REVIVE, Effect.RECORD, Effect.KEEP_CURSOR, *PUBLISHING}
 """Effects of a person and of long listings: the random schedules and unit tests have them."""

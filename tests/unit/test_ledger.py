@@ -405,6 +405,7 @@ CONTENTS = {
         "document": "contracts/d",
         "plans": [{"dataset": "lines", "plan": "p"}],
         "unmeasured_rules": 0,
+        "proposed_by": "arn:aws:iam::123456789012:user/alice",
     },
 }
 

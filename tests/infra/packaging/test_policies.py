@@ -187,6 +187,33 @@ NOT_USED = re.compile(
 policies that are attached by the policy's own resource, objects that a bucket's creation writes."""
 
 
+def test_publisher_and_approver_have_different_rights(built: Path) -> None:
+    """With RequireApproval a publisher writes proposals alone, an approver everything else, also with both policies."""
+    stack = Stack.read(built, RequireApproval="yes")
+    documents = {name: each["PolicyDocument"] for name, each in stack.resources("AWS::IAM::ManagedPolicy").items()}
+    keys = {
+        "RegistryTable": ("proposal#shop#1.0.0", "version#shop#1.0.0", "route#landing/a/", "contract#shop"),
+        "LedgerTable": ("_contracts/shop", "event#1", "shop/orders_v1"),
+    }
+    asked = [
+        Call("dynamodb:PutItem", stack.resolve({"Fn::GetAtt": [name, "Arn"]}), {"dynamodb:LeadingKeys": [key]})
+        for name, some in keys.items()
+        for key in some
+    ]
+    held = {"publisher": ["StewardPolicy"], "approver": ["ApproverPolicy"], "both": ["StewardPolicy", "ApproverPolicy"]}
+    may = {
+        who: [
+            call.keys["dynamodb:LeadingKeys"][0]
+            for call, answer in zip(asked, allowed_by([documents[name] for name in names], asked), strict=True)
+            if answer
+        ]
+        for who, names in held.items()
+    }
+    valid = [*keys["RegistryTable"][1:], *keys["LedgerTable"][:2]]
+
+    assert may == {"publisher": [keys["RegistryTable"][0]], "approver": valid, "both": valid}
+
+
 def test_what_people_may_do_to_objects(stack: Stack) -> None:
     """A steward writes contracts and plans, an operator reads results, a deployer writes code; nobody reads data."""
     documents = {name: each["PolicyDocument"] for name, each in stack.resources("AWS::IAM::ManagedPolicy").items()}

@@ -9,8 +9,9 @@ import pytest
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.records import Record
-from lakegate.functions.ports.errors import AccessDenied, ConditionFailed
+from lakegate.functions.ports.errors import AccessDenied, ConditionFailed, TransactionConflict
 from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases.recording import TRIES
 from lakegate.functions.usecases.replay import replay
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.usecases.sweep import sweep
@@ -131,3 +132,14 @@ def test_two_operators_replay_one_workload_once() -> None:
 
     assert identity == end.value.value
     assert len(env.memory.jobs.runs) == 3  # somebody else's, the first judgement's, the replay's
+
+
+def test_a_record_gives_up_on_a_chain_that_never_rests() -> None:
+    """After twenty heads that others extended first, the command reports a conflict."""
+    env, row = quarantined()
+    steps = replay(env.dependencies, row.id)
+    next(steps)
+    for _ in range(TRIES - 1):
+        steps.throw(ConditionFailed("head", ""))
+    with pytest.raises(TransactionConflict):
+        steps.throw(ConditionFailed("head", ""))

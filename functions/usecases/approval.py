@@ -1,0 +1,106 @@
+"""Publishing by two people: one proposes a contract version, another approves it; only then it becomes valid.
+
+1. The publisher writes document and plans, and a proposal that names them. Nothing refers to it.
+2. The approver compiles the document again. One transaction writes version and routes, removes the proposal and records both.
+
+The transaction needs the very proposal that was read, and the contract as it was when it was proposed.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from lakegate.contracts.errors import InputError
+from lakegate.functions.ports.errors import ConditionFailed
+from lakegate.functions.ports.registry import Proposal
+from lakegate.functions.usecases.contract_files import store
+from lakegate.functions.usecases.publish_contract import (
+    ANOTHER_CONTENT,
+    leading_its_routes,
+    publication_of,
+    refuse,
+    write,
+)
+from lakegate.functions.usecases.recording import published_by
+from lakegate.functions.usecases.steps import Effect, perform
+
+if TYPE_CHECKING:
+    from lakegate.functions.ports.registry import Publication, RegistrySnapshot
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.usecases.publish_contract import CompiledContract
+    from lakegate.functions.usecases.steps import Steps
+
+VALID: Final = timedelta(days=14)
+"""How long a proposal can be approved."""
+
+
+def propose(dependencies: Dependencies, compiled: CompiledContract) -> Steps[Proposal]:
+    """Leave a proposal in the place of the one that was there. Raises IncompatibleVersion and InputError as `publish`.
+
+    The same proposal of the same person is left as it is, while it is valid.
+    """
+    seen = dependencies.registry.contract(compiled.contract)
+    refuse(dependencies, seen, compiled)
+    publication = publication_of(compiled)
+    if seen.has(leading_its_routes(seen, publication)):
+        raise InputError("this version is published already: there is nothing to approve")
+    if any(each.version == publication.version and each.document != publication.document for each in seen.versions):
+        raise InputError(ANOTHER_CONTENT)
+    before = dependencies.registry.proposal(compiled.contract, compiled.version)
+    now, caller = dependencies.clock.now(), dependencies.identity.caller()
+    proposal = Proposal(publication, caller, now.isoformat(), (now + VALID).isoformat(), seen.revision)
+    yield from store(dependencies, compiled)
+    if before is not None and _is_same(before, proposal) and not is_expired(before, now):
+        return before
+    try:
+        yield from perform(Effect.PROPOSE, partial(dependencies.registry.propose, proposal, before))
+    except ConditionFailed:
+        current = dependencies.registry.proposal(compiled.contract, compiled.version)
+        if current is not None and _is_same(current, proposal):
+            return current
+        raise InputError(
+            "somebody else has proposed or changed something of this contract meanwhile: look at `lakegate proposals`"
+        ) from None
+    return proposal
+
+
+def approve(dependencies: Dependencies, compiled: CompiledContract, proposal: Proposal) -> Steps[Publication]:
+    """Make a proposed version valid. `compiled`: its document, compiled again. Idempotent.
+
+    Raises InputError for one's own proposal, an expired one, one that was changed since it was read, one whose contract
+    was changed since it was proposed, and one that is compiled otherwise; IncompatibleVersion as `publish`.
+    """
+    if dependencies.identity.caller() == proposal.proposer:
+        raise InputError(f"{proposal.proposer} has proposed this version: another person has to approve it")
+    if is_expired(proposal, dependencies.clock.now()):
+        raise InputError(f"the proposal expired at {proposal.expires_at}: publish the document again")
+    publication = publication_of(compiled)
+    if publication != proposal.publication:
+        raise InputError("this release compiles the proposed document otherwise: publish it again with this release")
+
+    def decide(seen: RegistrySnapshot) -> Publication:
+        wanted = leading_its_routes(seen, publication)
+        if seen.has(wanted):
+            return wanted
+        if seen.revision != proposal.base:
+            raise InputError(
+                f"{proposal.publication.contract} was changed since this was proposed (revision {proposal.base}, now"
+                f" {seen.revision}): publish the document again, and approve what it changes now"
+            )
+        refuse(dependencies, seen, compiled)
+        return wanted
+
+    return (
+        yield from write(dependencies, proposal.publication.contract, decide, published_by(proposal), compiled.parent)
+    )
+
+
+def is_expired(proposal: Proposal, now: datetime) -> bool:
+    """Whether it is too late to approve it."""
+    return now >= datetime.fromisoformat(proposal.expires_at)
+
+
+def _is_same(one: Proposal, other: Proposal) -> bool:
+    return (one.publication, one.proposer, one.base) == (other.publication, other.proposer, other.base)

@@ -1,0 +1,93 @@
+"""`lakegate publish`, `proposals` and `approve` of a stack that requires approval."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakegate.functions.adapters.identity import StsIdentity
+from tests.fakes.identity import ALICE, BOB
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.unit.cli.conftest import Lakegate
+
+
+@pytest.fixture
+def signed_in(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """The stack requires approval; whoever is signed in is the caller that STS names."""
+    monkeypatch.setattr("lakegate.cli.aws.DeployedStack.requires_approval", property(lambda _: True))
+
+    def sign_in(person: str) -> None:
+        monkeypatch.setattr(StsIdentity, "caller", lambda _: person)
+
+    sign_in(ALICE)
+    return sign_in
+
+
+def test_a_version_is_proposed_listed_and_approved(lakegate: Lakegate, signed_in: Callable[[str], None]) -> None:
+    """The publisher leaves a proposal, another person makes it valid, and the ledger has both."""
+    said = lakegate.ok("publish", lakegate.contract())
+    waiting = lakegate.json("proposals")["proposals"]
+    listed = lakegate.ok("proposals")
+    nothing = lakegate.json("contracts")["contracts"]
+    signed_in(BOB)
+    approved = lakegate.ok("approve", "shop@1.0.0", "--proposal", waiting[0]["proposal"][:12], "--yes")
+    record = lakegate.json("log", "_contracts/shop")["blocks"][0]
+
+    assert said.splitlines()[0] == f"Proposed shop 1.0.0 (active): proposal {waiting[0]['proposal'][:12]}."
+    assert said.splitlines()[2].strip() == f"lakegate approve shop@1.0.0 --proposal {waiting[0]['proposal'][:12]}"
+    assert (waiting[0]["contract"], waiting[0]["version"], waiting[0]["proposer"], waiting[0]["expired"]) == (
+        "shop",
+        "1.0.0",
+        ALICE,
+        False,
+    )
+    assert ALICE in listed
+    assert nothing == []
+    assert approved.startswith("Published shop 1.0.0 (active).")
+    assert (record["actor"], record["content"]["proposed_by"]) == (BOB, ALICE)
+    assert lakegate.ok("proposals") == "No contract version waits for approval.\n"
+
+
+def test_an_approval_must_be_confirmed_and_be_of_the_proposal_that_was_read(
+    lakegate: Lakegate, signed_in: Callable[[str], None]
+) -> None:
+    """Own proposals, other digests, unknown names, and what nobody confirmed: nothing becomes valid."""
+    lakegate.json("publish", lakegate.contract())
+    own = lakegate("approve", "shop@1.0.0", "--yes")
+    signed_in(BOB)
+    tries = [
+        own,
+        lakegate("approve", "shop@1.0.0"),
+        lakegate("approve", "shop@1.0.0", "--yes", "--proposal", "f" * 64),
+        lakegate("approve", "shop@1.0.0", "--yes", "--proposal", ""),
+        lakegate("approve", "shop", "--yes"),
+        lakegate("approve", "shop@1.0.1", "--yes"),
+    ]
+
+    assert [each.exit_code for each in tries] == [1] * len(tries)  # an exception: `main` answers it with 2
+    assert [str(each.exception).rpartition(":")[0] for each in tries[:2]] == [
+        f"{ALICE} has proposed this version",
+        f"{ALICE} proposed `shop@1.0.0`. Nothing was changed",
+    ]
+    assert lakegate.json("contracts")["contracts"] == []
+
+
+def test_an_approver_is_shown_the_changes(lakegate: Lakegate, signed_in: Callable[[str], None]) -> None:
+    """The comparison with the version before it comes first; what is published is published without another proposal."""
+    lakegate.ok("publish", lakegate.contract())
+    signed_in(BOB)
+    lakegate.ok("approve", "shop@1.0.0", "--yes")
+    signed_in(ALICE)
+    again = lakegate.ok("publish", lakegate.contract())
+    lakegate.ok("publish", lakegate.contract("1.0.1", Shop="Store"))
+    signed_in(BOB)
+    machine = lakegate.json("approve", "shop@1.0.1", "--yes")
+    repeated = lakegate("approve", "shop@1.0.1", "--yes")
+
+    assert again.startswith("Published shop 1.0.0")
+    assert machine["version"] == "1.0.1"
+    assert "that version is published" in str(repeated.exception)
