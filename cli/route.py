@@ -18,6 +18,7 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.versions import major
 from lakegate.contracts.words import listed, shown
 from lakegate.functions.usecases.publish_contract import RETIRED, leading
+from lakegate.functions.usecases.route_lint import lint_routes
 from lakegate.functions.usecases.routing import add_route, planned_route, remove_route
 from lakegate.functions.usecases.steps import run
 
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.lake.routes import Route
     from lakegate.functions.ports.registry import Publication
+    from lakegate.functions.usecases.route_lint import RouteFinding
     from lakegate.functions.usecases.routing import PlannedRoute
 
+FOUND = 1
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
@@ -95,6 +98,38 @@ def remove(prefix: Prefix, stack: StackName = DEFAULT_STACK, local: Local = Fals
         dependencies = there.dependencies()
         route = run(remove_route(dependencies, _folders(prefix)), dependencies.clock)
     _answer("Removed", route, as_json=as_json)
+
+
+@app.command("lint")
+def lint(stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
+    """Report routes that overlap, that no delivery reaches, and that lead to retired versions.
+
+    Example: lakegate route lint
+
+    Exit code: 0 nothing was found, 1 something was found.
+    """
+    with opened(stack, local=local) as there:
+        dependencies = there.dependencies()
+        found = lint_routes(dependencies.registry.snapshot().routes, dependencies.places)
+    if as_json:
+        terminal.print_json({"valid": not found, "findings": [_as_finding(each) for each in found]})
+    for each in () if as_json else found:
+        line = f"{each.fault:<11}  {each.route.prefix} → {each.route.line}: {each.message}"
+        terminal.answers().print(escaped(line), markup=False, soft_wrap=True)
+    if not found and not as_json:
+        terminal.answers().print("No fault of a route was found.")
+    if found:
+        raise typer.Exit(FOUND)
+
+
+def _as_finding(finding: RouteFinding) -> dict[str, object]:
+    other = finding.other
+    return {
+        "fault": finding.fault.value,
+        "route": _as_document(finding.route),
+        "message": finding.message,
+        "other": None if other is None else _as_document(other),
+    }
 
 
 def _folders(prefix: str) -> str:

@@ -360,6 +360,28 @@ def test_a_route_is_removed(lakegate: Lakegate) -> None:
     assert lakegate.json("route", "list") == {"routes": []}
 
 
+def test_faults_of_routes_are_reported(lakegate: Lakegate) -> None:
+    """The exit code is 1 where something was found, and the JSON document has both routes."""
+    lakegate.routed()
+    clean = lakegate.ok("route", "lint")
+    lakegate.ok("route", "add", "orders/eu", "shop")
+    text, machine = lakegate("route", "lint"), lakegate("route", "lint", "--json")
+    (finding,) = json.loads(machine.stdout)["findings"]
+
+    assert clean == "No fault of a route was found.\n"
+    assert (text.exit_code, machine.exit_code) == (1, 1)
+    assert text.stdout == (
+        "redundant    orders/eu/ → shop/orders_v1: orders/ delivers to shop/orders_v1 already: remove one of the two\n"
+    )
+    assert (finding["fault"], finding["route"]["prefix"], finding["other"]["prefix"]) == (
+        "redundant",
+        "orders/eu/",
+        "orders/",
+    )
+    lakegate.ok("route", "remove", "orders/eu")
+    assert lakegate.json("route", "lint") == {"valid": True, "findings": []}
+
+
 def test_an_empty_registry_is_shown_with_the_first_command(lakegate: Lakegate) -> None:
     """Nothing published, nothing routed: the next command is named."""
     assert "lakegate publish FILE" in lakegate.ok("contracts")
