@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.metrics import MetricUnit
@@ -14,6 +15,8 @@ from lakegate.functions.usecases.steps import run
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
+    from lakegate.functions.workload import Message
+
 LOG, METRICS = logger("notify"), metrics("notify")
 
 
@@ -23,6 +26,16 @@ def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     """Send what waits in the outbox; what could not be sent waits on."""
     INVOCATION.set(context)
     notified = sanitize_errors(lambda: run(notify(dependencies()), dependencies().clock), LOG, METRICS)
-    for kind in notified.sent:
-        METRICS.add_metric(f"Deliveries{kind.capitalize()}", MetricUnit.Count, 1)
+    for message in notified.sent:
+        count(message)
     return {"unsent": log_failures("Unsent", notified.troubles, LOG, METRICS)}
+
+
+def count(message: Message) -> None:
+    """Metrics of one delivery that ended: its outcome, how long it took, and what was billed, where that is known."""
+    METRICS.add_metric(f"Deliveries{message.kind.capitalize()}", MetricUnit.Count, 1)
+    body = json.loads(message.body)
+    if (seconds := body.get("seconds")) is not None:  # a message of an older release has none
+        METRICS.add_metric("DeliverySeconds", MetricUnit.Seconds, seconds)
+    if cost := body.get("cost"):
+        METRICS.add_metric("VcpuSeconds", MetricUnit.Seconds, cost["vcpu_seconds"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -92,8 +93,14 @@ def message(dependencies: Dependencies, workload: Workload, height: int | None =
         "rejected_rows": counts.rejected_rows if counts else None,
         "checks": counts.checks if counts else None,
         "cost": asdict(workload.cost) if workload.cost else None,
+        "seconds": _since(pin.judging_time, dependencies.clock.now()) if pin else None,
         "cause": workload.failed[-1].cause if workload.state is State.FAILED else None,
     }
     kind = workload.state.lower()
     identity = f"{workload.id}:{kind}:{workload.attempt}"
     return Message(identity, workload.id, kind, json.dumps(body, sort_keys=True), dependencies.clock.now())
+
+
+def _since(judging_time: str, now: datetime) -> float:
+    """Seconds from intake, or from the last replay, to now; clocks of two functions may differ."""
+    return max(round((now - datetime.fromisoformat(judging_time)).total_seconds(), 3), 0.0)

@@ -21,8 +21,8 @@ BATCH = 100
 class Notified:
     """What a turn of notify did, for metrics."""
 
-    sent: list[str] = field(default_factory=list)
-    """The kind of each message."""
+    sent: list[Message] = field(default_factory=list)
+    """Marked as sent: each once, unless its mark had no answer."""
     troubles: list[PortError] = field(default_factory=list)
 
 
@@ -32,7 +32,7 @@ def notify(dependencies: Dependencies, batch: int = BATCH) -> Steps[Notified]:
     for message in dependencies.outbox.pending(batch):
         try:
             yield from _tell(dependencies, message)
-            notified.sent.append(message.kind)
+            notified.sent.append(message)
         except PortError as trouble:
             notified.troubles.append(trouble)
     return notified

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from lakegate.functions.logs import of_error, shape
 from lakegate.functions.ports.errors import Throttled, Unfinished
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.settings import read
-from lakegate.functions.workload import State, workload_id
+from lakegate.functions.workload import Message, State, workload_id
 from tests.fakes import Memory
 
 if TYPE_CHECKING:
@@ -202,8 +203,34 @@ def test_a_sweep_finds_what_no_event_announced(stand: Stand) -> None:
     assert call(sweep.handler, {})["troubles"] == 0
     assert stand.memory.rows.get(workload).state is State.QUARANTINED
     assert call(notify.handler, {}) == {"unsent": 0}
-    assert '"DeliveriesQuarantined":[1.0]' in stand.written()
+    written = stand.written()
+    assert '"DeliveriesQuarantined":[1.0]' in written
+    assert written.count('"DeliverySeconds":[') == 1
+    assert "VcpuSeconds" not in written
     assert [workload] == [message.workload for message in stand.memory.notifier.sent]
+
+
+def test_a_delivery_is_measured_once(stand: Stand) -> None:
+    """Time and billed use of a delivery are metrics of the turn that marked its message as sent, and of no other turn.
+
+    A message of an older release, or of a delivery that was gone before it had a route, has its outcome alone.
+    """
+    now = stand.memory.clock.now()
+    bodies = [{"seconds": 131.2, "cost": {"vcpu_seconds": 612.4}}, {"seconds": None, "cost": None}, {}]
+    for number, body in enumerate(bodies):
+        message = Message(f"m{number}", "w", "published", json.dumps(body), now - timedelta(minutes=5))
+        stand.memory.rows.post(message)
+    call(notify.handler, {})
+    call(notify.handler, {})
+    measured = [line for line in stand.written().splitlines() if "DeliveriesPublished" in line]
+
+    assert len(measured) == 1
+    document = json.loads(measured[0])
+    assert (document["DeliveriesPublished"], document["DeliverySeconds"], document["VcpuSeconds"]) == (
+        [1.0] * 3,
+        [131.2],
+        [612.4],
+    )
 
 
 def test_a_trouble_is_logged_and_counted(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:

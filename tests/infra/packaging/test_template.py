@@ -371,7 +371,7 @@ def test_alarms_look_at_this_stack_alone(stack: Stack) -> None:
         "Troubles": {"stack": "lakegate", "service": "sweep"},
         "Unsent": {"stack": "lakegate", "service": "notify"},
     }
-    assert others == {*FUNCTIONS, "LandedQueue", "MovedQueue", "DeadLetterQueue"}
+    assert others == {*FUNCTIONS, "lakegate-judge", "LandedQueue", "MovedQueue", "DeadLetterQueue"}
 
 
 def test_every_function_and_queue_has_its_alarms(stack: Stack) -> None:
@@ -382,6 +382,7 @@ def test_every_function_and_queue_has_its_alarms(stack: Stack) -> None:
     }
 
     assert {(metric, function) for metric in ("Errors", "Throttles") for function in FUNCTIONS} <= watched
+    assert ("Errors", "lakegate-judge") in watched
     assert {("Invocations", "SweepFunction"), ("Invocations", "NotifyFunction")} <= watched
     assert {("ApproximateAgeOfOldestMessage", queue) for queue in ("LandedQueue", "MovedQueue")} <= watched
 

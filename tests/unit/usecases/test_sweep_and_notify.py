@@ -156,6 +156,9 @@ def test_a_message_that_cannot_be_sent_stays_and_delays_no_other() -> None:
     env.memory.faults.refusals.extend([Throttled()] * 5)
     notified = run(notify(env.dependencies), env.dependencies.clock)
 
-    assert ([type(trouble) for trouble in notified.troubles], notified.sent) == ([Throttled], ["gone"])
+    assert ([type(trouble) for trouble in notified.troubles], [each.kind for each in notified.sent]) == (
+        [Throttled],
+        ["gone"],
+    )
     assert [message.id for message in env.memory.notifier.sent] == ["m1"]
     assert list(env.memory.rows.messages) == ["m0"]
