@@ -55,7 +55,7 @@ class Settings:
     unrouted: str
     """What becomes of keys that no route covers: `quarantine` or `ignore`."""
     ignored: str
-    """Patterns, with commas between them, of names of keys that are no deliveries."""
+    """Patterns, separated by commas, of names of keys that are not deliveries."""
 
 
 PATTERNS: Final[Mapping[str, str]] = {

@@ -60,7 +60,7 @@ class Places:
     prices: Prices = PRICES
     ignore_unrouted: bool = False
     ignored: tuple[str, ...] = IGNORED
-    """Patterns of names of keys that are no deliveries."""
+    """Patterns of names of keys that are not deliveries."""
     segment_heights: int = 100
     """Heights of one segment of the readers' manifest; part of its format."""
 
