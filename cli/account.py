@@ -33,6 +33,7 @@ CODES = {
 STANDING = {
     None: "landed, not yet taken in",
     State.RECEIVED: "taken in",
+    State.HELD: "held: its line is paused, and the data stays where it landed",
     State.PINNED: "contract found, checked before the job",
     State.STAGED: "staged for the job",
     State.SUBMITTING: "waiting for its job to start",

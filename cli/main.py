@@ -43,6 +43,8 @@ COMMANDS: Final[Mapping[str, str]] = {
     "cost": "lakegate.cli.cost:cost",
     "doctor": "lakegate.cli.doctor:doctor",
     "replay": "lakegate.cli.replay:replay",
+    "pause": "lakegate.cli.pause:pause",
+    "resume": "lakegate.cli.pause:resume",
     "redrive": "lakegate.cli.redrive:redrive",
     "get": "lakegate.cli.get:get",
     "log": "lakegate.cli.ledger:log",

@@ -14,6 +14,7 @@ from lakegate.functions.adapters.history import DynamoHistory
 from lakegate.functions.adapters.identity import StsIdentity
 from lakegate.functions.adapters.job_runners import JudgeFunction, Runners
 from lakegate.functions.adapters.ledger import DynamoLedger
+from lakegate.functions.adapters.pauses import DynamoPauses
 from lakegate.functions.adapters.registry import DynamoRegistry
 from lakegate.functions.adapters.s3 import S3Store
 from lakegate.functions.adapters.upload_notes import Uploads
@@ -41,6 +42,7 @@ def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float
         outbox=DynamoOutbox(workloads),
         ledger=DynamoLedger(ledger, workloads),
         history=DynamoHistory(ledger),
+        pauses=DynamoPauses(workloads),
         jobs=Runners(EmrServerless(client("emr-serverless"), settings.application), JudgeFunction(client("lambda"))),
         notifier=EventBridgeNotifier(client("events"), settings.bus),
         clock=SystemClock(),

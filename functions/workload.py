@@ -191,6 +191,8 @@ class Workload(NamedTuple):
     """The list of such a delivery's parts, with the size and the checksum of their content; None before it is complete."""
     joined: str = ""
     """Of a part: the delivery that it belongs to."""
+    held: str = ""
+    """The line that was paused when it was taken in; in the state HELD `due_at` is when it arrived."""
     landed: SourceObject | None = None
     """What once landed, where the source is a quarantined copy: its key finds the route."""
 

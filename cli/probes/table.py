@@ -42,6 +42,7 @@ PROBES: Final = (
         job.network,
     ),
     Probe("contracts", ("dynamodb:Scan",), deliveries.contracts),
+    Probe("pauses", ("dynamodb:GetItem", "dynamodb:Query"), deliveries.pauses),
     Probe("plans", ("dynamodb:Scan", "s3:GetObject", "s3:ListBucket"), deliveries.plans),
     Probe("stuck", (*TABLES, *OBJECTS, "emr-serverless:GetJobRun", FUNCTION), deliveries.stuck),
     Probe("workload", (*TABLES, *OBJECTS, "emr-serverless:GetJobRun", FUNCTION), deliveries.one),

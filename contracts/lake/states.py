@@ -13,6 +13,7 @@ class State(StrEnum):
     """The states of a workload, in the order of a successful delivery."""
 
     RECEIVED = "RECEIVED"
+    HELD = "HELD"
     PINNED = "PINNED"
     STAGED = "STAGED"
     SUBMITTING = "SUBMITTING"
@@ -30,6 +31,7 @@ class Outcome(StrEnum):
     """Observations about a workload."""
 
     ROUTED = "routed"
+    PAUSED = "paused"
     VANISHED = "vanished"
     UNREADABLE = "unreadable"
     PASSED = "passed"
@@ -50,6 +52,7 @@ class Operation(StrEnum):
     """Operations on a workload; each ends in exactly one conditional write."""
 
     PIN = "pin"
+    HOLD = "hold"
     REFUSE = "refuse"
     STAGE = "stage"
     PREPARE = "prepare"
@@ -77,21 +80,23 @@ END_STATES = frozenset({S.PUBLISHED, S.QUARANTINED, S.FAILED, S.GONE})
 """No workload leaves them by itself: FAILED ones wait for a replay."""
 
 SIGNATURES: Mapping[Operation, tuple[frozenset[State], frozenset[State]]] = {
-    P.PIN: (frozenset({S.RECEIVED}), frozenset({S.PINNED})),
+    P.PIN: (frozenset({S.RECEIVED, S.HELD}), frozenset({S.PINNED})),
+    P.HOLD: (frozenset({S.RECEIVED}), frozenset({S.HELD})),
     P.REFUSE: (frozenset({S.PINNED}), frozenset({S.DECIDED})),
     P.STAGE: (frozenset({S.PINNED}), frozenset({S.STAGED})),
     P.PREPARE: (frozenset({S.STAGED, S.SUBMITTING, S.VALIDATING}), frozenset({S.SUBMITTING})),
     P.START: (frozenset({S.SUBMITTING}), frozenset({S.VALIDATING})),
     P.DECIDE: (frozenset({S.VALIDATING}), frozenset({S.DECIDED})),
     P.PUBLISH: (frozenset({S.DECIDED}), frozenset({S.PUBLISHED, S.QUARANTINED})),
-    P.FAIL: (frozenset({S.RECEIVED, S.PINNED, S.SUBMITTING, S.VALIDATING}), frozenset({S.FAILED})),
-    P.VANISH: (frozenset({S.RECEIVED, S.PINNED, S.DECIDED}), frozenset({S.GONE})),
+    P.FAIL: (frozenset({S.RECEIVED, S.HELD, S.PINNED, S.SUBMITTING, S.VALIDATING}), frozenset({S.FAILED})),
+    P.VANISH: (frozenset({S.RECEIVED, S.HELD, S.PINNED, S.DECIDED}), frozenset({S.GONE})),
     P.REVIVE: (frozenset({S.FAILED}), frozenset({S.RECEIVED})),
 }
 """The allowed target states of each operation: only decided workloads are published, only pinned ones are decided."""
 
 OUTCOMES: Mapping[State, frozenset[Outcome]] = {
-    S.RECEIVED: frozenset({O.ROUTED, O.VANISHED, O.UNREADABLE}),
+    S.RECEIVED: frozenset({O.ROUTED, O.PAUSED, O.VANISHED, O.UNREADABLE}),
+    S.HELD: frozenset({O.ROUTED, O.VANISHED, O.UNREADABLE}),
     S.PINNED: frozenset({O.PASSED, O.REFUSED, O.VANISHED, O.UNREADABLE}),
     S.STAGED: frozenset({O.READY}),
     S.SUBMITTING: frozenset({O.STORED, O.CONFLICT, O.EXHAUSTED}),

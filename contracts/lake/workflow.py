@@ -171,8 +171,12 @@ PUSH = Workflow(
     DEFAULT_ATTEMPTS,
     (
         Transition(S.RECEIVED, O.ROUTED, S.PINNED, P.PIN),
+        Transition(S.RECEIVED, O.PAUSED, S.HELD, P.HOLD),
         Transition(S.RECEIVED, O.VANISHED, S.GONE, P.VANISH),
         Transition(S.RECEIVED, O.UNREADABLE, S.FAILED, P.FAIL),
+        Transition(S.HELD, O.ROUTED, S.PINNED, P.PIN),
+        Transition(S.HELD, O.VANISHED, S.GONE, P.VANISH),
+        Transition(S.HELD, O.UNREADABLE, S.FAILED, P.FAIL),
         Transition(S.PINNED, O.PASSED, S.STAGED, P.STAGE),
         Transition(S.PINNED, O.REFUSED, S.DECIDED, P.REFUSE),
         Transition(S.PINNED, O.VANISHED, S.GONE, P.VANISH),
@@ -192,5 +196,5 @@ PUSH = Workflow(
     ),
 )
 """`workflows/push.yaml` (a test compares) for what happens before a plan is read: intake parses no YAML."""
-LATER = tuple(row for row in PUSH.transitions if row.on is O.UNREADABLE)
+LATER = tuple(row for row in PUSH.transitions if row.on is O.UNREADABLE or State.HELD in {row.source, row.to})
 """Transitions that tables of earlier releases, in published plans, do not contain: these tables are completed with them."""

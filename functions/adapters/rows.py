@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.contracts.judge.counts import BrokenRule, Counts
 from lakegate.contracts.plan.billing import BilledCost
-from lakegate.functions.adapters.tables import instant, number, shard, text
+from lakegate.functions.adapters.tables import held_shard, instant, number, shard, text
 from lakegate.functions.workload import (
     Decision,
     Enforced,
@@ -83,9 +83,10 @@ def message_key(message: str) -> dict[str, dict[str, str]]:
     return {"id": text(f"message#{message}")}
 
 
-def due(workload: str, at: datetime | None) -> dict[str, dict[str, str]]:
-    """The attributes that put a workload into the index; none once nothing is left to do."""
-    return {"shard": text(shard("due", workload)), "at": text(instant(at))} if at else {}
+def due(workload: Workload) -> dict[str, dict[str, str]]:
+    """The attributes that put a workload into the index, a HELD one beside its line; none once nothing is left to do."""
+    place = held_shard(workload.held) if workload.state is State.HELD else shard("due", workload.id)
+    return {"shard": text(place), "at": text(instant(workload.due_at))} if workload.due_at else {}
 
 
 def workload_item(workload: Workload) -> dict[str, dict[str, str]]:
@@ -97,7 +98,7 @@ def workload_item(workload: Workload) -> dict[str, dict[str, str]]:
         "attempt": number(workload.attempt),
         "result": text(workload.decision.result if workload.decision else ""),
         "row": text(json.dumps(row, default=_plain, separators=(",", ":"))),
-        **due(workload.id, workload.due_at),
+        **due(workload),
     }
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakegate.functions.adapters.dynamodb import DynamoTable, transact
+from lakegate.functions.adapters.pauses import pause_writes
 from lakegate.functions.adapters.rows import (
     message_item,
     message_key,
@@ -58,16 +59,17 @@ class DynamoWorkloads:
     def save(
         self, workload: Workload, expected: Expected, *, message: Message | None = None, content: str | None = None
     ) -> None:
-        """A transaction of up to three puts."""
+        """A transaction of up to three puts, and of what they require of the pause of the line."""
         row = {"Item": workload_item(workload), **fenced(expected)}
         news = {"Item": message_item(message)} if message else None
         claim = _claim(content, workload.id) if content else None
         writes = {"state": row, "": news, "content": claim}
         puts = {why: {"Put": {"TableName": self.table.name, **write}} for why, write in writes.items() if write}
+        pauses = pause_writes(self.table.name, workload, expected)
         try:
-            transact(self.table.client, list(puts.values()), list(puts))
+            transact(self.table.client, [*puts.values(), *pauses], [*puts, *["pause"] * len(pauses)])
         except ConditionFailed as failed:
-            raise ConditionFailed(*(why if why in failed.reasons else "" for why in writes)) from None
+            raise ConditionFailed(*(why if why in failed.reasons else "" for why in (*writes, "pause"))) from None
 
     def lease(self, workload: Workload, until: datetime) -> None:
         """Move `at`, if it is still where this worker saw it."""

@@ -35,7 +35,8 @@ class Workloads(Protocol):
         """Replace the row if it is still at `expected`, together with an outbox row and a claim on a content.
 
         `content` is put if absent or already this workload's. All or nothing. ConditionFailed.reasons has one entry
-        each for row, message and content, in this order: `""` where it held, else `state` or `content`.
+        each for row, message, content and pause, in this order: `""` where it held, else `state`, `content` or `pause`.
+        The pause of its line (`lakegate.functions.ports.pauses`) decides whether a row becomes HELD or PINNED.
         """
         ...
 

@@ -63,9 +63,8 @@ def take(dependencies: Dependencies, workload: Workload, found: Observation) -> 
     try:
         return (yield from OPERATIONS[transition.operation](dependencies, workload, transition.to, found))
     except OutcomeChanged as other:
-        return (
-            yield from take(dependencies, workload, Observation(other.on, cause=other.cause, decision=other.decision))
-        )
+        changed = found._replace(on=other.on, cause=other.cause, decision=other.decision)
+        return (yield from take(dependencies, workload, changed))
 
 
 def _transition(dependencies: Dependencies, workload: Workload, found: Observation) -> Transition:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from lakegate.functions.ports.notifier import Notifier
     from lakegate.functions.ports.objects import ObjectStore
     from lakegate.functions.ports.outbox import Outbox
+    from lakegate.functions.ports.pauses import Pauses
     from lakegate.functions.ports.registry import Registry
     from lakegate.functions.ports.workloads import Workloads
     from lakegate.functions.workload import Workload
@@ -95,6 +96,7 @@ class Dependencies:
     outbox: Outbox
     ledger: Ledger
     history: History
+    pauses: Pauses
     jobs: JobRunner
     notifier: Notifier
     clock: Clock

@@ -94,7 +94,7 @@ def _open_quiet(dependencies: Dependencies, version: ObjectVersion, terms: Terms
     known = int(dependencies.agenda.cursor(cursor) or 0)
     number = known
     while row := row_of(dependencies, workload_id(version.bucket, folder, _quiet(number))):
-        if row.state in {State.RECEIVED, State.PINNED}:
+        if row.state in {State.RECEIVED, State.HELD, State.PINNED}:
             return  # it is still open, or has not claimed its parts yet
         number += 1
     name = _quiet(number)

@@ -24,6 +24,7 @@ from lakegate.functions.workload import Decision, FailureCause, Pin, Referred, S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     from lakegate.contracts.lake.routes import Route
     from lakegate.contracts.plan.billing import BilledCost
@@ -38,6 +39,8 @@ class Observation(NamedTuple):
 
     on: Outcome
     source: SourceObject | None = None
+    arrived: datetime | None = None
+    """When it landed, or when its replay was taken in."""
     pin: Pin | None = None
     decision: Decision | None = None
     cause: FailureCause | None = None
@@ -90,7 +93,13 @@ def _received(dependencies: Dependencies, workload: Workload) -> Observation | N
         return VANISHED
     pin = _pin(route, data.modified.date().isoformat(), dependencies.clock.now().isoformat())
     source = workload.source if workload.staged else described(data)
-    return Observation(Outcome.ROUTED, source=source, pin=pin)
+    arrived = dependencies.clock.now() if workload.replay_of else data.modified
+    return Observation(Outcome.ROUTED, source=source, pin=pin, arrived=arrived)
+
+
+def _held(dependencies: Dependencies, workload: Workload) -> Observation | None:
+    pause = dependencies.pauses.pause_of(workload.held)
+    return None if pause is None or pause.resumed is None else _received(dependencies, workload)
 
 
 def _completed(dependencies: Dependencies, workload: Workload, route: Route | None) -> Observation | None:
@@ -106,7 +115,7 @@ def _completed(dependencies: Dependencies, workload: Workload, route: Route | No
             return None
     now = dependencies.clock.now()
     pin = _pin(route, now.date().isoformat(), now.isoformat())
-    return Observation(Outcome.ROUTED, source=workload.source, pin=pin, parts=listed)
+    return Observation(Outcome.ROUTED, source=workload.source, arrived=now, pin=pin, parts=listed)
 
 
 def _pin(route: Route | None, ingest_date: str, judging_time: str) -> Pin:
@@ -218,6 +227,7 @@ def _decided(_dependencies: Dependencies, workload: Workload) -> Observation | N
 
 OBSERVERS: dict[State, Observer] = {
     State.RECEIVED: _received,
+    State.HELD: _held,
     State.PINNED: _pinned,
     State.STAGED: _staged,
     State.SUBMITTING: _submitting,

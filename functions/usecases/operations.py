@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from lakegate.contracts.judge.verdict import ACCEPTING, Verdict
-from lakegate.contracts.lake.states import Operation, Outcome
+from lakegate.contracts.lake.states import Operation, Outcome, State
 from lakegate.functions.ports.errors import ConditionFailed, IdempotencyMismatch, NotFound
 from lakegate.functions.ports.jobs import invocation, is_invocation
 from lakegate.functions.ports.objects import Address
@@ -26,7 +26,6 @@ from lakegate.functions.workload import Decision, FailedAttempt, FailureCause
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.contracts.lake.states import State
     from lakegate.contracts.plan.billing import BilledCost
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.observe import Observation
@@ -43,7 +42,22 @@ def _pin(dependencies: Dependencies, workload: Workload, to: State, found: Obser
     if found.parts is not None:
         listed = yield from parts.written(dependencies, workload.id, found.parts)
     after = workload._replace(state=to, source=found.source, parts=listed, pin=found.pin, due_at=due)
-    return (yield from move(dependencies, Effect.PIN, workload, after))
+    try:
+        return (yield from move(dependencies, Effect.PIN, workload, after))
+    except ConditionFailed:
+        if workload.state is State.HELD:
+            raise ConcurrentUpdate(workload.id) from None  # paused again
+        raise OutcomeChanged(Outcome.PAUSED) from None
+
+
+def _hold(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+    """Keep the delivery of a paused line where it landed; look again where the pause has ended meanwhile."""
+    assert found.pin is not None
+    after = workload._replace(state=to, held=found.pin.chain, due_at=found.arrived)
+    try:
+        return (yield from move(dependencies, Effect.HOLD, workload, after))
+    except ConditionFailed:
+        return workload
 
 
 def _refuse(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
@@ -211,6 +225,7 @@ def _revive(dependencies: Dependencies, workload: Workload, to: State, _found: O
 
 OPERATIONS: dict[Operation, Operate] = {
     Operation.PIN: _pin,
+    Operation.HOLD: _hold,
     Operation.REFUSE: _refuse,
     Operation.STAGE: _stage,
     Operation.PREPARE: _prepare,

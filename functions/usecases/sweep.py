@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -43,19 +44,21 @@ class Swept:
 
 
 def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
-    """Continue what is due, claim what no event announced, remove staging of finished workloads.
+    """Continue what is due, judge what resumed lines held, claim what no event announced, remove staging of finished workloads.
 
-    The three take turns, a batch at a time, until all is done or time is short. The index of due workloads is read once. Each
+    The parts take turns, a batch at a time, until all is done or time is short. The index of due workloads is read once. Each
     listing continues where the last sweep stopped, so that several sweeps cover a large bucket. Attempts that were prepared
     on the way are started in the end, after one pause for all of them.
     """
     swept = Swept()
     due = deque(dependencies.agenda.due(dependencies.clock.now(), MOST_DUE))
     resumed: list[Workload] = []
+    released: set[str] = set()
     landing = Listing("landing", dependencies.places.landing, "", partial(admit, dependencies))
     staging = Listing("staging", dependencies.places.lake, layout.STAGING, partial(_unstage, dependencies))
     parts = [
         partial(_due, dependencies, swept, due, resumed, batch),
+        partial(_released, dependencies, swept, released, batch),
         partial(_listed, dependencies, swept, landing, batch),
         partial(_listed, dependencies, swept, staging, batch),
     ]
@@ -76,6 +79,36 @@ def _due(dependencies: Dependencies, swept: Swept, due: deque[str], resumed: lis
         if row is not None:
             resumed.append(row)
     return bool(due)
+
+
+def _released(dependencies: Dependencies, swept: Swept, released: set[str], batch: int) -> Steps[bool]:
+    """Judge a batch of what each resumed line held, in order of arrival. Returns whether there may be more."""
+    more = False
+    for line in dependencies.pauses.listed():
+        pause = dependencies.pauses.pause_of(line)
+        if pause is not None and pause.resumed is not None:
+            more |= yield from _of_line(dependencies, swept, line, released, batch)
+    return more
+
+
+def _of_line(dependencies: Dependencies, swept: Swept, line: str, released: set[str], batch: int) -> Steps[bool]:
+    """One resumed line: nothing overtakes a delivery that cannot be judged now; the pause ends with the last one."""
+    held = dependencies.pauses.held(line, len(released) + batch)
+    fresh = [identity for identity in held if identity not in released][:batch]
+    for identity in fresh:
+        if not _has_time(dependencies):
+            return False
+        released.add(identity)
+        row = dependencies.workloads.get(identity)
+        if row.state is not State.HELD:  # the index lags: who let it go continues it
+            continue
+        after = yield from _guarded(swept, advance(dependencies, row))
+        if after is None or after.state is State.HELD:
+            return False
+    if len(fresh) < batch:
+        with suppress(ConditionFailed):  # the index lags, or the line is paused again
+            yield from perform(Effect.END_PAUSE, partial(dependencies.pauses.end, line))
+    return len(fresh) == batch
 
 
 def _has_time(dependencies: Dependencies) -> bool:
@@ -105,7 +138,7 @@ def _resume(dependencies: Dependencies, identity: str) -> Steps[Workload | None]
     """Re-read by key, because the index lags; lease, so that two sweeps do not do one thing twice; advance."""
     workload = dependencies.workloads.get(identity)
     now = dependencies.clock.now()
-    if workload.due_at is None or workload.due_at > now:
+    if workload.state is State.HELD or workload.due_at is None or workload.due_at > now:
         return None
     try:
         yield from perform(

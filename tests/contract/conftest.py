@@ -14,6 +14,7 @@ import pytest
 from lakegate.functions.adapters.emr import EmrServerless
 from lakegate.functions.adapters.history import DynamoHistory
 from lakegate.functions.adapters.ledger import DynamoLedger
+from lakegate.functions.adapters.pauses import DynamoPauses
 from lakegate.functions.adapters.registry import DynamoRegistry
 from lakegate.functions.adapters.workloads import DynamoAgenda, DynamoOutbox, DynamoWorkloads
 from tests.fakes import Memory
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from lakegate.functions.ports.ledger import Ledger
     from lakegate.functions.ports.objects import Address, ObjectStore, ObjectVersion
     from lakegate.functions.ports.outbox import Outbox
+    from lakegate.functions.ports.pauses import Pauses
     from lakegate.functions.ports.registry import Registry
     from lakegate.functions.ports.workloads import Workloads
 
@@ -43,6 +45,7 @@ class Ports:
     outbox: Outbox
     ledger: Ledger
     history: History
+    pauses: Pauses
     registry: Registry
     jobs: JobRunner
     application: str
@@ -68,6 +71,7 @@ def in_memory() -> Ports:
         rows,
         memory.ledger,
         memory.ledger,
+        rows,
         memory.registry,
         memory.jobs,
         "application",
@@ -87,6 +91,7 @@ def on_aws(there: Cloud) -> Ports:
         DynamoOutbox(table),
         DynamoLedger(there.table("ledger"), table),
         DynamoHistory(there.table("ledger")),
+        DynamoPauses(table),
         DynamoRegistry(there.table("registry"), "landing", there.table("ledger")),
         EmrServerless(emr, application),
         application,

@@ -14,6 +14,7 @@ from lakegate.contracts.lake.routes import Route
 from lakegate.functions.ports.errors import ConditionFailed, NotFound
 from lakegate.functions.ports.history import HistoryEntry
 from lakegate.functions.ports.ledger import Head
+from lakegate.functions.ports.pauses import Pause
 from lakegate.functions.ports.registry import Proposal, Publication, RegistrySnapshot, SeenParent
 from lakegate.functions.ports.workloads import Expected
 from lakegate.functions.workload import (
@@ -85,7 +86,7 @@ def test_a_write_needs_state_and_attempt(ports: Ports, expected: Expected) -> No
     with pytest.raises(ConditionFailed) as refused:
         ports.workloads.save(PINNED, expected, message=NEWS, content="c")
 
-    assert refused.value.reasons == ("state", "", "")
+    assert refused.value.reasons == ("state", "", "", "")
     assert ports.workloads.get("w1") == ROW
     assert ports.outbox.pending(10) == ()
     assert ports.agenda.owner("c") is None
@@ -115,7 +116,7 @@ def test_a_content_is_claimed_once(ports: Ports) -> None:
     with pytest.raises(ConditionFailed) as refused:
         ports.workloads.save(PINNED._replace(id="w9"), Expected(State.RECEIVED, 0), content="c")
 
-    assert refused.value.reasons == ("", "", "content")
+    assert refused.value.reasons == ("", "", "content", "")
     assert State.RECEIVED is ports.workloads.get("w9").state
 
 
@@ -618,3 +619,110 @@ def test_records_are_no_deliveries(ports: Ports) -> None:
     ports.ledger.append(record)
 
     assert [each.height for each in ports.history.entries(CHAIN)] == [0]
+
+
+PAUSE = Pause(CHAIN, NOW, "arn:aws:iam::1:user/x", "a reason")
+HELD = ROW._replace(state=State.HELD, held=CHAIN, due_at=NOW)
+RECEIVED, AT_HELD = Expected(State.RECEIVED, 0), Expected(State.HELD, 0)
+
+
+def refusals_of(ports: Ports, row: Workload, expected: Expected) -> tuple[str, ...]:
+    with pytest.raises(ConditionFailed) as refused:
+        ports.workloads.save(row, expected)
+    return tuple(each for each in refused.value.reasons if each)
+
+
+def test_a_pause_begins_is_resumed_and_ends(ports: Ports) -> None:
+    """Each step needs the one before; a line that is being resumed can be paused again, with another reason."""
+    assert ports.pauses.pause_of(CHAIN) is None
+    with pytest.raises(ConditionFailed):
+        ports.pauses.resume(CHAIN, SOON)
+    ports.pauses.begin(PAUSE)
+    assert (ports.pauses.pause_of(CHAIN), ports.pauses.listed()) == (PAUSE, (CHAIN,))
+    for refused in (
+        lambda: ports.pauses.begin(replace(PAUSE, reason="another")),
+        lambda: ports.pauses.end(CHAIN),
+    ):
+        with pytest.raises(ConditionFailed):
+            refused()
+    ports.pauses.resume(CHAIN, SOON)
+    assert ports.pauses.pause_of(CHAIN) == replace(PAUSE, resumed=SOON)
+    ports.pauses.begin(replace(PAUSE, reason="another"))
+    assert ports.pauses.pause_of(CHAIN) == replace(PAUSE, reason="another")
+    ports.pauses.resume(CHAIN, SOON)
+    ports.pauses.end(CHAIN)
+
+    assert (ports.pauses.pause_of(CHAIN), ports.pauses.listed()) == (None, ())
+
+
+def test_a_delivery_of_a_paused_line_is_held_and_not_pinned(ports: Ports) -> None:
+    """The condition is part of the write: whoever looked before the pause began pins nothing after it."""
+    ports.workloads.create(ROW)
+    assert refusals_of(ports, HELD, RECEIVED) == ("pause",)
+    ports.pauses.begin(PAUSE)
+    assert refusals_of(ports, PINNED, RECEIVED) == ("pause",)
+    ports.workloads.save(HELD, RECEIVED)
+
+    assert ports.workloads.get("w1") == HELD
+    assert ports.pauses.pause_of(CHAIN) == replace(PAUSE, held=1)
+    assert (ports.pauses.held(CHAIN, 10), ports.agenda.due(SOON, 10)) == (("w1",), ())
+    assert refusals_of(ports, HELD, RECEIVED) == ("state",)
+    assert ports.pauses.pause_of(CHAIN) == replace(PAUSE, held=1)
+
+
+def test_a_held_delivery_is_pinned_once_its_line_is_resumed(ports: Ports) -> None:
+    """The pause ends with the last one that is held; what arrives before is held behind it."""
+    ports.workloads.create(ROW)
+    ports.pauses.begin(PAUSE)
+    ports.workloads.save(HELD, RECEIVED)
+    after = PINNED._replace(held=CHAIN)
+    assert refusals_of(ports, after, AT_HELD) == ("pause",)
+    ports.pauses.resume(CHAIN, SOON)
+    with pytest.raises(ConditionFailed):
+        ports.pauses.end(CHAIN)
+    ports.workloads.create(ROW._replace(id="w9"))
+    assert refusals_of(ports, PINNED._replace(id="w9"), RECEIVED) == ("pause",)
+    ports.workloads.save(after, AT_HELD)
+
+    assert ports.pauses.pause_of(CHAIN) == replace(PAUSE, resumed=SOON)
+    assert (ports.pauses.held(CHAIN, 10), ports.agenda.due(SOON, 10)) == ((), ("w9", "w1"))
+    ports.pauses.end(CHAIN)
+
+
+def test_a_held_delivery_that_is_gone_is_counted_no_more(ports: Ports) -> None:
+    """Also while its line is paused: the producer deleted the version, or it cannot be read."""
+    for name in ("w1", "w2"):
+        ports.workloads.create(ROW._replace(id=name))
+    ports.pauses.begin(PAUSE)
+    for name in ("w1", "w2"):
+        ports.workloads.save(HELD._replace(id=name), RECEIVED)
+    ports.workloads.save(HELD._replace(state=State.GONE, due_at=None), AT_HELD)
+
+    assert ports.pauses.pause_of(CHAIN) == replace(PAUSE, held=1)
+    assert ports.pauses.held(CHAIN, 10) == ("w2",)
+
+
+def test_a_held_delivery_does_not_move_to_another_paused_line(ports: Ports) -> None:
+    """Its route was changed meanwhile: the line that it belongs to now must not be paused."""
+    other = replace(PAUSE, line="orders/other_v1")
+    ports.workloads.create(ROW)
+    ports.pauses.begin(PAUSE)
+    ports.workloads.save(HELD, RECEIVED)
+    ports.pauses.resume(CHAIN, SOON)
+    ports.pauses.begin(other)
+    elsewhere = PINNED._replace(held=CHAIN, pin=Pin(other.line, "orders", "1.0.0", "d" * 64))
+
+    assert refusals_of(ports, elsewhere, AT_HELD) == ("pause",)
+    assert ports.pauses.listed() == (CHAIN, other.line) or ports.pauses.listed() == (other.line, CHAIN)
+
+
+def test_what_is_held_is_listed_in_order_of_arrival(ports: Ports) -> None:
+    """By the time at which it landed, whenever it was taken in; bounded."""
+    ports.pauses.begin(PAUSE)
+    for number, minutes in enumerate((3, 1, 2)):
+        ports.workloads.create(ROW._replace(id=f"w{number}"))
+        ports.workloads.save(HELD._replace(id=f"w{number}", due_at=NOW + timedelta(minutes=minutes)), RECEIVED)
+
+    assert ports.pauses.held(CHAIN, 10) == ("w1", "w2", "w0")
+    assert ports.pauses.held(CHAIN, 2) == ("w1", "w2")
+    assert ports.pauses.held("orders/lines_v2", 2) == ()

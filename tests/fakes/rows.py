@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from lakegate.functions.ports.errors import ConditionFailed, NotFound
+from lakegate.functions.workload import State
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from lakegate.functions.ports.pauses import Pause
     from lakegate.functions.ports.workloads import Expected
     from lakegate.functions.workload import Message, Workload
     from tests.fakes.fault_injector import FaultInjector, VirtualClock
 
 
 class MemoryRows:
-    """Workloads, Agenda and Outbox. Reads by key are consistent; an index is `lag` seconds behind."""
+    """Workloads, Agenda, Outbox and Pauses. Reads by key are consistent; an index is `lag` seconds behind."""
 
     def __init__(self, clock: VirtualClock, faults: FaultInjector, lag: float = 0.0) -> None:
         self.clock = clock
@@ -27,9 +30,11 @@ class MemoryRows:
         """The workload of every write of a row: for tests that check only what changed."""
         self.contents: dict[str, str] = {}
         self.messages: dict[str, Message] = {}
+        self.pauses: dict[str, Pause] = {}
+        self._held: dict[str, dict[str, datetime]] = {}
         self._cursors: dict[str, str | None] = {}
         self._due: dict[str, datetime] = {}
-        self._late_due: list[tuple[datetime, str, datetime | None]] = []
+        self._late_due: list[tuple[datetime, str, datetime | None, str]] = []
         self._outbox: dict[str, Message] = {}
         self._late_outbox: list[tuple[datetime, str, Message | None]] = []
 
@@ -55,13 +60,70 @@ class MemoryRows:
         owner = self.contents.get(content) if content else None
         changed = "" if self.matches(workload.id, expected) else "state"
         claimed = "" if owner in {None, workload.id} else "content"
-        if changed or claimed:
-            raise ConditionFailed(changed, "", claimed)
+        wanted, line, count = self._required(workload, expected)
+        paused = "" if all(self._stands(*each) for each in wanted) else "pause"
+        if changed or claimed or paused:
+            raise ConditionFailed(changed, "", claimed, paused)
+        if count:
+            self.pauses[line] = replace(self.pauses[line], held=self.pauses[line].held + count)
         self.write(workload)
         if content:
             self.contents[content] = workload.id
         if message:
             self.post(message)
+
+    def _required(self, workload: Workload, expected: Expected) -> tuple[list[tuple[str, str]], str, int]:
+        """What the pauses of lines must be (`on`, `off`, `resumed`), and whose count changes by how much."""
+        line = workload.pin.chain if workload.pin else ""
+        if workload.state is State.HELD:
+            return [(workload.held, "on")], workload.held, 1
+        pins = workload.state is State.PINNED
+        if expected.state is State.HELD:
+            moved = [(line, "off")] if pins and line != workload.held else []
+            return [(workload.held, "resumed" if pins else "on"), *moved], workload.held, -1
+        return ([(line, "off")] if pins and expected.state is State.RECEIVED else []), "", 0
+
+    def _stands(self, line: str, how: str) -> bool:
+        there = self.pauses.get(line)
+        return {"on": there is not None, "off": there is None, "resumed": bool(there and there.resumed)}[how]
+
+    def pause_of(self, line: str) -> Pause | None:
+        """The pause of a line."""
+        return self.pauses.get(line)
+
+    def listed(self) -> tuple[str, ...]:
+        """Lines with a pause."""
+        return tuple(sorted(self.pauses, key=lambda line: self.pauses[line].since))
+
+    def held(self, line: str, limit: int) -> tuple[str, ...]:
+        """By the index, in order of arrival."""
+        self._catch_up()
+        found = sorted((at, identity) for identity, at in self._held.get(line, {}).items())
+        return tuple(identity for _, identity in found[:limit])
+
+    def begin(self, pause: Pause) -> None:
+        """Pause."""
+        self.faults.pass_or_refuse()
+        there = self.pauses.get(pause.line)
+        if there and not there.resumed:
+            raise ConditionFailed("pause")
+        self.pauses[pause.line] = replace(pause, held=there.held if there else 0)
+
+    def resume(self, line: str, at: datetime) -> None:
+        """Resume."""
+        self.faults.pass_or_refuse()
+        there = self.pauses.get(line)
+        if there is None or there.resumed:
+            raise ConditionFailed("pause")
+        self.pauses[line] = replace(there, resumed=at)
+
+    def end(self, line: str) -> None:
+        """Remove."""
+        self.faults.pass_or_refuse()
+        there = self.pauses.get(line)
+        if there is None or not there.resumed or there.held:
+            raise ConditionFailed("pause")
+        del self.pauses[line]
 
     def lease(self, workload: Workload, until: datetime) -> None:
         """Move `due_at` if it is where the caller saw it."""
@@ -110,7 +172,8 @@ class MemoryRows:
         """Replace a row; its place in the index follows later."""
         self.rows[workload.id] = workload
         self.changed.append(workload.id)
-        self._late_due.append((self.clock.now() + self._lag, workload.id, workload.due_at))
+        line = workload.held if workload.state is State.HELD else ""
+        self._late_due.append((self.clock.now() + self._lag, workload.id, workload.due_at, line))
 
     def post(self, message: Message) -> None:
         """Put a message into the outbox; the index follows later."""
@@ -120,8 +183,13 @@ class MemoryRows:
     def _catch_up(self) -> None:
         now = self.clock.now()
         while self._late_due and self._late_due[0][0] <= now:
-            _, identity, due = self._late_due.pop(0)
-            if due is None:
+            _, identity, due, line = self._late_due.pop(0)
+            for held in self._held.values():
+                held.pop(identity, None)
+            if line and due:
+                self._due.pop(identity, None)
+                self._held.setdefault(line, {})[identity] = due
+            elif due is None:
                 self._due.pop(identity, None)
             else:
                 self._due[identity] = due

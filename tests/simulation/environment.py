@@ -93,6 +93,8 @@ class Environment:
     offered: set[tuple[str, str, str]] = field(default_factory=lambda: {("", "", "")})
     """Version, status and plan of all that was ever published; the empty ones are pinned where no route covers the key."""
     releases: int = 0
+    pauses_begun: int = 0
+    """How often somebody paused the line."""
     judge: bool = False
     """Whether the stack has a judge function, which is given small deliveries first."""
     free: set[tuple[str, int]] = field(default_factory=set)
@@ -116,6 +118,7 @@ class Environment:
             m.rows,
             m.ledger,
             m.ledger,
+            m.rows,
             m.jobs,
             m.notifier,
             m.clock,

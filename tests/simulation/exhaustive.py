@@ -7,9 +7,11 @@ from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING
 
 from lakegate.functions.ports.errors import AccessDenied, Archived
+from lakegate.functions.ports.pauses import Pause
 from lakegate.functions.usecases.steps import Effect
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import PREFIX, Environment, Upload
+from tests.simulation.pauses import LINE
 from tests.simulation.promises import ATTEMPTS
 from tests.simulation.stage import KINDS, Fault, Stage, settle
 
@@ -58,6 +60,15 @@ def _retire(env: Environment, _upload: Upload) -> None:
     env.publish("1.0.0", "retired")
 
 
+def _pause(env: Environment, _upload: Upload) -> None:
+    env.pauses_begun += 1
+    env.memory.rows.begin(Pause(LINE, env.memory.clock.now(), "arn"))
+
+
+def _resume(env: Environment, _upload: Upload) -> None:
+    env.memory.rows.resume(LINE, env.memory.clock.now())
+
+
 def _deploy(env: Environment, _upload: Upload) -> None:
     env.deploy()
 
@@ -103,6 +114,7 @@ MORE = (
     Scenario("contract changed", b"mild:1", "PUBLISHED", before=((Effect.STAGE, _publish),), may_end=("QUARANTINED",)),
     Scenario("contract retired", b"good:1", "PUBLISHED", before=((Effect.DECIDE, _retire),)),
     Scenario("refused and deleted", b"%PDF:1", "GONE", before=((Effect.COPY, _delete),), may_end=("QUARANTINED",)),
+    Scenario("line paused", b"good:1", "PUBLISHED", before=((Effect.CLAIM, _pause), (Effect.HOLD, _resume))),
     Scenario("segment completed", b"good:1", "PUBLISHED", earlier=(b"bad:1", b"good:2", b"good:3")),
     Scenario("key not granted", b"good:1", "FAILED", refusal=AccessDenied),
     Scenario("archived", b"%PDF:1", "FAILED", refusal=Archived),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.lake.states import State
 from tests.simulation.contract import read_json
 from tests.simulation.environment import LAKE, PARTS_ABOVE
+from tests.simulation.pauses import LINE
 from tests.simulation.promises import ATTEMPTS, ENDED, REFUSALS, Violation, manifest_deliveries
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def kept_in_the_end(promises: Promises) -> None:
             raise Violation("P1", "a version was never claimed")
     for row in promises.rows.values():
         _check_row(promises, row)
+    _no_pause_stays(promises)
     _staging_is_empty(promises)
     _ledger_and_lake_agree(promises)
     _content_is_accepted_once(promises)
@@ -30,6 +32,9 @@ def kept_in_the_end(promises: Promises) -> None:
 
 
 def _check_row(promises: Promises, row: Workload) -> None:
+    if row.state is State.HELD:
+        _check_held(promises, row)
+        return
     if row.state not in {*ENDED, State.FAILED, State.GONE} or row.due_at is not None:
         raise Violation("P4", f"a workload stays {row.state}")
     source = promises.env.memory.objects.buckets[row.source.bucket].get(row.source.key, ())
@@ -47,6 +52,22 @@ def _check_row(promises: Promises, row: Workload) -> None:
         raise Violation("P4", f"given up after {dead} dead attempts")
     elif not there and not deleted:
         raise Violation("P1", "a failed delivery is not in landing")
+
+
+def _check_held(promises: Promises, row: Workload) -> None:
+    """Its line is paused, and its bytes are where they landed."""
+    pause = promises.env.memory.rows.pauses.get(LINE)
+    if pause is None or pause.resumed is not None:
+        raise Violation("P4", "a delivery stays held, and its line was resumed")
+    versions = promises.env.memory.objects.buckets[row.source.bucket].get(row.source.key, ())
+    if not promises.upload_of(row).deleted and all(each.version != row.source.version for each in versions):
+        raise Violation("P1", "a held delivery is not where it landed")
+
+
+def _no_pause_stays(promises: Promises) -> None:
+    pause = promises.env.memory.rows.pauses.get(LINE)
+    if pause is not None and pause.resumed is not None:
+        raise Violation("P4", "a line that was resumed still counts as paused")
 
 
 def _counted_deaths(promises: Promises, row: Workload) -> int:
@@ -71,7 +92,7 @@ def _check_finished(promises: Promises, row: Workload, *, there: bool) -> None:
 def _staging_is_empty(promises: Promises) -> None:
     for key in promises.env.memory.objects.current(LAKE, "staging/"):
         row = promises.rows.get(key.split("/")[1])
-        if row is None or row.state is not State.FAILED:
+        if row is None or row.state not in {State.FAILED, State.HELD}:
             raise Violation("P4", "a staging copy was left behind")
 
 
@@ -129,7 +150,7 @@ def _messages_are_sent(promises: Promises) -> None:
         sent[message.workload, message.kind].add(
             tuple(body[each] for each in ("workload", "state", "attempt", "verdict"))
         )
-    for row in promises.rows.values():
+    for row in (each for each in promises.rows.values() if each.state is not State.HELD):
         found = sent.get((row.id, row.state.lower()))
         if found is None:
             raise Violation("P5", f"no message was sent of a workload that is {row.state}")

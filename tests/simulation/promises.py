@@ -17,6 +17,7 @@ from tests.fakes.fault_injector import BEGINNING
 from tests.fakes.identity import ALICE
 from tests.simulation.contract import block_digest, read_json, record_digest, truth
 from tests.simulation.environment import INVOCATION_LIMIT, SEGMENT_HEIGHTS
+from tests.simulation.pauses import PausePromises
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 S = State
 STEPS = {
     (S.RECEIVED, S.PINNED),
+    (S.RECEIVED, S.HELD),
+    (S.HELD, S.PINNED),
+    (S.HELD, S.GONE),
+    (S.HELD, S.FAILED),
     (S.RECEIVED, S.GONE),
     (S.RECEIVED, S.FAILED),
     (S.PINNED, S.FAILED),
@@ -96,6 +101,7 @@ class Promises:
         self.env = env
         self._changed, self._touches = env.memory.rows.changed, env.memory.objects.touched
         self.rows: dict[str, Workload] = {}
+        self.pauses = PausePromises(env)
         self.marks: dict[str, int] = {}
         """A hash of the state of each workload."""
         self.rows_mark = 0
@@ -231,6 +237,7 @@ class Promises:
             if (before.state, row.state) not in STEPS:
                 raise Violation("P6", f"{before.state} became {row.state}")
             self.taken.add((before.state, row.state))
+            self._paused(before, row)
             self._stepped(before, row)
         elif row.state in FINAL and (row.decision, row.pin, row.source, row.run) != (
             before.decision,
@@ -264,6 +271,10 @@ class Promises:
         if bool(row.pin.plan) is not self.upload_of(row).routed:
             raise Violation("P21", "a route covers the key and was not pinned, or none does and one was")
 
+    def _paused(self, before: Workload, row: Workload) -> None:
+        for seen in self.pauses.broken(self.rows, before, row):
+            raise Violation("P23", seen)
+
     def _stepped(self, before: Workload, row: Workload) -> None:
         if row.state is S.RECEIVED:
             self.rounds[row.id] = row.attempt
@@ -277,7 +288,7 @@ class Promises:
         over = row.state is S.FAILED or (row.state is S.SUBMITTING and before.state is not S.STAGED)
         if not over:
             return
-        if before.state in {S.RECEIVED, S.PINNED}:
+        if before.state in {S.RECEIVED, S.HELD, S.PINNED}:
             self._unreadable(before, row)
             return
         if row.attempt != before.attempt + (row.state is S.SUBMITTING):

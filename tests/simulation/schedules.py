@@ -59,6 +59,9 @@ def run(choices: Choices, trace: list[str] | None = None) -> Ran:
         calm = True
         stage.log("nothing more goes wrong")
         sweeps = max(sweeps, settle(stage))
+        if env.memory.rows.pauses:
+            stage.resume()
+            sweeps = max(sweeps, settle(stage))
         calm = False
         if not _replayable(stage) or not choices.rarely(2, 0.35):
             break
@@ -183,7 +186,15 @@ def _notify(stage: Stage, _choices: Choices, _place: int) -> None:
     stage.notify()
 
 
-ACTS = (_upload, _delete, _publish, _retire, _replay, _collide, _deploy, _upload, _unlock)
+def _pause(stage: Stage, _choices: Choices) -> None:
+    stage.pause()
+
+
+def _resume(stage: Stage, _choices: Choices) -> None:
+    stage.resume()
+
+
+ACTS = (_upload, _delete, _publish, _retire, _replay, _collide, _deploy, _upload, _unlock, _pause, _resume, _upload)
 
 
 def broken(choices: Choices, trace: list[str] | None = None) -> Violation | None:

@@ -12,11 +12,13 @@ from lakegate.functions.ports.jobs import JobState
 from lakegate.functions.usecases.completion import completion, invocation_ended
 from lakegate.functions.usecases.intake import intake
 from lakegate.functions.usecases.notify import notify
+from lakegate.functions.usecases.pausing import pause, resume
 from lakegate.functions.usecases.replay import replay
 from lakegate.functions.usecases.steps import RETRIES, Alarm, Effect, patiently
 from lakegate.functions.usecases.sweep import Swept, sweep
 from lakegate.functions.workload import State
 from tests.simulation.final_promises import kept_in_the_end
+from tests.simulation.pauses import LINE
 from tests.simulation.promises import NOBODY, Promises, Violation
 
 if TYPE_CHECKING:
@@ -158,6 +160,15 @@ class Stage:
         asked = self.env.memory.rows.rows.get(workload)
         self.start("replay", replay(self.env.dependencies, workload), asked=asked)
 
+    def pause(self) -> None:
+        self.log("the operator pauses the line")
+        self.env.pauses_begun += 1
+        self.start("pause", pause(self.env.dependencies, LINE, "a reason"))
+
+    def resume(self) -> None:
+        self.log("the operator resumes the line")
+        self.start("resume", resume(self.env.dependencies, LINE))
+
     def step(self, worker: Worker) -> None:
         """One effect of one worker, with its fault; then every promise is checked."""
         call = worker.call
@@ -174,6 +185,8 @@ class Stage:
         worker.done += 1
         if worker.done > LONGEST:
             raise Violation("P4", f"{worker.name} does not end")
+        if worker.barred and effect is Effect.PIN:
+            self._by_the_pause(worker)
         promises = self.promises
         promises.barred = frozenset(worker.barred) if worker.barred else NOBODY
         DO[fault](self, worker)
@@ -181,6 +194,12 @@ class Stage:
             promises.cancelled(call.do.args[0])  # type: ignore[attr-defined]  # a partial of the port's method
         self.look()
         promises.barred = NOBODY
+
+    def _by_the_pause(self, worker: Worker) -> None:
+        """What is held is let go by the pause of its line: a lease that was refused before it was held does not count."""
+        identity = worker.call.do.args[0].id  # type: ignore[attr-defined]  # a partial of the port's method
+        if self.env.memory.rows.rows[identity].state is State.HELD:
+            worker.barred.discard(identity)
 
     def _producer_first(self, effect: Effect) -> None:
         for trigger, act in [each for each in self.before if each[0] is effect]:

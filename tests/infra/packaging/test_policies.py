@@ -43,7 +43,7 @@ ACTIONS = {
     "put_object": {"s3:PutObject", "s3:PutObjectTagging"},
     "query": {"dynamodb:Query"},
     "start_job_run": {"emr-serverless:StartJobRun", "emr-serverless:TagResource", "iam:PassRole"},
-    "transact_write_items": {"dynamodb:PutItem"},
+    "transact_write_items": {"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem"},
     "update_item": {"dynamodb:UpdateItem"},
     "upload_part_copy": {"s3:PutObject", "s3:GetObject", "s3:GetObjectVersion"},
 }

@@ -14,6 +14,7 @@ from lakegate.functions.ports.errors import AccessDenied, NotFound
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.deliveries import named, recent
 from lakegate.functions.usecases.intake import admit, intake
+from lakegate.functions.usecases.pausing import pause, resume
 from lakegate.functions.usecases.replay import replay
 from lakegate.functions.usecases.steps import Alarm, Effect
 from lakegate.functions.usecases.sweep import sweep
@@ -496,3 +497,23 @@ def test_more_reasons_than_a_person_reads_are_not_written() -> None:
 
     assert len(reasons(only(env))) == 10
     assert reasons(only(env))[9].endswith("(part 10 of 12)")
+
+
+def test_a_delivery_of_parts_is_held_while_its_line_is_paused() -> None:
+    """What arrives in its quiet folder meanwhile belongs to it, because it is not pinned yet."""
+    env = environment(QUIET, quiet_minutes=60)
+    drive(env.dependencies, pause(env.dependencies, LINE, ""))
+    drive(env.dependencies, intake(env.dependencies, LANDING, f"{FOLDER}0.csv"))
+    env.memory.clock.sleep(90 * 60)
+    drive(env.dependencies, sweep(env.dependencies))
+    waiting = only(env).state
+    env.upload(f"{FOLDER}2.csv", b"good:3")
+    drive(env.dependencies, intake(env.dependencies, LANDING, f"{FOLDER}2.csv"))
+    drive(env.dependencies, resume(env.dependencies, LINE))
+    finish(env)
+    row = only(env)
+
+    assert (waiting, row.state) == (State.HELD, State.PUBLISHED)
+    assert row.parts is not None
+    assert row.parts.size == 18
+    assert env.memory.rows.pauses == {}

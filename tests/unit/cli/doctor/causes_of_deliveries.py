@@ -125,6 +125,16 @@ def untaken(world: World) -> None:
     world.ahead = LATER
 
 
+def paused(world: World) -> None:
+    world.lakegate.ok("pause", "orders", "--reason", "no {deliveries} on Sunday")
+
+
+def paused_delivery(world: World) -> None:
+    paused(world)
+    world.lakegate.upload()
+    world.lakegate.intake()
+
+
 OUT_OF_MEMORY = "Job failed. ExitCode: 137. Last few exceptions: java.lang.OutOfMemoryError: Java heap space"
 CASES: tuple[Case, ...] = (
     Case("contract-missing", emptied, "lakegate publish FILE"),
@@ -141,6 +151,8 @@ CASES: tuple[Case, ...] = (
     Case("object-denied", failed("access-denied"), "kms:Decrypt"),
     Case("not-taken-in", untaken, "the next sweep takes it in"),
     Case("not-taken-in", untaken, "the next sweep takes it in", (KEY,), name="by name"),
+    Case("line-paused", paused, "lakegate resume shop/orders_v1"),
+    Case("line-paused", paused_delivery, "lakegate resume shop/orders_v1", (KEY,), name="of a delivery"),
     Case("overdue", received, "the log of sweep"),
     Case("protocol-alarm", log("Sweep", message="Troubles", detail=f"copy-differs @ {'a' * 64}"), "docs/operator.md"),
     Case("run-waiting", running("QUEUED", 20), "MaxConcurrentRuns"),

@@ -1,0 +1,44 @@
+"""A line is paused: its deliveries stay in landing. It is resumed: what was held is judged in order of arrival.
+
+Nothing is read for it while deliveries are pinned: the write that pins one has the condition that its line is not paused.
+Where the condition fails, the delivery is HELD. `sweep` lets go what is held of a resumed line, the oldest first; what arrives
+meanwhile is held behind it. The pause ends with the last of them.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from lakegate.contracts.errors import InputError
+from lakegate.functions.ports.errors import ConditionFailed
+from lakegate.functions.ports.pauses import Pause
+from lakegate.functions.usecases.steps import Effect, perform
+
+if TYPE_CHECKING:
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.usecases.steps import Steps
+
+LONGEST_REASON: Final = 500
+"""Characters."""
+
+
+def pause(dependencies: Dependencies, line: str, reason: str) -> Steps[Pause]:
+    """Keep the deliveries of a line in landing from now on. Idempotent: a paused line stays as it is.
+
+    Deliveries that are pinned already are judged. Raises InputError for a reason that is too long.
+    """
+    if len(reason) > LONGEST_REASON:
+        raise InputError(f"a reason has at most {LONGEST_REASON} characters")
+    wanted = Pause(line, dependencies.clock.now(), dependencies.identity.caller(), reason)
+    with suppress(ConditionFailed):
+        yield from perform(Effect.PAUSE, partial(dependencies.pauses.begin, wanted))
+    return dependencies.pauses.pause_of(line) or wanted
+
+
+def resume(dependencies: Dependencies, line: str) -> Steps[Pause | None]:
+    """Let the next sweep judge what is held. Idempotent. Returns the pause with what is still held; None: there is none."""
+    with suppress(ConditionFailed):
+        yield from perform(Effect.RESUME, partial(dependencies.pauses.resume, line, dependencies.clock.now()))
+    return dependencies.pauses.pause_of(line)

@@ -1,0 +1,149 @@
+"""What a pause and its end do in cases that random schedules meet rarely."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from lakegate.functions.ports.errors import ConditionFailed, Throttled
+from lakegate.functions.usecases.advance import advance
+from lakegate.functions.usecases.intake import intake
+from lakegate.functions.usecases.pausing import pause, resume
+from lakegate.functions.usecases.replay import replay
+from lakegate.functions.usecases.steps import Effect
+from lakegate.functions.usecases.sweep import sweep
+from lakegate.functions.workload import State, replay_id
+from tests.fakes import Memory
+from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
+from tests.simulation.pauses import LINE
+from tests.unit.usecases.scenarios import drive, quarantined, refused_at
+from tests.unit.usecases.scenarios import resumed as continued
+
+
+def held(*names: str, lag: float = 0.0) -> Environment:
+    """A paused line; the uploads of these names are held, each a minute later than the one before."""
+    env = Environment(memory=Memory.of(LANDING, LAKE, lag=lag))
+    drive(env.dependencies, pause(env.dependencies, LINE, ""))
+    for name in names:
+        env.upload(f"{PREFIX}{name}.csv", f"good:{name}".encode())
+        env.memory.clock.sleep(60)
+    for name in reversed(names):
+        drive(env.dependencies, intake(env.dependencies, LANDING, f"{PREFIX}{name}.csv"))
+    return env
+
+
+def states(env: Environment) -> list[State]:
+    """In the order of the uploads."""
+    return [env.memory.rows.rows[each.workload].state for each in env.uploads]
+
+
+def resumed(env: Environment) -> None:
+    drive(env.dependencies, resume(env.dependencies, LINE))
+
+
+def test_a_line_is_judged_in_order_of_arrival_a_batch_at_a_time() -> None:
+    """Jobs are started in the order in which files landed, not in that of their names or of their intake."""
+    env = held("d", "c", "b", "a", lag=30.0)
+    resumed(env)
+    env.memory.clock.sleep(60)
+    drive(env.dependencies, sweep(env.dependencies, batch=2))
+    runs = [run.request["name"] for run in list(env.memory.jobs.runs.values())[1:]]
+
+    assert runs == [each.workload for each in env.uploads]
+    assert env.memory.rows.pauses == {}
+
+
+def test_nothing_overtakes_a_delivery_that_cannot_be_judged_now() -> None:
+    """A refusal of AWS ends the turn of the line; the next sweep continues with the same delivery."""
+    env = held("a", "b")
+    resumed(env)
+    heads = env.memory.objects.head
+    refused = iter((True,))
+
+    def head(where: object) -> object:
+        if next(refused, False):
+            raise Throttled("HeadObject")
+        return heads(where)  # type: ignore[arg-type]  # as given
+
+    env.memory.objects.head = head  # type: ignore[method-assign,assignment]  # one refusal
+    swept = drive(env.dependencies, sweep(env.dependencies))
+
+    assert states(env) == [State.HELD, State.HELD]
+    assert [type(each) for each in swept.troubles] == [Throttled]  # type: ignore[attr-defined]  # what a sweep returns
+    drive(env.dependencies, sweep(env.dependencies))
+    assert states(env) == [State.VALIDATING, State.VALIDATING]
+
+
+def test_a_sweep_without_time_leaves_what_is_held() -> None:
+    """The next one continues."""
+    env = held("a")
+    resumed(env)
+    short = iter([100.0, 10.0])
+    hurried = replace(env.dependencies, remaining=lambda: next(short, 10.0))
+    drive(hurried, sweep(hurried))
+    first = states(env)
+    drive(hurried, sweep(hurried))
+    drive(env.dependencies, sweep(env.dependencies))
+
+    assert first in ([State.HELD], [State.VALIDATING])
+    assert states(env) == [State.VALIDATING]
+
+
+def test_a_line_paused_again_keeps_what_it_still_holds() -> None:
+    """A worker that found it resumed pins nothing any more."""
+    env = held("a")
+    resumed(env)
+    row = env.memory.rows.rows[env.uploads[0].workload]
+    again = partial(drive, env.dependencies, pause(env.dependencies, LINE, ""))
+    refused_at(env, Effect.PIN, advance(env.dependencies, row), again)
+
+    assert states(env) == [State.HELD]
+    assert env.memory.rows.pauses[LINE].held == 1
+    drive(env.dependencies, sweep(env.dependencies))
+    assert states(env) == [State.HELD]
+
+
+def test_a_delivery_that_would_be_held_too_late_is_judged() -> None:
+    """The pause ended between the look and the write."""
+    env = Environment()
+    drive(env.dependencies, pause(env.dependencies, LINE, ""))
+    upload = env.upload(f"{PREFIX}a.csv", b"good:1")
+
+    steps = intake(env.dependencies, LANDING, upload.version.key)
+    call = steps.send(next(steps).do())
+    assert call.effect is Effect.PIN
+    with pytest.raises(ConditionFailed) as refused:
+        call.do()
+    hold = steps.throw(refused.value)
+    resumed(env)
+    env.memory.rows.end(LINE)
+    drive(env.dependencies, continued(steps, hold))
+
+    assert (hold.effect, states(env)) == (Effect.HOLD, [State.VALIDATING])
+
+
+def test_a_replay_of_a_paused_line_is_held() -> None:
+    """It arrives when it is asked for, whenever its source was quarantined."""
+    env, row = quarantined()
+    drive(env.dependencies, pause(env.dependencies, LINE, ""))
+    drive(env.dependencies, replay(env.dependencies, row.id))
+    waiting = env.memory.rows.rows[replay_id(row.id)]
+
+    assert (waiting.state, waiting.due_at, waiting.held) == (State.HELD, env.memory.clock.now(), LINE)
+    resumed(env)
+    env.memory.clock.sleep(60)
+    drive(env.dependencies, sweep(env.dependencies))
+    assert env.memory.rows.rows[replay_id(row.id)].state is State.VALIDATING
+
+
+def test_a_held_delivery_whose_version_was_deleted_is_gone() -> None:
+    """The line is resumed with the others."""
+    env = held("a", "b")
+    env.delete(env.uploads[0])
+    resumed(env)
+    drive(env.dependencies, sweep(env.dependencies))
+
+    assert states(env) == [State.GONE, State.VALIDATING]
+    assert env.memory.rows.pauses == {}
