@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import botocore.session
@@ -12,6 +13,7 @@ from moto.emrserverless import models
 
 from lakegate.contracts.lake.ledger import verify
 from lakegate.contracts.lake.routes import Route
+from lakegate.contracts.model.policy import DeliveryUnit, Policy
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.check import NONE, Check, Metric, Tier, Unit
 from lakegate.contracts.plan.plan import Plan, PlanField
@@ -21,6 +23,7 @@ from lakegate.contracts.plan.result import Measured, Measurement, Result
 from lakegate.contracts.plan.serialization import canonical
 from lakegate.functions import completion, edge, intake, notify, sweep
 from lakegate.functions.adapters import clients
+from lakegate.functions.adapters.clock import SystemClock
 from lakegate.functions.bootstrap import bootstrap
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address
@@ -176,3 +179,41 @@ def test_the_same_content_is_refused_at_the_door(dependencies: Dependencies) -> 
     assert (row.state, row.run) == (State.QUARANTINED, "")
     assert row.decision is not None
     assert row.decision.reasons == ("duplicate-content",)
+
+
+@pytest.mark.parametrize("unit", [DeliveryUnit.SUCCESS, DeliveryUnit.MANIFEST, DeliveryUnit.QUIET])
+def test_parts_reach_their_destination_together(
+    dependencies: Dependencies, unit: DeliveryUnit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two objects and what completes them: one row, one block with both and their checksums, nothing left in landing."""
+    plan = replace(PLAN, policy=Policy(delivery=unit, quiet_minutes=1))
+    dependencies.objects.put(Address("lake", f"plans/{plan.digest}.json"), canonical(plan))
+    route = Route("landing", "orders/", "orders", "lines", 1, "1.3.0", "active", plan.digest)
+    dependencies.registry.publish(Publication("orders", "1.3.0", "active", "contracts/orders.yaml", (route,)))
+    keys = [f"orders/run=1/{name}" for name in ("a+b.csv", "c d.csv")]
+    heads = [dependencies.objects.put(Address("landing", key), DATA + str(key).encode()) for key in keys]
+    if unit is DeliveryUnit.QUIET:
+        workload = workload_id("landing", "orders/run=1/", "quiet-0")
+        call(intake, event_of(keys[0]))
+        later = dependencies.clock.now() + timedelta(hours=1)
+        monkeypatch.setattr(SystemClock, "now", lambda _self: later)
+        call(sweep)
+    else:
+        listed = [
+            {"key": key.rpartition("/")[2], "size": each.size, "checksum": each.checksum}
+            for key, each in zip(keys, heads, strict=True)
+        ]
+        manifest = json.dumps({"format": "lakegate-delivery/1", "parts": listed}).encode()
+        name, body = ("_SUCCESS", b"") if unit is DeliveryUnit.SUCCESS else ("_delivery.json", manifest)
+        last = dependencies.objects.put(Address("landing", f"orders/run=1/{name}"), body)
+        workload = workload_id("landing", last.key, last.version)
+        call(intake, event_of(last.key))
+    row = dependencies.workloads.get(workload)
+    job(dependencies, row.id)
+    call(completion, event_of_run(row.run))
+    (block,) = dependencies.ledger.blocks("orders/lines_v1")
+
+    assert dependencies.workloads.get(row.id).state is State.PUBLISHED
+    assert [(each.size, each.checksum) for each in block.objects] == [(each.size, each.checksum) for each in heads]
+    assert dependencies.objects.versions("landing", "").versions == ()
+    assert not any(each.current for each in dependencies.objects.versions("lake", "staging/").versions)
