@@ -51,9 +51,9 @@ def propose(dependencies: Dependencies, compiled: CompiledContract) -> Steps[Pro
     before = dependencies.registry.proposal(compiled.contract, compiled.version)
     now, caller = dependencies.clock.now(), dependencies.identity.caller()
     proposal = Proposal(publication, caller, now.isoformat(), (now + VALID).isoformat(), seen.revision)
-    yield from store(dependencies, compiled)
     if before is not None and _is_same(before, proposal) and not is_expired(before, now):
         return before
+    yield from store(dependencies, compiled)
     try:
         yield from perform(Effect.PROPOSE, partial(dependencies.registry.propose, proposal, before))
     except ConditionFailed:
