@@ -78,20 +78,27 @@ class Covered:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def tests_of(self, path: str, line: int) -> list[str]:
-        """The tests to run for a line, the fastest first: those that execute it.
+        """The tests to run for a line, the fastest first: the test functions that execute it, with all of their cases.
 
-        An import executes the lines of tables and classes, not a test: for them all tests of the test files that concern the
-        module are run; all tests if there is none.
+        Cases of one function can share work, such as a cached batch, which counts for the first of them. An import executes
+        the lines of tables and classes, not a test: for them all tests of the test files that concern the module are run; all
+        tests if there is none.
         """
         lines = self.lines.get(path, {})
         files = {_test_file(each) for tests in lines.values() for each in tests}
         concerned = {each for each in self.seconds if _test_file(each) in files}
-        found = set(lines.get(line, ())) or concerned or set(self.seconds)
+        functions = set(map(_function, lines.get(line, ())))
+        found = {each for each in self.seconds if _function(each) in functions} or concerned or set(self.seconds)
         return sorted(found, key=lambda each: self.seconds[each])
 
 
 def _test_file(test: str) -> str:
     return test.partition("::")[0]
+
+
+def _function(test: str) -> str:
+    """The id without the case."""
+    return test.partition("[")[0]
 
 
 class _Measured:

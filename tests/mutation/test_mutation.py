@@ -118,6 +118,13 @@ def test_the_fastest_tests_run_first() -> None:
     assert covered.tests_of("b.py", 1) == ["t::fast", "u::other", "t::slow"]
 
 
+def test_all_cases_of_a_test_function_run() -> None:
+    """Cases can share a cached batch, whose lines are executed in the first case alone."""
+    covered = Covered({"a.py": {1: ["t::cases[1]"]}}, {"t::cases[1]": 2.0, "t::cases[2]": 0.1, "t::other": 0.1})
+
+    assert covered.tests_of("a.py", 1) == ["t::cases[2]", "t::cases[1]"]
+
+
 def test_the_tests_of_every_package_exist() -> None:
     """A file that was renamed is noticed here, and not in the night."""
     missing = [name for package, tests in PACKAGES.items() for name in (package, *tests) if not (ROOT / name).exists()]
