@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.compile.rules.nested_fields import NESTED_KIND
 from lakegate.contracts.documents.about import about
 from lakegate.contracts.documents.extension import EXTENSION, Extension, inheritance
+from lakegate.contracts.documents.references import expanded
 from lakegate.contracts.documents.schemas import schema_problems
 from lakegate.contracts.documents.service_levels import key_rules
 from lakegate.contracts.documents.unknown_keys import warn_unknown_keys
@@ -56,6 +57,7 @@ READ_KEYS = ("specVersion", "id", "name", "kind", "version", "dataset", "quality
 def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Contract:
     """The contract of a document, as far as it can be read; problems are added to `notes`. DCM has no variables."""
     del variables
+    document = expanded(document, notes)
     top = document.top
     notes.errors.extend(schema_problems(document, "dcm-0.1.3"))
     warn_unknown_keys(document, "dcm-0.1.3", notes)

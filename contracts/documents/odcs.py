@@ -13,6 +13,7 @@ from lakegate.contracts.documents.extension import EXTENSION, Extension, inherit
 from lakegate.contracts.documents.odcs_properties import Property, is_column, read_property, read_relationship
 from lakegate.contracts.documents.pointers import by_names
 from lakegate.contracts.documents.quality import Owner, quality_rules
+from lakegate.contracts.documents.references import expanded
 from lakegate.contracts.documents.schemas import schema_problems
 from lakegate.contracts.documents.server_format import served
 from lakegate.contracts.documents.service_levels import element_rules
@@ -47,6 +48,7 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     version = document.top["apiVersion"].written
     if version in WITH_VARIABLES:
         document = resolved(document, variables, notes)
+    document = expanded(document, notes)
     top = document.top
     problems = schema_problems(document.without(DEPRECATION), SCHEMAS[version])
     merged = merge_by_owner(problems, partial(_untyped, document), lambda _: UNTYPED)

@@ -1,0 +1,109 @@
+"""Expands `$ref` of documents in ODCS and DCM: `definitions` of the root are used by `$ref: '#/definitions/<name>'`.
+
+A mapping with `$ref` has the keys of the definition, and its own keys override them. Nothing outside the document is read, no
+file and no network. The expanded document keeps the limits of a document, so that definitions that use each other cannot grow
+without bound. DCS has references of its own (`lakegate.contracts.documents.dcs_layers`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.documents.composer import DEEPEST_LEVEL, MOST_NODES
+from lakegate.contracts.words import did_you_mean, shown
+
+if TYPE_CHECKING:
+    from lakegate.contracts.documents.document import Document
+    from lakegate.contracts.documents.nodes import Node, Place
+    from lakegate.contracts.documents.notes import Notes
+
+REFERENCE, DEFINITIONS = "$ref", "definitions"
+INSIDE = f"#/{DEFINITIONS}/"
+MOST_HINTS = 50
+
+
+def expanded(document: Document, notes: Notes) -> Document:
+    """The document without `definitions`, and with each `$ref` replaced by what it refers to."""
+    top = document.top
+    if not top[DEFINITIONS].present and not document.named(REFERENCE):
+        return document
+    expansion = Expansion(top[DEFINITIONS], notes)
+    root = expansion.of(replace(top, node=document.without(DEFINITIONS).root), (), 0)
+    for name, each in top[DEFINITIONS].entries.items():
+        if name not in expansion.used:
+            notes.warning("unused-definition", each, "No reference leads to this definition.")
+    return replace(document, root=root)
+
+
+@dataclass(slots=True)
+class Expansion:
+    """The definitions of a document, and what was built from them."""
+
+    definitions: Place
+    notes: Notes
+    used: set[str] = field(default_factory=set)
+    built: int = 0
+    """Nodes of the expanded document."""
+    is_refused: bool = False
+    """Whether a limit was exceeded: then nothing more is expanded."""
+    dangling: int = 0
+
+    def of(self, place: Place, trail: tuple[str, ...], level: int) -> Node:
+        """The expanded node of a place; `trail` are the definitions that led here, `level` the mappings and lists around it."""
+        node = place.node
+        assert node is not None
+        self.built += 1
+        if self.is_refused or self._exceeds(place, level):
+            return node
+        if isinstance(node.content, tuple):
+            items = tuple(self.of(each, trail, level + 1) for each in place.items)
+            return _sized(replace(node, content=items), items)
+        if not isinstance(node.content, dict):
+            return node
+        own = {key: self.of(each, trail, level + 1) for key, each in place.entries.items() if key != REFERENCE}
+        merged = replace(node, content=own, keys={key: node.keys[key] for key in own})
+        if REFERENCE in node.content:
+            base = self._base(place[REFERENCE], trail, level)
+            if base is not None and isinstance(base.content, dict):
+                merged = replace(node, content={**base.content, **own}, keys={**base.keys, **merged.keys})
+        return _sized(merged, tuple(merged.content.values()))  # type: ignore[union-attr]  # a mapping
+
+    def _base(self, reference: Place, trail: tuple[str, ...], level: int) -> Node | None:
+        """The expanded definition that a reference leads to; None, with an error, if there is none."""
+        text = reference.text or ""
+        if not text.startswith(INSIDE):
+            message = (
+                f"{shown(reference.written)} is outside of `definitions`, and nothing else is read: copy it there."
+            )
+            self.notes.error("external-reference", reference, message)
+            return None
+        name = text.removeprefix(INSIDE).replace("~1", "/").replace("~0", "~")
+        found = self.definitions[name]
+        if not found.entries:
+            self.notes.error("dangling-reference", reference, f"{shown(text)} is not a definition.{self._hint(name)}")
+            return None
+        self.used.add(name)
+        if name in trail:
+            self.notes.error("circular-reference", reference, f"{shown(text)} leads back to itself.")
+            return None
+        return self.of(found, (*trail, name), level)
+
+    def _exceeds(self, place: Place, level: int) -> bool:
+        if self.built > MOST_NODES:
+            self.notes.error("too-many-nodes", place, f"References lead to more than {MOST_NODES:,} values: use fewer.")
+            self.is_refused = True
+        elif level > DEEPEST_LEVEL:
+            self.notes.error("too-deep", place, f"References lead to more than {DEEPEST_LEVEL} levels: flatten them.")
+            self.is_refused = True
+        return self.is_refused
+
+    def _hint(self, name: str) -> str:
+        """A hint at a similar name; only for the first dangling references, because the search is slow."""
+        self.dangling += 1
+        return did_you_mean(name, self.definitions.entries) if self.dangling <= MOST_HINTS else ""
+
+
+def _sized(node: Node, inner: tuple[Node, ...]) -> Node:
+    size = 1 + sum(each.size for each in inner)
+    return replace(node, size=size, depth=1 + max((each.depth for each in inner), default=0))
