@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from lakegate.cli.attempt_causes import CAUSES
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.judgement import counts_of, judge
 from lakegate.contracts.judge.verdict import Verdict
@@ -14,7 +15,7 @@ from lakegate.contracts.plan.result import Result
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.delivery import first_of_content, result_of, row_of
 from lakegate.functions.usecases.steps import Alarm
-from lakegate.functions.workload import TERMINAL, FailureCause, State, replay_id
+from lakegate.functions.workload import TERMINAL, State, replay_id
 
 if TYPE_CHECKING:
     from lakegate.contracts.judge.counts import Counts
@@ -44,22 +45,6 @@ STANDING = {
     State.FAILED: "failed: no verdict, the data stays where it landed",
     State.GONE: "gone: deleted before it was staged",
 }
-CAUSES = {
-    FailureCause.RUN_FAILED: "its job run failed and left no result",
-    FailureCause.RUN_CANCELLED: "its job run was cancelled, or reached its own time limit",
-    FailureCause.RUN_HUNG: "its job run was still running after its time limit, and was cancelled",
-    FailureCause.NOT_STARTED: "its job run waited for its turn until its time there was over (this does not count)",
-    FailureCause.NO_RESULT: "its job run ended without a result",
-    FailureCause.WRONG_RESULT: "its result cannot be read, or answers something else",
-    FailureCause.UNDECIDED: "a rule could not be measured",
-    FailureCause.ACCESS_DENIED: "its upload cannot be read: grant the gate s3:GetObjectVersion, and kms:Decrypt on its key",
-    FailureCause.ARCHIVED: "its upload is in an archive storage class: restore it (RestoreObject), or upload it to S3 Standard",
-    FailureCause.TOKEN_TAKEN: "its job run could not be started: the token was used before",
-    FailureCause.NO_ANSWER: "its invocation of the judge function failed, or had no result in time",
-    FailureCause.DOES_NOT_FIT: "its size or rules are beyond the judge function, so Spark follows (this does not count)",
-    FailureCause.NO_FUNCTION: "its judge function does not exist any more, so Spark follows (this does not count)",
-}
-"""Why an attempt came to nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +156,16 @@ def account(dependencies: Dependencies, delivery: Delivery) -> Account:
     )
 
 
+def in_batch(row: Workload) -> str:
+    """What a delivery waits for that was put into a batch; empty where it waits for something else."""
+    if row.state is not State.SUBMITTING or not row.batch:
+        return ""
+    return f"waiting in a batch until {in_utc(row.not_before)} at the latest"
+
+
 def standing(row: Workload | None) -> str:
     """The state of a workload in words, with the number of the next attempt and why the last one failed."""
-    words = STANDING[row.state if row else None]
+    words = STANDING[row.state if row else None] if row is None or not in_batch(row) else in_batch(row)
     if row is None or not row.failed or row.state not in {State.SUBMITTING, State.VALIDATING, State.FAILED}:
         return words
     last = row.failed[-1]
@@ -207,6 +199,7 @@ def as_document(each: Account) -> dict[str, object]:
         if row and row.not_before and row.state is State.SUBMITTING
         else None,
         "failed_attempts": [_failed(one) for one in row.failed] if row else [],
+        "batch": row.batch or None if row else None,
         "run": row.run or None if row else None,
         "counts": counted.checks if counted else None,
         "rows": counted.rows if counted else None,

@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from lakegate.cli import terminal
-from lakegate.cli.account import CAUSES, STANDING, Account, account, as_document, in_utc, standing
+from lakegate.cli.account import STANDING, Account, account, as_document, in_batch, in_utc, standing
+from lakegate.cli.attempt_causes import CAUSES
 from lakegate.cli.aws import opened
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
@@ -133,7 +134,8 @@ def _cells(each: Account) -> tuple[str, ...]:
 
 
 def _verdict(each: Account) -> tuple[str, str]:
-    row, words = each.delivery.row, STANDING[each.state].partition(":")[0]
+    row = each.delivery.row
+    words = (row and in_batch(row)) or STANDING[each.state].partition(":")[0]
     if row is not None and row.failed:
         is_over = row.state is State.FAILED
         words += f": {CAUSES[row.failed[-1].cause]}" if is_over else f", attempt {row.attempt} of {row.limit}"
@@ -181,5 +183,7 @@ def _attempts(row: Workload | None) -> Iterable[tuple[str, str]]:
     for each in row.failed if row else ():
         run = f" (job run {each.run})" if each.run else ""
         yield "attempt", f"{each.number} failed at {in_utc(each.at)}: {CAUSES[each.cause]}{run}"
+    if row is not None and row.batch:
+        yield "batch", row.batch
     if row is not None and row.run:
         yield "job run", f"{row.run}, attempt {row.attempt} of {row.limit}"

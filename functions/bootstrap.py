@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lakegate.contracts.door.terms import BatchLimits
 from lakegate.contracts.plan.billing import Prices
+from lakegate.functions.adapters.batches import DynamoBatches
 from lakegate.functions.adapters.clients import client
 from lakegate.functions.adapters.clock import SystemClock
 from lakegate.functions.adapters.dynamodb import DynamoTable
@@ -43,6 +45,7 @@ def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float
         ledger=DynamoLedger(ledger, workloads),
         history=DynamoHistory(ledger),
         pauses=DynamoPauses(workloads),
+        batches=DynamoBatches(workloads),
         jobs=Runners(EmrServerless(client("emr-serverless"), settings.application), JudgeFunction(client("lambda"))),
         notifier=EventBridgeNotifier(client("events"), settings.bus),
         clock=SystemClock(),
@@ -67,6 +70,7 @@ def _places(settings: Settings) -> Places:
         most_executors(settings.max_vcpu, settings.max_runs),
         settings.judge,
         settings.small_file_bytes,
+        BatchLimits(settings.batch_files, settings.batch_bytes, settings.batch_seconds),
     )
     return Places(
         settings.landing,

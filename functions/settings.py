@@ -48,6 +48,10 @@ class Settings:
     """Name of the judge function; empty where small deliveries are judged by Spark as all others are."""
     small_file_bytes: int
     """Below this size a delivery is given to the judge function first."""
+    batch_files: int
+    """Deliveries that one job run judges, at most, where the contract does not say; 1: each has its own."""
+    batch_bytes: int
+    batch_seconds: int
     prices: str
     """A table of prices (`contracts/plan/billing.py`); empty means the one of this version."""
     bus: str
@@ -75,11 +79,23 @@ PATTERNS: Final[Mapping[str, str]] = {
     "max_runs": r"[1-9]\d{0,3}",
     "judge": r"[\w-]{0,64}",
     "small_file_bytes": r"\d{1,12}",
+    "batch_files": r"[1-9]\d{0,2}",
+    "batch_bytes": r"[1-9]\d{0,9}",
+    "batch_seconds": r"[1-9]\d{0,3}",
     "prices": f"({FORM})?",
     "bus": r"[\w./:-]{1,1600}",
     "unrouted": "quarantine|ignore",
     "ignored": r"[^,\s/]+(,[^,\s/]+)*",
 }
+NUMBERS: Final = (
+    "job_minutes",
+    "max_vcpu",
+    "max_runs",
+    "small_file_bytes",
+    "batch_files",
+    "batch_bytes",
+    "batch_seconds",
+)
 DEFAULTS: Final[Mapping[str, str]] = {
     "job_parameters": "--conf spark.sql.runSQLOnFiles=false",
     "job_minutes": "60",
@@ -87,6 +103,9 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "max_runs": "2",
     "judge": "",
     "small_file_bytes": "0",
+    "batch_files": "1",
+    "batch_bytes": str(64 << 20),
+    "batch_seconds": "300",
     "prices": "",
     "bus": "default",
     "unrouted": "quarantine",
@@ -107,5 +126,5 @@ def read(environment: Mapping[str, str]) -> Settings:
     if wrong:
         raise SetUpError("; ".join(wrong))
     given = {name: value for name, value in values.items() if value is not None}
-    numbers = {name: int(given[name]) for name in ("job_minutes", "max_vcpu", "max_runs", "small_file_bytes")}
-    return Settings(**{**given, **numbers})  # type: ignore[arg-type] # four integers
+    numbers = {name: int(given[name]) for name in NUMBERS}
+    return Settings(**{**given, **numbers})  # type: ignore[arg-type] # the integers among them

@@ -132,6 +132,8 @@ class FailureCause(StrEnum):
     """The judge function failed, or had no result at its deadline."""
     DOES_NOT_FIT = "does-not-fit"
     """The judge function cannot hold the delivery. Spark follows; it costs none of the round's attempts."""
+    BATCH_FAILED = "batch-failed"
+    """The run of its batch ended without a result for it. A smaller batch follows, and it costs no attempt."""
     NO_FUNCTION = "no-function"
     """The judge function does not exist any more. Spark follows, as above."""
 
@@ -171,7 +173,10 @@ class Workload(NamedTuple):
     staged: SourceObject | None = None
     """The staged copy as the store described it."""
     request: str = ""
-    """The whole request of StartJobRun, or of Invoke, as JSON; what is sent again is this and nothing else."""
+    """The whole request of StartJobRun, or of Invoke, as JSON; what is sent again is this and nothing else.
+
+    Empty in a batch, which has one request for all its members.
+    """
     run: str = ""
     """Job run id of the current attempt."""
     not_before: datetime | None = None
@@ -193,6 +198,8 @@ class Workload(NamedTuple):
     """Of a part: the delivery that it belongs to."""
     held: str = ""
     """The line that was paused when it was taken in; in the state HELD `due_at` is when it arrived."""
+    batch: str = ""
+    """Id of the batch that the current attempt belongs to; empty: it has a run of its own."""
     landed: SourceObject | None = None
     """What once landed, where the source is a quarantined copy: its key finds the route."""
 

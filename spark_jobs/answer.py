@@ -13,13 +13,18 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.result import Result
 
 
-def asked(request_uri: str) -> tuple[Request, Plan]:
-    """The request at an address and the plan that it names. InputError where the plan is another one."""
-    request = Request.from_bytes(_read(request_uri))
-    plan = Plan.from_bytes(_read(request.plan_uri))
-    if plan.digest != request.plan_digest:
-        raise InputError("the plan is not the one the request names: its digest differs")
-    return request, plan
+def asked(request_uri: str, plans: dict[str, Plan] | None = None) -> tuple[Request, Plan]:
+    """The request at an address and the plan that it names. InputError where the plan is another one.
+
+    `plans`: those read before, by their digests; this one is added.
+    """
+    request, known = Request.from_bytes(read(request_uri)), {} if plans is None else plans
+    if request.plan_digest not in known:
+        plan = Plan.from_bytes(read(request.plan_uri))
+        if plan.digest != request.plan_digest:
+            raise InputError("the plan is not the one the request names: its digest differs")
+        known[plan.digest] = plan
+    return request, known[request.plan_digest]
 
 
 def result_uri(request: Request) -> str:
@@ -32,7 +37,17 @@ def write(request: Request, result: Result) -> None:
     store_for(request.output_uri).write_new(result_uri(request), result.to_bytes())
 
 
-def _read(uri: str) -> bytes:
+def is_answered(request: Request) -> bool:
+    """Whether the attempt has a result."""
+    try:
+        store_for(request.output_uri).size(result_uri(request))
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def read(uri: str) -> bytes:
+    """A document. InputError where it cannot be read."""
     try:
         return store_for(uri).read(uri)
     except OSError as error:

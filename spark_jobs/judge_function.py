@@ -33,8 +33,8 @@ from lakegate.contracts.plan.result import Result
 from lakegate.engine.attempt import Attempt
 from lakegate.engine.measure.tables import database
 from lakegate.engine.native import Process
-from lakegate.spark_jobs.answer import asked, result_uri, write
-from lakegate.spark_jobs.store import ANYWHERE, Addresses, store_for
+from lakegate.spark_jobs.answer import asked, is_answered, write
+from lakegate.spark_jobs.store import ANYWHERE, Addresses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -101,7 +101,7 @@ def answer(request_uri: str, remaining: Callable[[], float]) -> str:
     """
     began = time.perf_counter()
     request, plan = asked(request_uri)
-    if _is_answered(request):
+    if is_answered(request):
         return "before"
     try:
         result = measure(request, plan, remaining)
@@ -146,11 +146,3 @@ def _cost(seconds: float) -> BilledCost | None:
 
 def _unfit(request: Request, plan: Plan, why: str) -> Result:
     return Result(request.workload, request.attempt, plan.digest, request.source_version, rows=0, does_not_fit=why)
-
-
-def _is_answered(request: Request) -> bool:
-    try:
-        store_for(request.output_uri).size(result_uri(request))
-    except FileNotFoundError:
-        return False
-    return True

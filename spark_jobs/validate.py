@@ -1,4 +1,4 @@
-"""The job: `validate.py --request URI`. One attempt, one result.
+"""The job: `validate.py --request URI`, one attempt, one result; or `validate.py --batch URI`, the attempts of a batch.
 
 1. Read the request and the plan it names; the plan's digest must be the one requested.
 2. Open the delivery: a file that is not as declared ends the attempt without a scan (`unreadable`).
@@ -7,7 +7,8 @@
 5. Run the contract's own queries, each separately, and last, so that none of them delays other checks.
 6. Write `result.json`, last of all and only once.
 
-The exit code is 0 if and only if `result.json` was written; 2 where the request, the bytes or the machine cannot be used.
+The exit code is 0 if and only if `result.json` was written, in a batch that of each delivery;
+2 where the request, the bytes or the machine cannot be used.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from lakegate.contracts.errors import LakegateError
 from lakegate.engine.attempt import SAMPLES, Attempt
 from lakegate.spark_jobs.answer import asked, write
 from lakegate.spark_jobs.backend import Spark
+from lakegate.spark_jobs.batch import judge_batch
 from lakegate.spark_jobs.cpu_time import Meter
 from lakegate.spark_jobs.store import ANYWHERE, Addresses
 
@@ -60,10 +62,15 @@ def run(request_uri: str) -> Result:
 
 def main(arguments: list[str] | None = None) -> int:
     """The entry point of the job."""
-    parser = argparse.ArgumentParser(prog="validate.py", description="Measure one delivery against its plan.")
-    parser.add_argument("--request", required=True, metavar="URI", help="address of request.json (file: or s3:)")
+    parser = argparse.ArgumentParser(prog="validate.py", description="Measure deliveries against their plans.")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--request", metavar="URI", help="address of request.json (file: or s3:)")
+    what.add_argument("--batch", metavar="URI", help="address of batch.json (file: or s3:)")
+    asked_for = parser.parse_args(arguments)
     try:
-        run(parser.parse_args(arguments).request)
+        if asked_for.batch:
+            return UNUSABLE if judge_batch(asked_for.batch, validate) else 0
+        run(asked_for.request)
     except LakegateError as error:
         print(f"validate: {error}", file=sys.stderr)  # noqa: T201 - the driver's log is standard error
         return UNUSABLE

@@ -6,6 +6,7 @@ import re
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from lakegate.cli.account import in_utc
 from lakegate.cli.probes.causes import CAUSES
 from lakegate.contracts.door.ignored import is_ignored
 from lakegate.contracts.lake.routes import candidates, covering
@@ -211,6 +212,8 @@ def _open(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
     if row.state is not State.RECEIVED and data_of(examined.dependencies, row) is None:
         yield CAUSES["source-lost"].found(row.id)
         return
+    if row.batch and row.not_before is not None and row.not_before > examined.ask.now():
+        yield CAUSES["batch-open"].found(row.id, until=in_utc(row.not_before), short=row.id[:SHORT])
     if row.due_at is not None and row.due_at < examined.ask.now() - LATE:
         minutes = _minutes(examined.ask.now() - row.due_at)
         yield CAUSES["overdue"].found(row.id, state=row.state, minutes=minutes)

@@ -11,7 +11,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.model.contract import ParentReference, Severity
-from lakegate.contracts.model.policy import Additional, DeliveryUnit, Duplicates, Mode, OnReject, Policy
+from lakegate.contracts.model.policy import (
+    MOST_BATCH_BYTES,
+    MOST_BATCH_FILES,
+    MOST_BATCH_SECONDS,
+    Additional,
+    DeliveryUnit,
+    Duplicates,
+    Mode,
+    OnReject,
+    Policy,
+)
 from lakegate.contracts.model.storage import Compression, Csv, Format, Storage
 from lakegate.contracts.words import did_you_mean, listed, shown
 
@@ -71,10 +81,10 @@ def _count(place: Place) -> int:
     return int(place.number)
 
 
-def _minutes(most: int) -> Parser:
+def _count_to(most: int, unit: str = "") -> Parser:
     def parse(place: Place) -> int:
         if place.number is None or not 1 <= place.number <= most or place.number % 1:
-            raise _InvalidValueError(f"a whole number of minutes from 1 to {most:,}")
+            raise _InvalidValueError(f"a whole number{unit} from 1 to {most:,}")
         return int(place.number)
 
     return parse
@@ -134,8 +144,11 @@ POLICY: dict[str, tuple[str, Parser]] = {
     "samples": ("samples", _flag),
     "maxBytes": ("max_bytes", _count),
     "delivery": ("delivery", _one_of(DeliveryUnit)),
-    "quietMinutes": ("quiet_minutes", _minutes(24 * 60)),
-    "partsWithinMinutes": ("parts_within_minutes", _minutes(7 * 24 * 60)),
+    "quietMinutes": ("quiet_minutes", _count_to(24 * 60, " of minutes")),
+    "partsWithinMinutes": ("parts_within_minutes", _count_to(7 * 24 * 60, " of minutes")),
+    "batchFiles": ("batch_files", _count_to(MOST_BATCH_FILES)),
+    "batchBytes": ("batch_bytes", _count_to(MOST_BATCH_BYTES)),
+    "batchSeconds": ("batch_seconds", _count_to(MOST_BATCH_SECONDS)),
 }
 STORAGE: dict[str, tuple[str, Parser]] = {
     "format": ("format", _one_of(Format, Format.UNKNOWN)),

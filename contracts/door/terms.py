@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lakegate.contracts.lake.workflow import PUSH, read
 from lakegate.contracts.model.policy import DeliveryUnit
@@ -19,6 +19,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lakegate.contracts.lake.workflow import Workflow
+
+
+class BatchLimits(NamedTuple):
+    """When a batch of deliveries is closed; None: not said here."""
+
+    files: int | None = None
+    bytes: int | None = None
+    seconds: int | None = None
+
+
+UNLIMITED: Final = BatchLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +42,8 @@ class Terms:
     """Whether the same content is accepted again."""
     by_rows: bool = False
     """Whether single rows are rejected."""
+    batch: BatchLimits = UNLIMITED
+    """Where the contract says nothing, the stack's setting applies."""
     references: tuple[str, ...] = ()
     """The lines whose accepted data its rules refer to, sorted."""
     workflow: Workflow = PUSH
@@ -60,6 +73,7 @@ def terms_of(plan: bytes) -> Terms:
         suffix=storage.suffix,
         duplicates=policy["duplicates"] == "accept",
         by_rows=policy["on_reject"] == "rows",
+        batch=BatchLimits(*(policy.get(f"batch_{name}") for name in BatchLimits._fields)),
         references=_lines(document),
         workflow=read(document["workflow"]) if "workflow" in document else PUSH,
         delivery=DeliveryUnit(policy.get("delivery", "object")),

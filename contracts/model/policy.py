@@ -6,6 +6,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 
+MOST_BATCH_FILES = 250
+"""Members of a batch: its item in DynamoDB stays below 30 KB, and is written with each of them."""
+MOST_BATCH_BYTES = 1 << 30
+"""One process judges them, one after the other."""
+MOST_BATCH_SECONDS = 3_600
+
 
 class Additional(Enum):
     """The treatment of a file with columns that its contract does not declare."""
@@ -67,3 +73,9 @@ class Policy:
     """With `delivery: quiet`: how long no part may arrive before the delivery is complete."""
     parts_within_minutes: int = 1440
     """How long parts wait for what completes their delivery, and a manifest for the parts that it lists."""
+    batch_files: int | None = None
+    """Deliveries that one job run judges, at most; 1: each alone. None, here and below: the stack's setting."""
+    batch_bytes: int | None = None
+    """A batch of so many bytes is closed; a delivery of so many is judged alone."""
+    batch_seconds: int | None = None
+    """A batch is closed so long after its first delivery."""

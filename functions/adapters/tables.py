@@ -6,7 +6,7 @@ table      key                      items
 registry   `id`                     `route#<bucket>/<prefix>`, `version#<contract>#<version>`,
                                     `contract#<contract>`, `proposal#<contract>#<version>`
 workloads  `id`                     `workload#<id>`, `message#<id>`, `content#<digest>`, `cursor#<name>`,
-                                    `upload#<digest>`, `pause#<line>`
+                                    `upload#<digest>`, `pause#<line>`, `batch#<id>`
 ledger     `chain`, `height`        one item a block; the head of the chain at height -1; `event#<id>`, at height 0, for
                                     each record; the index of finished deliveries (history.py):
                                     `<chain>#verdict#<verdict>`, `<chain>#rule#<digest>`

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakegate.functions.ports.errors import NotFound
+from lakegate.contracts.errors import LakegateError
+from lakegate.functions.ports.errors import NotFound, Unfinished
 from lakegate.functions.ports.jobs import names_invocation
-from lakegate.functions.usecases.advance import complete
+from lakegate.functions.usecases.advance import advance, complete
+from lakegate.functions.usecases.sweep import ENOUGH
 from lakegate.functions.workload import State
 
 if TYPE_CHECKING:
@@ -15,15 +17,42 @@ if TYPE_CHECKING:
 
 
 def completion(dependencies: Dependencies, run: str) -> Steps[None]:
-    """Continue the workload of a run. The state in the event is not used.
+    """Continue the workload of a run, or the members of a batch. The state in the event is not used.
 
     A failed run is retried at once: the back-off is seconds long, and is waited for here.
     """
     try:
-        workload = dependencies.workloads.get(dependencies.jobs.describe(run).name)
+        name = dependencies.jobs.describe(run).name
+    except NotFound:
+        return
+    try:
+        workload = dependencies.workloads.get(name)
+    except NotFound:
+        yield from _batch_ended(dependencies, name)
+        return
+    yield from complete(dependencies, workload)
+
+
+def _batch_ended(dependencies: Dependencies, batch: str) -> Steps[None]:
+    """Continue each member; what fails for one of them stops none of the others, and is raised in the end.
+
+    Back-offs are waited for when all have been continued: members without a result wait for one another in their next batch.
+    """
+    try:
+        members = dependencies.batches.get(batch).members
     except NotFound:
         return  # a run of somebody else's in the same application
-    yield from complete(dependencies, workload)
+    troubles: list[LakegateError] = []
+    for step in (advance, complete):
+        for member in members:
+            if dependencies.remaining() < ENOUGH:
+                raise Unfinished(batch)
+            try:
+                yield from step(dependencies, dependencies.workloads.get(member.workload))
+            except LakegateError as trouble:
+                troubles.append(trouble)
+    if troubles:
+        raise troubles[0]
 
 
 def invocation_ended(dependencies: Dependencies, workload: str, attempt: int, *, failed: bool) -> Steps[None]:

@@ -51,7 +51,7 @@ def result_of(dependencies: Dependencies, row: Workload) -> bytes | None:
     """
     if not row.attempt or (row.decision is not None and not row.decision.result):
         return None
-    where = Address(dependencies.places.lake, f"{layout.attempt_prefix(row.id, row.attempt)}/result.json")
+    where = Address(dependencies.places.lake, f"{layout.attempt_prefix(row.id, row.attempt, row.batch)}/result.json")
     try:
         body = dependencies.objects.read(where)
     except NotFound:

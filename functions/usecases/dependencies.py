@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.door.ignored import IGNORED
-from lakegate.contracts.door.terms import UNROUTED, terms_of
+from lakegate.contracts.door.terms import UNROUTED, BatchLimits, terms_of
 from lakegate.contracts.plan.billing import PRICES
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.door.terms import Terms
     from lakegate.contracts.plan.billing import Prices
     from lakegate.functions.ports.agenda import Agenda
+    from lakegate.functions.ports.batches import Batches
     from lakegate.functions.ports.clock import Clock
     from lakegate.functions.ports.history import History
     from lakegate.functions.ports.identity import Identity
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
     from lakegate.functions.ports.registry import Registry
     from lakegate.functions.ports.workloads import Workloads
     from lakegate.functions.workload import Workload
+
+
+ALONE = BatchLimits(1, 64 << 20, 300)
+"""The stack's setting that no delivery is batched, but by its contract."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,8 @@ class JobSettings:
     """Name of the judge function; empty where there is none."""
     small: int = 0
     """Bytes below which a delivery is given to the judge function first."""
+    batch: BatchLimits = ALONE
+    """Of contracts that set none; with one file, each delivery has a run of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +86,8 @@ class Timing:
     """Short enough for a worker to wait for the next attempt, for each message of a batch of five."""
     waits: int = 20
     """Attempts of one round that only waited and are not counted: five days, with EMR Serverless' queue timeout of six hours."""
+    splits: int = 8
+    """Attempts of one round whose batch failed and that are not counted: after so many halves, a batch has one member."""
     invocation: timedelta = timedelta(minutes=10)
     """How long the judge function may take: more than the age of its events and its time limit together (template.yaml)."""
     grace: timedelta = timedelta(minutes=15)
@@ -97,6 +106,7 @@ class Dependencies:
     ledger: Ledger
     history: History
     pauses: Pauses
+    batches: Batches
     jobs: JobRunner
     notifier: Notifier
     clock: Clock

@@ -16,9 +16,10 @@ def part_name(number: int, suffix: str) -> str:
     return f"part-{number:05}{suffix}"
 
 
-def staging_key(workload: str, suffix: str, number: int = 0) -> str:
-    """The staged copy: what the job reads."""
-    return f"{STAGING}{workload}/{part_name(number, suffix)}"
+def staging_key(workload: str, suffix: str, number: int = 0, group: str = "") -> str:
+    """The staged copy: what the job reads. Those that may be judged together are in one folder, which their run may read."""
+    folder = f"{group}/" if group else ""
+    return f"{STAGING}{folder}{workload}/{part_name(number, suffix)}"
 
 
 def parts_key(workload: str, digest: str) -> str:
@@ -26,9 +27,24 @@ def parts_key(workload: str, digest: str) -> str:
     return f"runs/{workload}/parts-{digest}.json"
 
 
-def attempt_prefix(workload: str, attempt: int) -> str:
+def staged_workload(key: str) -> str:
+    """The workload of a staged copy."""
+    return key.split("/")[-2]
+
+
+def staged_group(key: str) -> str:
+    """The group of a staged copy; empty where it is judged alone."""
+    return "".join(key.removeprefix(STAGING).split("/")[:-2]) if key.startswith(STAGING) else ""
+
+
+def attempt_prefix(workload: str, attempt: int, batch: str = "") -> str:
     """The folder of one attempt: request, result, and the rows of a split."""
-    return f"runs/{workload}/attempt={attempt}"
+    return f"{batch_prefix(batch)}{workload}/attempt={attempt}"
+
+
+def batch_prefix(batch: str) -> str:
+    """The folder of a batch, which its run may write to; without one, that of all runs."""
+    return f"runs/{batch}/" if batch else "runs/"
 
 
 def destination_key(share: str, pin: Pin, workload: str, name: str) -> str:

@@ -18,6 +18,7 @@ from lakegate.functions.ports.jobs import JobState
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.admission import refused_object, refused_parts
+from lakegate.functions.usecases.batching import cause_of_member, is_to_start, share_of
 from lakegate.functions.usecases.collecting import collected
 from lakegate.functions.usecases.source import UnreadableSource, data_of, described
 from lakegate.functions.workload import Decision, FailureCause, Pin, Referred, SourceObject
@@ -68,7 +69,7 @@ CAUSES = {
     JobState.INVOKED: FailureCause.NO_ANSWER,
 }
 """Why a run that may not answer any more has no result, by its state."""
-UNANSWERED = frozenset({*CAUSES.values(), FailureCause.NOT_STARTED})
+UNANSWERED = frozenset({*CAUSES.values(), FailureCause.NOT_STARTED, FailureCause.BATCH_FAILED})
 SHORTEST_QUEUE_TIMEOUT = timedelta(minutes=15)
 """Of EMR Serverless. Its documentation leaves open whether a run ends FAILED or CANCELLED when its time in the queue is over."""
 ENDLESS = frozenset({JobState.RUNNING, JobState.INVOKED})
@@ -153,6 +154,8 @@ def _staged(_dependencies: Dependencies, _workload: Workload) -> Observation | N
 
 
 def _submitting(dependencies: Dependencies, workload: Workload) -> Observation | None:
+    if workload.batch:
+        return Observation(Outcome.STORED) if is_to_start(dependencies, workload) else None
     if workload.not_before is not None and dependencies.clock.now() < workload.not_before:
         return None
     return Observation(Outcome.STORED)
@@ -166,11 +169,13 @@ def _validating(dependencies: Dependencies, workload: Workload) -> Observation |
     if result is not None:
         found = _judged(dependencies, workload, result)
     elif cause:
-        found = Observation(Outcome.LOST, cause=cause)
+        found = Observation(Outcome.LOST, cause=cause_of_member(dependencies, workload, cause))
     else:
         return None
-    billed = run.billed if run is not None else None
-    return found if billed is None else found._replace(cost=cost_of_job(dependencies.places.prices, *billed))
+    if run is None or run.billed is None:
+        return found
+    share = share_of(dependencies, workload)
+    return found._replace(cost=cost_of_job(dependencies.places.prices, *(share * each for each in run.billed)))
 
 
 def _described_run(dependencies: Dependencies, workload: Workload) -> JobRun | None:
@@ -197,7 +202,7 @@ def _only_waited(run: JobRun) -> bool:
 
 def result_of(dependencies: Dependencies, workload: Workload) -> bytes | None:
     """What the current attempt answered, if it did."""
-    prefix = layout.attempt_prefix(workload.id, workload.attempt)
+    prefix = layout.attempt_prefix(workload.id, workload.attempt, workload.batch)
     try:
         return dependencies.objects.read(Address(dependencies.places.lake, f"{prefix}/result.json"))
     except NotFound:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,12 +14,15 @@ from lakegate.functions.ports.jobs import invocation, is_invocation
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout, parts
 from lakegate.functions.usecases.admission import TAKEN, duplicate
+from lakegate.functions.usecases.batching import join
+from lakegate.functions.usecases.grouping import staging_key
 from lakegate.functions.usecases.moves import OutcomeChanged, message, move
 from lakegate.functions.usecases.observe import result_of
 from lakegate.functions.usecases.publish_delivery import publish
 from lakegate.functions.usecases.source import address, content, described
+from lakegate.functions.usecases.starting import mark_started, start_in_batch
 from lakegate.functions.usecases.steps import Alarm, ConcurrentUpdate, Effect, Steps, perform
-from lakegate.functions.usecases.submission import back_off, job_request, start_request, uncounted
+from lakegate.functions.usecases.submission import back_off, start_request, uncounted, write_request
 from lakegate.functions.workload import Decision, FailedAttempt, FailureCause
 
 if TYPE_CHECKING:
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.observe import Observation
     from lakegate.functions.workload import SourceObject, Workload
 
-MINUTE = timedelta(minutes=1)
 Operate: TypeAlias = "Callable[[Dependencies, Workload, State, Observation], Steps[Workload]]"
 
 
@@ -89,7 +90,7 @@ def _stage(dependencies: Dependencies, workload: Workload, to: State, found: Obs
 def _copies(dependencies: Dependencies, workload: Workload, suffix: str) -> Steps[SourceObject]:
     """The staged copy; of a delivery of parts the list of its copies."""
     if workload.parts is None:
-        return (yield from _copied(dependencies, workload, workload.source, layout.staging_key(workload.id, suffix)))
+        return (yield from _copied(dependencies, workload, workload.source, staging_key(dependencies, workload)))
     if not (yield from parts.join(dependencies, workload)):
         raise OutcomeChanged(Outcome.REFUSED, decision=Decision(Verdict.REJECTED, (TAKEN,), staged=False))
     copies = []
@@ -120,8 +121,9 @@ def _over(dependencies: Dependencies, workload: Workload, found: Observation) ->
     """Make sure that the attempt is over: cancel its run, then read its result once more.
 
     A result that came between the first look and the cancel is a good one; it must not cost an attempt, nor FAIL.
+    The run of a batch may still judge others after it has judged this delivery.
     """
-    if workload.run:
+    if workload.run and not (workload.batch and found.answered):
         yield from perform(Effect.CANCEL_JOB, partial(dependencies.jobs.cancel, workload.run))
     if not found.answered and result_of(dependencies, workload) is not None:
         raise ConcurrentUpdate(workload.id)
@@ -143,18 +145,21 @@ def _prepare(dependencies: Dependencies, workload: Workload, to: State, found: O
     """Fix the next attempt before anything of it happens: number, token and the whole request are stored first."""
     yield from _over(dependencies, workload, found)
     attempt = workload.attempt + 1
-    where = Address(dependencies.places.lake, f"{layout.attempt_prefix(workload.id, attempt)}/request.json")
-    request = job_request(dependencies, workload, attempt)
-    yield from perform(Effect.WRITE_REQUEST, partial(dependencies.objects.put, where, request.to_bytes()))
-    start = json.dumps(start_request(dependencies, workload, request), sort_keys=True)
-    now = dependencies.clock.now()
-    not_before = back_off(dependencies.timing, now, workload, found.cause)
+    batch = yield from join(dependencies, workload, found.cause)
+    start, now = "", dependencies.clock.now()
+    if batch is None:
+        request = yield from write_request(dependencies, workload, attempt)
+        start = json.dumps(start_request(dependencies, workload, request), sort_keys=True)
+        not_before = back_off(dependencies.timing, now, workload, found.cause)
+    else:
+        not_before = batch.closes_at
     after = workload._replace(
         state=to,
         attempt=attempt,
         limit=workload.limit + uncounted(dependencies.timing, workload, found.cause),
         request=start,
         run="",
+        batch=batch.id if batch else "",
         not_before=not_before,
         deadline=None,
         failed=_failures(dependencies, workload, found.cause),
@@ -165,6 +170,8 @@ def _prepare(dependencies: Dependencies, workload: Workload, to: State, found: O
 
 
 def _start(dependencies: Dependencies, workload: Workload, to: State, _found: Observation) -> Steps[Workload]:
+    if workload.batch:
+        return (yield from start_in_batch(dependencies, workload, to))
     request = json.loads(workload.request)
     try:
         run = yield from perform(Effect.START_JOB, partial(dependencies.jobs.start, request))
@@ -177,11 +184,7 @@ def _start(dependencies: Dependencies, workload: Workload, to: State, _found: Ob
             raise OutcomeChanged(Outcome.CONFLICT, FailureCause.NO_FUNCTION) from None
         # a worker that ended before it could store so invoked the function while it existed
         run = invocation(workload.id, workload.attempt)
-    now, timing = dependencies.clock.now(), dependencies.timing
-    minutes = request.get("executionTimeoutMinutes")
-    limit = timing.grace + minutes * MINUTE if minutes else timing.invocation
-    after = workload._replace(state=to, run=run, deadline=now + limit, due_at=now + timing.poll)
-    return (yield from move(dependencies, Effect.MARK_STARTED, workload, after))
+    return (yield from mark_started(dependencies, workload, to, request, run))
 
 
 def _decide(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
@@ -219,7 +222,9 @@ def _vanish(dependencies: Dependencies, workload: Workload, to: State, _found: O
 
 def _revive(dependencies: Dependencies, workload: Workload, to: State, _found: Observation) -> Steps[Workload]:
     due = dependencies.clock.now() + dependencies.timing.lease
-    after = workload._replace(state=to, pin=None, request="", run="", not_before=None, deadline=None, due_at=due)
+    after = workload._replace(
+        state=to, pin=None, request="", run="", batch="", not_before=None, deadline=None, due_at=due
+    )
     return (yield from move(dependencies, Effect.REVIVE, workload, after))
 
 

@@ -65,7 +65,7 @@ def _result(dependencies: Dependencies, workload: Workload) -> Result | None:
     assert decision is not None
     if not decision.result:
         return None
-    prefix = layout.attempt_prefix(workload.id, workload.attempt)
+    prefix = layout.attempt_prefix(workload.id, workload.attempt, workload.batch)
     body = dependencies.objects.read(Address(dependencies.places.lake, f"{prefix}/result.json"))
     if hashlib.sha256(body).hexdigest() != decision.result:
         raise Alarm("result-differs", workload.id)
@@ -118,7 +118,9 @@ def _name(written: WrittenObject) -> str:
 def _written(dependencies: Dependencies, workload: Workload, share: str, written: WrittenObject) -> SourceObject:
     """One object of a split, still as the result lists it."""
     lake = f"s3://{dependencies.places.lake}/"
-    if not written.uri.startswith(f"{lake}{layout.attempt_prefix(workload.id, workload.attempt)}/rows/{share}/"):
+    if not written.uri.startswith(
+        f"{lake}{layout.attempt_prefix(workload.id, workload.attempt, workload.batch)}/rows/{share}/"
+    ):
         raise Alarm("rows-elsewhere", workload.id)
     found = dependencies.objects.head(Address(dependencies.places.lake, written.uri.removeprefix(lake)))
     if (found.size, found.etag) != (written.size, written.etag):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,19 +24,52 @@ _ADDRESS: Final = re.compile(r"s3://([^\s,#]+)/[^\s,#/]+")
 _NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9._/=@+-]")
 
 
+class BatchScope(NamedTuple):
+    """What the run of a batch reads and writes."""
+
+    plan_uri: str
+    lines: tuple[str, ...]
+    """Whose accepted data it is compared with."""
+    staged: str
+    """The folder of the staged copies of its group, below the lake bucket."""
+    output: str
+    """Its own folder."""
+
+
 def run_policy(job: JobSettings, lake: str, request: Request) -> str:
     """The policy as JSON. References to more lines or plans than fit are all accepted data and plans, which the role may read."""
     plans = {request.plan_uri, *(each.plan_uri for line in request.references for each in line.parts)}
-    lines = [f"{lake}/accepted/{each.line}/" for each in request.references]
-    exact = _policy(job, lake, request, [*map(_place, sorted(plans)), *(f"{each}*" for each in map(_plain, lines))])
-    return exact if len(exact) <= LONGEST else _policy(job, lake, request, [f"{lake}/plans/*", f"{lake}/accepted/*"])
+    parts = sorted({_part(each.uri, len(request.parts)) for each in request.parts})
+    own = [*parts, f"{_place(request.output_uri)}/*"]
+    exact = [*map(_place, sorted(plans)), *_accepted(lake, (each.line for each in request.references))]
+    return _within_limit(job, lake, own, exact)
 
 
-def _policy(job: JobSettings, lake: str, request: Request, read: Iterable[str]) -> str:
-    partition = job.role.split(":")[1]
-    output = f"{_place(request.output_uri)}/*"
+def batch_policy(job: JobSettings, lake: str, batch: BatchScope) -> str:
+    """The policy of a run that judges a batch: its length does not depend on the number of members.
+
+    They have one plan, their staged copies are in one folder, and all that is written is in the folder of the batch. What they
+    are compared with was accepted by several plans.
+    """
+    own = [f"{lake}/{batch.staged}*", f"{lake}/{batch.output}*"]
+    plans = [f"{lake}/plans/*"] if batch.lines else [_place(batch.plan_uri)]
+    return _within_limit(job, lake, own, [*plans, *_accepted(lake, batch.lines)])
+
+
+def _accepted(lake: str, lines: Iterable[str]) -> list[str]:
+    return [f"{_plain(f'{lake}/accepted/{each}/')}*" for each in lines]
+
+
+def _within_limit(job: JobSettings, lake: str, own: list[str], read: list[str]) -> str:
+    exact = _policy(job, lake, own, read)
+    return exact if len(exact) <= LONGEST else _policy(job, lake, own, [f"{lake}/plans/*", f"{lake}/accepted/*"])
+
+
+def _policy(job: JobSettings, lake: str, own: list[str], read: list[str]) -> str:
+    """`own`: what is judged, and last the folder that is written to."""
+    partition, output = job.role.split(":")[1], own[-1]
     code = sorted({f"{_plain(each)}/*" for each in _ADDRESS.findall(f"{job.entry_point} {job.parameters}")})
-    places = [*code, *read, *sorted({_part(each.uri, len(request.parts)) for each in request.parts}), output]
+    places = [*code, *read, *own]
     statements = [
         _allow("s3:GetObject", [f"arn:{partition}:s3:::{each}" for each in places]),
         _allow(

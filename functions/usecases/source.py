@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.errors import LakegateError
 from lakegate.functions.ports.errors import AccessDenied, Archived, NotFound
 from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases import layout
+from lakegate.functions.usecases.grouping import staging_key
 from lakegate.functions.workload import FailureCause, SourceObject
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def data_of(dependencies: Dependencies, workload: Workload) -> ObjectVersion | N
 
     Raises UnreadableSource.
     """
-    staged = Address(dependencies.places.lake, layout.staging_key(workload.id, dependencies.terms(workload).suffix))
+    staged = Address(dependencies.places.lake, staging_key(dependencies, workload))
     try:
         with of_the_source():
             return dependencies.objects.head(address(workload.source))

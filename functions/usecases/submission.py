@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from lakegate.contracts.lake.block import BlockKind, deliveries
 from lakegate.contracts.plan.request import AcceptedPart, Reference, Request, StagedPart
+from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout, parts
 from lakegate.functions.usecases.run_policy import run_policy
+from lakegate.functions.usecases.steps import Effect, perform
 from lakegate.functions.workload import FREE, FailureCause, job_token
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from lakegate.functions.usecases.dependencies import Dependencies, JobSettings, Timing
+    from lakegate.functions.usecases.steps import Steps
     from lakegate.functions.workload import Referred, Workload
 
 EXECUTORS = "{executors}"
@@ -24,24 +28,34 @@ BYTES_OF_AN_EXECUTOR = 1 << 30
 """Two cores evaluate so much in less than half a minute (docs/performance.md); another executor is billed for a whole one."""
 
 
-def job_request(dependencies: Dependencies, workload: Workload, attempt: int) -> Request:
+def write_request(dependencies: Dependencies, workload: Workload, attempt: int, batch: str = "") -> Steps[Request]:
+    """Write `request.json` of an attempt, in the folder of its batch if it has one."""
+    request = job_request(dependencies, workload, attempt, batch)
+    prefix = layout.attempt_prefix(workload.id, attempt, batch)
+    where = Address(dependencies.places.lake, f"{prefix}/request.json")
+    yield from perform(Effect.WRITE_REQUEST, partial(dependencies.objects.put, where, request.to_bytes()))
+    return request
+
+
+def job_request(dependencies: Dependencies, workload: Workload, attempt: int, batch: str = "") -> Request:
     """What `request.json` contains: made only of what is pinned and staged, so that a retry writes the same bytes."""
     pin, lake = workload.pin, dependencies.places.lake
     assert pin is not None
     return Request(
         workload=workload.id,
         attempt=attempt,
-        plan_uri=_plan_uri(dependencies, pin.plan),
+        plan_uri=plan_uri(dependencies, pin.plan),
         plan_digest=pin.plan,
         source_version=workload.source.version,
         parts=tuple(StagedPart(f"s3://{lake}/{each.key}", each.size) for each in parts.staged(dependencies, workload)),
         judged_at=pin.judging_time,
-        output_uri=f"s3://{lake}/{layout.attempt_prefix(workload.id, attempt)}",
+        output_uri=f"s3://{lake}/{layout.attempt_prefix(workload.id, attempt, batch)}",
         references=tuple(_accepted(dependencies, each) for each in pin.references),
     )
 
 
-def _plan_uri(dependencies: Dependencies, digest: str) -> str:
+def plan_uri(dependencies: Dependencies, digest: str) -> str:
+    """The address of a plan."""
     return f"s3://{dependencies.places.lake}/plans/{digest}.json"
 
 
@@ -53,7 +67,7 @@ def _accepted(dependencies: Dependencies, referred: Referred) -> Reference:
         AcceptedPart(
             uri=f"s3://{dependencies.places.lake}/{found.key}",
             size=found.size,
-            plan_uri=_plan_uri(dependencies, block.plan),
+            plan_uri=plan_uri(dependencies, block.plan),
             plan_digest=block.plan,
         )
         for block in published
@@ -70,7 +84,12 @@ def start_request(dependencies: Dependencies, workload: Workload, request: Reque
     """
     job, size = dependencies.places.job, sum(part.size for part in request.parts)
     if not job.judge or size >= job.small or request.attempt != workload.first + 1:
-        return _start_job_run(dependencies, workload, request)
+        policy = run_policy(job, dependencies.places.lake, request)
+        arguments = ["--request", f"{request.output_uri}/request.json"]
+        run = RunParameters(
+            workload.id, job_token(workload.id, request.attempt), arguments, policy, executors(job, request)
+        )
+        return start_job_run(dependencies, workload, run)
     uri = f"{request.output_uri}/request.json"
     payload = {"workload": workload.id, "attempt": request.attempt, "request": uri}
     return {
@@ -80,21 +99,32 @@ def start_request(dependencies: Dependencies, workload: Workload, request: Reque
     }
 
 
-def _start_job_run(dependencies: Dependencies, workload: Workload, request: Request) -> dict[str, object]:
+class RunParameters(NamedTuple):
+    """What differs between job runs."""
+
+    name: str
+    """The workload or the batch that it is about."""
+    token: str
+    arguments: list[str]
+    policy: str
+    executors: int = 1
+
+
+def start_job_run(dependencies: Dependencies, workload: Workload, run: RunParameters) -> dict[str, object]:
     """StartJobRun. EMR's own retry is off: attempts are counted here, where their token is stored."""
     job, pin = dependencies.places.job, workload.pin
     assert pin is not None
     submit = {
         "entryPoint": job.entry_point,
-        "entryPointArguments": ["--request", f"{request.output_uri}/request.json"],
-        "sparkSubmitParameters": job.parameters.replace(EXECUTORS, str(executors(job, request))),
+        "entryPointArguments": run.arguments,
+        "sparkSubmitParameters": job.parameters.replace(EXECUTORS, str(run.executors)),
     }
     return {
         "applicationId": job.application,
         "executionRoleArn": job.role,
-        "executionIamPolicy": {"policy": run_policy(job, dependencies.places.lake, request)},
-        "clientToken": job_token(workload.id, request.attempt),
-        "name": workload.id,
+        "executionIamPolicy": {"policy": run.policy},
+        "clientToken": run.token,
+        "name": run.name,
         "jobDriver": {"sparkSubmit": submit},
         "executionTimeoutMinutes": job.timeout_minutes,
         "retryPolicy": {"maxAttempts": 1},
@@ -116,13 +146,14 @@ def _tag(text: str) -> str:
 
 def back_off(timing: Timing, now: datetime, workload: Workload, cause: FailureCause | None) -> datetime | None:
     """Before when the next attempt is not sent; None: at once, for the first of a round, and where nothing failed."""
-    ordinal: int = 0 if cause in FREE else workload.attempt - workload.first
+    ordinal: int = 0 if cause in {*FREE, FailureCause.BATCH_FAILED} else workload.attempt - workload.first
     return None if ordinal == 0 else now + min(timing.backoff * 2 ** (ordinal - 1), timing.longest_backoff)
 
 
 def uncounted(timing: Timing, workload: Workload, cause: FailureCause | None) -> int:
-    """How many attempts a round gets beyond its limit: 1 if the current one only waited, within the bound on waiting, or
-    was an invocation that could not judge the delivery, which only the first one of a round is.
+    """How many attempts a round gets beyond its limit: 1 if the current one only waited or its batch failed, within the bound
+    on each, or was an invocation that could not judge the delivery, which only the first one of a round is.
     """
-    waited = sum(each.cause is FailureCause.NOT_STARTED for each in workload.failed if each.number > workload.first)
-    return int(cause in FREE or (cause is FailureCause.NOT_STARTED and waited < timing.waits))
+    before = sum(each.cause is cause for each in workload.failed if each.number > workload.first)
+    bounds = {FailureCause.NOT_STARTED: timing.waits, FailureCause.BATCH_FAILED: timing.splits}
+    return int(cause in FREE or (cause in bounds and before < bounds[cause]))

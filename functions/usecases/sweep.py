@@ -175,7 +175,7 @@ def _unstage(dependencies: Dependencies, version: ObjectVersion) -> Steps[None]:
     """Delete the late copy of a delayed worker, whose workload is finished."""
     if not version.current:
         return
-    identity = version.key.removeprefix(layout.STAGING).partition("/")[0]
+    identity = layout.staged_workload(version.key)
     try:
         workload = dependencies.workloads.get(identity)
     except NotFound:

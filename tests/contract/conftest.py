@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import boto3
 import pytest
 
+from lakegate.functions.adapters.batches import DynamoBatches
 from lakegate.functions.adapters.emr import EmrServerless
 from lakegate.functions.adapters.history import DynamoHistory
 from lakegate.functions.adapters.ledger import DynamoLedger
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lakegate.functions.ports.agenda import Agenda
+    from lakegate.functions.ports.batches import Batches
     from lakegate.functions.ports.history import History
     from lakegate.functions.ports.jobs import JobRunner
     from lakegate.functions.ports.ledger import Ledger
@@ -43,6 +45,7 @@ class Ports:
     workloads: Workloads
     agenda: Agenda
     outbox: Outbox
+    batches: Batches
     ledger: Ledger
     history: History
     pauses: Pauses
@@ -69,6 +72,7 @@ def in_memory() -> Ports:
         rows,
         rows,
         rows,
+        rows.batches,
         memory.ledger,
         memory.ledger,
         rows,
@@ -89,6 +93,7 @@ def on_aws(there: Cloud) -> Ports:
         DynamoWorkloads(table),
         DynamoAgenda(table),
         DynamoOutbox(table),
+        DynamoBatches(table),
         DynamoLedger(there.table("ledger"), table),
         DynamoHistory(there.table("ledger")),
         DynamoPauses(table),

@@ -11,6 +11,7 @@ from lakegate.contracts.lake.block import GENESIS, Block, BlockKind, LedgerObjec
 from lakegate.contracts.lake.ledger import verify_stored
 from lakegate.contracts.lake.records import Record
 from lakegate.contracts.lake.routes import Route
+from lakegate.functions.ports.batches import Batch, Member
 from lakegate.functions.ports.errors import ConditionFailed, NotFound
 from lakegate.functions.ports.history import HistoryEntry
 from lakegate.functions.ports.ledger import Head
@@ -48,6 +49,8 @@ DECISION = Decision(
 )
 DECIDED = PINNED._replace(id="w2", state=State.DECIDED, attempt=2, decision=DECISION, staged=SOURCE, request="{}")
 CHAIN = "orders/lines_v1"
+BATCH = Batch("b" * 64, files=2, bytes=1_000, closes_at=NOW)
+FIRST, SECOND = Member("w1", 1, 10), Member("w2", 4, 20)
 
 
 def test_a_row_is_read_as_it_was_written(ports: Ports) -> None:
@@ -57,7 +60,7 @@ def test_a_row_is_read_as_it_was_written(ports: Ports) -> None:
         FailedAttempt(2, "", FailureCause.TOKEN_TAKEN, SOON),
     )
     full = DECIDED._replace(not_before=NOW, deadline=SOON, replay_of="w0", landed=SOURCE, run="r", first=1, limit=4)
-    full = full._replace(failed=failed)
+    full = full._replace(failed=failed, batch="b" * 64)
     ports.workloads.create(full)
 
     assert full == ports.workloads.get("w2")
@@ -527,6 +530,67 @@ def test_the_shelf_is_all_that_was_published(ports: Ports) -> None:
     ]
     assert newer in snapshot.versions
     assert (moved,) == snapshot.routes
+
+
+def test_a_batch_takes_members_until_it_has_enough_of_them(ports: Ports) -> None:
+    """The first member creates it; its limits are those of the item, whatever later members bring."""
+    ports.batches.join(BATCH, FIRST)
+    ports.batches.join(BATCH._replace(files=9, bytes=9_000, closes_at=SOON), SECOND)
+    with pytest.raises(ConditionFailed):
+        ports.batches.join(BATCH, FIRST._replace(workload="w3"))
+
+    assert ports.batches.get(BATCH.id) == BATCH._replace(members=(FIRST, SECOND))
+
+
+def test_a_batch_takes_members_until_it_has_enough_bytes(ports: Ports) -> None:
+    """One member of as many bytes fills it."""
+    ports.batches.join(BATCH, FIRST._replace(size=BATCH.bytes))
+    with pytest.raises(ConditionFailed):
+        ports.batches.join(BATCH, SECOND)
+
+    assert len(ports.batches.get(BATCH.id).members) == 1
+
+
+def test_a_member_joins_once(ports: Ports) -> None:
+    """A repeated request adds nothing; another attempt of the workload is another member."""
+    ports.batches.join(BATCH, FIRST)
+    with pytest.raises(ConditionFailed):
+        ports.batches.join(BATCH, FIRST)
+    ports.batches.join(BATCH, FIRST._replace(attempt=2))
+
+    assert [each.attempt for each in ports.batches.get(BATCH.id).members] == [1, 2]
+
+
+def test_a_batch_is_closed_once_with_the_members_that_were_seen(ports: Ports) -> None:
+    """A member that joined meanwhile refuses the closing; a closed batch takes neither a member nor another request."""
+    ports.batches.join(BATCH, FIRST)
+    seen = ports.batches.get(BATCH.id)
+    ports.batches.join(BATCH, SECOND)
+    with pytest.raises(ConditionFailed):
+        ports.batches.close(seen, "{}")
+    now = ports.batches.get(BATCH.id)
+    ports.batches.close(now, '{"name": 1}')
+    with pytest.raises(ConditionFailed):
+        ports.batches.close(now, "{}")
+    ports.batches.started(BATCH.id, "run-1")
+
+    assert ports.batches.get(BATCH.id) == now._replace(request='{"name": 1}', run="run-1")
+
+
+def test_a_closed_batch_takes_no_member(ports: Ports) -> None:
+    """Although it is not full."""
+    ports.batches.join(BATCH, FIRST)
+    ports.batches.close(ports.batches.get(BATCH.id), "{}")
+    with pytest.raises(ConditionFailed):
+        ports.batches.join(BATCH, SECOND)
+
+    assert ports.batches.get(BATCH.id).members == (FIRST,)
+
+
+def test_a_batch_that_nobody_joined_is_not_there(ports: Ports) -> None:
+    """Members create it."""
+    with pytest.raises(NotFound):
+        ports.batches.get(BATCH.id)
 
 
 def test_an_empty_registry_has_an_empty_shelf(ports: Ports) -> None:

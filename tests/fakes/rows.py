@@ -12,14 +12,57 @@ from lakegate.functions.workload import State
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from lakegate.functions.ports.batches import Batch, Member
     from lakegate.functions.ports.pauses import Pause
     from lakegate.functions.ports.workloads import Expected
     from lakegate.functions.workload import Message, Workload
     from tests.fakes.fault_injector import FaultInjector, VirtualClock
 
 
+class MemoryBatches:
+    """Batches."""
+
+    def __init__(self, faults: FaultInjector) -> None:
+        self._faults = faults
+        self.items: dict[str, Batch] = {}
+        self.changed: list[str] = []
+        """The batch of every write: for tests that check only what changed."""
+
+    def get(self, batch: str) -> Batch:
+        """The item."""
+        try:
+            return self.items[batch]
+        except KeyError:
+            raise NotFound from None
+
+    def join(self, batch: Batch, member: Member) -> None:
+        """A conditional update."""
+        self._faults.pass_or_refuse()
+        found = self.items.get(batch.id, batch._replace(members=()))
+        if found.request or found.is_full or member in found.members:
+            raise ConditionFailed("batch")
+        self._write(found._replace(members=(*found.members, member)))
+
+    def close(self, batch: Batch, request: str) -> None:
+        """A conditional update."""
+        self._faults.pass_or_refuse()
+        found = self.get(batch.id)
+        if found.request or found.members != batch.members:
+            raise ConditionFailed("batch")
+        self._write(found._replace(request=request))
+
+    def started(self, batch: str, run: str) -> None:
+        """An update."""
+        self._faults.pass_or_refuse()
+        self._write(self.get(batch)._replace(run=run))
+
+    def _write(self, batch: Batch) -> None:
+        self.items[batch.id] = batch
+        self.changed.append(batch.id)
+
+
 class MemoryRows:
-    """Workloads, Agenda, Outbox and Pauses. Reads by key are consistent; an index is `lag` seconds behind."""
+    """Workloads, Batches, Agenda, Outbox and Pauses. Reads by key are consistent; an index is `lag` seconds behind."""
 
     def __init__(self, clock: VirtualClock, faults: FaultInjector, lag: float = 0.0) -> None:
         self.clock = clock
@@ -29,6 +72,7 @@ class MemoryRows:
         self.changed: list[str] = []
         """The workload of every write of a row: for tests that check only what changed."""
         self.contents: dict[str, str] = {}
+        self.batches = MemoryBatches(faults)
         self.messages: dict[str, Message] = {}
         self.pauses: dict[str, Pause] = {}
         self._held: dict[str, dict[str, datetime]] = {}

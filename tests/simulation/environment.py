@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from lakegate.contracts.door.terms import BatchLimits
 from lakegate.contracts.lake.routes import Route
 from lakegate.contracts.plan.result import Result, Shares, WrittenObject
-from lakegate.functions.ports.errors import NotFound
+from lakegate.functions.ports.errors import ConditionFailed, NotFound
 from lakegate.functions.ports.jobs import JobState, is_invocation
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.registry import Publication
-from lakegate.functions.usecases.dependencies import Dependencies, JobSettings, Places, Timing
+from lakegate.functions.usecases.dependencies import ALONE, Dependencies, JobSettings, Places, Timing
 from lakegate.functions.usecases.steps import Call, Effect
 from tests.fakes import Memory, MemoryIdentity
 from tests.fakes.jobs import SENDS_EVENT, WRITES, Ending, Run
@@ -34,6 +36,8 @@ PREFIX = "shop/orders/"
 LINE = "orders/lines_v1"
 SEGMENT_HEIGHTS = 2
 """Of the readers' manifest: few, so that schedules complete segments."""
+BATCHES = BatchLimits(3, 14, 240)
+"""Of the stack, in some schedules: up to three deliveries, or two with a larger one."""
 PARTS_ABOVE = 6
 """Bytes: some bodies of the schedules are copied whole, some in parts."""
 TIMING = Timing()
@@ -42,10 +46,15 @@ INVOCATION_LIMIT = timedelta(minutes=10)
 
 
 def request_of(request: Mapping[str, object]) -> str:
-    """The address of request.json, from the request that starts an attempt."""
+    """The address of request.json, or of batch.json, from the request that starts a run."""
     if is_invocation(request):
         return str(read_json(str(request["Payload"]))["request"])
     return str(request["jobDriver"]["sparkSubmit"]["entryPointArguments"][1])  # type: ignore[index]
+
+
+def key_of(uri: str) -> str:
+    """The key of an address in the lake."""
+    return uri.removeprefix(f"s3://{LAKE}/")
 
 
 @dataclass(slots=True)
@@ -97,6 +106,12 @@ class Environment:
     """How often somebody paused the line."""
     judge: bool = False
     """Whether the stack has a judge function, which is given small deliveries first."""
+    batch: BatchLimits = ALONE
+    """The stack's setting."""
+    shared: set[tuple[str, int]] = field(default_factory=set)
+    """Attempts that came to nothing because the run of their batch did: they cost none of a round's."""
+    collided: set[str] = field(default_factory=set)
+    """Batches whose token somebody else has used."""
     free: set[tuple[str, int]] = field(default_factory=set)
     """Attempts that the judge function could not hold, or that it was gone for: they cost none of a round's."""
     effects: int = 0
@@ -108,7 +123,7 @@ class Environment:
     def __post_init__(self) -> None:
         m = self.memory
         judge, role = "judge" if self.judge else "", "arn:aws:iam::123456789012:role/job"
-        job = JobSettings("app", role, "s3://code/1/validate.py", judge=judge, small=1_000)
+        job = JobSettings("app", role, "s3://code/1/validate.py", judge=judge, small=1_000, batch=self.batch)
         places = Places(LANDING, LAKE, job, segment_heights=SEGMENT_HEIGHTS)
         self.dependencies = Dependencies(
             m.objects,
@@ -119,6 +134,7 @@ class Environment:
             m.ledger,
             m.ledger,
             m.rows,
+            m.rows.batches,
             m.jobs,
             m.notifier,
             m.clock,
@@ -170,6 +186,11 @@ class Environment:
         if token not in self.memory.jobs.tokens:
             self.memory.jobs.tokens[token] = self.stranger
             self.dead.add((workload, attempt))
+        row = self.memory.rows.rows.get(workload)
+        batch = row.batch if row else ""
+        if batch and not self.memory.rows.batches.get(batch).run and batch not in self.memory.jobs.tokens:
+            self.memory.jobs.tokens[batch] = self.stranger
+            self.collided.add(batch)
 
     def deploy(self) -> None:
         """A new release: from now on functions start with another job in their settings; those under way keep theirs.
@@ -191,10 +212,32 @@ class Environment:
         """Those of one workload above a number that only waited."""
         return sum(1 for each, number in self.waited if each == workload and number > above)
 
+    def requests_of(self, run: Run) -> list[str]:
+        """The keys of request.json of all attempts that a run was started for."""
+        uri = request_of(run.request)
+        if not uri.endswith("/batch.json"):
+            return [key_of(uri)]
+        return [key_of(each) for each in read_json(self.memory.objects.read(Address(LAKE, key_of(uri))))["requests"]]
+
+    def attempts_of(self, run: Run) -> list[tuple[str, int]]:
+        """Workload and number of these attempts."""
+        named = (each.removesuffix("/request.json").rpartition("/attempt=") for each in self.requests_of(run))
+        return [(prefix.rpartition("/")[2], int(number)) for prefix, _, number in named]
+
     def attempt_of(self, run: Run) -> tuple[str, int]:
-        """Workload and number of the attempt that a run was started for, by the request it has to read."""
-        prefix, _, number = request_of(run.request).rpartition("/attempt=")
-        return prefix.rpartition("/")[2], int(number.partition("/")[0])
+        """That of a run of one attempt."""
+        (attempt,) = self.attempts_of(run)
+        return attempt
+
+    def lost(self, run: Run, at: tuple[str, int]) -> None:
+        """An attempt comes to nothing with its run; in a batch that costs it nothing."""
+        self.dead.add(at)
+        if len(self.attempts_of(run)) > 1 and not self.has_result(run, at):
+            self.shared.add(at)
+
+    def shares(self, workload: str, above: int) -> int:
+        """Attempts of one workload above a number that came to nothing with the run of their batch."""
+        return sum(1 for each, number in self.shared if each == workload and number > above)
 
     def note_missing(self) -> None:
         """What was invoked and is gone costs its attempt, and allows another one."""
@@ -218,50 +261,81 @@ class Environment:
         """What lies in the landing bucket."""
         return self.memory.objects.buckets[LANDING]
 
-    def new_jobs(self) -> list[tuple[tuple[str, int], Generator[Call, object, None]]]:
-        """The job runs started since the last look, each as one more who moves, with its workload and attempt."""
+    def new_jobs(self) -> list[tuple[str, Generator[Call, object, None]]]:
+        """The job runs started since the last look, each as one more who moves."""
         runs = list(self.memory.jobs.runs.values())[self.runs_seen :]
         self.runs_seen += len(runs)
         endings = [self.endings.pop(0) if self.endings else Ending.ANSWERED for _ in runs]
         self.began.update(dict.fromkeys((run.id for run in runs), self.memory.clock.now()))
-        return [(self.attempt_of(run), self.job(run.id, end)) for run, end in zip(runs, endings, strict=True)]
+        return [(run.id, self.job(run.id, end)) for run, end in zip(runs, endings, strict=True)]
 
     def job(self, run: str, ending: Ending) -> Generator[Call, object, None]:
-        """A correct data plane: it reads its request and writes its result last of all."""
-        request = self.memory.jobs.runs[run].request
-        attempt = self.attempt_of(self.memory.jobs.runs[run])
-        uri = request_of(request)
-        answered = False
+        """A correct data plane: it reads its requests, and writes each result as soon as it has it."""
+        started = self.memory.jobs.runs[run]
+        invoked = is_invocation(started.request)
+        attempts = self.attempts_of(started)
+        answered: set[tuple[str, int]] = set()
         try:
-            asked = read_json(self.memory.objects.read(Address(LAKE, uri.removeprefix(f"s3://{LAKE}/"))))
-            if ending in WRITES:
-                answered = yield from self._write_result(asked, ending, attempt if is_invocation(request) else None)
-        except NotFound:
-            ending = Ending.FAILED
+            if ending in WRITES and any(map(self._is_poisoned, self.requests_of(started))):
+                ending = Ending.FAILED
+            for key, attempt in zip(self.requests_of(started), attempts, strict=True):
+                if ending not in WRITES:
+                    break
+                try:
+                    asked = read_json(self.memory.objects.read(Address(LAKE, key)))
+                    self._judged(asked)
+                except NotFound:
+                    ending = Ending.FAILED if len(attempts) == 1 else ending
+                    continue
+                with suppress(ConditionFailed):
+                    usable = yield from self._write_result(asked, ending, attempt if invoked else None)
+                    (answered if usable else self.dead).add(attempt)
         finally:
-            ended = self.memory.jobs.runs[run].state is not JobState.RUNNING
-            if is_invocation(request):  # nobody can cancel it: its result may come after its attempt was given up
-                ended = attempt in self.dead or self.memory.clock.now() - self._first(attempt) >= INVOCATION_LIMIT
-            (self.answered if answered and not ended else self.dead).add(attempt)
-        if (
-            ending is Ending.QUEUE_TIMED_OUT
-            and self.memory.jobs.runs[run].state is JobState.RUNNING
-            and not is_invocation(request)
-        ):
-            self.waited.add(attempt)
+            self._ended(started, ending, answered)
         self.memory.jobs.end(run, ending)
         if ending in SENDS_EVENT:
-            self.inbox.append(("invocation" if is_invocation(request) else "job", run))
+            self.inbox.append(("invocation" if invoked else "job", run))
+
+    def _ended(self, run: Run, ending: Ending, answered: set[tuple[str, int]]) -> None:
+        """Remember which attempts of a run may be given up now."""
+        invoked, attempts = is_invocation(run.request), self.attempts_of(run)
+        is_over = run.state is not JobState.RUNNING
+        for at in attempts:
+            if invoked:  # nobody can cancel it: its result may come after its attempt was given up
+                is_over = at in self.dead or self.memory.clock.now() - self._first(at) >= INVOCATION_LIMIT
+            if at in answered and not is_over:
+                self.answered.add(at)
+            else:
+                self.dead.add(at)
+            if ending is Ending.QUEUE_TIMED_OUT and run.state is JobState.RUNNING and not invoked:
+                self.waited.add(at)
+            elif at not in answered:
+                self.lost(run, at)
+
+    def has_result(self, run: Run, at: tuple[str, int]) -> bool:
+        """Whether a run left a result of an attempt: a usable one, or one that counts against it."""
+        folders = [each.removesuffix("request.json") for each in self.requests_of(run)]
+        return any(f"{each}result.json" in self.lake for each in folders if f"/{at[0]}/attempt={at[1]}/" in f"/{each}")
+
+    def _is_poisoned(self, key: str) -> bool:
+        """Whether a delivery ends every run that is to judge it, before any result is written."""
+        try:
+            return kind(self._judged(read_json(self.memory.objects.read(Address(LAKE, key))))) == "poison"
+        except NotFound:
+            return False
+
+    def _judged(self, asked: Mapping[str, Any]) -> bytes:
+        """The bytes that a request is about."""
+        return b"".join(self.memory.objects.read(Address(LAKE, key_of(each["uri"]))) for each in asked["parts"])
 
     def _first(self, attempt: tuple[str, int]) -> datetime:
         """When an attempt's first run or invocation was seen: a delayed worker may invoke once more, when it is given up."""
-        return min(at for run, at in self.began.items() if self.attempt_of(self.memory.jobs.runs[run]) == attempt)
+        return min(at for run, at in self.began.items() if attempt in self.attempts_of(self.memory.jobs.runs[run]))
 
     def _write_result(
         self, asked: dict[str, object], ending: Ending, invoked: tuple[str, int] | None
     ) -> Generator[Call, object, bool]:
-        parts = [each["uri"].removeprefix(f"s3://{LAKE}/") for each in asked["parts"]]  # type: ignore[attr-defined]
-        body = b"".join(self.memory.objects.read(Address(LAKE, part)) for part in parts)
+        body = self._judged(asked)
         prefix = str(asked["output_uri"]).removeprefix(f"s3://{LAKE}/")
         content, confused = kind(body), ending is Ending.CONFUSED
         unfit = ending is Ending.UNFIT or (invoked is not None and content == "split")

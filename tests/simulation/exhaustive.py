@@ -10,7 +10,7 @@ from lakegate.functions.ports.errors import AccessDenied, Archived
 from lakegate.functions.ports.pauses import Pause
 from lakegate.functions.usecases.steps import Effect
 from tests.fakes.jobs import Ending
-from tests.simulation.environment import PREFIX, Environment, Upload
+from tests.simulation.environment import ALONE, BATCHES, PREFIX, Environment, Upload
 from tests.simulation.pauses import LINE
 from tests.simulation.promises import ATTEMPTS
 from tests.simulation.stage import KINDS, Fault, Stage, settle
@@ -18,6 +18,7 @@ from tests.simulation.stage import KINDS, Fault, Stage, settle
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from lakegate.contracts.door.terms import BatchLimits
     from lakegate.functions.ports.errors import PortError
 
 KEY = f"{PREFIX}day.csv"
@@ -42,6 +43,10 @@ class Scenario:
     """Other ends that a fault may lead to."""
     judge: bool = False
     """Whether the stack has a judge function."""
+    batch: BatchLimits = ALONE
+    """The stack's setting."""
+    beside: tuple[bytes, ...] = ()
+    """Deliveries that land shortly before, under other keys."""
 
 
 def _delete(env: Environment, upload: Upload) -> None:
@@ -108,6 +113,20 @@ MORE = (
         may_end=("PUBLISHED",),
         judge=True,
     ),
+    Scenario("alone in a batch", b"good:1", "PUBLISHED", batch=BATCHES),
+    Scenario("in a full batch", b"good:1", "PUBLISHED", batch=BATCHES, beside=(b"bad:1", b"good:2")),
+    Scenario("beside a poisoned one", b"good:1", "PUBLISHED", batch=BATCHES, beside=(b"poison:1", b"good:2")),
+    Scenario("poisoned in a batch", b"poison:1", "FAILED", batch=BATCHES, beside=(b"good:1",), may_end=("PUBLISHED",)),
+    Scenario("batch failed", b"good:1", "PUBLISHED", (Ending.FAILED,), batch=BATCHES, beside=(b"good:2",)),
+    Scenario(
+        "batch waited for its turn",
+        b"good:1",
+        "PUBLISHED",
+        (Ending.QUEUE_TIMED_OUT,),
+        batch=BATCHES,
+        beside=(b"good:2",),
+    ),
+    Scenario("batch without event", b"good:1", "PUBLISHED", (Ending.SILENT,), batch=BATCHES, beside=(b"split:12",)),
     Scenario("function removed", b"good:1", "PUBLISHED", before=((Effect.START_JOB, _deploy),), judge=True),
     Scenario("never measurable", b"error:1", "FAILED"),
     Scenario("key overwritten", b"good:1", "PUBLISHED", before=((Effect.STAGE, _overwrite),)),
@@ -169,13 +188,15 @@ def _played(scenario: Scenario, planned: tuple[Planned, ...], trace: list[str] |
                 return each[1]
         return Fault.NONE
 
-    env = Environment(list(scenario.endings), judge=scenario.judge)
+    env = Environment(list(scenario.endings), judge=scenario.judge, batch=scenario.batch)
     stage = Stage(env, fault_at, trace)
     for number, body in enumerate(scenario.earlier):
         env.upload(f"{PREFIX}{number}.csv", body)
         settle(stage)
     stage.counted.clear()
     left += planned
+    for number, body in enumerate(scenario.beside):
+        env.upload(f"{PREFIX}beside-{number}.csv", body)
     upload = env.upload(KEY, scenario.body)
     if scenario.refusal is not None:
         env.lock(upload, scenario.refusal)

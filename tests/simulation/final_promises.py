@@ -76,7 +76,8 @@ def _counted_deaths(promises: Promises, row: Workload) -> int:
     free = [each for each in row.failed if each.number > began and each.cause in {"does-not-fit", "no-function"}]
     if any((row.id, each.number) not in promises.env.free for each in free):
         raise Violation("P7", "an attempt cost nothing that was an attempt like any other")
-    return promises.env.deaths(row.id, began) - promises.env.waits(row.id, began) - len(free)
+    uncounted = promises.env.waits(row.id, began) + promises.env.shares(row.id, began) + len(free)
+    return promises.env.deaths(row.id, began) - uncounted
 
 
 def _check_finished(promises: Promises, row: Workload, *, there: bool) -> None:
@@ -91,7 +92,7 @@ def _check_finished(promises: Promises, row: Workload, *, there: bool) -> None:
 
 def _staging_is_empty(promises: Promises) -> None:
     for key in promises.env.memory.objects.current(LAKE, "staging/"):
-        row = promises.rows.get(key.split("/")[1])
+        row = promises.rows.get(key.split("/")[-2])
         if row is None or row.state not in {State.FAILED, State.HELD}:
             raise Violation("P4", "a staging copy was left behind")
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from lakegate.contracts.lake.block import AnyBlock, Block
+    from lakegate.functions.ports.batches import Batch
     from lakegate.functions.workload import Workload
     from tests.fakes.objects import Stored
     from tests.simulation.environment import Environment, Upload
@@ -131,6 +132,8 @@ class Promises:
         self.changed = self.touched = self.indexed = 0
         self.runs_seen = len(env.memory.jobs.runs)
         self.height = -1
+        self.batches: dict[str, Batch] = {}
+        self.batches_changed = 0
         self.taken: set[tuple[State, State]] = set()
         """Transitions seen, for what a run covered."""
 
@@ -153,6 +156,8 @@ class Promises:
                 self._replay_recorded(self.replayed.pop())
         if len(self.env.memory.jobs.runs) != self.runs_seen:
             self._started()
+        if len(self.env.memory.rows.batches.changed) != self.batches_changed:
+            self._batches_moved()
 
     def anything_open(self) -> bool:
         """Whether a sweep would find anything to do: a due workload, an unclaimed version, a staging copy."""
@@ -187,12 +192,13 @@ class Promises:
         found = self.env.memory.jobs.runs.get(run)
         if found is None or found.state is not JobState.CANCELLED:
             return
-        at = self.env.attempt_of(found)
-        if at in self.env.dead:
+        still = [at for at in self.env.attempts_of(found) if at not in self.env.dead and at not in self.env.answered]
+        if not still:
             return
         if self.env.memory.clock.now() - self.env.began[run] < JOB_LIMIT:
             raise Violation("P4", "a healthy job run was cancelled")
-        self.env.dead.add(at)
+        for at in still:
+            self.env.lost(found, at)
 
     def _grown(self) -> None:
         for name, chain in self.env.memory.ledger.chains.items():
@@ -262,6 +268,35 @@ class Promises:
         if until <= before.due_at:
             raise Violation("P6", "a lease ended before it began")
 
+    def _batches_moved(self) -> None:
+        """P23: a batch is of one plan and within its limits, never changes once it is closed; no attempt is in two open ones."""
+        found = self.env.memory.rows.batches
+        new, self.batches_changed = found.changed[self.batches_changed :], len(found.changed)
+        for identity in new:
+            batch, before = found.items[identity], self.batches.get(identity)
+            self.batches[identity] = batch
+            if before is not None and before.request and before._replace(run=batch.run) != batch:
+                raise Violation("P23", "a closed batch was changed")
+            if before is not None and before.run and before.run != batch.run:
+                raise Violation("P23", "a batch has two job runs")
+            if len({each.workload for each in batch.members}) != len(batch.members) or len(batch.members) > batch.files:
+                raise Violation("P23", "a batch has a member twice, or too many")
+            if sum(each.size for each in batch.members[:-1]) >= batch.bytes:
+                raise Violation("P23", "a batch took another member when it had enough bytes")
+            rows = [self.env.memory.rows.rows[each.workload] for each in batch.members]
+            if len({(row.pin.chain, row.pin.plan) for row in rows if row.pin and not batch.request}) > 1:
+                raise Violation("P23", "a batch has members of two plans")
+        taking = [each for each in self.batches.values() if not each.request and self._closing_time(each) != BEGINNING]
+        places = [each[:2] for batch in taking for each in batch.members]
+        if len(places) != len(set(places)):
+            raise Violation("P23", "an attempt is in two batches that take members")
+
+    def _is_member(self, row: Workload) -> None:
+        """P23: a row names a batch only if the batch has its attempt."""
+        members = self.env.memory.rows.batches.get(row.batch).members
+        if (row.id, row.attempt) not in {each[:2] for each in members}:
+            raise Violation("P23", "a row names a batch without its attempt")
+
     def _pinned(self, before: Workload, row: Workload) -> None:
         assert row.pin is not None
         if before.pin is not None:
@@ -278,13 +313,9 @@ class Promises:
     def _stepped(self, before: Workload, row: Workload) -> None:
         if row.state is S.RECEIVED:
             self.rounds[row.id] = row.attempt
+        self._collided(before)
         if row.state is S.SUBMITTING:
-            request = read_json(row.request)
-            self.requests[token_of(request)] = request, row.not_before or BEGINNING
-            began = self.rounds.get(row.id, 0)
-            allowed = ATTEMPTS + self.env.waits(row.id, began) + self.env.allowed_more(row.id, began)
-            if row.attempt - began > allowed:
-                raise Violation("P7", f"attempt {row.attempt} is one too many")
+            self._submitted(row)
         over = row.state is S.FAILED or (row.state is S.SUBMITTING and before.state is not S.STAGED)
         if not over:
             return
@@ -301,6 +332,28 @@ class Promises:
         last = row.failed[-1] if len(row.failed) == len(before.failed) + 1 else None
         if last is None or (last.number, last.run) != (before.attempt, before.run):
             raise Violation("P4", "a row does not say which attempt failed")
+        late = f"runs/{before.batch}/{before.id}/attempt={before.attempt}/result.json"
+        if last.cause != "batch-failed" and late in self.env.lake:  # a run that was cancelled wrote it nevertheless
+            self.env.shared.discard(at)
+
+    def _submitted(self, row: Workload) -> None:
+        """P7: a round has no more attempts than it is allowed, and what is sent of each is stored first."""
+        if row.batch:
+            self._is_member(row)
+        else:
+            request = read_json(row.request)
+            self.requests[token_of(request)] = request, row.not_before or BEGINNING
+        began = self.rounds.get(row.id, 0)
+        more = self.env.waits(row.id, began) + self.env.shares(row.id, began)
+        if row.attempt - began > ATTEMPTS + more + self.env.allowed_more(row.id, began):
+            raise Violation("P7", f"attempt {row.attempt} is one too many")
+
+    def _collided(self, row: Workload) -> None:
+        """An attempt came to nothing because the token of its batch was used for another request."""
+        if row.batch in self.env.collided:
+            self.env.dead.add((row.id, row.attempt))
+            if len(self.env.memory.rows.batches.get(row.batch).members) > 1:
+                self.env.shared.add((row.id, row.attempt))
 
     def _unreadable(self, before: Workload, row: Workload) -> None:
         """P4: a delivery that no run was started for failed because S3 refused to read it, and counts as an attempt."""
@@ -487,9 +540,20 @@ class Promises:
             ):  # Lambda has no tokens: both write one result
                 raise Violation("P3", "one attempt has two job runs")
             self.tokens.add(arguments)
-            stored, not_before = self.requests.get(token, (None, BEGINNING))
+            batch = self.env.memory.rows.batches.items.get(token)
+            if batch is not None:
+                stored, not_before = read_json(batch.request or "null"), self._closing_time(batch)
+                if not set(self.env.requests_of(run)) <= set(self.env.lake):
+                    raise Violation("P23", "a batch was started before the request of a member was written")
+            else:
+                stored, not_before = self.requests.get(token, (None, BEGINNING))
             if run.request != stored:
                 raise Violation("P3", "a job run was started with a request that no row stores")
             if self.env.memory.clock.now() < not_before:
                 raise Violation("P4", "an attempt was started before its back-off was over")
         self.runs_seen = len(runs)
+
+    def _closing_time(self, batch: Batch) -> datetime:
+        """Before when a batch may not be started: at once, where it has the most members, or bytes, that it takes."""
+        is_full = len(batch.members) >= batch.files or sum(each.size for each in batch.members) >= batch.bytes
+        return BEGINNING if is_full else batch.closes_at

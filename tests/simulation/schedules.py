@@ -10,7 +10,7 @@ from lakegate.contracts.lake.states import State
 from lakegate.functions.ports.errors import AccessDenied, Archived
 from tests.fakes.jobs import Ending
 from tests.simulation.choices import Choices
-from tests.simulation.environment import PREFIX, Environment
+from tests.simulation.environment import ALONE, BATCHES, PREFIX, Environment
 from tests.simulation.promises import Violation
 from tests.simulation.stage import Fault, Stage, settle
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.steps import Effect
     from lakegate.functions.workload import Workload
 
-BODIES = (b"good:1", b"good:2", b"bad:1", b"mild:1", b"split:12", b"%PDF:12", b"", b"error:1")
+BODIES = (b"good:1", b"good:2", b"bad:1", b"mild:1", b"split:12", b"%PDF:12", b"", b"error:1", b"poison:1")
 ALGORITHMS = ("sha256", "crc32", "crc64nvme", "")
 REFUSALS = (None, AccessDenied, Archived)
 KEYS = (f"{PREFIX}a.csv", f"{PREFIX}b.csv", "elsewhere/c.csv", f"{PREFIX}_temporary/0/a.csv", f"{PREFIX}folder/")
@@ -44,7 +44,7 @@ def run(choices: Choices, trace: list[str] | None = None) -> Ran:
     """One schedule: faults, recovery, and sometimes a replay with more faults. Raises Violation."""
     gloom = 0.3 + 0.6 * choices.rarely(2, 0.12)
     endings = [ENDINGS[choices.rarely(len(ENDINGS), gloom)] for _ in range(3)]
-    env = Environment(endings, judge=bool(choices.rarely(2, 0.4)))
+    env = Environment(endings, judge=bool(choices.rarely(2, 0.4)), batch=(ALONE, BATCHES)[choices.rarely(2, 0.4)])
     calm, rarely, kinds = False, choices.rarely, len(FAULTS)
 
     def fault_at(_effect: Effect) -> Fault:

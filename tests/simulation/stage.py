@@ -75,8 +75,8 @@ class Worker:
     number: int
     steps: Generator[Call, Any, Any]
     call: Call
-    run: tuple[str, int] = ("", 0)
-    """Workload and attempt, of a job."""
+    run: str = ""
+    """Id of its run, of a job."""
     asked: Workload | None = None
     """The row that a replay was asked for."""
     done: int = 0
@@ -117,7 +117,7 @@ class Stage:
         self,
         what: str,
         steps: Generator[Call, Any, Any],
-        run: tuple[str, int] = ("", 0),
+        run: str = "",
         asked: Workload | None = None,
     ) -> None:
         """Let a worker run up to its first effect."""
@@ -315,7 +315,10 @@ class Stage:
         self.workers.remove(worker)
         self.asleep.append(worker)
         if worker.call.effect is Effect.WRITE_RESULT:
-            self.env.dead.add(worker.run)
+            run = self.env.memory.jobs.runs[worker.run]
+            for at in self.env.attempts_of(run):
+                if not self.env.has_result(run, at):
+                    self.env.lost(run, at)
 
     def throttled(self, worker: Worker) -> None:
         """Nothing happens; the driver repeats the call at its next turn."""
@@ -353,7 +356,8 @@ def settle(stage: Stage) -> int:
             kept_in_the_end(stage.promises)
         except Violation:
             sweeps += 1
-            if sweeps > SWEEPS + stage.faults - faults + SWEEPS_OF_A_DEATH * stage.env.deaths():
+            batches = len(stage.env.memory.rows.batches.items)
+            if sweeps > SWEEPS + stage.faults - faults + SWEEPS_OF_A_DEATH * (stage.env.deaths() + batches):
                 raise
             stage.sweep(ROUND)
             _finish(stage)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ACCOUNT = "123456789012"
 BUCKETS = ("landing", "lake")
-OPERATORS = {"AND", "OR", "SET", "REMOVE"}
+OPERATORS = {"AND", "OR", "NOT", "SET", "REMOVE"}
 RESERVED = set(ReservedKeywords.get_reserved_keywords()) - OPERATORS
 
 
@@ -70,6 +70,6 @@ def refuse_reserved_words(params: Any, **_: Any) -> None:
             refuse_reserved_words(each)
     elif isinstance(params, dict):
         for name, value in params.items():
-            bare = re.findall(r"(?<![#:\w])[A-Za-z]\w*", value) if name.endswith("Expression") else ()
+            bare = re.findall(r"(?<![#:\w])[A-Za-z]\w*\b(?!\()", value) if name.endswith("Expression") else ()
             assert not {word.upper() for word in bare} & RESERVED, value
             refuse_reserved_words(value)

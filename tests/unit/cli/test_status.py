@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from lakegate.cli import terminal
-from lakegate.cli.account import CAUSES
+from lakegate.cli.attempt_causes import CAUSES
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.layout import attempt_prefix
 from lakegate.functions.workload import FailureCause, State, replay_id
@@ -408,6 +408,17 @@ def test_a_failed_attempt_is_shown_with_its_cause_and_the_time_of_the_next(lakeg
     assert result["failed_attempts"] == [
         {"attempt": 1, "run": "run-1", "cause": "run-failed", "at": "2026-11-22T06:00:05+00:00"}
     ]
+
+
+def test_a_delivery_in_a_batch_is_shown_with_the_time_at_which_its_wait_ends(lakegate: Lakegate) -> None:
+    """One delivery, the list, and the document for machines say that it waits for others."""
+    workload = attempted(lakegate, State.SUBMITTING, attempt=1, failed=[], batch="b" * 64)
+    lines, result = lakegate.ok("status", workload).splitlines(), lakegate.json("status", workload)
+
+    assert "     state  waiting in a batch until 2026-11-22 06:00:10 UTC at the latest" in lines
+    assert f"     batch  {'b' * 64}" in lines
+    assert "waiting in a batch until" in lakegate.ok("status").splitlines()[1]
+    assert (result["batch"], result["next_attempt"]) == ("b" * 64, "2026-11-22T06:00:10+00:00")
 
 
 def test_a_later_attempt_that_runs_has_no_next_time(lakegate: Lakegate) -> None:

@@ -57,6 +57,8 @@ def _values(schema_of_key: dict[str, Any]) -> str:
     )
     if listed:
         return ", ".join(f"`{each}`" for each in listed)
+    if "maximum" in schema_of_key and schema_of_key["type"] == "integer":
+        return f"a whole number from {schema_of_key['minimum']} to {schema_of_key['maximum']}"
     return WORDS.get(str(schema_of_key.get("type")), "one character, in quotes")
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lakegate.contracts.plan.request import AcceptedPart, Reference, Request, StagedPart
 from lakegate.functions.usecases.dependencies import JobSettings
-from lakegate.functions.usecases.run_policy import LONGEST, run_policy
+from lakegate.functions.usecases.run_policy import LONGEST, BatchScope, batch_policy, run_policy
 
 WORKLOAD, DIGEST = "0f" * 32, "ab" * 32
 ENTRY = "s3://lake/code/1.0-abc/validate.py"
@@ -71,6 +71,20 @@ def test_references_that_do_not_fit_are_all_accepted_data() -> None:
 
     assert len(policy) <= LONGEST
     assert readable(policy)[2:4] == ["lake/plans/*", "lake/accepted/*"]
+
+
+@given(st.lists(st.text(min_size=1, max_size=80), max_size=12))
+def test_the_policy_of_a_batch_does_not_depend_on_its_members(lines: list[str]) -> None:
+    """It names the folder of the staged copies of its group, and its own, whatever is in them."""
+    scope = BatchScope(f"s3://lake/plans/{DIGEST}.json", tuple(lines), f"staging/{'g' * 32}/", f"runs/{'b' * 64}/")
+    policy = batch_policy(JOB, "lake", scope)
+    own = [f"lake/staging/{'g' * 32}/*", f"lake/runs/{'b' * 64}/*"]
+
+    assert len(policy) <= LONGEST
+    assert policy.isascii()
+    assert readable(policy)[-2:] == own
+    assert json.loads(policy)["Statement"][1]["Resource"] == f"arn:aws-cn:s3:::{own[1]}"
+    assert (f"lake/plans/{DIGEST}.json" in readable(policy)) is (not lines)
 
 
 @given(st.lists(st.text(min_size=1, max_size=80), max_size=12), st.integers(0, 8))

@@ -74,6 +74,15 @@ def received(world: World, state: State = State.STAGED) -> str:
     return workload
 
 
+def batched(world: World) -> None:
+    """A delivery that was put into a batch."""
+    workload = delivered(world)
+    row = world.lakegate.dependencies.workloads.get(workload)
+    later = world.now() + LATER
+    moved = row._replace(state=State.SUBMITTING, batch="b" * 64, not_before=later, due_at=later, run="")
+    world.lakegate.clients["dynamodb"].put_item(TableName="workloads", Item=workload_item(moved))
+
+
 def lost(world: World) -> None:
     workload = received(world)
     row = world.lakegate.dependencies.workloads.get(workload)
@@ -154,6 +163,7 @@ CASES: tuple[Case, ...] = (
     Case("line-paused", paused, "lakegate resume shop/orders_v1"),
     Case("line-paused", paused_delivery, "lakegate resume shop/orders_v1", (KEY,), name="of a delivery"),
     Case("overdue", received, "the log of sweep"),
+    Case("batch-open", batched, "batchSeconds", (KEY,)),
     Case("protocol-alarm", log("Sweep", message="Troubles", detail=f"copy-differs @ {'a' * 64}"), "docs/operator.md"),
     Case("run-waiting", running("QUEUED", 20), "MaxConcurrentRuns"),
     Case("run-hung", hung, "cancels it"),

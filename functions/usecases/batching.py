@@ -1,0 +1,185 @@
+"""Batches of small deliveries of a line: who joins which, when one is closed, and what follows when its run fails.
+
+An attempt in a batch is an attempt like any other, with its own request and result. Only the job run is shared. Batches
+of a group follow one another: the id of the next is derived from the one before, so that workers who find a batch closed agree
+on the next. When the run of a batch ends without the results of all members, those without one join two batches of half the size.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from contextlib import suppress
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.plan.batch import BatchRequest
+from lakegate.functions.ports.batches import Batch, Member
+from lakegate.functions.ports.errors import ConditionFailed, NotFound
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases import layout
+from lakegate.functions.usecases.grouping import group_of, limits_of
+from lakegate.functions.usecases.run_policy import BatchScope, batch_policy
+from lakegate.functions.usecases.steps import Effect, perform
+from lakegate.functions.usecases.submission import RunParameters, plan_uri, start_job_run, write_request
+from lakegate.functions.workload import FailureCause
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.usecases.steps import Steps
+    from lakegate.functions.workload import Workload
+
+SECOND = timedelta(seconds=1)
+SUCCEEDED = frozenset({FailureCause.BATCH_FAILED, FailureCause.NOT_STARTED})
+"""Causes after which members of a batch are judged in another one."""
+
+
+def join(dependencies: Dependencies, workload: Workload, cause: FailureCause | None) -> Steps[Batch | None]:
+    """The batch of the next attempt, of which it is a member now, its request written. None: it is judged alone.
+
+    `cause`: why the current attempt came to nothing.
+    """
+    assert workload.staged is not None
+    member = Member(workload.id, workload.attempt + 1, workload.staged.size)
+    if workload.batch and cause in SUCCEEDED:
+        before = dependencies.batches.get(workload.batch)
+        identity, members = _successor(before, workload.id, cause)
+        fresh = partial(_smaller, dependencies, before, identity, members)
+        return (yield from _enter(dependencies, workload, member, _found(dependencies, identity, fresh)))
+    group = group_of(dependencies, workload)
+    if not group or group != layout.staged_group(workload.staged.key) or workload.attempt != workload.first:
+        return None
+    return (yield from _current(dependencies, workload, member, group))
+
+
+def _current(dependencies: Dependencies, workload: Workload, member: Member, group: str) -> Steps[Batch]:
+    """The open batch of a group, with the member. The stored id is only a hint: a closed batch leads to the next."""
+    name, limits = f"batch#{group}", limits_of(dependencies, workload)
+    closes_at = dependencies.clock.now() + SECOND * (limits.seconds or 0)
+    identity = dependencies.agenda.cursor(name) or _derived(group, "batches")
+    while True:
+        fresh = partial(Batch, identity, limits.files or 1, limits.bytes or 1, closes_at)
+        batch = yield from _enter(dependencies, workload, member, _found(dependencies, identity, fresh))
+        if batch is not None:
+            return batch
+        identity = _derived(identity, "next")
+        yield from perform(Effect.KEEP_CURSOR, partial(dependencies.agenda.keep, name, identity))
+
+
+def _successor(before: Batch, workload: str, cause: FailureCause | None) -> tuple[str, tuple[Member, ...]]:
+    """The batch that follows for one member of a batch without a result: all of it where its run never began, else a half."""
+    if cause is FailureCause.NOT_STARTED:
+        return _derived(before.id, "again"), before.members
+    middle = (len(before.members) + 1) // 2
+    if workload in {each.workload for each in before.members[:middle]}:
+        return _derived(before.id, "first half"), before.members[:middle]
+    return _derived(before.id, "second half"), before.members[middle:]
+
+
+def _smaller(dependencies: Dependencies, before: Batch, identity: str, members: Iterable[Member]) -> Batch:
+    """A batch for those members of another that have no result. It is full with the last of them, whatever their size."""
+    files = sum(not _is_answered(dependencies, before.id, each) for each in members)
+    total = sum(each.size for each in before.members)
+    return Batch(identity, max(files, 1), total + 1, dependencies.clock.now() + dependencies.timing.lease)
+
+
+def _is_answered(dependencies: Dependencies, batch: str, member: Member) -> bool:
+    prefix = layout.attempt_prefix(member.workload, member.attempt, batch)
+    try:
+        dependencies.objects.head(Address(dependencies.places.lake, f"{prefix}/result.json"))
+    except NotFound:
+        return False
+    return True
+
+
+def _derived(identity: str, what: str) -> str:
+    return hashlib.sha256(f"{identity}:{what}".encode()).hexdigest()
+
+
+def _found(dependencies: Dependencies, identity: str, fresh: Callable[[], Batch]) -> Batch:
+    try:
+        return dependencies.batches.get(identity)
+    except NotFound:
+        return fresh()
+
+
+def _enter(dependencies: Dependencies, workload: Workload, member: Member, batch: Batch) -> Steps[Batch | None]:
+    """The batch with the member; None where it is closed or full without it.
+
+    The request is written before: whoever closes the batch starts its run.
+    """
+    if member in batch.members:
+        return batch
+    if batch.request or batch.is_full:
+        return None
+    yield from write_request(dependencies, workload, member.attempt, batch.id)
+    with suppress(ConditionFailed):  # it has it already, or has been closed or filled since
+        yield from perform(Effect.JOIN_BATCH, partial(dependencies.batches.join, batch, member))
+    batch = dependencies.batches.get(batch.id)
+    return batch if member in batch.members else None
+
+
+def is_to_start(dependencies: Dependencies, workload: Workload) -> bool:
+    """Whether the batch of a workload waits for nothing any more."""
+    batch = dependencies.batches.get(workload.batch)
+    return bool(batch.request) or batch.is_full or dependencies.clock.now() >= batch.closes_at
+
+
+def start_batch(dependencies: Dependencies, workload: Workload) -> Steps[tuple[str, str]]:
+    """Close the batch of a workload, and start its run unless that was done before. Returns its request and its run's id."""
+    batch = yield from _closed(dependencies, workload)
+    if batch.run:
+        return batch.request, batch.run
+    lake = dependencies.places.lake
+    prefixes = (layout.attempt_prefix(each.workload, each.attempt, batch.id) for each in batch.members)
+    document = BatchRequest(batch.id, tuple(f"s3://{lake}/{prefix}/request.json" for prefix in prefixes))
+    where = Address(lake, f"{layout.batch_prefix(batch.id)}batch.json")
+    yield from perform(Effect.WRITE_BATCH, partial(dependencies.objects.put, where, document.to_bytes()))
+    run = yield from perform(Effect.START_JOB, partial(dependencies.jobs.start, json.loads(batch.request)))
+    yield from perform(Effect.MARK_BATCH, partial(dependencies.batches.started, batch.id, run))
+    return batch.request, run
+
+
+def _closed(dependencies: Dependencies, workload: Workload) -> Steps[Batch]:
+    batch = dependencies.batches.get(workload.batch)
+    while not batch.request:
+        request = json.dumps(_start_request(dependencies, workload, batch.id), sort_keys=True)
+        with suppress(ConditionFailed):  # it was closed, or joined, since
+            yield from perform(Effect.CLOSE_BATCH, partial(dependencies.batches.close, batch, request))
+        batch = dependencies.batches.get(batch.id)
+    return batch
+
+
+def _start_request(dependencies: Dependencies, workload: Workload, batch: str) -> dict[str, object]:
+    """The whole StartJobRun. The token is the batch's id: its members never change once a request is stored."""
+    assert workload.pin is not None
+    assert workload.staged is not None
+    job, lake, output = dependencies.places.job, dependencies.places.lake, layout.batch_prefix(batch)
+    scope = BatchScope(
+        plan_uri(dependencies, workload.pin.plan),
+        dependencies.terms(workload).references,
+        f"{layout.STAGING}{layout.staged_group(workload.staged.key)}/",
+        output,
+    )
+    arguments = ["--batch", f"s3://{lake}/{output}batch.json"]
+    return start_job_run(dependencies, workload, RunParameters(batch, batch, arguments, batch_policy(job, lake, scope)))
+
+
+def cause_of_member(dependencies: Dependencies, workload: Workload, cause: FailureCause) -> FailureCause:
+    """Why a member has no result: where others were judged by the same run, nobody knows whose fault it was."""
+    if not workload.batch or cause is FailureCause.NOT_STARTED:
+        return cause
+    return cause if len(dependencies.batches.get(workload.batch).members) == 1 else FailureCause.BATCH_FAILED
+
+
+def share_of(dependencies: Dependencies, workload: Workload) -> float:
+    """The share of a workload in what its run was billed, by bytes; equal shares where there are none."""
+    if not workload.batch:
+        return 1.0
+    members = dependencies.batches.get(workload.batch).members
+    total = sum(each.size for each in members)
+    own = sum(each.size for each in members if each.workload == workload.id)
+    return own / total if total else 1 / len(members)
