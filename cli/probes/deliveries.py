@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.cli.account import in_utc
 from lakegate.cli.probes.causes import CAUSES
+from lakegate.cli.probes.routed import is_part, route_of
 from lakegate.contracts.door.ignored import is_ignored
-from lakegate.contracts.lake.routes import candidates, covering
 from lakegate.contracts.lake.states import END_STATES, State
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.jobs import names_invocation
@@ -124,13 +124,13 @@ def untaken(examined: ExaminedStack, identity: str, key: str, landed: datetime) 
         yield CAUSES["route-missing"].found(identity, key=key, short=identity[:SHORT])
     else:
         minutes = _minutes(examined.ask.now() - landed)
-        yield CAUSES["not-taken-in"].found(identity, key=key, minutes=minutes)
+        cause = "part-waits" if is_part(examined, key) else "not-taken-in"
+        yield CAUSES[cause].found(identity, key=key, minutes=minutes)
 
 
 def _is_unrouted(examined: ExaminedStack, key: str) -> bool:
     """Whether the stack ignores this key, because no route covers it."""
-    routes = examined.dependencies.registry.routes(examined.dependencies.places.landing, candidates(key))
-    return examined.settings().unrouted == "ignore" and covering(key, routes) is None
+    return examined.settings().unrouted == "ignore" and route_of(examined, key) is None
 
 
 def of_row(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
