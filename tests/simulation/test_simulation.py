@@ -24,8 +24,11 @@ SCHEDULES, SHARE = 1_000, 40
 EVERY = (*SCENARIOS, *MORE)
 PUBLISHING = {Effect.PROPOSE, Effect.WRITE_DOCUMENT, Effect.WRITE_PLAN, Effect.PUBLISH}
 SLIPS = ("NameError", "IndexError", "TypeError", "AttributeError", "KeyError")
-ABROAD = {Effect.REPLAY, Effect.REVIVE, Effect.RECORD, Effect.KEEP_CURSOR, *PUBLISHING}
-"""Effects of a person and of long listings: the random schedules and unit tests have them."""
+OF_PARTS = {Effect.JOIN, Effect.WRITE_PARTS}
+"""Effects of deliveries of several objects, which tests/simulation/parts.py plays."""
+OF_PEOPLE = {Effect.REPLAY, Effect.REVIVE, Effect.RECORD, Effect.PAUSE, Effect.RESUME}
+ABROAD = {Effect.KEEP_CURSOR, *OF_PEOPLE, *OF_PARTS, *PUBLISHING}
+"""Effects of a person, of long listings and of parts: the random schedules and unit tests have them."""
 
 
 @pytest.mark.parametrize("scenario", EVERY, ids=lambda s: s.name)

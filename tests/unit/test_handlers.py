@@ -85,6 +85,8 @@ def stand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
         agenda=memory.rows,
         outbox=memory.rows,
         ledger=memory.ledger,
+        history=memory.ledger,
+        pauses=memory.rows,
         jobs=memory.jobs,
         notifier=memory.notifier,
         clock=memory.clock,
