@@ -128,7 +128,7 @@ MOST_PROBLEMS: Final = 10
 
 
 def read_manifest(body: bytes) -> tuple[ManifestEntry, ...]:
-    """The entries of a manifest. Hostile input: InputError, whose text has nothing of it, says why it is none."""
+    """The entries of a manifest. Hostile input: InputError with the reason, and with none of its text."""
     if len(body) > MOST_BYTES:
         raise InputError(f"`{MANIFEST}` has more than {MOST_BYTES:,} bytes")
     try:

@@ -1,7 +1,7 @@
 """The origin of inherited elements: the contract version that declares them, and the address in its document.
 
 The address of an inherited element is the address of `inherits`, followed by that version and that address. So a problem of it is
-located at `inherits`, and the address alone tells where a value comes from.
+located at `inherits`, and the address alone shows where a value comes from.
 """
 
 from __future__ import annotations

@@ -182,7 +182,7 @@ def test_a_missing_part_is_waited_for() -> None:
     ],
 )
 def test_what_is_no_manifest_is_refused(body: bytes, why: str) -> None:
-    """The reason says what is wrong, and has nothing of the text."""
+    """The reason names what is wrong, and has nothing of the text."""
     with pytest.raises(InputError) as refused:
         read_manifest(body)
 

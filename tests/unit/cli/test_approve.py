@@ -29,7 +29,7 @@ def signed_in(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 def test_a_version_is_proposed_listed_and_approved(lakegate: Lakegate, signed_in: Callable[[str], None]) -> None:
     """The publisher leaves a proposal, another person makes it valid, and the ledger has both."""
-    said = lakegate.ok("publish", lakegate.contract())
+    output = lakegate.ok("publish", lakegate.contract())
     waiting = lakegate.json("proposals")["proposals"]
     listed = lakegate.ok("proposals")
     nothing = lakegate.json("contracts")["contracts"]
@@ -37,8 +37,8 @@ def test_a_version_is_proposed_listed_and_approved(lakegate: Lakegate, signed_in
     approved = lakegate.ok("approve", "shop@1.0.0", "--proposal", waiting[0]["proposal"][:12], "--yes")
     record = lakegate.json("log", "_contracts/shop")["blocks"][0]
 
-    assert said.splitlines()[0] == f"Proposed shop 1.0.0 (active): proposal {waiting[0]['proposal'][:12]}."
-    assert said.splitlines()[2].strip() == f"lakegate approve shop@1.0.0 --proposal {waiting[0]['proposal'][:12]}"
+    assert output.splitlines()[0] == f"Proposed shop 1.0.0 (active): proposal {waiting[0]['proposal'][:12]}."
+    assert output.splitlines()[2].strip() == f"lakegate approve shop@1.0.0 --proposal {waiting[0]['proposal'][:12]}"
     assert (waiting[0]["contract"], waiting[0]["version"], waiting[0]["proposer"], waiting[0]["expired"]) == (
         "shop",
         "1.0.0",

@@ -130,7 +130,7 @@ def test_five_rows_are_shown_and_the_rest_is_folded() -> None:
 
 
 def test_values_are_marked_as_shapes_values_and_nulls() -> None:
-    """Italic stands for a shape; a record without data says so."""
+    """Italic stands for a shape; a record without data is named as such."""
     rows = [Sample(2, ("aa", "x y", "null"), raw=(False, True, True)), Sample(3, (), record="blank")]
     text = render(report([check("r")], [failing("r", 2, *rows)]))
 

@@ -268,7 +268,7 @@ def test_a_delivery_is_gone_with_all_its_parts() -> None:
 
 
 def test_a_part_deleted_between_two_looks_is_looked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Listed and then not there: the next look lists the folder anew."""
+    """Listed and then not there: the next look lists the folder again."""
     env = environment()
     complete(env, SUCCESS)
     head, missed = env.memory.objects.head, []
