@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -10,10 +9,9 @@ import pytest
 from lakegate.contracts.documents.schemas import load
 from lakegate.contracts.errors import ContractError, SetUpError
 from lakegate.contracts.lint.examine import examine, read
-from lakegate.contracts.model.contract import Comparison, Dataset, Rule, Severity
+from lakegate.contracts.model.contract import Dataset, Rule, Severity
 from lakegate.contracts.model.policy import Additional
 from lakegate.contracts.model.storage import Csv
-from lakegate.contracts.model.types import LogicalType
 from tests.reference.cases import only_plan
 
 EXAMPLE = Path(__file__).parents[3] / "contracts/examples/orders.odcs.yaml"
@@ -48,11 +46,6 @@ def quality_rule(text: str, version: str = "v3.1.0") -> Rule:
     )
 
 
-def option_rules(options: str, version: str = "v3.1.0") -> list[tuple[str, dict[str, object]]]:
-    found = dataset(f"{{name: n, {options}}}", version=version).rules
-    return [(rule.kind, dict(rule.arguments)) for rule in found if rule.kind != "type"]
-
-
 def test_the_orders_example_is_read_and_measured_whole() -> None:
     """Our own example has no error and no warning; only its service levels are not measured."""
     examined = examine(EXAMPLE.read_bytes())
@@ -64,95 +57,6 @@ def test_the_orders_example_is_read_and_measured_whole() -> None:
     assert (contract.format, contract.name, contract.status) == ("ODCS v3.1.0", "Web shop orders", "active")
     assert Additional.WARN is contract.datasets[0].policy.additional_fields
     assert Csv(delimiter=";", null_values=("",)) == contract.datasets[0].csv
-
-
-TYPES = {
-    "logicalType: string": LogicalType.STRING,
-    "logicalType: integer": LogicalType.INTEGER,
-    "logicalType: number": LogicalType.NUMBER,
-    "logicalType: number, physicalType: 'DECIMAL(10, 2)'": LogicalType.DECIMAL,
-    "logicalType: boolean": LogicalType.BOOLEAN,
-    "logicalType: date": LogicalType.DATE,
-    "logicalType: time": LogicalType.TIME,
-    "logicalType: timestamp": LogicalType.TIMESTAMP,
-    "logicalType: date, logicalTypeOptions: {format: 'yyyy-MM-dd HH:mm:ss'}": LogicalType.TIMESTAMP,
-    "logicalType: date, logicalTypeOptions: {format: 'HH:mm:ss'}": LogicalType.TIME,
-    "logicalType: date, logicalTypeOptions: {format: 'dd/MM/yyyy'}": LogicalType.STRING,
-    "physicalType: BIGINT": LogicalType.INTEGER,
-    "physicalType: 'numeric(3)'": LogicalType.DECIMAL,
-    "physicalType: geometry": LogicalType.STRING,
-    "physicalType: BYTEA": LogicalType.BINARY,
-    "logicalType: string, physicalType: varbinary(16)": LogicalType.BINARY,
-    "logicalType: string, logicalTypeOptions: {format: binary}": LogicalType.BINARY,
-    "physicalType: LONG RAW": LogicalType.BINARY,
-    "physicalType: long": LogicalType.INTEGER,
-    "physicalType: timestamp with time zone": LogicalType.TIMESTAMP,
-    "physicalType: TIMESTAMP_NTZ(9)": LogicalType.TIMESTAMP,
-    "physicalType: double precision": LogicalType.NUMBER,
-    "physicalType: character varying(20)": LogicalType.STRING,
-    "physicalType: money": LogicalType.DECIMAL,
-    "logicalType: object": LogicalType.STRING,
-}
-
-
-@pytest.mark.parametrize("text", TYPES)
-def test_every_type_has_a_meaning(text: str) -> None:
-    """A field's type is its logical one, made precise by format and physical type; without it, the physical one."""
-    assert TYPES[text] is dataset(f"{{name: n, {text}}}").fields[0].type
-
-
-OPTIONS = {
-    "logicalType: string, required: true, unique: true": [("required", {}), ("unique", {})],
-    "logicalType: string, required: false, unique: false, primaryKey: false": [],
-    "logicalType: string, logicalTypeOptions: {minLength: 1, maxLength: 2, pattern: a+, format: email}": [
-        ("minLength", {"value": Decimal(1)}),
-        ("maxLength", {"value": Decimal(2)}),
-        ("pattern", {"pattern": "a+"}),
-        ("format", {"value": "email"}),
-    ],
-    "logicalType: number, logicalTypeOptions: {minimum: 1.0, maximum: 2, multipleOf: 0.5}": [
-        ("minimum", {"value": Decimal("1.0"), "exclusive": False}),
-        ("maximum", {"value": Decimal(2), "exclusive": False}),
-        ("multipleOf", {"value": Decimal("0.5")}),
-    ],
-    "logicalType: integer, logicalTypeOptions: {exclusiveMinimum: 1, exclusiveMaximum: 9}": [
-        ("minimum", {"value": Decimal(1), "exclusive": True}),
-        ("maximum", {"value": Decimal(9), "exclusive": True}),
-    ],
-    "logicalType: string, logicalTypeOptions: {minLength: 5.0}": [("minLength", {"value": Decimal("5.0")})],
-    "logicalType: date, logicalTypeOptions: {minimum: 2024-01-01, format: yyyy-MM-dd}": [
-        ("minimum", {"value": "2024-01-01", "exclusive": False}),
-    ],
-    "logicalType: date, logicalTypeOptions: {format: dd.MM.yyyy, minimum: 01.01.2024}": [
-        ("dateFormat", {"option": "format", "value": "dd.MM.yyyy"}),
-        ("dateFormat", {"option": "minimum", "value": "01.01.2024"}),
-    ],
-    "logicalType: integer, logicalTypeOptions: {format: u8}": [
-        ("minimum", {"value": Decimal(0), "exclusive": False}),
-        ("maximum", {"value": Decimal(255), "exclusive": False}),
-    ],
-    "logicalType: integer": [],
-    "logicalType: number, logicalTypeOptions: {format: f64}": [],
-    "logicalType: string, relationships: [{to: e.id}]": [("foreignKey", {"to": "e.id"})],
-}
-
-
-@pytest.mark.parametrize("text", OPTIONS)
-def test_every_option_of_a_type_is_a_rule(text: str) -> None:
-    """Constraints of a property become rules; a format that is not given restricts nothing."""
-    assert OPTIONS[text] == option_rules(text)
-
-
-def test_bounds_of_older_versions_are_opened_by_a_flag() -> None:
-    """In ODCS 3.0 `exclusiveMinimum` is true or false beside `minimum`."""
-    bounds = "minimum: 1, exclusiveMinimum: true, maximum: 9, exclusiveMaximum: false"
-    options = f"logicalType: integer, logicalTypeOptions: {{{bounds}}}"
-    expected = [
-        ("minimum", {"value": Decimal(1), "exclusive": True}),
-        ("maximum", {"value": Decimal(9), "exclusive": False}),
-    ]
-
-    assert expected == option_rules(options, version="v3.0.2")
 
 
 def test_parts_of_a_key_stand_in_the_order_of_their_positions() -> None:
@@ -183,107 +87,6 @@ def test_constraints_of_nested_properties_are_their_rules() -> None:
     ]
 
     assert expected == [(rule.fields[0], rule.kind) for rule in rules]
-
-
-QUALITY = {
-    "{metric: rowCount, mustBe: 5}": ("rowCount", (), {}, Comparison("mustBe", (Decimal(5),))),
-    "{metric: rowCount, mustBeBetween: [1, 2.5], unit: ROWS}": (
-        "rowCount",
-        (),
-        {},
-        Comparison("mustBeBetween", (Decimal(1), Decimal("2.5"))),
-    ),
-    "{type: library, metric: duplicateValues, mustBeLessThan: 5, unit: '%', arguments: {properties: [n]}}": (
-        "duplicateValues",
-        ("n",),
-        {},
-        Comparison("mustBeLessThan", (Decimal(5),), percent=True),
-    ),
-    "{metric: invalidValues, mustBe: 0, arguments: {properties: [n], validValues: [1.10, 2]}}": (
-        "invalidValues",
-        ("n",),
-        {"validValues": ("1.10", "2")},
-        Comparison("mustBe", (Decimal(0),)),
-    ),
-    "{metric: missingValues, mustBe: 0, arguments: {properties: [n], missingValues: [null, '', 0]}}": (
-        "missingValues",
-        ("n",),
-        {"missingValues": (None, "", "0")},
-        Comparison("mustBe", (Decimal(0),)),
-    ),
-    "{type: sql, metric: rowCount, query: SELECT 1, mustBe: true}": (
-        "sql",
-        (),
-        {"query": "SELECT 1", "mustBe": True},
-        None,
-    ),
-    "{type: text, description: be good}": ("text", (), {}, None),
-    "{description: be good}": ("text", (), {}, None),
-    "{type: custom, engine: soda, implementation: 'checks: ['}": (
-        "custom",
-        (),
-        {"engine": "soda", "call": "", "args": {}},
-        None,
-    ),
-    "{type: custom, engine: gx, implementation: {type: expect_x, kwargs: {column: n, min_value: 1}}}": (
-        "custom",
-        (),
-        {"engine": "gx", "call": "expect_x", "args": {"column": "n", "min_value": Decimal(1)}},
-        None,
-    ),
-    "{type: custom, engine: gx, implementation: '{expectation_type: expect_x}'}": (
-        "custom",
-        (),
-        {"engine": "gx", "call": "expect_x", "args": {}},
-        None,
-    ),
-}
-
-
-@pytest.mark.parametrize("text", QUALITY)
-def test_every_quality_rule_is_read(text: str) -> None:
-    """Library metrics, SQL, custom engines and text keep what they say, exactly as written."""
-    rule = quality_rule(text)
-
-    assert QUALITY[text] == (rule.kind, rule.fields, dict(rule.arguments), rule.comparison)
-
-
-@pytest.mark.parametrize(
-    ("severity", "worst"),
-    [
-        ("info", "warn"),
-        ("Warning", "warn"),
-        ("low", "warn"),
-        ("minor", "warn"),
-        ("error", "fail"),
-        ("critical", "fail"),
-    ],
-)
-def test_a_mild_severity_warns_at_worst(severity: str, worst: str) -> None:
-    """Info, warning, low and minor never refuse; anything else does."""
-    assert Severity(worst) is quality_rule(f"{{metric: rowCount, mustBe: 1, severity: {severity}}}").severity
-
-
-def test_rules_have_ids() -> None:
-    """A rule's own id is kept; a generated id has the field, the kind and an ordinal."""
-    rules = (
-        "{id: mine, metric: rowCount, mustBe: 1}, {metric: rowCount, mustNotBe: 2}, {metric: rowCount, mustNotBe: 3}"
-    )
-    found = [rule.id for rule in dataset(quality=rules).rules if rule.kind == "rowCount"]
-
-    assert found == ["mine", "d:rowCount:1", "d:rowCount:2"]
-
-
-def test_older_rules_are_read_by_their_older_key() -> None:
-    """ODCS 3.0 calls the metric `rule`; a name nobody knows stays the rule's kind, to be named."""
-    kinds = [
-        quality_rule(
-            f"{{type: library, rule: {name}, mustBe: 0, arguments: {{properties: [n]}}}}", version="v3.0.1"
-        ).kind
-        for name in ("duplicateCount", "rowCount", "somethingElse")
-    ]
-
-    assert kinds == ["duplicateValues", "rowCount", "somethingElse"]
 
 
 def test_each_version_is_judged_by_its_own_schema() -> None:
