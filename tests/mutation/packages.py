@@ -28,6 +28,7 @@ PACKAGES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             f"{UNIT}/test_answers.py",
             f"{UNIT}/test_check.py",
             f"{UNIT}/test_compile.py",
+            f"{UNIT}/test_compile_wording.py",
             f"{UNIT}/test_billing.py",
             f"{UNIT}/test_counts.py",
             f"{UNIT}/test_nested_fields.py",
