@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -119,14 +120,15 @@ def test_no_order_of_publishers_breaks_the_registry(name: str) -> None:
 def blind(original: Callable[..., None], *forgotten: str) -> Callable[..., None]:
     """The transaction of the registry without some of its conditions."""
 
-    def write(self: MemoryRegistry, publication: Any, seen: Any = None, record: Any = None, parent: Any = None) -> None:
+    def write(self: MemoryRegistry, publication: Any, *given: Any, **named: Any) -> None:
+        values = signature(original).bind(self, publication, *given, **named).arguments
         if "contract" in forgotten:
-            seen = None
-        if "parent" in forgotten and parent is not None:
-            parent = replace(parent, seen=self.contract(parent.contract))
+            values["seen"] = None
+        if "parent" in forgotten and values.get("parent") is not None:
+            values["parent"] = replace(values["parent"], seen=self.contract(values["parent"].contract))
         if "record" in forgotten:
-            record = None
-        original(self, publication, seen, record, parent)
+            values["record"] = None
+        original(**values)
 
     return write
 
