@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 DUPLICATE = "duplicate-content"
 CODES = {
     "unrouted": "no route covers this key: ask for one, or upload below a prefix that `lakegate route list` shows",
-    "contract-retired": "the contract version is retired: deliver under a newer line",
+    "contract-retired": "the contract version or its line is retired: deliver under a newer line",
+    "contract-sunset": "the line is in sunset and takes no new producers: deliver under a newer line",
+    "contract-draft": "the line is a draft, or waits for its notice period: deliver to the line before",
     DUPLICATE: "the very same content was accepted before",
 }
 """Reasons that are no check of a contract."""
@@ -98,8 +100,8 @@ class Account:
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """Those of the reasons that are no check of the contract, and so in no table of checks."""
-        return tuple(each for each in self.reasons if each.partition(":")[0] in CODES)
+        """Those of the reasons that are no check of the contract, and so in no table of checks; also of a line's status."""
+        return tuple(each for each in self.reasons if each.partition(":")[0] in CODES or each.startswith("line-"))
 
     def _first(self, reason: str) -> str:
         if reason != DUPLICATE or self.first is None:

@@ -17,6 +17,7 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.words import shown
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.approval import approve as make_valid
+from lakegate.functions.usecases.new_lines import drafts_of
 from lakegate.functions.usecases.parents import BreaksChildren
 from lakegate.functions.usecases.publish_contract import planned
 from lakegate.functions.usecases.steps import run
@@ -68,7 +69,8 @@ def approve(  # noqa: PLR0913 - a command has these options
             print_broken(refused, as_json=as_json)
             raise typer.Exit(REFUSED) from None
         routes = list(dependencies.registry.contract(compiled.contract).routes)
-    print_published(published, routes, as_json=as_json)
+        drafts = drafts_of(dependencies, published)
+    print_published(published, routes, drafts, as_json=as_json)
 
 
 def _proposed(dependencies: Dependencies, name: str, digest: str | None) -> Proposal:

@@ -20,9 +20,11 @@ from lakegate.cli.proposed import tell_proposal
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.inherit.resolve import resolve
+from lakegate.contracts.lake.lifecycle import LineStatus
 from lakegate.contracts.model.labels import labels_of
 from lakegate.contracts.words import listed, shown
 from lakegate.functions.usecases.approval import propose
+from lakegate.functions.usecases.new_lines import drafts_of
 from lakegate.functions.usecases.parents import BreaksChildren
 from lakegate.functions.usecases.publish_contract import RETIRED, CompiledContract, planned
 from lakegate.functions.usecases.publish_contract import publish as make_valid
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lakegate.contracts.inherit.resolve import Parents
+    from lakegate.contracts.lake.lifecycle import Line
     from lakegate.contracts.lake.routes import Route
     from lakegate.contracts.lint.examine import Examined
     from lakegate.contracts.model.contract import Contract
@@ -42,6 +45,8 @@ if TYPE_CHECKING:
 ACTIVE = "active"
 KEPT = ("deprecated", "sunset", RETIRED)
 """Statuses of a document that publishing keeps; any other, and none, becomes active by being published."""
+DRAFTS = ("proposed", "draft", "in development")
+"""Statuses of a document whose line begins as a draft; in a line that has versions it becomes active by being published."""
 
 
 def publish(  # noqa: PLR0913 - a command has these options
@@ -91,15 +96,22 @@ def publish(  # noqa: PLR0913 - a command has these options
             print_broken(refused, as_json=as_json)
             raise typer.Exit(REFUSED) from None
         routes = list(dependencies.registry.contract(compiled.contract).routes)
-    print_published(published, routes, as_json=as_json)
+        drafts = drafts_of(dependencies, published)
+    print_published(published, routes, drafts, as_json=as_json)
 
 
-def print_published(published: Publication, routes: list[Route], *, as_json: bool) -> None:
-    """The version that is valid now, and the routes of its contract."""
+def print_published(published: Publication, routes: list[Route], drafts: list[Line], *, as_json: bool) -> None:
+    """The version that is valid now, the routes of its contract, and those of its lines that are drafts."""
     if as_json:
-        terminal.print_json(_as_document(published, routes))
-    else:
-        _print(published, routes)
+        terminal.print_json(_as_document(published, routes) | {"drafts": [each.name for each in drafts]})
+        return
+    _print(published, routes)
+    for each in drafts:
+        state = f"takes effect on {each.expected(LineStatus.ACTIVE)[:10]}" if each.notice else "is a draft"
+        text = (
+            f"  {each.name} {state}: until it is active, deliveries are refused or, with mode: observe, only observed."
+        )
+        terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
 
 
 def compiled_contract(
@@ -188,6 +200,7 @@ def _compiled(contract: Contract, body: bytes) -> CompiledContract:
         plans,
         written_status=contract.status or ACTIVE,
         labels=labels_of(contract),
+        draft=_folded(contract.status) in DRAFTS,
     )
 
 
@@ -204,7 +217,7 @@ def _folded(status: str | None) -> str:
 def effects_of(compiled: CompiledContract, change: PlannedChange) -> Iterator[str]:
     """What the person who publishes or approves may not expect."""
     name = f"{compiled.contract} {compiled.version}"
-    if change.is_new and _folded(compiled.written_status) not in {ACTIVE, *KEPT}:
+    if change.is_new and not change.drafted and _folded(compiled.written_status) not in {ACTIVE, *KEPT}:
         yield f"the document's status is {shown(compiled.written_status)}: publishing makes {name} active"
     if change.closed:
         yield f"{name} is retired: every delivery below {listed(change.closed)} would be refused"

@@ -16,6 +16,7 @@ from lakegate.functions.adapters.history import DynamoHistory
 from lakegate.functions.adapters.identity import StsIdentity
 from lakegate.functions.adapters.job_runners import JudgeFunction, Runners
 from lakegate.functions.adapters.ledger import DynamoLedger
+from lakegate.functions.adapters.lines import DynamoLines
 from lakegate.functions.adapters.pauses import DynamoPauses
 from lakegate.functions.adapters.registry import DynamoRegistry
 from lakegate.functions.adapters.s3 import S3Store
@@ -50,6 +51,7 @@ def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float
         notifier=EventBridgeNotifier(client("events"), settings.bus),
         clock=SystemClock(),
         identity=StsIdentity(client("sts")),
+        lines=DynamoLines(workloads, ledger),
         places=_places(settings),
         remaining=remaining,
     )

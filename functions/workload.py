@@ -29,6 +29,7 @@ __all__ = [
     "State",
     "Workload",
     "job_token",
+    "producer_id",
     "replay_id",
     "workload_id",
 ]
@@ -71,12 +72,18 @@ class Pin:
     plan: str = ""
     """Digest of the plan."""
     status: str = ""
-    """Of the contract when it was pinned: `active`, `deprecated` or `retired`."""
+    """Of version and line at the judging time, the stricter one (`lakegate.contracts.lake.lifecycle.LineStatus`)."""
     ingest_date: str = ""
     """UTC date of the version's LastModified."""
     judging_time: str = ""
     """RFC 3339, UTC; what "now" means to rules."""
     references: tuple[Referred, ...] = ()
+    prefix: str = ""
+    """Of the route, by which its producer is known; empty in rows of older releases."""
+    known: bool = True
+    """Whether the line had accepted a delivery of this producer; asked only if the line was in sunset."""
+    warning: str = ""
+    """What the delivery is warned of because of the status; empty if of nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,16 +213,19 @@ class Workload(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """An outbox row: what happened to a workload, to be sent at least once."""
+    """An outbox row: what happened to a workload or to a line, to be sent at least once."""
 
     id: str
     """Idempotency key."""
     workload: str
+    """Empty if it is about a line."""
     kind: str
-    """`published`, `quarantined`, `failed` (an alarm) or `gone`."""
+    """Of a workload `published`, `quarantined`, `failed` (an alarm) or `gone`; of a line its status, `planned` or `breaking`."""
     body: str
     """JSON; never producer text beyond ids."""
     at: datetime
+    line: str = ""
+    """Empty if it is about a workload."""
 
 
 def workload_id(bucket: str, key: str, version: str) -> str:
@@ -226,6 +236,11 @@ def workload_id(bucket: str, key: str, version: str) -> str:
 def replay_id(workload: str) -> str:
     """The id of the replay of a quarantined workload: one for each, because what came of it is replayed next."""
     return hashlib.sha256(f"{workload}:replay:1".encode()).hexdigest()
+
+
+def producer_id(line: str, prefix: str) -> str:
+    """The id of the producer who delivers to a line below the route of a prefix."""
+    return hashlib.sha256(f"{line}\0{prefix}".encode()).hexdigest()
 
 
 def job_token(workload: str, attempt: int) -> str:

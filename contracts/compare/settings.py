@@ -40,6 +40,9 @@ def compare_settings(old: Dataset, new: Dataset) -> Iterator[Change]:
             if was != now:
                 stem = "csv." if table is CSV else ""
                 yield Change(f"{new.name}.lakegate.{stem}{key}", _kind(key, was, now), text_of(was), text_of(now))
+    if old.notice_days != new.notice_days:
+        kind = "notice-shortened" if new.notice_days < old.notice_days else "notice-lengthened"
+        yield Change(f"{new.name}.lakegate.noticePeriod", kind, str(old.notice_days), str(new.notice_days))
     critical = _critical(old), _critical(new)
     if len({*critical, None}) == len((True, False, None)):
         yield Change(f"{new.name}.lakegate.critical", _kind("critical", *critical), *map(text_of, critical))

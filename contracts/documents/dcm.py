@@ -109,6 +109,7 @@ def _dataset(top: Place, notes: Notes) -> Dataset:
         rules=extension.graded(rules),
         origin=place.origin,
         policy=extension.policy,
+        notice_days=extension.notice_days,
         csv=extension.csv,
         storage=extension.storage,
         declared=extension.declared,

@@ -117,6 +117,7 @@ def _dataset(name: str, place: Place, definitions: Definitions, older: Mapping[s
         rules=extension.graded(rules),
         origin=place.origin,
         policy=_policy(place["additionalFields"], extension),
+        notice_days=extension.notice_days,
         csv=extension.csv,
         storage=extension.storage,
         declared=extension.declared | (set() if place["additionalFields"].flag is None else {"additional_fields"}),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from lakegate.contracts.model.contract import ParentReference, Severity
+from lakegate.contracts.model.contract import NOTICE_DAYS, ParentReference, Severity
 from lakegate.contracts.model.policy import (
     MOST_BATCH_BYTES,
     MOST_BATCH_FILES,
@@ -156,6 +156,7 @@ STORAGE: dict[str, tuple[str, Parser]] = {
 }
 OTHER: dict[str, tuple[str, Parser]] = {
     "critical": ("critical", _flag),
+    "noticePeriod": ("notice_days", _count),
     "publishAs": ("", _only("original")),
     "workflow": ("", _only("push")),
     "mergeStrategy": ("", _only("append")),
@@ -195,6 +196,8 @@ class Extension:
         storage = {name: settings.pop(name) for name in tuple(STORAGE) if name in settings}
         self.critical = bool(settings.pop("critical", True))
         """Whether a broken rule may reject a delivery."""
+        self.notice_days = settings.pop("notice_days", NOTICE_DAYS)
+        """How long subscribers have before a new major version takes effect."""
         self.policy = Policy(**settings)
         self.csv = Csv(**csv)
         is_csv = served is None or (served is Format.UNKNOWN and bool(csv))

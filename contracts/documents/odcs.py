@@ -106,6 +106,7 @@ def _dataset(place: Place, top: Place, notes: Notes) -> Dataset:
         rules=extension.graded(rules),
         origin=place.origin,
         policy=extension.policy,
+        notice_days=extension.notice_days,
         csv=extension.csv,
         storage=extension.storage,
         physical=place["physicalName"].text,

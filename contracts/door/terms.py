@@ -44,6 +44,8 @@ class Terms:
     """Whether single rows are rejected."""
     batch: BatchLimits = UNLIMITED
     """Where the contract says nothing, the stack's setting applies."""
+    observed: bool = False
+    """Whether rules only warn (`mode: observe`)."""
     references: tuple[str, ...] = ()
     """The lines whose accepted data its rules refer to, sorted."""
     workflow: Workflow = PUSH
@@ -74,6 +76,7 @@ def terms_of(plan: bytes) -> Terms:
         duplicates=policy["duplicates"] == "accept",
         by_rows=policy["on_reject"] == "rows",
         batch=BatchLimits(*(policy.get(f"batch_{name}") for name in BatchLimits._fields)),
+        observed=policy["mode"] == "observe",
         references=_lines(document),
         workflow=read(document["workflow"]) if "workflow" in document else PUSH,
         delivery=DeliveryUnit(policy.get("delivery", "object")),

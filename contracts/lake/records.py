@@ -23,6 +23,7 @@ CONTRACTS: Final = "_contracts"
 KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "publication": ("version", "status"),
     "replay": ("workload",),
+    "lifecycle": ("act", "status"),
 }
 """By kind of record: which members of its content `lakegate log` prints."""
 

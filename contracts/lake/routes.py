@@ -35,6 +35,13 @@ def line_of(contract: str, dataset: str, major: int) -> str:
     return f"{contract}/{dataset}_v{major}"
 
 
+def parts_of(line: str) -> tuple[str, str, int]:
+    """Contract, dataset and major number of a line."""
+    contract, _, rest = line.rpartition("/")
+    dataset, _, number = rest.rpartition("_v")
+    return contract, dataset, int(number)
+
+
 def candidates(key: str) -> tuple[str, ...]:
     """All prefixes that may cover the key, longest first; compared as bytes, without normalization."""
     folders = key.split("/")[:-1][:MAX_DEPTH]

@@ -19,6 +19,8 @@ from lakegate.contracts.model.types import LogicalType
 NOTHING: Mapping[str, object] = MappingProxyType({})
 COMMON = "*"
 """The name of the dataset whose requirements hold for every dataset of the contracts that inherit."""
+NOTICE_DAYS = 30
+"""ADR-0029, "Consequences": consumers have 30 days to migrate, unless the contract says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,8 @@ class Dataset:
     """The physical name of the table, if the document declares one: queries may use it."""
     declared: frozenset[str] = frozenset()
     """The settings of `policy`, `csv` and `storage` that the document sets, and `critical`; all others are defaults."""
+    notice_days: int = NOTICE_DAYS
+    """How long its subscribers have before a version with a higher major number takes effect."""
 
     def field(self, path: str) -> Field | None:
         """The field at a path, which may be nested, or None."""

@@ -17,14 +17,15 @@ if TYPE_CHECKING:
 SOURCE: Final = "lakegate"
 
 
-def detail_type(kind: str) -> str:
+def detail_type(message: Message) -> str:
     """What rules choose events by."""
-    return f"workload {kind}"
+    return f"{'line' if message.line else 'workload'} {message.kind}"
 
 
 def detail(message: Message) -> dict[str, object]:
-    """The detail of the event; its JSON Schema is contracts/schemas/event.json."""
-    return {"id": message.id, "workload": message.workload, "kind": message.kind, "body": json.loads(message.body)}
+    """The detail of the event; its JSON Schema is contracts/schemas/event.json, about a line line-event.json."""
+    about = {"line": message.line} if message.line else {"workload": message.workload}
+    return {"id": message.id, **about, "kind": message.kind, "body": json.loads(message.body)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class EventBridgeNotifier:
                 Entries=[
                     {
                         "Source": SOURCE,
-                        "DetailType": detail_type(message.kind),
+                        "DetailType": detail_type(message),
                         "Detail": json.dumps(detail(message), separators=(",", ":")),
                         "EventBusName": self.bus,
                         "Time": message.at,

@@ -47,7 +47,7 @@ REMEMBERED: Final = timedelta(days=90)
 """How long a message stays after it was written; by then it was sent, or an alarm has rung for months."""
 
 
-def _pin(references: Iterable[Mapping[str, Any]] = (), **part: str) -> Pin:
+def _pin(references: Iterable[Mapping[str, Any]] = (), **part: Any) -> Pin:  # noqa: ANN401 - of JSON
     """A pin, of rows too that were written before any plan referred to another line."""
     return Pin(**part, references=tuple(Referred(**each) for each in references))
 
@@ -81,6 +81,11 @@ def workload_key(workload: str) -> dict[str, dict[str, str]]:
 def message_key(message: str) -> dict[str, dict[str, str]]:
     """The key of an outbox row."""
     return {"id": text(f"message#{message}")}
+
+
+def producer_key(producer: str) -> dict[str, dict[str, str]]:
+    """The key of the mark that a delivery of a producer was accepted."""
+    return {"id": text(f"producer#{producer}")}
 
 
 def due(workload: Workload) -> dict[str, dict[str, str]]:
@@ -118,6 +123,7 @@ def message_item(message: Message) -> dict[str, dict[str, str]]:
     return {
         **message_key(message.id),
         "workload": text(message.workload),
+        **({"line": text(message.line)} if message.line else {}),
         "kind": text(message.kind),
         "body": text(message.body),
         "shard": text(shard("message", message.id)),
@@ -134,4 +140,5 @@ def message_of(item: Mapping[str, Any]) -> Message:
         kind=item["kind"]["S"],
         body=item["body"]["S"],
         at=datetime.fromisoformat(item["at"]["S"]),
+        line=item["line"]["S"] if "line" in item else "",
     )

@@ -11,12 +11,14 @@ from lakegate.functions.adapters.rows import (
     message_item,
     message_key,
     message_of,
+    producer_key,
     workload_item,
     workload_key,
     workload_of,
 )
 from lakegate.functions.adapters.tables import instant, number, text
 from lakegate.functions.ports.errors import ConditionFailed, NotFound
+from lakegate.functions.workload import producer_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,19 +59,27 @@ class DynamoWorkloads:
         return workload_of(item)
 
     def save(
-        self, workload: Workload, expected: Expected, *, message: Message | None = None, content: str | None = None
+        self,
+        workload: Workload,
+        expected: Expected,
+        *,
+        message: Message | None = None,
+        content: str | None = None,
+        accepted: bool = False,
     ) -> None:
-        """A transaction of up to three puts, and of what they require of the pause of the line."""
+        """A transaction of up to four puts, and of what they require of the pause of the line."""
         row = {"Item": workload_item(workload), **fenced(expected)}
         news = {"Item": message_item(message)} if message else None
         claim = _claim(content, workload.id) if content else None
-        writes = {"state": row, "": news, "content": claim}
-        puts = {why: {"Put": {"TableName": self.table.name, **write}} for why, write in writes.items() if write}
-        pauses = pause_writes(self.table.name, workload, expected)
+        known = {"Item": _producer(workload)} if accepted else None
+        writes = (("state", row), ("", news), ("content", claim), ("", known))
+        puts = [(why, {"Put": {"TableName": self.table.name, **write}}) for why, write in writes if write]
+        pauses = [("pause", write) for write in pause_writes(self.table.name, workload, expected)]
         try:
-            transact(self.table.client, [*puts.values(), *pauses], [*puts, *["pause"] * len(pauses)])
+            transact(self.table.client, [write for _, write in (*puts, *pauses)], [why for why, _ in (*puts, *pauses)])
         except ConditionFailed as failed:
-            raise ConditionFailed(*(why if why in failed.reasons else "" for why in (*writes, "pause"))) from None
+            reasons = ("state", "", "content", "pause")
+            raise ConditionFailed(*(why if why in failed.reasons else "" for why in reasons)) from None
 
     def lease(self, workload: Workload, until: datetime) -> None:
         """Move `at`, if it is still where this worker saw it."""
@@ -139,6 +149,12 @@ def _claim(content: str, workload: str) -> dict[str, Any]:
         "ExpressionAttributeNames": {"#owner": "owner"},
         "ExpressionAttributeValues": {":workload": text(workload)},
     }
+
+
+def _producer(workload: Workload) -> dict[str, Any]:
+    """Put without a condition: whichever accepted delivery is named, there is one."""
+    assert workload.pin is not None
+    return {**producer_key(producer_id(workload.pin.chain, workload.pin.prefix)), "owner": text(workload.id)}
 
 
 def _content_key(content: str) -> dict[str, dict[str, str]]:

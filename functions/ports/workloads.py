@@ -30,13 +30,20 @@ class Workloads(Protocol):
         ...
 
     def save(
-        self, workload: Workload, expected: Expected, *, message: Message | None = None, content: str | None = None
+        self,
+        workload: Workload,
+        expected: Expected,
+        *,
+        message: Message | None = None,
+        content: str | None = None,
+        accepted: bool = False,
     ) -> None:
         """Replace the row if it is still at `expected`, together with an outbox row and a claim on a content.
 
-        `content` is put if absent or already this workload's. All or nothing. ConditionFailed.reasons has one entry
-        each for row, message, content and pause, in this order: `""` where it held, else `state`, `content` or `pause`.
-        The pause of its line (`lakegate.functions.ports.pauses`) decides whether a row becomes HELD or PINNED.
+        `content` is put if absent or already this workload's. `accepted`: the producer of the pin is marked as known to
+        the line. All or nothing. ConditionFailed.reasons has one entry each for row, message, content and pause, in this
+        order: `""` where it held, else `state`, `content` or `pause`. The pause of its line
+        (`lakegate.functions.ports.pauses`) decides whether a row becomes HELD or PINNED.
         """
         ...
 

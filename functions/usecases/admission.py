@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.door.parts import COMPLETED_BY
 from lakegate.contracts.door.refusals import FIRST_BYTES, refusals
+from lakegate.contracts.lake.lifecycle import LineStatus, refusal
 from lakegate.contracts.model.policy import DeliveryUnit
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.door.terms import Terms
     from lakegate.functions.ports.objects import ObjectVersion
     from lakegate.functions.usecases.dependencies import Dependencies
-    from lakegate.functions.workload import SourceObject, Workload
+    from lakegate.functions.workload import Pin, SourceObject, Workload
 
 AGAIN = "deliver all parts again"
 MOST_REASONS = 10
@@ -30,10 +31,8 @@ def refused_object(dependencies: Dependencies, workload: Workload, data: ObjectV
     assert pin is not None
     with of_the_source():  # also for what is refused unread: it will be copied
         first = dependencies.objects.read(Address(data.bucket, data.key, data.version), 0, FIRST_BYTES)
-    if not pin.plan:
-        return ("unrouted",)
-    if pin.status == "retired":
-        return ("contract-retired",)
+    if refused := _by_pin(dependencies, workload, pin):
+        return (refused,)
     terms = dependencies.terms(workload)
     if terms.delivery is not DeliveryUnit.OBJECT:
         return (_without_delivery(terms),)
@@ -56,10 +55,8 @@ def refused_parts(dependencies: Dependencies, workload: Workload) -> tuple[str, 
     data = [_data(dependencies, workload, number, part) for number, part in enumerate(listed.parts)]
     if listed.parts and not any(data):
         raise NotFound
-    if not pin.plan:
-        return ("unrouted",)
-    if pin.status == "retired":
-        return ("contract-retired",)
+    if refused := _by_pin(dependencies, workload, pin):
+        return (refused,)
     terms = dependencies.terms(workload)
     reasons = list(listed.problems) + _whole(terms, listed)
     if reasons:
@@ -71,6 +68,14 @@ def refused_parts(dependencies: Dependencies, workload: Workload) -> tuple[str, 
         reasons += _of_part(dependencies, workload, where, place)
     assert workload.parts is not None
     return tuple(reasons[:MOST_REASONS]) or duplicate(dependencies, workload, workload.parts)
+
+
+def _by_pin(dependencies: Dependencies, workload: Workload, pin: Pin) -> str:
+    """The reason to reject a delivery by what was pinned, whatever it contains; empty if there is none."""
+    if not pin.plan:
+        return "unrouted"
+    observed = pin.status == LineStatus.DRAFT and dependencies.terms(workload).observed
+    return refusal(pin.status, known=pin.known, observed=observed)
 
 
 def _without_delivery(terms: Terms) -> str:

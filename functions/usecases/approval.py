@@ -21,7 +21,7 @@ from lakegate.functions.usecases.publish_contract import (
     leading_its_routes,
     publication_of,
     refuse,
-    write,
+    write_with_lines,
 )
 from lakegate.functions.usecases.recording import published_by
 from lakegate.functions.usecases.steps import Effect, perform
@@ -92,9 +92,8 @@ def approve(dependencies: Dependencies, compiled: CompiledContract, proposal: Pr
         refuse(dependencies, seen, compiled)
         return wanted
 
-    return (
-        yield from write(dependencies, proposal.publication.contract, decide, published_by(proposal), compiled.parent)
-    )
+    decide(dependencies.registry.contract(compiled.contract))
+    return (yield from write_with_lines(dependencies, compiled, decide, published_by(proposal)))
 
 
 def is_expired(proposal: Proposal, now: datetime) -> bool:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from lakegate.functions.ports.identity import Identity
     from lakegate.functions.ports.jobs import JobRunner
     from lakegate.functions.ports.ledger import Ledger
+    from lakegate.functions.ports.lines import DatasetLines
     from lakegate.functions.ports.notifier import Notifier
     from lakegate.functions.ports.objects import ObjectStore
     from lakegate.functions.ports.outbox import Outbox
@@ -111,6 +112,7 @@ class Dependencies:
     notifier: Notifier
     clock: Clock
     identity: Identity
+    lines: DatasetLines
     places: Places
     timing: Timing = field(default_factory=Timing)
     remaining: Callable[[], float] = lambda: float("inf")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.judgement import broken_rules, counts_of, judge, reason_texts
+from lakegate.contracts.lake.lifecycle import warned
 from lakegate.contracts.model.policy import Mode
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.result import Result
@@ -33,7 +34,9 @@ class DecisionAndCost(NamedTuple):
 
 
 def judged(plan: bytes, result: bytes, workload: Workload) -> DecisionAndCost:
-    """The decision on the current attempt. Raises InputError for a document that is not a result, or another attempt's.
+    """The decision on the current attempt, with the warning that was pinned.
+
+    Raises InputError for a document that is not a result, or another attempt's.
 
     Only the judge function can report that a delivery does not fit; a job that does has no result.
     """
@@ -44,10 +47,10 @@ def judged(plan: bytes, result: bytes, workload: Workload) -> DecisionAndCost:
         if not names_invocation(workload.run):
             raise InputError("a job run fits every delivery")
         return DecisionAndCost(None, measured.cost)
+    assert workload.pin is not None
     judgement = judge(compiled, measured)
     decision = Decision(
-        judgement.verdict,
-        reason_texts(judgement.reasons),
+        *warned(judgement.verdict, reason_texts(judgement.reasons), workload.pin.warning),
         hashlib.sha256(result).hexdigest(),
         counts=counts_of(compiled, judgement),
         broken=broken_rules(judgement.outcomes),

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lakegate.contracts.door.terms import terms_of
 from lakegate.contracts.lake.block import BlockKind, deliveries
+from lakegate.contracts.lake.records import Record
 from lakegate.functions.ports.errors import ConditionFailed, NotFound, TransactionConflict
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.layout import manifest_key, segment_key
 from lakegate.functions.usecases.steps import Effect, perform
 
 if TYPE_CHECKING:
-    from lakegate.contracts.lake.block import Block
+    from lakegate.contracts.lake.block import AnyBlock, Block
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.steps import Steps
 
@@ -32,6 +33,8 @@ SEGMENT_FORMAT: Final = "lakegate-manifest-segment/3"
 TAG: Final = "manifest"
 """Of heads: what a newer one replaced expires."""
 TRIES: Final = 5
+LIFECYCLE: Final = ("status", "since", "planned", "reason", "replacement", "guide")
+"""What a head states of the line's lifecycle."""
 
 
 class _Head(NamedTuple):
@@ -42,6 +45,8 @@ class _Head(NamedTuple):
     segments: int = 0
     deliveries: tuple[dict[str, Any], ...] = ()
     """Above the segments."""
+    lifecycle: dict[str, Any] | None = None
+    """Of the line, as its last record has it."""
 
 
 def update(dependencies: Dependencies, chain: str) -> Steps[None]:
@@ -64,6 +69,7 @@ def update(dependencies: Dependencies, chain: str) -> Steps[None]:
             "height": blocks[-1].height,
             "segments": {"count": segments, "heights": heights},
             "deliveries": [each for each in listed if each["height"] >= segments * heights],
+            "lifecycle": _lifecycle(blocks) or head.lifecycle,
         }
         put = partial(
             dependencies.objects.put, where, _json(document), absent=head.etag is None, etag=head.etag, tag=TAG
@@ -101,7 +107,14 @@ def _head(dependencies: Dependencies, where: Address) -> _Head:
     document = json.loads(dependencies.objects.read(Address(where.bucket, where.key, found.version)))
     if document.get("format") != FORMAT:
         return _Head(found.etag)
-    return _Head(found.etag, document["height"], document["segments"]["count"], tuple(document["deliveries"]))
+    deliveries, lifecycle = tuple(document["deliveries"]), document.get("lifecycle")
+    return _Head(found.etag, document["height"], document["segments"]["count"], deliveries, lifecycle)
+
+
+def _lifecycle(blocks: tuple[AnyBlock, ...]) -> dict[str, Any] | None:
+    """The status of the line by the last of its blocks that changed it; None if none did."""
+    contents = [block.content for block in blocks if block.kind == "lifecycle" and isinstance(block, Record)]
+    return {name: contents[-1][name] for name in LIFECYCLE} if contents else None
 
 
 def _json(document: dict[str, Any]) -> bytes:

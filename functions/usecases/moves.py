@@ -15,6 +15,8 @@ from lakegate.functions.usecases.steps import ConcurrentUpdate, Effect, perform
 from lakegate.functions.workload import Message, State
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from lakegate.contracts.lake.states import Outcome
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.steps import Steps
@@ -39,6 +41,7 @@ def move(  # noqa: PLR0913 - the write has these parts
     *,
     message: Message | None = None,
     content: str | None = None,
+    accepted: bool = False,
 ) -> Steps[Workload]:
     """Write `after` if state and attempt of the row are still those of `before`.
 
@@ -50,9 +53,8 @@ def move(  # noqa: PLR0913 - the write has these parts
     """
     expected = Expected(before.state, before.attempt)
     try:
-        yield from perform(
-            effect, partial(dependencies.workloads.save, after, expected, message=message, content=content or None)
-        )
+        save = partial(dependencies.workloads.save, after, expected, message=message)
+        yield from perform(effect, partial(save, content=content or None, accepted=accepted))
     except ConditionFailed as refused:
         current = dependencies.workloads.get(before.id)
         if not is_same_write(current, after):
@@ -73,10 +75,16 @@ def is_unchanged(current: Workload, before: Workload) -> bool:
     return (current.state, current.attempt) == (before.state, before.attempt)
 
 
-def message(dependencies: Dependencies, workload: Workload, height: int | None = None) -> Message:
+def message(
+    dependencies: Dependencies,
+    workload: Workload,
+    height: int | None = None,
+    subscribers: Sequence[Mapping[str, object]] = (),
+) -> Message:
     """The message about a finished workload: ids, numbers and masked reasons, nothing of the producer's text.
 
-    `height`: of its block. The JSON Schema of what is sent is contracts/schemas/event.json.
+    `height`: of its block. `subscribers`: who asked to be notified. The JSON Schema of what is sent is
+    contracts/schemas/event.json.
     """
     decision, pin = workload.decision, workload.pin
     counts = decision.counts if decision else None
@@ -96,6 +104,7 @@ def message(dependencies: Dependencies, workload: Workload, height: int | None =
         "cost": asdict(workload.cost) if workload.cost else None,
         "seconds": _since(pin.judging_time, dependencies.clock.now()) if pin else None,
         "cause": workload.failed[-1].cause if workload.state is State.FAILED else None,
+        "subscribers": list(subscribers),
     }
     kind = workload.state.lower()
     identity = f"{workload.id}:{kind}:{workload.attempt}"

@@ -10,6 +10,7 @@ from lakegate.contracts.door.refusals import refused_rules
 from lakegate.contracts.door.terms import UNROUTED, terms_of
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.verdict import ACCEPTING, Verdict
+from lakegate.contracts.lake.lifecycle import LineStatus, moment, strictest, warning
 from lakegate.contracts.lake.routes import candidates, covering
 from lakegate.contracts.lake.states import Outcome, State
 from lakegate.contracts.plan.billing import cost_of_job
@@ -92,7 +93,7 @@ def _received(dependencies: Dependencies, workload: Workload) -> Observation | N
     data = data_of(dependencies, workload)
     if data is None:
         return VANISHED
-    pin = _pin(route, data.modified.date().isoformat(), dependencies.clock.now().isoformat())
+    pin = _pin(dependencies, route, data.modified.date().isoformat())
     source = workload.source if workload.staged else described(data)
     arrived = dependencies.clock.now() if workload.replay_of else data.modified
     return Observation(Outcome.ROUTED, source=source, pin=pin, arrived=arrived)
@@ -115,14 +116,20 @@ def _completed(dependencies: Dependencies, workload: Workload, route: Route | No
         if listed is None:
             return None
     now = dependencies.clock.now()
-    pin = _pin(route, now.date().isoformat(), now.isoformat())
+    pin = _pin(dependencies, route, now.date().isoformat())
     return Observation(Outcome.ROUTED, source=workload.source, arrived=now, pin=pin, parts=listed)
 
 
-def _pin(route: Route | None, ingest_date: str, judging_time: str) -> Pin:
+def _pin(dependencies: Dependencies, route: Route | None, ingest_date: str) -> Pin:
+    """What judges the delivery from now on. The status of the line is the one at the judging time, however late it is used."""
+    now = dependencies.clock.now()
     if route is None:
-        return Pin(f"{layout.UNROUTED}/{ingest_date}", ingest_date=ingest_date, judging_time=judging_time)
-    return Pin(route.line, route.contract, route.version, route.plan, route.status, ingest_date, judging_time)
+        return Pin(f"{layout.UNROUTED}/{ingest_date}", ingest_date=ingest_date, judging_time=now.isoformat())
+    line = dependencies.lines.get(route.line)
+    status = strictest(route.status, line.status_at(moment(now)))
+    known = status is not LineStatus.SUNSET or dependencies.lines.knows(route.line, route.prefix)
+    pinned = (route.line, route.contract, route.version, route.plan, status, ingest_date, now.isoformat())
+    return Pin(*pinned, prefix=route.prefix, known=known, warning=warning(line, status))
 
 
 def _pinned(dependencies: Dependencies, workload: Workload) -> Observation | None:

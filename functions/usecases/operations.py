@@ -188,15 +188,15 @@ def _start(dependencies: Dependencies, workload: Workload, to: State, _found: Ob
 
 
 def _decide(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
-    """The verdict, irrevocable; an accepted content is claimed in the same transaction."""
+    """The verdict, irrevocable; in the same transaction accepted content is claimed, and its producer is marked as known."""
     assert found.decision is not None
     assert workload.staged is not None
     due = dependencies.clock.now() + dependencies.timing.lease
     after = workload._replace(state=to, decision=found.decision, cost=_spent(workload, found), due_at=due)
-    unique = found.decision.verdict in ACCEPTING and not dependencies.terms(workload).duplicates
-    claim = content(workload, workload.staged) if unique else ""
+    accepted = found.decision.verdict in ACCEPTING
+    claim = content(workload, workload.staged) if accepted and not dependencies.terms(workload).duplicates else ""
     try:
-        return (yield from move(dependencies, Effect.DECIDE, workload, after, content=claim))
+        return (yield from move(dependencies, Effect.DECIDE, workload, after, content=claim, accepted=accepted))
     except ConditionFailed:
         counts = found.decision.counts
         rejected = counts and replace(counts, published_rows=0, rejected_rows=counts.rows)

@@ -5,8 +5,10 @@ The current version of a line is the published one with the highest number. Ever
 1. read the contract in the registry: which version the new one follows, and which routes it takes over;
 2. refuse a number that is too low for the changes (`lakegate.functions.usecases.succession`);
 3. write what the transaction will name: content-addressed, so a retry writes the same bytes;
-4. write version, routes and the record of who published in one transaction, if nobody has written the contract since step 1;
-   else begin again. What is published already is not written again.
+4. let lines begin that have no version yet: as drafts, or with a notice period (`lakegate.functions.usecases.new_lines`);
+5. write version, routes and the record of who published in one transaction, if nobody has written the contract since step 1;
+   else begin again. What is published already is not written again;
+6. put drafts in force that the version ends.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from lakegate.contracts.lake.versions import major, precedence
 from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.ports.registry import Publication, SeenParent
 from lakegate.functions.usecases.contract_files import store
+from lakegate.functions.usecases.new_lines import are_drafts, begin_lines, end_drafts
 from lakegate.functions.usecases.parents import document_key, refuse_breaking, refuse_other_parent
 from lakegate.functions.usecases.recording import published_by, record_at_head
 from lakegate.functions.usecases.steps import Effect, perform
@@ -64,6 +67,8 @@ class CompiledContract:
     """How many rules can never be measured."""
     labels: tuple[tuple[str, str], ...] = ()
     """What people find it by (`lakegate.contracts.model.labels`)."""
+    draft: bool = False
+    """Whether its document is a draft: a line that begins with it refuses deliveries, or only observes them."""
     needs: tuple[PinnedDocument, ...] = ()
     """The documents that it inherits from, the nearest first."""
 
@@ -85,6 +90,8 @@ class PlannedChange:
     """Whether the registry is as the version wants it."""
     comparison: VersionComparison | None = None
     """The changes since the version that this one follows; None if it follows none, or is published already."""
+    drafted: bool = False
+    """Whether its lines are drafts afterwards."""
 
 
 def planned(dependencies: Dependencies, compiled: CompiledContract) -> PlannedChange:
@@ -99,6 +106,7 @@ def planned(dependencies: Dependencies, compiled: CompiledContract) -> PlannedCh
         closed=tuple(sorted(each.prefix for each in closing if (each.bucket, each.prefix) in open_now)),
         is_done=snapshot.has(publication),
         comparison=comparison,
+        drafted=compiled.draft and are_drafts(dependencies, snapshot, compiled),
     )
 
 
@@ -116,7 +124,17 @@ def publish(dependencies: Dependencies, compiled: CompiledContract) -> Steps[Pub
 
     decide(dependencies.registry.contract(compiled.contract))
     yield from store(dependencies, compiled)
-    return (yield from write(dependencies, compiled.contract, decide, published_by(), compiled.parent))
+    return (yield from write_with_lines(dependencies, compiled, decide, published_by()))
+
+
+def write_with_lines(
+    dependencies: Dependencies, compiled: CompiledContract, decide: Callable[[RegistrySnapshot], Publication], act: Act
+) -> Steps[Publication]:
+    """Let lines begin that have no version yet, `write`, and put drafts in force that the version ends."""
+    yield from begin_lines(dependencies, dependencies.registry.contract(compiled.contract), compiled)
+    publication = yield from write(dependencies, compiled.contract, decide, act, compiled.parent)
+    yield from end_drafts(dependencies, dependencies.registry.contract(compiled.contract), compiled)
+    return publication
 
 
 def refuse(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> VersionComparison | None:

@@ -20,6 +20,7 @@ from lakegate.functions.ports.errors import ConditionFailed, NotFound, Transacti
 from lakegate.functions.ports.objects import Address, agree
 from lakegate.functions.ports.workloads import Expected
 from lakegate.functions.usecases import layout, parts
+from lakegate.functions.usecases.addressing import addressed
 from lakegate.functions.usecases.moves import OutcomeChanged, is_same_write, message
 from lakegate.functions.usecases.source import address
 from lakegate.functions.usecases.steps import Alarm, ConcurrentUpdate, Effect, perform
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.observe import Observation
     from lakegate.functions.usecases.steps import Steps
-    from lakegate.functions.workload import Workload
+    from lakegate.functions.workload import Pin, Workload
 
 COMMIT_TRIES = 5
 """Others may extend a busy chain first; after so many tries `sweep` continues."""
@@ -169,11 +170,12 @@ def _commit(
 ) -> Steps[Workload]:
     assert workload.pin is not None
     expected = Expected(workload.state, workload.attempt)
+    subscribers = _subscribers(dependencies, workload.pin) if to is State.QUARANTINED else []
     for _ in range(COMMIT_TRIES):
         now = dependencies.clock.now()
         after = workload._replace(state=to, due_at=now + dependencies.timing.lease)
         block = _block(dependencies, after, dependencies.ledger.head(workload.pin.chain), result, objects)
-        news = message(dependencies, after, block.height)
+        news = message(dependencies, after, block.height, subscribers)
         try:
             yield from perform(Effect.COMMIT, partial(dependencies.ledger.commit, block, after, expected, news))
         except ConditionFailed as refused:
@@ -185,6 +187,11 @@ def _commit(
         else:
             return after
     raise TransactionConflict
+
+
+def _subscribers(dependencies: Dependencies, pin: Pin) -> list[dict[str, object]]:
+    """Who asked to be notified of rejected deliveries of the line."""
+    return addressed(dependencies.lines.get(pin.chain), "rejected") if pin.plan else []
 
 
 def _block(

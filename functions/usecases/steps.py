@@ -71,6 +71,7 @@ class Effect(StrEnum):
     PUBLISH = "publish a contract version"
     PROPOSE = "propose a contract version"
     RECORD = "append a record to the ledger"
+    WRITE_LINE = "change a line's lifecycle or subscriptions"
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.advance import advance, pause_of
 from lakegate.functions.usecases.intake import admit
+from lakegate.functions.usecases.lifecycle import settle_line
 from lakegate.functions.usecases.steps import Effect, perform
 from lakegate.functions.workload import TERMINAL, State
 
@@ -44,14 +45,16 @@ class Swept:
 
 
 def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
-    """Continue what is due, judge what resumed lines held, claim what no event announced, remove staging of finished workloads.
+    """Continue what is due, judge what resumed lines held, claim what no event announced, remove staging of finished workloads,
+    record what began by its date.
 
-    The parts take turns, a batch at a time, until all is done or time is short. The index of due workloads is read once. Each
+    The parts take turns, a batch at a time, until all is done or time is short. The index of what is due is read once. Each
     listing continues where the last sweep stopped, so that several sweeps cover a large bucket. Attempts that were prepared
     on the way are started in the end, after one pause for all of them.
     """
     swept = Swept()
     due = deque(dependencies.agenda.due(dependencies.clock.now(), MOST_DUE))
+    lines = deque(dependencies.lines.due(dependencies.clock.now(), MOST_DUE))
     resumed: list[Workload] = []
     released: set[str] = set()
     landing = Listing("landing", dependencies.places.landing, "", partial(admit, dependencies))
@@ -61,6 +64,7 @@ def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
         partial(_released, dependencies, swept, released, batch),
         partial(_listed, dependencies, swept, landing, batch),
         partial(_listed, dependencies, swept, staging, batch),
+        partial(_lines, dependencies, swept, lines, batch),
     ]
     while parts:
         part = parts.pop(0)
@@ -109,6 +113,15 @@ def _of_line(dependencies: Dependencies, swept: Swept, line: str, released: set[
         with suppress(ConditionFailed):  # the index lags, or the line is paused again
             yield from perform(Effect.END_PAUSE, partial(dependencies.pauses.end, line))
     return len(fresh) == batch
+
+
+def _lines(dependencies: Dependencies, swept: Swept, due: deque[str], batch: int) -> Steps[bool]:
+    """Settle a batch of lines. Returns whether there are more."""
+    for _ in range(min(batch, len(due))):
+        if not _has_time(dependencies):
+            return False
+        yield from _guarded(swept, settle_line(dependencies, due.popleft()))
+    return bool(due)
 
 
 def _has_time(dependencies: Dependencies) -> bool:

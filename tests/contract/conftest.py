@@ -15,6 +15,7 @@ from lakegate.functions.adapters.batches import DynamoBatches
 from lakegate.functions.adapters.emr import EmrServerless
 from lakegate.functions.adapters.history import DynamoHistory
 from lakegate.functions.adapters.ledger import DynamoLedger
+from lakegate.functions.adapters.lines import DynamoLines
 from lakegate.functions.adapters.pauses import DynamoPauses
 from lakegate.functions.adapters.registry import DynamoRegistry
 from lakegate.functions.adapters.workloads import DynamoAgenda, DynamoOutbox, DynamoWorkloads
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from lakegate.functions.ports.history import History
     from lakegate.functions.ports.jobs import JobRunner
     from lakegate.functions.ports.ledger import Ledger
+    from lakegate.functions.ports.lines import DatasetLines
     from lakegate.functions.ports.objects import Address, ObjectStore, ObjectVersion
     from lakegate.functions.ports.outbox import Outbox
     from lakegate.functions.ports.pauses import Pauses
@@ -50,6 +52,7 @@ class Ports:
     history: History
     pauses: Pauses
     registry: Registry
+    lines: DatasetLines
     jobs: JobRunner
     application: str
     land: Callable[[Address, bytes, str], ObjectVersion]
@@ -77,6 +80,7 @@ def in_memory() -> Ports:
         memory.ledger,
         rows,
         memory.registry,
+        memory.lines,
         memory.jobs,
         "application",
         land,
@@ -98,6 +102,7 @@ def on_aws(there: Cloud) -> Ports:
         DynamoHistory(there.table("ledger")),
         DynamoPauses(table),
         DynamoRegistry(there.table("registry"), "landing", there.table("ledger")),
+        DynamoLines(table, there.table("ledger")),
         EmrServerless(emr, application),
         application,
         partial(landed, there),

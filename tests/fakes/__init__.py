@@ -12,6 +12,7 @@ from tests.fakes.fault_injector import FaultInjector, MemoryNotifier, VirtualClo
 from tests.fakes.identity import MemoryIdentity
 from tests.fakes.jobs import MemoryJobs
 from tests.fakes.ledger import MemoryLedger
+from tests.fakes.lines import MemoryLines
 from tests.fakes.objects import MemoryObjects
 from tests.fakes.registry import MemoryRegistry
 from tests.fakes.rows import MemoryRows
@@ -22,6 +23,7 @@ __all__ = [
     "MemoryIdentity",
     "MemoryJobs",
     "MemoryLedger",
+    "MemoryLines",
     "MemoryNotifier",
     "MemoryObjects",
     "MemoryRegistry",
@@ -42,6 +44,7 @@ class Memory:
     registry: MemoryRegistry
     jobs: MemoryJobs
     notifier: MemoryNotifier
+    lines: MemoryLines
 
     @staticmethod
     def of(*buckets: str, lag: float = 0.0) -> Memory:
@@ -58,4 +61,5 @@ class Memory:
             MemoryRegistry(faults, ledger),
             MemoryJobs(faults),
             MemoryNotifier(faults),
+            MemoryLines(rows, ledger, lag),
         )

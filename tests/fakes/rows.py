@@ -73,6 +73,8 @@ class MemoryRows:
         """The workload of every write of a row: for tests that check only what changed."""
         self.contents: dict[str, str] = {}
         self.batches = MemoryBatches(faults)
+        self.producers: set[tuple[str, str]] = set()
+        """Line and prefix of accepted deliveries."""
         self.messages: dict[str, Message] = {}
         self.pauses: dict[str, Pause] = {}
         self._held: dict[str, dict[str, datetime]] = {}
@@ -97,9 +99,15 @@ class MemoryRows:
             raise NotFound from None
 
     def save(
-        self, workload: Workload, expected: Expected, *, message: Message | None = None, content: str | None = None
+        self,
+        workload: Workload,
+        expected: Expected,
+        *,
+        message: Message | None = None,
+        content: str | None = None,
+        accepted: bool = False,
     ) -> None:
-        """Row, message and claim, all or nothing."""
+        """Row, message, claim and mark of the producer, all or nothing."""
         self.faults.pass_or_refuse()
         owner = self.contents.get(content) if content else None
         changed = "" if self.matches(workload.id, expected) else "state"
@@ -115,6 +123,9 @@ class MemoryRows:
             self.contents[content] = workload.id
         if message:
             self.post(message)
+        if accepted:
+            assert workload.pin is not None
+            self.producers.add((workload.pin.chain, workload.pin.prefix))
 
     def _required(self, workload: Workload, expected: Expected) -> tuple[list[tuple[str, str]], str, int]:
         """What the pauses of lines must be (`on`, `off`, `resumed`), and whose count changes by how much."""

@@ -101,6 +101,8 @@ class Environment:
     """When each job run was first seen."""
     offered: set[tuple[str, str, str]] = field(default_factory=lambda: {("", "", "")})
     """Version, status and plan of all that was ever published; the empty ones are pinned where no route covers the key."""
+    statuses: list[tuple[datetime, str]] = field(default_factory=list)
+    """Of the route, each with the time when it was published."""
     releases: int = 0
     pauses_begun: int = 0
     """How often somebody paused the line."""
@@ -139,6 +141,7 @@ class Environment:
             m.notifier,
             m.clock,
             MemoryIdentity(),
+            m.lines,
             places,
             TIMING,
         )
@@ -156,6 +159,7 @@ class Environment:
             address = digest(body)
             self.memory.objects.put(Address(LAKE, f"plans/{address}.json"), body)
         self.offered.add((version, status, address))
+        self.statuses.append((self.memory.clock.now(), status))
         route = Route(LANDING, PREFIX, "orders", "lines", 1, version, status, address)
         self.memory.registry.publish(Publication("orders", version, status, f"contracts/{version}", (route,)))
 

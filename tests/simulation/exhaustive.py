@@ -11,6 +11,7 @@ from lakegate.functions.ports.pauses import Pause
 from lakegate.functions.usecases.steps import Effect
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import ALONE, BATCHES, PREFIX, Environment, Upload
+from tests.simulation.lifecycle import begin, command
 from tests.simulation.pauses import LINE
 from tests.simulation.promises import ATTEMPTS
 from tests.simulation.stage import KINDS, Fault, Stage, settle
@@ -47,6 +48,10 @@ class Scenario:
     """The stack's setting."""
     beside: tuple[bytes, ...] = ()
     """Deliveries that land shortly before, under other keys."""
+    line: str = ""
+    """The status that the line gets by its date, three minutes after the upload."""
+    command: str = ""
+    """A command about the line, given while the delivery is taken in."""
 
 
 def _delete(env: Environment, upload: Upload) -> None:
@@ -137,6 +142,11 @@ MORE = (
     Scenario("segment completed", b"good:1", "PUBLISHED", earlier=(b"bad:1", b"good:2", b"good:3")),
     Scenario("key not granted", b"good:1", "FAILED", refusal=AccessDenied),
     Scenario("archived", b"%PDF:1", "FAILED", refusal=Archived),
+    Scenario("deprecated by command", b"good:1", "PUBLISHED", command="deprecate"),
+    Scenario("active again", b"good:1", "PUBLISHED", command="reactivate", line="retired", may_end=("QUARANTINED",)),
+    Scenario("sunset by its date", b"good:1", "PUBLISHED", earlier=(b"good:2",), line="sunset"),
+    Scenario("retired by its date", b"good:1", "QUARANTINED", line="retired", may_end=("PUBLISHED",)),
+    Scenario("draft", b"good:1", "QUARANTINED", line="draft"),
     Scenario("deleted while judged", b"good:1", "PUBLISHED", before=((Effect.DECIDE, _delete),)),
 )
 
@@ -193,6 +203,8 @@ def _played(scenario: Scenario, planned: tuple[Planned, ...], trace: list[str] |
     for number, body in enumerate(scenario.earlier):
         env.upload(f"{PREFIX}{number}.csv", body)
         settle(stage)
+    if scenario.line:
+        begin(env, scenario.line)
     stage.counted.clear()
     left += planned
     for number, body in enumerate(scenario.beside):
@@ -201,6 +213,8 @@ def _played(scenario: Scenario, planned: tuple[Planned, ...], trace: list[str] |
     if scenario.refusal is not None:
         env.lock(upload, scenario.refusal)
     stage.before = [(effect, lambda act=act: act(env, upload)) for effect, act in scenario.before]  # type: ignore[misc]
+    if scenario.command:
+        stage.start("command", command(env, scenario.command))
     settle(stage)
     row = env.memory.rows.rows.get(upload.workload)
     end = str(row.state) if row else "never claimed"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.lake.states import State
 from tests.simulation.contract import read_json
 from tests.simulation.environment import LAKE, PARTS_ABOVE
+from tests.simulation.lifecycle import manifests
 from tests.simulation.pauses import LINE
 from tests.simulation.promises import ATTEMPTS, ENDED, REFUSALS, Violation, manifest_deliveries
 
@@ -29,6 +30,8 @@ def kept_in_the_end(promises: Promises) -> None:
     _ledger_and_lake_agree(promises)
     _content_is_accepted_once(promises)
     _messages_are_sent(promises)
+    if broken := promises.lines.finished(manifests(promises.env)):
+        raise Violation(broken.promise, broken.seen)
 
 
 def _check_row(promises: Promises, row: Workload) -> None:
@@ -146,7 +149,7 @@ def _messages_are_sent(promises: Promises) -> None:
     sent = {
         (message.workload, message.kind): set[tuple[object, ...]]() for message in promises.env.memory.notifier.sent
     }
-    for message in promises.env.memory.notifier.sent:
+    for message in (each for each in promises.env.memory.notifier.sent if not each.line):
         body = read_json(message.body)
         sent[message.workload, message.kind].add(
             tuple(body[each] for each in ("workload", "state", "attempt", "verdict"))

@@ -17,6 +17,8 @@ from tests.fakes.fault_injector import BEGINNING
 from tests.fakes.identity import ALICE
 from tests.simulation.contract import block_digest, read_json, record_digest, truth
 from tests.simulation.environment import INVOCATION_LIMIT, SEGMENT_HEIGHTS
+from tests.simulation.lifecycle import REFUSALS as REFUSED
+from tests.simulation.lifecycle import Lifecycles
 from tests.simulation.pauses import PausePromises
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from lakegate.functions.workload import Workload
     from tests.fakes.objects import Stored
     from tests.simulation.environment import Environment, Upload
+    from tests.simulation.lifecycle import Broken
 
 S = State
 STEPS = {
@@ -95,6 +98,11 @@ class Violation(AssertionError):  # noqa: N818 - what a promise suffers
         return f"{self.promise}: {self.seen}"
 
 
+def _raise(broken: Broken | None) -> None:
+    if broken is not None:
+        raise Violation(broken.promise, broken.seen)
+
+
 class Promises:
     """Remembers what was seen, so that each look costs only what changed."""
 
@@ -136,6 +144,7 @@ class Promises:
         self.batches_changed = 0
         self.taken: set[tuple[State, State]] = set()
         """Transitions seen, for what a run covered."""
+        self.lines = Lifecycles(env)
 
     def hold(self) -> None:
         """Raise Violation if any safety promise is broken now."""
@@ -154,6 +163,8 @@ class Promises:
             self._grown()
             while self.replayed:
                 self._replay_recorded(self.replayed.pop())
+        if self.lines.moved:
+            _raise(self.lines.look(self.recorded))
         if len(self.env.memory.jobs.runs) != self.runs_seen:
             self._started()
         if len(self.env.memory.rows.batches.changed) != self.batches_changed:
@@ -219,6 +230,7 @@ class Promises:
             else:
                 self.replayed += [before] if (before.state, row.state) == (S.FAILED, S.RECEIVED) else []
                 self._moved(before, row)
+                self.lines.decided(row)
         self.rows_mark = hash(tuple(self.marks.values()))
 
     def _began(self, row: Workload) -> None:
@@ -301,8 +313,9 @@ class Promises:
         assert row.pin is not None
         if before.pin is not None:
             raise Violation("P21", "a pin was changed")
-        if (row.pin.version, row.pin.status, row.pin.plan) not in self.env.offered:
+        if all((row.pin.version, row.pin.plan) != (version, plan) for version, _, plan in self.env.offered):
             raise Violation("P21", "a pin names what was never published")
+        _raise(self.lines.pinned(row))
         if bool(row.pin.plan) is not self.upload_of(row).routed:
             raise Violation("P21", "a route covers the key and was not pinned, or none does and one was")
 
@@ -477,8 +490,8 @@ class Promises:
         recorded = (block.chain, block.plan, block.contract_version, block.verdict)
         if recorded != (name, row.pin.plan, row.pin.version, row.decision.verdict) or name != row.pin.chain:
             raise Violation("P21", "the block names another contract or verdict than the row")
-        if row.pin.status == "retired" and row.decision.verdict in ACCEPTED:
-            raise Violation("P21", "a retired contract accepted something")
+        if row.decision.verdict in ACCEPTED and row.pin.plan and not self.lines.accepts(row):
+            raise Violation("P21", f"a line accepted something that was pinned as {row.pin.status}")
         self._counted(block, row)
         self._true(row)
 
@@ -509,13 +522,16 @@ class Promises:
         assert row.pin is not None
         assert row.decision is not None
         reasons = row.decision.reasons
-        if "contract-retired" in reasons or "unrouted" in reasons:
-            holds = row.pin.status == "retired" or not row.pin.plan
+        if "unrouted" in reasons:
+            holds = not row.pin.plan
+        elif refused := next((each for each in reasons if each in REFUSED), ""):
+            holds = self.lines.refused_rightly(row, refused)
         elif "duplicate-content" in reasons:
             holds = any(self._took(row, other) for other in self.rows.values())
         else:
             expected = truth(row.pin.plan, self.upload_of(row).body)
-            holds = row.decision.verdict == {"refused": "rejected"}.get(expected, expected)
+            wanted = self.lines.verdict(row, {"refused": "rejected"}.get(expected, expected))
+            holds = row.decision.verdict == wanted and (not row.decision.result or self.lines.warned(row))
         if not holds:
             raise Violation(
                 "P21",

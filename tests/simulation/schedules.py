@@ -11,6 +11,7 @@ from lakegate.functions.ports.errors import AccessDenied, Archived
 from tests.fakes.jobs import Ending
 from tests.simulation.choices import Choices
 from tests.simulation.environment import ALONE, BATCHES, PREFIX, Environment
+from tests.simulation.lifecycle import BEGINNINGS, COMMANDS, begin, command
 from tests.simulation.promises import Violation
 from tests.simulation.stage import Fault, Stage, settle
 
@@ -50,7 +51,11 @@ def run(choices: Choices, trace: list[str] | None = None) -> Ran:
     def fault_at(_effect: Effect) -> Fault:
         return Fault.NONE if calm else FAULTS[rarely(kinds, FAULT_SHARE)]
 
+    beginning = BEGINNINGS[choices.rarely(len(BEGINNINGS), 0.2)]
+    if beginning is not None:
+        begin(env, beginning)
     stage = Stage(env, fault_at, trace)
+    stage.log(f"the line begins as {beginning or 'active'}")
     states: set[int] = set()
     sweeps = 0
     _upload(stage, choices)
@@ -182,6 +187,16 @@ def _deploy(stage: Stage, _choices: Choices) -> None:
     stage.env.deploy()
 
 
+def _command(stage: Stage, choices: Choices) -> None:
+    name = tuple(COMMANDS)[choices.pick(len(COMMANDS))]
+    stage.log(f"somebody commands: {name}")
+    stage.start(name, command(stage.env, name))
+
+
+def _days(stage: Stage, choices: Choices) -> None:
+    stage.pass_time((8, 31)[choices.pick(2)] * 24 * 60)
+
+
 def _notify(stage: Stage, _choices: Choices, _place: int) -> None:
     stage.notify()
 
@@ -194,7 +209,22 @@ def _resume(stage: Stage, _choices: Choices) -> None:
     stage.resume()
 
 
-ACTS = (_upload, _delete, _publish, _retire, _replay, _collide, _deploy, _upload, _unlock, _pause, _resume, _upload)
+ACTS = (
+    _upload,
+    _delete,
+    _publish,
+    _retire,
+    _replay,
+    _collide,
+    _deploy,
+    _upload,
+    _unlock,
+    _pause,
+    _resume,
+    _upload,
+    _command,
+    _days,
+)
 
 
 def broken(choices: Choices, trace: list[str] | None = None) -> Violation | None:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.errors import InputError, LakegateError
+from lakegate.contracts.lake.lifecycle import Line
 from lakegate.functions.ports.errors import ConditionFailed, PortError, Throttled, TransactionConflict, Unanswered
 from lakegate.functions.ports.jobs import JobState
 from lakegate.functions.usecases.completion import completion, invocation_ended
@@ -247,6 +248,12 @@ class Stage:
             self.workers.remove(worker)
         if worker.asked is not None and value is not None:
             self._replayed(worker.asked)
+        if (
+            isinstance(value, Line)
+            and value.revision
+            and all(value != line for _, line in self.env.memory.lines.written)
+        ):
+            raise Violation("P4", "a command was answered, and the line is another one")
         if isinstance(value, Swept):
             for trouble in value.troubles:
                 if isinstance(trouble, Alarm):

@@ -9,6 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from lakegate.contracts.lake.states import State
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import Environment
+from tests.simulation.lifecycle import COMMANDS, command
 from tests.simulation.schedules import BODIES, KEYS
 from tests.simulation.stage import Fault, Stage, settle
 
@@ -68,6 +69,14 @@ class Gatekeeping(RuleBasedStateMachine):
     @rule(version=st.sampled_from(["1.0.0", "1.1.0"]), status=st.sampled_from(["active", "retired"]))
     def a_contract_is_published_or_retired(self, version: str, status: str) -> None:
         self.stage.env.publish(version, status)
+
+    @rule(name=st.sampled_from(list(COMMANDS)))
+    def somebody_commands(self, name: str) -> None:
+        self.stage.start(name, command(self.stage.env, name))
+
+    @rule(days=st.sampled_from([8, 31]))
+    def days_pass(self, days: int) -> None:
+        self.stage.pass_time(days * 24 * 60)
 
     @rule()
     def the_operator_replays(self) -> None:

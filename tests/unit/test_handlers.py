@@ -87,6 +87,7 @@ def stand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
         ledger=memory.ledger,
         history=memory.ledger,
         pauses=memory.rows,
+        lines=memory.lines,
         jobs=memory.jobs,
         notifier=memory.notifier,
         clock=memory.clock,

@@ -397,8 +397,18 @@ RECORD = Record(
     event=event_id("replay", "w", 1),
     content={"workload": "w", "state": "FAILED", "attempt": 1, "replayed_by": "w"},
 )
-CONTENTS = {
+CONTENTS: dict[str, Any] = {
     "replay": RECORD.content,
+    "lifecycle": {
+        "act": "deprecate",
+        "status": "deprecated",
+        "since": "2026-11-22T18:30:00.000000Z",
+        "planned": [{"status": "sunset", "at": "2026-12-22T18:30:00.000000Z"}],
+        "reason": "one row per order",
+        "replacement": "orders/lines_v2",
+        "guide": "https://wiki.example/orders",
+        "notice": {"version": "2.0.0", "follows": "orders/lines_v1", "teams": ["finance"], "acknowledged": []},
+    },
     "publication": {
         "version": "1.0.0",
         "status": "active",

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 OUTPUTS = (
     "LandingBucket LakeBucket RegistryTable WorkloadsTable LedgerTable ApplicationId EventBusName IntakeFunction "
     "CompletionFunction SweepFunction NotifyFunction JudgeFunction DeadLetterQueueUrl IgnoredKeys RequireApproval AlarmTopic "
-    "StewardPolicy ApproverPolicy OperatorPolicy DoctorPolicy DeployerPolicy EnginePolicy KeyPolicy KeyArn AnchorBucket"
+    "StewardPolicy ApproverPolicy LifecyclePolicy OperatorPolicy DoctorPolicy DeployerPolicy EnginePolicy KeyPolicy KeyArn "
+    "AnchorBucket"
 )
 FUNCTIONS = ("IntakeFunction", "CompletionFunction", "SweepFunction", "NotifyFunction")
 ENVIRONMENT_LIMIT = 4096

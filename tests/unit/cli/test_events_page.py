@@ -72,7 +72,7 @@ def test_the_cases_above_have_every_end() -> None:
     properties: Any = load("event")["properties"]
 
     assert {sent(case).kind for case in CASES} == kinds == set(properties["kind"]["enum"])
-    assert {detail_type(kind) for kind in kinds} == table("detail-type")
+    assert {detail_type(sent(case)) for case in CASES} == table("detail-type")
 
 
 @pytest.mark.parametrize("failing", [0, 2])
@@ -103,11 +103,19 @@ def test_every_key_is_explained() -> None:
     assert set(SAMPLE["detail"]["body"]) == set(BODY)
 
 
+def test_every_event_about_a_line_is_explained() -> None:
+    """Kinds and keys are those of the schema."""
+    properties: Any = load("line-event")["properties"]
+
+    assert table("detail-type of a line") == {f"line {kind}" for kind in properties["kind"]["enum"]}
+    assert table("key of `detail.body` of a line") == set(properties["body"]["properties"])
+
+
 def test_the_sample_fits_the_schema() -> None:
     """It has the source and the detail-type that the adapter gives."""
     validate("event", SAMPLE["detail"])
 
-    assert (SAMPLE["source"], SAMPLE["detail-type"]) == (SOURCE, detail_type(SAMPLE["detail"]["kind"]))
+    assert (SAMPLE["source"], SAMPLE["detail-type"]) == (SOURCE, detail_type(sent("accepted")))
 
 
 def test_every_cause_is_in_the_schema_and_on_the_page() -> None:
@@ -123,7 +131,7 @@ def test_the_rule_chooses_published_data_of_one_line() -> None:
     chosen = {
         name
         for name, each in ((case, sent(case)) for case in CASES)
-        if ours.matches_event({"source": SOURCE, "detail-type": detail_type(each.kind), "detail": detail(each)})
+        if ours.matches_event({"source": SOURCE, "detail-type": detail_type(each), "detail": detail(each)})
     }
 
     assert pattern.matches_event(SAMPLE)

@@ -257,26 +257,32 @@ def test_a_version_has_the_status_that_the_table_gives_its_document(
 
 @pytest.mark.parametrize("status", ["draft", "Proposed", "in development", "live"])
 def test_what_is_not_active_yet_is_published_only_when_confirmed(lakegate: Lakegate, status: str) -> None:
-    """Without a terminal and without --yes one sentence names the effect, and nothing is written; then it is."""
-    path = lakegate.contract(status=status)
+    """In a line that is active one sentence names the effect, and nothing is written without --yes; then it is."""
+    lakegate.ok("publish", lakegate.contract())
+    path = lakegate.contract("1.0.1", status=status)
     refused = lakegate("publish", path)
-    before = lakegate.json("contracts")
+    before = lakegate.json("contracts")["contracts"]
     confirmed = lakegate("publish", path, "--yes")
 
     assert (str(refused.exception), refused.stdout) == (
-        f"the document's status is `{status}`: publishing makes shop 1.0.0 active. {UNCONFIRMED}",
+        f"the document's status is `{status}`: publishing makes shop 1.0.1 active. {UNCONFIRMED}",
         "",
     )
-    assert before == {"contracts": []}
-    assert confirmed.stdout.splitlines()[0] == "Published shop 1.0.0 (active)."
+    assert [each["version"] for each in before] == ["1.0.0"]
+    assert confirmed.stdout.splitlines()[0] == "Published shop 1.0.1 (active)."
 
 
-def test_a_draft_that_is_published_already_asks_for_nothing(lakegate: Lakegate) -> None:
-    """Publishing twice is publishing once: the second time has no effect to confirm."""
-    path = lakegate.contract(status="draft")
-    first = lakegate.json("publish", path, "--yes")
+@pytest.mark.parametrize("status", ["draft", "Proposed", "in development"])
+def test_a_line_that_begins_with_a_draft_is_one(lakegate: Lakegate, status: str) -> None:
+    """Nothing is put in force, so that nothing has to be confirmed; twice is once, and so is another draft of the line."""
+    texts = [lakegate.ok("publish", lakegate.contract(status=status)).splitlines() for _ in range(2)]
+    again = lakegate.json("publish", lakegate.contract("1.0.1", status=status, Shop="Market"))
 
-    assert lakegate.json("publish", path) == first
+    assert texts[0] == texts[1]
+    assert texts[0][-1] == (
+        "  shop/orders_v1 is a draft: until it is active, deliveries are refused or, with mode: observe, only observed."
+    )
+    assert again["drafts"] == ["shop/orders_v1"]
 
 
 def test_a_retired_version_closes_live_routes_only_when_confirmed(lakegate: Lakegate) -> None:
@@ -307,9 +313,9 @@ def test_a_retired_version_that_closes_nothing_asks_for_nothing(lakegate: Lakega
 def test_a_terminal_is_asked(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch, answer: str, versions: int) -> None:
     """On a terminal the effect is shown and a person decides; everything but yes changes nothing."""
     monkeypatch.setattr("lakegate.cli.confirm.is_interactive", lambda: True)
-    result = lakegate("publish", lakegate.contract(status="draft"), text=answer)
+    result = lakegate("publish", lakegate.contract(status="live"), text=answer)
 
-    assert "  the document's status is `draft`: publishing makes shop 1.0.0 active\n" in result.stderr
+    assert "  the document's status is `live`: publishing makes shop 1.0.0 active\n" in result.stderr
     assert len(lakegate.json("contracts")["contracts"]) == versions
     assert str(result.exception) == ("None" if versions else "not confirmed: nothing was changed")
 

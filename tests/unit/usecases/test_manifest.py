@@ -61,6 +61,7 @@ def test_a_delivery_is_listed_with_version_verdict_rows_and_time() -> None:
         "format": "lakegate-manifest/3",
         "line": LINE,
         "height": 0,
+        "lifecycle": None,
         "segments": {"count": 0, "heights": 2},
         "deliveries": [
             {

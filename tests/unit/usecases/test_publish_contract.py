@@ -16,9 +16,13 @@ from hypothesis import strategies as st
 from lakegate.contracts.errors import InputError, LakegateError
 from lakegate.contracts.lake.records import Record, contract_chain
 from lakegate.contracts.lake.routes import Route
+from lakegate.contracts.lake.subscriptions import subscribed
+from lakegate.contracts.lake.transitions import drafted
 from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.registry import Publication
+from lakegate.functions.usecases.lifecycle import change
+from lakegate.functions.usecases.new_lines import reactivate_line
 from lakegate.functions.usecases.publish_contract import CompiledContract, planned, publish
 from lakegate.functions.usecases.recording import append
 from lakegate.functions.usecases.routing import add_route, remove_route
@@ -33,6 +37,7 @@ from tests.unit.compare.builder import COLUMN, compared, document
 from tests.unit.usecases.scenarios import (
     drive,
     resumed,
+    swapped,
 )
 
 if TYPE_CHECKING:
@@ -500,3 +505,24 @@ def test_what_publishing_would_close_is_known_before() -> None:
     changes = [planned(env.dependencies, each) for each in (active, retired)]
 
     assert [(each.is_new, each.closed) for each in changes] == [(True, ()), (True, ("a/",))]
+
+
+def test_a_draft_without_a_version_is_not_put_in_force() -> None:
+    """A publisher that stopped after the line began left nothing that could judge."""
+    env = Environment()
+    drive(env.dependencies, change(env.dependencies, "shop/orders_v2", "draft", drafted))
+    with pytest.raises(InputError, match="shop/orders_v2 has no published version"):
+        drive(env.dependencies, reactivate_line(env.dependencies, "shop/orders_v2"))
+
+
+def test_a_notice_period_that_cannot_be_read_prevents_the_publication() -> None:
+    """Nobody guesses what was promised."""
+    env = Environment()
+    drive(env.dependencies, publish(env.dependencies, COMPILED))
+    drive(env.dependencies, change(env.dependencies, "shop/orders_v1", "", partial(subscribed, team="finance")))
+    where = Address(LAKE, f"contracts/{hashlib.sha256(COMPILED.document).hexdigest()}")
+    swapped(env, where.key, b"{")
+    with pytest.raises(InputError, match=r"the published version 1\.0\.0 cannot be read any more"):
+        drive(env.dependencies, publish(env.dependencies, replace(COMPILED, version="2.0.0", document=text("2.0.0"))))
+
+    assert [each.version for each in env.dependencies.registry.contract("shop").versions] == ["1.0.0"]

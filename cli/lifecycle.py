@@ -1,0 +1,219 @@
+"""`lakegate deprecate`, `sunset`, `retire` and `reactivate`: the lifecycle of a dataset line."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lakegate.cli import terminal
+from lakegate.cli.aws import opened
+from lakegate.cli.confirm import Yes, confirm
+from lakegate.cli.escape import escaped
+from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake import lifecycle as states
+from lakegate.contracts.lake import transitions
+from lakegate.contracts.words import listed, shown
+from lakegate.functions.usecases.lifecycle import change
+from lakegate.functions.usecases.lines import line_named
+from lakegate.functions.usecases.new_lines import reactivate_line
+from lakegate.functions.usecases.steps import run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from lakegate.functions.usecases.dependencies import Dependencies
+
+LONGEST_TEXT = 500
+"""Characters of a reason or an address: they are part of events and of the reasons of every delivery."""
+On = Annotated[str | None, typer.Option("--on", help="From this day on (UTC, YYYY-MM-DD); by default from now on.")]
+
+
+def deprecate(  # noqa: PLR0913 - a command has these options
+    line: Line,
+    *,
+    reason: Annotated[str, typer.Option(help="Why the line ends.")] = "",
+    replacement: Annotated[str, typer.Option(help="The line or contract to use instead.")] = "",
+    guide: Annotated[str, typer.Option(help="The address of a migration guide.")] = "",
+    on: On = None,
+    sunset_on: Annotated[
+        str | None, typer.Option("--sunset", help="The day of the sunset; by default 30 days after the deprecation.")
+    ] = None,
+    retire_on: Annotated[
+        str | None, typer.Option("--retire", help="The day of the retirement; by default 7 days after the sunset.")
+    ] = None,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
+    """Announce the end of a line: it is deprecated, at least 30 days later sunset, and at least 7 days after that retired.
+
+    Example: lakegate deprecate orders_v1 --replacement shop/orders_v2 --reason "one row per order" --sunset 2027-02-01
+
+    Deliveries are accepted with a warning, and subscribers are notified. The sunset and the retirement follow by their dates.
+    Given again, the command replaces what has not begun.
+
+    Exit code: 0 done (twice is once), 2 it is not allowed, or was not confirmed.
+    """
+    ending = states.Ending(*map(_text, (reason, replacement, guide)))
+    with opened(stack, local=local) as there:
+        dependencies = there.dependencies()
+        days = partial(transitions.deprecate, on=_day(on), sunset=_day(sunset_on), retire=_day(retire_on))
+        decide = partial(days, ending=ending)
+        after = run(change(dependencies, named_line(dependencies, line), "deprecate", decide), dependencies.clock)
+    answer(after, _now(dependencies), as_json=as_json)
+
+
+def sunset(  # noqa: PLR0913 - a command has these options
+    line: Line,
+    *,
+    on: On = None,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let a deprecated line accept known producers only, with a warning: at once, or move the day of its sunset.
+
+    Example: lakegate sunset orders_v1 --on 2027-03-01
+
+    A line is deprecated for at least 30 days, and in sunset for at least 7. A producer is known once a delivery below the
+    prefix of its route was accepted.
+
+    Exit code: 0 done (twice is once), 2 it is not allowed, or was not confirmed.
+    """
+    decide = partial(transitions.sunset, on=_day(on))
+    after, now = _confirmed(line, "sunset", decide, stack, local=local, yes=yes)
+    answer(after, now, as_json=as_json)
+
+
+def retire(  # noqa: PLR0913 - a command has these options
+    line: Line,
+    *,
+    on: On = None,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Refuse every delivery to a line in sunset: at once, or move the day of its retirement. Its data stays.
+
+    Example: lakegate retire orders_v1
+
+    Exit code: 0 done (twice is once), 2 it is not allowed, or was not confirmed.
+    """
+    decide = partial(transitions.retire, on=_day(on))
+    after, now = _confirmed(line, "retire", decide, stack, local=local, yes=yes)
+    answer(after, now, as_json=as_json)
+
+
+def reactivate(line: Line, stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
+    """Make a draft, or a line that was deprecated, sunset or retired, active again; what is planned is dropped.
+
+    Example: lakegate reactivate orders_v1
+
+    A draft of a new major version waits for the notice period if the line before has subscribers.
+
+    Exit code: 0 done (twice is once), 2 it is not allowed.
+    """
+    with opened(stack, local=local) as there:
+        dependencies = there.dependencies()
+        after = run(reactivate_line(dependencies, named_line(dependencies, line)), dependencies.clock)
+    answer(after, _now(dependencies), as_json=as_json)
+
+
+def named_line(dependencies: Dependencies, name: str) -> str:
+    """The line that a person means. Raises InputError for a chain that is no line of a contract."""
+    found = line_named(dependencies, name)
+    if found.startswith("_"):
+        raise InputError(f"{found} is no line of a contract")
+    return found
+
+
+def as_document(line: states.Line, now: str) -> dict[str, object]:
+    """The lifecycle of a line for machines."""
+    status = line.status_at(now)
+    return {
+        "line": line.name,
+        "status": status.value,
+        "since": line.since(now) or None,
+        "planned": [{"status": each.status.value, "at": each.at} for each in line.planned(now)],
+        "reason": line.ending.reason,
+        "replacement": line.ending.replacement,
+        "guide": line.ending.guide,
+    }
+
+
+def answer(line: states.Line, now: str, *, as_json: bool) -> None:
+    """Print the lifecycle of a line."""
+    if as_json:
+        terminal.print_json(as_document(line, now))
+        return
+    since = line.since(now)
+    terminal.answers().print(
+        escaped(f"{line.name} is {line.status_at(now)}{f' since {_utc(since)}' if since else ''}."),
+        markup=False,
+        soft_wrap=True,
+    )
+    for each in line.planned(now):
+        terminal.answers().print(escaped(f"  {each.status} from {_utc(each.at)}"), markup=False, soft_wrap=True)
+
+
+def _confirmed(  # noqa: PLR0913 - what two commands share
+    name: str,
+    act: str,
+    decide: Callable[[states.Line, str], states.Line],
+    stack: str,
+    *,
+    local: bool,
+    yes: bool,
+) -> tuple[states.Line, str]:
+    with opened(stack, local=local) as there:
+        dependencies = there.dependencies()
+        line = named_line(dependencies, name)
+        before, now = dependencies.lines.get(line), _now(dependencies)
+        confirm(_effects(dependencies, before, decide(before, now), now), yes=yes)
+        return run(change(dependencies, line, act, decide), dependencies.clock), now
+
+
+def _effects(dependencies: Dependencies, before: states.Line, after: states.Line, now: str) -> Iterator[str]:
+    """What the person who gives the command may not expect."""
+    status = after.status_at(now)
+    if status is before.status_at(now):
+        return
+    contract, _, _ = before.name.rpartition("/")
+    prefixes = sorted(
+        each.prefix for each in dependencies.registry.contract(contract).routes if each.line == before.name
+    )
+    who = "every delivery" if status is states.LineStatus.RETIRED else "deliveries of new producers"
+    if prefixes:
+        yield f"{before.name} becomes {status}: {who} below {listed(prefixes)} would be refused"
+
+
+def _now(dependencies: Dependencies) -> str:
+    return states.moment(dependencies.clock.now())
+
+
+def _utc(at: str) -> str:
+    return f"{at[:10]} {at[11:16]} UTC"
+
+
+def _day(written: str | None) -> str:
+    """The beginning of a day; empty for none, and for today, which means now."""
+    if written is None:
+        return ""
+    try:
+        found = date.fromisoformat(written)
+    except ValueError:
+        raise InputError(f"{shown(written)} is no day: write YYYY-MM-DD") from None
+    today = datetime.now(UTC).date()
+    return "" if found == today else states.moment(datetime(found.year, found.month, found.day, tzinfo=UTC))
+
+
+def _text(written: str) -> str:
+    if not written.isprintable() or len(written) > LONGEST_TEXT:
+        raise InputError(f"reason, replacement and guide are each one line of at most {LONGEST_TEXT} characters")
+    return written.strip()

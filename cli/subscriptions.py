@@ -1,0 +1,139 @@
+"""`lakegate subscribe`, `unsubscribe`, `subscribers` and `acknowledge`: who reads a line and is notified of its changes."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lakegate.cli import lifecycle, terminal
+from lakegate.cli.aws import opened
+from lakegate.cli.escape import escaped
+from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.lifecycle import LineStatus, moment, warning
+from lakegate.contracts.lake.routes import line_of, parts_of
+from lakegate.contracts.lake.subscriptions import subscribed, unsubscribed
+from lakegate.contracts.lake.versions import major
+from lakegate.functions.usecases.lifecycle import acknowledge as acknowledge_version
+from lakegate.functions.usecases.lifecycle import change
+from lakegate.functions.usecases.steps import run
+
+if TYPE_CHECKING:
+    from lakegate.contracts.lake import lifecycle as states
+
+Team = Annotated[str, typer.Option("--as", help="The team that reads the line.", show_default=False)]
+
+
+def subscribe(  # noqa: PLR0913 - a command has these options
+    line: Line,
+    *,
+    team: Team,
+    on: Annotated[
+        list[str] | None, typer.Option(help="Also: rejected. Deprecations and breaking versions are always included.")
+    ] = None,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
+    """Subscribe a team to a line: it is notified of its end and of breaking versions, and of rejected deliveries on request.
+
+    Example: lakegate subscribe orders_v1 --as finance --on rejected
+
+    A deprecated line answers with a warning; a line in sunset takes no new subscribers.
+
+    Exit code: 0 subscribed (twice is once), 2 it is not possible.
+    """
+    with opened(stack, local=local) as there:
+        dependencies = there.dependencies()
+        name = lifecycle.named_line(dependencies, line)
+        after = run(change(dependencies, name, "", partial(subscribed, team=team, on=on or ())), dependencies.clock)
+        now = moment(dependencies.clock.now())
+    status = after.status_at(now)
+    if status is LineStatus.DEPRECATED:
+        terminal.errors().print(escaped(f"lakegate: warning: {warning(after, status)}"), markup=False, soft_wrap=True)
+    _answer(after, now, as_json=as_json)
+
+
+def unsubscribe(
+    line: Line, *, team: Team, stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False
+) -> None:
+    """End the subscription of a team.
+
+    Example: lakegate unsubscribe orders_v1 --as finance
+
+    Exit code: 0 it is no subscriber (any more).
+    """
+    with opened(stack, local=local) as there:
+        dependencies = there.dependencies()
+        name = lifecycle.named_line(dependencies, line)
+        steps = change(dependencies, name, "", lambda each, _now: unsubscribed(each, team))
+        after = run(steps, dependencies.clock)
+        now = moment(dependencies.clock.now())
+    _answer(after, now, as_json=as_json)
+
+
+def subscribers(line: Line, stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
+    """List the subscribers of a line, its status, and what is planned.
+
+    Example: lakegate subscribers orders_v1
+    """
+    with opened(stack, local=local) as there:
+        dependencies = there.dependencies()
+        found = dependencies.lines.get(lifecycle.named_line(dependencies, line))
+        now = moment(dependencies.clock.now())
+    _answer(found, now, as_json=as_json)
+
+
+def acknowledge(
+    version: Annotated[
+        str, typer.Argument(metavar="LINE@VERSION", help="The line that is read, and the version.", show_default=False)
+    ],
+    *,
+    team: Team,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
+    """Acknowledge a breaking version as a subscriber: it takes effect at once when every subscriber has acknowledged it.
+
+    Example: lakegate acknowledge orders_v1@2.0.0 --as finance
+
+    Exit code: 0 acknowledged (twice is once), 2 there is no such version that waits, or the team is no subscriber.
+    """
+    line, separator, number = version.rpartition("@")
+    if not separator:
+        raise InputError("write the line and the version, such as orders_v1@2.0.0")
+    with opened(stack, local=local) as there:
+        dependencies = there.dependencies()
+        contract, dataset, _ = parts_of(lifecycle.named_line(dependencies, line))
+        name = line_of(contract, dataset, major(number))
+        after = run(acknowledge_version(dependencies, name, number, team), dependencies.clock)
+        now = moment(dependencies.clock.now())
+    _answer(after, now, as_json=as_json)
+
+
+def _answer(line: states.Line, now: str, *, as_json: bool) -> None:
+    if as_json:
+        entries = [
+            {"team": each.team, "audience": each.audience, "on": list(each.on), "since": each.since}
+            for each in line.subscriptions
+        ]
+        notice = line.notice and {
+            "version": line.notice.version,
+            "follows": line.notice.follows,
+            "teams": list(line.notice.teams),
+            "acknowledged": list(line.notice.acknowledged),
+        }
+        terminal.print_json({**lifecycle.as_document(line, now), "subscribers": entries, "notice": notice})
+        return
+    lifecycle.answer(line, now, as_json=False)
+    for each in line.subscriptions:
+        text = f"  {each.team}: {', '.join(each.on)}"
+        terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
+    if line.notice is not None:
+        waiting = sorted(set(line.notice.teams) - set(line.notice.acknowledged))
+        text = f"  {line.notice.version} is acknowledged by {', '.join(line.notice.acknowledged) or 'nobody'}"
+        text += f", not by {', '.join(waiting)}" if waiting else ""
+        terminal.answers().print(escaped(text), markup=False, soft_wrap=True)

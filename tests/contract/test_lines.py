@@ -1,0 +1,130 @@
+"""Lines: written only as they were seen, together with their record and their message."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.block import GENESIS
+from lakegate.contracts.lake.lifecycle import Ending, Line, Notice, Subscription, moment
+from lakegate.contracts.lake.records import Record, event_id
+from lakegate.contracts.lake.transitions import deprecate
+from lakegate.functions.ports.errors import ConditionFailed
+from lakegate.functions.ports.ledger import Head
+from lakegate.functions.ports.workloads import Expected
+from lakegate.functions.workload import Message, Pin, SourceObject, State, Workload
+from tests.fakes.identity import ALICE
+
+if TYPE_CHECKING:
+    from tests.contract.conftest import Ports
+
+NOW = datetime(2026, 11, 21, 11, 30, tzinfo=UTC)
+NAME = "orders/lines_v1"
+FULL = replace(
+    deprecate(Line(NAME), moment(NOW), Ending("replaced — ersetzt", "orders/lines_v2", "https://wiki.example")),
+    notice=Notice("2.0.0", "orders/lines_v0", ("finance",), ("finance",)),
+    subscriptions=(Subscription("finance", moment(NOW), ("breaking", "rejected"), "consumer", ("slack:x",)),),
+)
+NEWS = Message("orders/lines_v1:deprecated:1", "", "deprecated", '{"line": "orders/lines_v1"}', NOW, NAME)
+CONTENT = {
+    "act": "deprecate",
+    "status": "deprecated",
+    "since": moment(NOW),
+    "planned": [],
+    "reason": "",
+    "replacement": "",
+    "guide": "",
+    "notice": None,
+}
+RECORD = Record("lifecycle", 0, GENESIS, moment(NOW), NAME, ALICE, event_id("lifecycle", NAME, 1), CONTENT)
+
+
+def later(line: Line) -> Line:
+    """The line, written once more."""
+    return replace(line, revision=line.revision + 1)
+
+
+def test_a_line_is_read_as_it_was_written(ports: Ports) -> None:
+    """Every field survives the store; a line that nobody has written is active."""
+    assert ports.lines.get(NAME) == Line(NAME)
+    ports.lines.write(FULL, RECORD, NEWS)
+
+    assert ports.lines.get(NAME) == FULL
+    assert ports.ledger.blocks(NAME) == (RECORD,)
+    assert ports.outbox.pending(10) == (NEWS,)
+
+
+def test_a_line_is_written_only_as_it_was_seen(ports: Ports) -> None:
+    """Of two who have read the same line, one writes; the other one's record and message are not written."""
+    ports.lines.write(FULL)
+    for stale in (FULL, later(later(FULL))):
+        with pytest.raises(ConditionFailed) as refused:
+            ports.lines.write(stale, RECORD, NEWS)
+        assert refused.value.reasons == ("line", "", "")
+    ports.lines.write(later(FULL))
+
+    assert ports.lines.get(NAME) == later(FULL)
+    assert ports.ledger.head(NAME) == Head(-1, GENESIS)
+    assert ports.outbox.pending(10) == ()
+
+
+def test_a_line_without_its_block_is_not_written(ports: Ports) -> None:
+    """A chain that somebody else extended, and an act that is recorded, refuse the line."""
+    ports.lines.write(FULL, RECORD)
+    again = replace(RECORD, height=1, previous=ports.ledger.head(NAME).digest)
+    for record, reasons in ((RECORD, ("", "head", "event")), (again, ("", "", "event"))):
+        with pytest.raises(ConditionFailed) as refused:
+            ports.lines.write(later(FULL), record, NEWS)
+        assert refused.value.reasons == reasons
+
+    assert ports.lines.get(NAME) == FULL
+    assert ports.outbox.pending(10) == ()
+
+
+def test_lines_are_found_when_they_are_due(ports: Ports) -> None:
+    """By the manifest that is behind, then by the next change; a line with nothing to do is not found."""
+    due = [ports.lines.due(NOW, 10)]
+    for line in (FULL, replace(later(FULL), listed=True)):
+        ports.lines.write(line)
+        due += [ports.lines.due(NOW + timedelta(days=days), 10) for days in (-1, 0, 30)]
+    ports.lines.write(replace(later(later(FULL)), listed=True, changes=(), recorded=0))
+    due.append(ports.lines.due(NOW + timedelta(days=90), 10))
+
+    assert due == [(), (), (NAME,), (NAME,), (), (), (NAME,), ()]
+
+
+def test_the_lines_found_are_the_oldest(ports: Ports) -> None:
+    """A limit postpones the others."""
+    for number in range(3):
+        at = moment(NOW - timedelta(days=number))
+        ports.lines.write(deprecate(Line(f"orders/lines_v{number}"), at, Ending()))
+
+    assert ports.lines.due(NOW, 2) == ("orders/lines_v2", "orders/lines_v1")
+
+
+def test_an_accepted_delivery_makes_its_producer_known(ports: Ports) -> None:
+    """By line and prefix, in the transaction of the decision, and never without it."""
+    source = SourceObject("landing", "shop/day.csv", "v1")
+    row = Workload("w1", source, State.RECEIVED, NOW, pin=Pin(NAME, prefix="shop/"))
+    ports.workloads.create(row)
+    with pytest.raises(ConditionFailed):
+        ports.workloads.save(row, Expected(State.PINNED, 0), accepted=True)
+    before = ports.lines.knows(NAME, "shop/")
+    for _ in range(2):
+        ports.workloads.save(row, Expected(State.RECEIVED, 0), accepted=True, content="c", message=NEWS)
+
+    assert not before
+    assert ports.lines.knows(NAME, "shop/")
+    assert not ports.lines.knows(NAME, "shop/other/")
+    assert not ports.lines.knows("orders/lines_v2", "shop/")
+
+
+def test_a_line_fits_into_an_item(ports: Ports) -> None:
+    """What DynamoDB would refuse is refused before, with a sentence."""
+    channels = tuple(f"channel-{number:04}" + "x" * 90 for number in range(5_000))
+    with pytest.raises(InputError, match="need more than"):
+        ports.lines.write(replace(FULL, subscriptions=(replace(FULL.subscriptions[0], to=channels),)))

@@ -1,0 +1,307 @@
+"""The commands about lines: their lifecycle, their subscribers, and how a new major version begins."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.lifecycle import moment
+from lakegate.functions.adapters.clock import SystemClock
+from lakegate.functions.usecases.steps import run
+from lakegate.functions.usecases.sweep import sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.unit.cli.conftest import Lakegate
+
+NAME = "shop/orders_v1"
+UNCONFIRMED = ". Nothing was changed: confirm it with --yes"
+EXTENDED = "name: Shop\ncustomProperties: [{property: lakegate, value: {EXTENSION}}]"
+
+
+@pytest.fixture
+def pass_days(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Let days pass for the command and the functions."""
+    passed = [0]
+    monkeypatch.setattr(SystemClock, "now", lambda _self: datetime.now(UTC) + timedelta(days=passed[0]))
+
+    def more(days: int) -> None:
+        passed[0] += days
+
+    return more
+
+
+def day(days: int) -> str:
+    """The date so many days from now, UTC."""
+    return (datetime.now(UTC) + timedelta(days=days)).date().isoformat()
+
+
+def swept(lakegate: Lakegate) -> None:
+    """The schedule fires."""
+    run(sweep(lakegate.dependencies), lakegate.dependencies.clock)
+
+
+def test_a_line_goes_through_its_life(lakegate: Lakegate, pass_days: Callable[[int], None]) -> None:
+    """Deprecated by command, sunset by its date, retired by command, and active again; the ledger has every step."""
+    lakegate.routed()
+    pass_days(0)
+    deprecated = lakegate.ok("deprecate", "orders", "--reason", "replaced", "--replacement", "shop/orders_v2")
+    again = lakegate.ok("deprecate", "orders", "--reason", "replaced", "--replacement", "shop/orders_v2")
+    pass_days(31)
+    swept(lakegate)
+    sunset = lakegate.json("subscribers", "orders")
+    pass_days(6)
+    early = lakegate("retire", "orders", "--yes")
+    pass_days(1)
+    retired = lakegate.json("retire", "orders", "--yes")
+    active = lakegate.ok("reactivate", "orders")
+    log = lakegate.json("log", "orders")["blocks"]
+
+    assert [line.split(" since ")[0].split(" from ")[0] for line in deprecated.splitlines()] == [
+        f"{NAME} is deprecated",
+        "  sunset",
+        "  retired",
+    ]
+    assert again == deprecated
+    assert (sunset["status"], sunset["replacement"], len(sunset["planned"])) == ("sunset", "shop/orders_v2", 1)
+    assert isinstance(early.exception, InputError) is (retired["since"] is None)
+    assert (retired["status"], retired["planned"]) == ("retired", [])
+    assert active.startswith(f"{NAME} is active since ")
+    assert [(each["kind"], each["content"]["act"], each["content"]["status"]) for each in log] == [
+        ("lifecycle", "reactivate", "active"),
+        ("lifecycle", log[1]["content"]["act"], "retired"),
+        ("lifecycle", "date", "sunset"),
+        ("lifecycle", "deprecate", "deprecated"),
+    ]
+    assert all(each["actor"].startswith("arn:") for each in log)
+
+
+def test_an_illegal_transition_names_the_legal_way(lakegate: Lakegate) -> None:
+    """Nothing is written, and the exit code is that of an input that cannot be used."""
+    lakegate.routed()
+    for command in ("sunset", "retire"):
+        refused = lakegate(command, "orders", "--yes")
+        assert str(refused.exception).startswith(f"{NAME} is active and cannot be {command}")
+        assert "(lakegate deprecate)" in str(refused.exception)
+
+    assert lakegate.json("log", "orders")["blocks"] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--sunset", "2027-13-01"], "`2027-13-01` is no day: write YYYY-MM-DD"),
+        (["--on", "2020-01-01"], f"2020-01-01 is past: {NAME} can change from now on"),
+        (["--reason", "a\nb"], "reason, replacement and guide are each one line of at most 500 characters"),
+    ],
+)
+def test_a_deprecation_is_one_line_with_days_to_come(lakegate: Lakegate, words: list[str], sentence: str) -> None:
+    """What would break a line of output, or is past, is refused."""
+    lakegate.routed()
+
+    assert str(lakegate("deprecate", "orders", *words).exception) == sentence
+
+
+def test_days_are_planned_and_moved(lakegate: Lakegate) -> None:
+    """Today is now; later days are planned, and moved until they begin."""
+    lakegate.routed()
+    lakegate.ok("deprecate", "orders", "--on", day(0), "--sunset", day(40), "--retire", day(50))
+    lakegate.ok("sunset", "orders", "--on", day(45))
+    moved = lakegate.json("retire", "orders", "--on", day(60))
+
+    assert moved["status"] == "deprecated"
+    assert [(each["status"], each["at"][:10]) for each in moved["planned"]] == [
+        ("sunset", day(45)),
+        ("retired", day(60)),
+    ]
+
+
+def test_a_command_that_refuses_deliveries_is_confirmed(lakegate: Lakegate, pass_days: Callable[[int], None]) -> None:
+    """The prefixes below which deliveries would be refused are named."""
+    lakegate.routed()
+    lakegate.ok("deprecate", "orders", "--sunset", day(100), "--retire", day(200))
+    pass_days(31)
+    unconfirmed = [lakegate("sunset", "orders")]
+    lakegate.ok("sunset", "orders", "--yes")
+    pass_days(8)
+    unconfirmed.append(lakegate("retire", "orders"))
+    lakegate.ok("retire", "orders", "--yes")
+    lakegate.ok("retire", "orders")
+
+    assert [str(each.exception).removesuffix(UNCONFIRMED) for each in unconfirmed] == [
+        f"{NAME} becomes sunset: deliveries of new producers below `orders/` would be refused",
+        f"{NAME} becomes retired: every delivery below `orders/` would be refused",
+    ]
+
+
+def test_a_line_without_routes_is_retired_without_a_question(
+    lakegate: Lakegate, pass_days: Callable[[int], None]
+) -> None:
+    """Nobody delivers to it."""
+    lakegate.ok("publish", lakegate.contract())
+    lakegate.ok("deprecate", "orders", "--retire", day(200))
+    pass_days(31)
+    lakegate.ok("sunset", "orders")
+
+
+def test_deliveries_are_warned_then_refused(lakegate: Lakegate, pass_days: Callable[[int], None]) -> None:
+    """`reasons` and `status` show what the producer has to know."""
+    lakegate.routed()
+    lakegate.ok("deprecate", "orders", "--replacement", "shop/orders_v2")
+    warned = lakegate.delivered()
+    pass_days(40)
+    refused = lakegate.upload(name="other.csv", body=b"id,amount\ne,5\n")
+    lakegate.intake("orders/other.csv")
+
+    assert "line-deprecated: shop/orders_v1 is deprecated; it is sunset on" in lakegate.ok("reasons", warned)
+    assert lakegate.json("status", warned)["verdict"] == "accepted_with_warnings"
+    assert lakegate.json("reasons", refused)["reasons"] == [
+        "contract-retired: the contract version or its line is retired: deliver under a newer line"
+    ]
+
+
+def test_only_lines_of_contracts_have_a_lifecycle(lakegate: Lakegate) -> None:
+    """Chains of unrouted deliveries and of contracts are none."""
+    lakegate.routed()
+    lakegate.upload()
+    for name in (f"_unrouted/{day(0)}", "_contracts/shop"):
+        assert "is no line of a contract" in str(lakegate("deprecate", name).exception)
+
+
+# --- subscribers
+
+
+def test_teams_subscribe_and_leave(lakegate: Lakegate) -> None:
+    """Who reads a line is listed with what the team is notified of."""
+    lakegate.routed()
+    lakegate.ok("subscribe", "orders", "--as", "finance", "--on", "rejected")
+    lakegate.ok("subscribe", "orders", "--as", "sales")
+    listed = lakegate.ok("subscribers", "orders")
+    machine = lakegate.json("unsubscribe", "orders", "--as", "sales")
+
+    assert listed.splitlines() == [
+        f"{NAME} is active.",
+        "  finance: breaking, deprecated, rejected",
+        "  sales: breaking, deprecated",
+    ]
+    assert [(each["team"], each["on"]) for each in machine["subscribers"]] == [
+        ("finance", ["breaking", "deprecated", "rejected"])
+    ]
+
+
+def test_a_deprecated_line_warns_new_subscribers_and_a_sunset_line_refuses_them(
+    lakegate: Lakegate, pass_days: Callable[[int], None]
+) -> None:
+    """The warning is on standard error; the answer stays one document."""
+    lakegate.routed()
+    lakegate.ok("deprecate", "orders", "--replacement", "shop/orders_v2")
+    warned = lakegate("subscribe", "orders", "--as", "finance", "--json")
+    pass_days(30)
+    refused = lakegate("subscribe", "orders", "--as", "sales")
+
+    assert warned.exit_code == 0
+    assert warned.stderr.startswith("lakegate: warning: line-deprecated: shop/orders_v1 is deprecated; it is sunset on")
+    assert str(refused.exception) == "shop/orders_v1 is sunset and takes no new subscribers: use shop/orders_v2"
+
+
+# --- new major versions
+
+
+def test_a_breaking_version_waits_for_its_subscribers(lakegate: Lakegate, pass_days: Callable[[int], None]) -> None:
+    """It is published at once, and takes effect after the notice period that the old version promised."""
+    lakegate.ok("publish", lakegate.contract(**{"name: Shop": EXTENDED.replace("EXTENSION", "noticePeriod: 14")}))
+    lakegate.ok("subscribe", "orders_v1", "--as", "finance")
+    published = lakegate.ok("publish", lakegate.contract("2.0.0"))
+    lakegate.ok("publish", lakegate.contract("2.0.0"))
+    lakegate.ok("route", "add", "orders/", "shop", "--line", "2")
+    held = lakegate.upload()
+    lakegate.intake()
+    refused = lakegate("reactivate", "orders_v2")
+    waiting = lakegate.ok("subscribers", "orders_v2")
+    pass_days(14)
+    swept(lakegate)
+    line = lakegate.dependencies.lines.get("shop/orders_v2")
+    messages = [each for each in lakegate.dependencies.outbox.pending(10) if each.line]
+
+    assert f"  shop/orders_v2 takes effect on {day(14)}: until it is active," in published
+    assert lakegate.json("reasons", held)["reasons"] == [
+        "contract-draft: the line is a draft, or waits for its notice period: deliver to the line before"
+    ]
+    assert "only its subscribers can shorten it (lakegate acknowledge" in str(refused.exception)
+    assert waiting.splitlines()[-1] == "  2.0.0 is acknowledged by nobody, not by finance"
+    assert line.status_at(moment(lakegate.dependencies.clock.now())) == "active"
+    assert [(each.line, each.kind) for each in messages] == [
+        ("shop/orders_v2", "breaking"),
+        ("shop/orders_v2", "active"),
+    ]
+
+
+def test_a_breaking_version_takes_effect_when_it_is_acknowledged(lakegate: Lakegate) -> None:
+    """By every subscriber; the line is named by the one that is read, or by the new one."""
+    lakegate.ok("publish", lakegate.contract())
+    for team in ("finance", "sales"):
+        lakegate.ok("subscribe", "orders_v1", "--as", team)
+    lakegate.ok("publish", lakegate.contract("2.0.0"))
+    first = lakegate.json("acknowledge", "orders_v1@2.0.0", "--as", "sales")
+    second = lakegate.ok("acknowledge", "orders_v2@2.0.0", "--as", "finance")
+
+    assert (first["status"], first["notice"]["acknowledged"]) == ("draft", ["sales"])
+    assert second.splitlines()[0].startswith("shop/orders_v2 is active since ")
+    assert second.splitlines()[-1] == "  2.0.0 is acknowledged by finance, sales"
+    for words, sentence in (
+        (
+            ["orders_v1@2.0.0", "--as", "other"],
+            "other is no subscriber of shop/orders_v1 who was given notice of 2.0.0",
+        ),
+        (["orders_v1@3.0.0", "--as", "sales"], "shop/orders_v3 has no version 3.0.0 that waits for acknowledgements"),
+        (["orders_v1", "--as", "sales"], "write the line and the version, such as orders_v1@2.0.0"),
+    ):
+        assert str(lakegate("acknowledge", *words).exception) == sentence
+
+
+def test_a_new_major_version_without_subscribers_takes_effect_at_once(lakegate: Lakegate) -> None:
+    """Both lines accept side by side, each under its own prefix."""
+    lakegate.routed()
+    published = lakegate.ok("publish", lakegate.contract("2.0.0"))
+    lakegate.ok("route", "add", "orders-v2/", "shop", "--line", "2")
+    lakegate.ok("deprecate", "orders_v1", "--replacement", "shop/orders_v2")
+    rows = []
+    for prefix in ("orders/", "orders-v2/"):
+        workload = str(lakegate.json("upload", lakegate.file(), "--to", prefix)["workload"])
+        lakegate.intake(f"{prefix}day.csv")
+        rows.append(lakegate.answer(workload))
+
+    assert "takes effect" not in published
+    assert [(row.pin.chain, row.decision.verdict) for row in rows if row.pin and row.decision] == [
+        ("shop/orders_v1", "accepted_with_warnings"),
+        ("shop/orders_v2", "accepted"),
+    ]
+
+
+def test_a_draft_is_put_in_force(lakegate: Lakegate) -> None:
+    """By command, or by the first version that is no draft."""
+    lakegate.ok("publish", lakegate.contract(status="draft"))
+    active = lakegate.json("reactivate", "orders_v1")
+    lakegate.ok("publish", lakegate.contract("2.0.0", status="draft"))
+    drafted = lakegate.json("subscribers", "orders_v2")
+    published = lakegate.json("publish", lakegate.contract("2.0.1"))
+
+    assert (active["status"], drafted["status"], published["drafts"]) == ("active", "draft", [])
+    assert lakegate.json("subscribers", "orders_v2")["status"] == "active"
+
+
+def test_a_draft_of_a_new_major_version_waits_for_subscribers_once_it_is_no_draft(lakegate: Lakegate) -> None:
+    """Neither way around the notice is open: by command, and by a version, even of a later number."""
+    lakegate.ok("publish", lakegate.contract())
+    lakegate.ok("subscribe", "orders_v1", "--as", "finance")
+    lakegate.ok("publish", lakegate.contract("2.0.0", status="draft"))
+    lakegate.ok("publish", lakegate.contract("3.0.0", status="draft"))
+    two = lakegate.json("reactivate", "orders_v2")
+    three = lakegate.json("publish", lakegate.contract("3.0.1"))
+
+    assert (two["status"], [each["at"][:10] for each in two["planned"]]) == ("draft", [day(30)])
+    assert three["drafts"] == ["shop/orders_v3"]
