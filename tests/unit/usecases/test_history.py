@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from lakegate.contracts.judge.counts import BrokenRule
+from lakegate.contracts.model.contract import Severity
 from lakegate.contracts.model.policy import Mode, OnReject, Policy
 from lakegate.functions.ports.history import entry_of
 from lakegate.functions.usecases.advance import advance
@@ -55,6 +56,20 @@ def test_an_observed_delivery_is_judged_as_if_it_were_enforced(
     assert (good.enforced, split.enforced) == (Enforced("accepted", 0), enforced)
     assert {each.kind for each in (good, split)} == {"published"}
     assert total == reported
+
+
+def test_warnings_are_no_refusals() -> None:
+    """The report lists rules that failed: enforcement lets a warning through."""
+    env = Environment()
+    check = replace(PLAN.checks[1], worst=Severity.WARN)
+    plan = replace(PLAN, checks=(PLAN.checks[0], check), policy=Policy(mode=Mode.OBSERVE))
+    env.publish("1.0.0", "active", plan)
+    delivered(env, b"bad:1")
+    (entry,) = history(env.dependencies, LINE).entries
+    report = observe_report(env.dependencies, LINE, env.memory.clock.now() - timedelta(days=1))
+
+    assert {each.rule: each.status for each in entry.rules} == {"name": "fail", "amount": "warn"}
+    assert list(report.rules) == ["name"]
 
 
 def test_a_history_ends_at_its_time() -> None:

@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 
+from lakegate.contracts.errors import InputError
 from lakegate.functions.ports.errors import ConditionFailed, Throttled
 from lakegate.functions.usecases.advance import advance
 from lakegate.functions.usecases.intake import intake
@@ -146,4 +147,31 @@ def test_a_held_delivery_whose_version_was_deleted_is_gone() -> None:
     drive(env.dependencies, sweep(env.dependencies))
 
     assert states(env) == [State.GONE, State.VALIDATING]
+    assert env.memory.rows.pauses == {}
+
+
+def test_a_sweep_whose_time_is_short_lets_nothing_go() -> None:
+    """What is held stays in order for the next one; a reason has a bounded length."""
+    env = held("a")
+    resumed(env)
+    hurried = replace(env.dependencies, remaining=lambda: 10.0)
+    drive(hurried, sweep(hurried))
+
+    assert states(env) == [State.HELD]
+    with pytest.raises(InputError, match="at most 500 characters"):
+        drive(env.dependencies, pause(env.dependencies, LINE, "x" * 501))
+
+
+def test_what_another_worker_let_go_is_left_to_it() -> None:
+    """The index still lists a delivery that is held no more: the sweep does not move it without its lease."""
+    env = held("a", "b", lag=30.0)
+    resumed(env)
+    env.memory.clock.sleep(60)
+    env.memory.rows.held(LINE, 10)  # the index has caught up, and lags again from here on
+    first = env.memory.rows.rows[env.uploads[0].workload]
+    steps = advance(env.dependencies, first)
+    next(steps).do()
+    drive(env.dependencies, sweep(env.dependencies))
+
+    assert states(env) == [State.PINNED, State.VALIDATING]
     assert env.memory.rows.pauses == {}
