@@ -88,6 +88,7 @@ def stand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
         history=memory.ledger,
         pauses=memory.rows,
         lines=memory.lines,
+        batches=memory.rows.batches,
         jobs=memory.jobs,
         notifier=memory.notifier,
         clock=memory.clock,
