@@ -69,7 +69,7 @@ def test_a_second_invocation_changes_nothing(tmp_path: Path, monkeypatch: pytest
     measure_by_function(request, PLAN)
     first, event = stored(request), event_of(request, tmp_path)
     later = function.handler(event, Remaining(120))
-    monkeypatch.setattr(function, "_is_answered", lambda _: False)
+    monkeypatch.setattr(function, "is_answered", lambda _: False)
     at_once = function.handler(event, Remaining(120))
 
     assert [later["answer"], at_once["answer"]] == ["before", "before"]

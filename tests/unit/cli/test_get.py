@@ -331,7 +331,7 @@ def test_a_wrong_segment_is_reported(segmented: Lakegate, tmp_path: Path, number
 def test_a_manifest_of_the_release_before_is_read(filled: Lakegate, tmp_path: Path) -> None:
     """It has everything in one document."""
     document = manifest(filled) | {"format": "lakegate-manifest/2"}
-    del document["segments"]
+    del document["segments"], document["lifecycle"]
     filled.dependencies.objects.put(Address(LAKE, MANIFEST), json.dumps(document).encode())
     filled.ok("get", LINE, str(tmp_path / "x"))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from lakegate.contracts.door.terms import BatchLimits
 from lakegate.contracts.lake.states import State
 from lakegate.contracts.model.policy import Policy
 from lakegate.functions.ports.errors import Throttled, Unfinished
+from lakegate.functions.ports.jobs import JobState
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import batching
 from lakegate.functions.usecases.completion import completion
@@ -225,6 +227,45 @@ def test_a_used_token_costs_the_members_no_attempt() -> None:
     assert [(row.state, row.failed[0].cause) for row in rows(env, workloads)] == [
         (State.PUBLISHED, FailureCause.BATCH_FAILED)
     ] * 2
+
+
+def test_a_half_waits_for_no_member_that_has_its_result() -> None:
+    """The run failed after the first result: the second delivery is judged in a batch of its own, at once."""
+    env = Environment([Ending.LATE_FAILURE], batch=LIMITS)
+    workloads = arrived(env, b"good:1", b"good:2", b"good:3")
+    for _, job in env.new_jobs():
+        run(job, env.dependencies.clock)
+    for key in [each for each in env.lake if each.endswith("result.json") and workloads[0] not in each]:
+        del env.lake[key]
+    finished(env)
+    finished(env)
+
+    assert [(row.state, len(row.failed)) for row in rows(env, workloads)] == [
+        (State.PUBLISHED, failed) for failed in (0, 1, 1)
+    ]
+    assert runs(env) == 1 + 2
+
+
+def test_a_run_goes_on_for_the_others_when_one_member_is_over() -> None:
+    """The first delivery cannot be measured: its attempt is over, and the run is not cancelled, for it judges the second."""
+    env = Environment(batch=BatchLimits(2, 1_000, 60))
+    first, second = arrived(env, b"error:1", b"good:2")
+    ((name, job),) = env.new_jobs()
+    call = next(job)
+    while not any(first in each and each.endswith("result.json") for each in env.lake):
+        call = job.send(call.do())
+    env.memory.clock.sleep(600)
+    drive(env.dependencies, sweep(env.dependencies))
+    after = env.memory.jobs.runs[name].state
+    with suppress(StopIteration):
+        while True:
+            call = job.send(call.do())
+    finished(env)
+    failed, good = rows(env, [first, second])
+
+    assert after is JobState.RUNNING
+    assert failed.failed[0].cause is FailureCause.UNDECIDED
+    assert (good.state, good.failed) == (State.PUBLISHED, ())
 
 
 def test_halves_do_not_go_on_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,6 +127,21 @@ def test_a_command_writes_line_record_and_message_at_once() -> None:
     }
 
 
+def test_a_date_waits_for_the_next_sweep_where_time_is_short() -> None:
+    """A sweep with too little time records nothing; the next one records the change at its planned time."""
+    gate = Gate()
+    env = gate.env
+    gate.changed("deprecate", DEPRECATE)
+    env.memory.clock.sleep(90 * DAY)
+    counts = []
+    for left in (30.0, 900.0):
+        env.dependencies = replace(env.dependencies, remaining=lambda left=left: left)  # type: ignore[misc]
+        run(sweep(env.dependencies), env.dependencies.clock)
+        counts.append(len(records(env)))
+
+    assert counts[0] == 1 < counts[1]
+
+
 def test_dates_are_recorded_by_the_sweep_at_the_time_they_were_planned_for() -> None:
     """Sunset and retirement need no command; a sweep that comes late records the planned time, and each change."""
     gate = Gate()

@@ -19,6 +19,7 @@ from lakegate.functions.usecases.replay import replay
 from lakegate.functions.usecases.steps import Alarm, Effect
 from lakegate.functions.usecases.sweep import sweep
 from lakegate.functions.workload import State, replay_id
+from tests.fakes.jobs import Ending
 from tests.simulation.contract import PLAN, read_json
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment
 from tests.simulation.parts import FOLDER, complete
@@ -32,10 +33,13 @@ SUCCESS, MANIFEST, QUIET = DeliveryUnit.SUCCESS, DeliveryUnit.MANIFEST, Delivery
 
 
 def environment(
-    unit: DeliveryUnit = SUCCESS, bodies: tuple[bytes, ...] = (b"good:1", b"good:2"), **policy: object
+    unit: DeliveryUnit = SUCCESS,
+    bodies: tuple[bytes, ...] = (b"good:1", b"good:2"),
+    endings: tuple[Ending, ...] = (),
+    **policy: object,
 ) -> Environment:
     """A line whose deliveries have parts, and the parts of one, uploaded but not complete."""
-    env = Environment()
+    env = Environment(list(endings))
     env.publish("1.0.0", "active", replace(PLAN, policy=replace(PLAN.policy, delivery=unit, **policy)))  # type: ignore[arg-type]
     for number, body in enumerate(bodies):
         env.upload(f"{FOLDER}{number}.csv", body)
@@ -116,6 +120,18 @@ def test_a_part_without_a_strong_checksum_is_compared_after_it_is_staged() -> No
     assert len(deliveries(env)) == 2
     assert all(row.parts is not None for row in deliveries(env))
     assert deliveries(env)[1].parts.checksum == ""  # type: ignore[union-attr]  # as asserted before
+
+
+def test_a_failed_delivery_keeps_its_parts() -> None:
+    """After its last attempt the parts stay in landing, and belong to it: a replay judges all of them."""
+    env = environment(endings=(Ending.FAILED,) * 3)
+    complete(env, SUCCESS)
+    finish(env)
+    row = only(env)
+
+    assert row.state is State.FAILED
+    assert [each.joined for each in env.memory.rows.rows.values() if each.joined] == [row.id] * 2
+    assert {f"{FOLDER}{number}.csv" for number in range(2)} <= set(env.landing)
 
 
 def test_a_rejected_delivery_is_replayed_as_a_whole() -> None:
