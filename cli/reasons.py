@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path  # noqa: TC003 - typer reads the annotation
 from typing import TYPE_CHECKING, Annotated
 
@@ -96,9 +97,10 @@ def _written(one: Account, export: Path | None, page: Path | None, past: list[Pa
 
 def _facts(one: Account) -> Iterator[tuple[str, str]]:
     yield "Workload", one.delivery.id
-    yield "Uploaded", in_utc(one.delivery.at)
-    if one.seconds is not None:
-        yield "Upload to verdict", f"{one.seconds:.1f} s"
+    if one.pin is not None:
+        yield "Taken in", in_utc(datetime.fromisoformat(one.pin.judging_time))
+    if one.delivery.block is not None:
+        yield "Completed", f"{in_utc(one.delivery.at)}, after {one.seconds:.1f} s"
     yield "The data is at", ", ".join(one.where)
 
 

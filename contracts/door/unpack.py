@@ -16,8 +16,12 @@ def beginning(first: bytes, compression: Compression, limit: int) -> bytes | Non
     spec = compression.spec
     if spec.decompressor is None:
         return None
+    unpacked, rest = b"", first
     try:
-        unpacked: bytes = spec.decompressor().decompress(first, limit)
+        while rest and len(unpacked) < limit:  # a file may consist of several members, one after the other
+            member = spec.decompressor()
+            unpacked += member.decompress(rest, limit - len(unpacked))
+            rest = member.unused_data if member.eof else b""
     except spec.failures:
         raise damaged(compression) from None
     return unpacked or None

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.publish_contract import CompiledContract
     from lakegate.functions.usecases.steps import Steps
 
-VALID: Final = timedelta(days=14)
+PROPOSAL_LIFETIME: Final = timedelta(days=14)
 """How long a proposal can be approved."""
 
 
@@ -50,7 +50,7 @@ def propose(dependencies: Dependencies, compiled: CompiledContract) -> Steps[Pro
         raise InputError(ANOTHER_CONTENT)
     before = dependencies.registry.proposal(compiled.contract, compiled.version)
     now, caller = dependencies.clock.now(), dependencies.identity.caller()
-    proposal = Proposal(publication, caller, now.isoformat(), (now + VALID).isoformat(), seen.revision)
+    proposal = Proposal(publication, caller, now.isoformat(), (now + PROPOSAL_LIFETIME).isoformat(), seen.revision)
     if before is not None and _is_same(before, proposal) and not is_expired(before, now):
         return before
     yield from store(dependencies, compiled)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
 from dataclasses import replace
 from datetime import timedelta
 from importlib import resources
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,10 +18,13 @@ from lakegate.contracts.judge.counts import BrokenRule
 from lakegate.contracts.lake.workflow import PUSH
 from lakegate.contracts.lint.examine import read
 from lakegate.contracts.model.policy import Additional, DeliveryUnit, Duplicates, Mode, OnReject, Policy
-from lakegate.contracts.model.storage import Csv
+from lakegate.contracts.model.storage import Compression, Csv
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.serialization import canonical, encode
 from tests.reference.cases import only_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PLAN = Plan("orders", "1.0.0", "lines", (), ())
 BYTES = canonical(PLAN)
@@ -62,6 +68,22 @@ def test_the_workflow_is_the_one_the_plan_carries() -> None:
 
 def at_the_door(first: bytes, size: int | None = None, plan: Plan = COMPILED) -> tuple[str, ...]:
     return refusals(canonical(plan), len(first) if size is None else size, first)
+
+
+@pytest.mark.parametrize(
+    ("compression", "pack"), [(Compression.GZIP, gzip.compress), (Compression.BZIP2, bz2.compress)]
+)
+def test_a_header_in_two_compressed_members_is_read_whole(
+    compression: Compression, pack: Callable[[bytes], bytes]
+) -> None:
+    """A file that was compressed in parts is one text: a member that ends within the header cuts no column off."""
+    plan = replace(COMPILED, storage=replace(COMPILED.storage, compression=compression))
+    header = f"{HEADER}\n".encode()
+    lacking = HEADER.replace("quantity;", "").encode()
+
+    assert at_the_door(pack(header[:9]) + pack(header[9:]), plan=plan) == ()
+    assert at_the_door(pack(lacking[:9]) + pack(lacking[9:]), plan=plan)[0].startswith("cause/missing-columns")
+    assert at_the_door(pack(header[:9]) + b"no member", plan=plan)[0].startswith("file/readable: the file is damaged")
 
 
 @pytest.mark.parametrize(

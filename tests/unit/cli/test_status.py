@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -137,6 +138,10 @@ def test_reasons_are_written_to_pass_on(lakegate: Lakegate, tmp_path: Path) -> N
     assert "why.html: report written" in " ".join(result.split())
     assert "Broken rules by delivery, oldest first: Accepted 0, Rejected 1" in text
     assert f"<dt>Workload</dt><dd>{workload}</dd>" in text
+    assert re.search(
+        r"<dt>Taken in</dt><dd>[-0-9]{10} [:0-9]{8} UTC</dd>\s<dt>Completed</dt><dd>[-0-9]{10} [:0-9]{8} UTC, after",
+        text,
+    )
     assert rows.read_text().splitlines()[1].startswith("orders/bad.csv,3,,fail,id:required:1,id,,False,")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from lakegate.contracts.errors import InputError
 from lakegate.functions.ports.errors import ConditionFailed
-from lakegate.functions.usecases.approval import VALID, approve, propose
+from lakegate.functions.usecases.approval import PROPOSAL_LIFETIME, approve, propose
 from lakegate.functions.usecases.publish_contract import publish
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.usecases.succession import IncompatibleVersion
@@ -81,7 +81,7 @@ def test_a_proposal_expires() -> None:
     """It cannot be approved any more; proposing again makes a new one."""
     env = Environment()
     proposal = proposed(env)
-    env.memory.clock.sleep((VALID + timedelta(seconds=1)).total_seconds())
+    env.memory.clock.sleep((PROPOSAL_LIFETIME + timedelta(seconds=1)).total_seconds())
     with pytest.raises(InputError, match="expired"):
         approved(env, proposal)
     approved(env, proposed(env))
