@@ -18,7 +18,16 @@ from tests.e2e.killing import die_after
 if TYPE_CHECKING:
     from tests.e2e.deployed import Deployed
 
-INTAKE = tuple(Effect)[: tuple(Effect).index(Effect.MARK_STARTED) + 1]
+INTAKE = (
+    Effect.CLAIM,
+    Effect.PIN,
+    Effect.STAGE,
+    Effect.MARK_STAGED,
+    Effect.WRITE_REQUEST,
+    Effect.SUBMIT,
+    Effect.START_JOB,
+    Effect.MARK_STARTED,
+)
 COMPLETION = (
     Effect.DECIDE,
     Effect.COPY,

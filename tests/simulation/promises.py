@@ -98,6 +98,11 @@ class Violation(AssertionError):  # noqa: N818 - what a promise suffers
         return f"{self.promise}: {self.seen}"
 
 
+def _result_of(row: Workload) -> str:
+    """The key of the result of a row's current attempt."""
+    return "/".join(filter(None, ("runs", row.batch, row.id, f"attempt={row.attempt}", "result.json")))
+
+
 def _raise(broken: Broken | None) -> None:
     if broken is not None:
         raise Violation(broken.promise, broken.seen)
@@ -338,15 +343,14 @@ class Promises:
         if row.attempt != before.attempt + (row.state is S.SUBMITTING):
             raise Violation("P6", f"attempt {row.attempt} follows attempt {before.attempt}")
         at = row.id, before.attempt
-        if at in self.env.answered:
+        if at in self.env.answered and _result_of(before) in self.env.lake:  # not in a batch that it joined and left
             raise Violation("P4", "a good result was thrown away")
         if at not in self.env.dead and not self._expired(before):
             raise Violation("P4", "an attempt was given up that could still answer")
         last = row.failed[-1] if len(row.failed) == len(before.failed) + 1 else None
         if last is None or (last.number, last.run) != (before.attempt, before.run):
             raise Violation("P4", "a row does not say which attempt failed")
-        late = f"runs/{before.batch}/{before.id}/attempt={before.attempt}/result.json"
-        if last.cause != "batch-failed" and late in self.env.lake:  # a run that was cancelled wrote it nevertheless
+        if before.batch and last.cause != "batch-failed" and _result_of(before) in self.env.lake:  # a run that was cancelled wrote it nevertheless
             self.env.shared.discard(at)
 
     def _submitted(self, row: Workload) -> None:

@@ -65,6 +65,7 @@ def run(choices: Choices, trace: list[str] | None = None) -> Ran:
         stage.log("nothing more goes wrong")
         sweeps = max(sweeps, settle(stage))
         if env.memory.rows.pauses:
+            _withdraw(stage, choices)
             stage.resume()
             sweeps = max(sweeps, settle(stage))
         calm = False
@@ -144,6 +145,16 @@ def _upload(stage: Stage, choices: Choices) -> None:
 def _unlock(stage: Stage, _choices: Choices) -> None:
     stage.log("somebody grants the right to read, and restores what is archived")
     stage.env.unlock()
+
+
+def _withdraw(stage: Stage, choices: Choices) -> None:
+    """Some of what a pause holds cannot be read any more when its line is resumed."""
+    rows = stage.env.memory.rows.rows.values()
+    held = [upload for upload in map(stage.promises.upload_of, (row for row in rows if row.state is State.HELD)) if not upload.deleted]
+    for upload in held:
+        if choices.rarely(2, 0.3):
+            stage.log(f"the right to read version {upload.version.version} is withdrawn")
+            stage.env.lock(upload, AccessDenied)
 
 
 def _delete(stage: Stage, choices: Choices) -> None:

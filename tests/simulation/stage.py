@@ -235,6 +235,7 @@ class Stage:
                 raise Violation("P4", f"{worker.name} raised {trouble!r}") from trouble
             if self.trace is not None:
                 self.log(f"{worker.name} ends with {trouble!r}")
+            trouble.__traceback__ = None  # as in `_answer`: a worker may raise what it has collected
         except Violation:
             raise
         except Exception as defect:
