@@ -343,14 +343,16 @@ class Promises:
         if row.attempt != before.attempt + (row.state is S.SUBMITTING):
             raise Violation("P6", f"attempt {row.attempt} follows attempt {before.attempt}")
         at = row.id, before.attempt
-        if at in self.env.answered and _result_of(before) in self.env.lake:  # not in a batch that it joined and left
+        # a worker that joined a batch and ended may leave a result in another batch than that of the row
+        if at in self.env.answered and _result_of(before) in self.env.lake:
             raise Violation("P4", "a good result was thrown away")
         if at not in self.env.dead and not self._expired(before):
             raise Violation("P4", "an attempt was given up that could still answer")
         last = row.failed[-1] if len(row.failed) == len(before.failed) + 1 else None
         if last is None or (last.number, last.run) != (before.attempt, before.run):
             raise Violation("P4", "a row does not say which attempt failed")
-        if before.batch and last.cause != "batch-failed" and _result_of(before) in self.env.lake:  # a run that was cancelled wrote it nevertheless
+        # a run that was cancelled may have written it nevertheless
+        if before.batch and last.cause != "batch-failed" and _result_of(before) in self.env.lake:
             self.env.shared.discard(at)
 
     def _submitted(self, row: Workload) -> None:

@@ -150,9 +150,8 @@ def _unlock(stage: Stage, _choices: Choices) -> None:
 def _withdraw(stage: Stage, choices: Choices) -> None:
     """Some of what a pause holds cannot be read any more when its line is resumed."""
     rows = stage.env.memory.rows.rows.values()
-    held = [upload for upload in map(stage.promises.upload_of, (row for row in rows if row.state is State.HELD)) if not upload.deleted]
-    for upload in held:
-        if choices.rarely(2, 0.3):
+    for upload in map(stage.promises.upload_of, (row for row in rows if row.state is State.HELD)):
+        if not upload.deleted and choices.rarely(2, 0.3):
             stage.log(f"the right to read version {upload.version.version} is withdrawn")
             stage.env.lock(upload, AccessDenied)
 
