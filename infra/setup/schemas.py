@@ -23,7 +23,7 @@ PINS = Path(__file__).with_name("schemas.json")
 OFFICIAL = Path(__file__).parents[2] / "contracts/schemas/official"
 EXAMPLE_PINS = Path(__file__).with_name("examples.json")
 EXAMPLES = Path(__file__).parents[2] / ".tools/examples"
-PATIENCE_SECONDS = 120
+PATIENCE_SECONDS = 600
 PIP = (sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check")
 EXACTLY = ("--no-deps", "--require-hashes")
 WHEEL = ("--only-binary", ":all:")
@@ -60,9 +60,10 @@ def pinned_schemas(pins: Path = PINS) -> tuple[Schema, ...]:
 def install_schemas(folder: Path, schemas: tuple[Schema, ...]) -> tuple[Schema, ...]:
     """Fetch what `folder` lacks; those that were fetched. SetUpError if one cannot be had as pinned."""
     missing = tuple(schema for schema in schemas if not _as_pinned(folder / schema.file, schema))
-    for schema in missing:
-        folder.mkdir(parents=True, exist_ok=True)
-        _put(_fetch(schema), folder / schema.file)
+    with tempfile.TemporaryDirectory() as downloads:
+        for schema in missing:
+            folder.mkdir(parents=True, exist_ok=True)
+            _put(_member(_package(schema, Path(downloads, schema.wheel)), schema), folder / schema.file)
     return missing
 
 
@@ -82,19 +83,13 @@ def _as_pinned(path: Path, schema: Schema) -> bool:
     return path.is_file() and _digest(path.read_bytes()) == schema.sha256
 
 
-def _fetch(schema: Schema) -> bytes:
-    with tempfile.TemporaryDirectory() as name:
-        lock, wheels = Path(name, "lock.txt"), Path(name, "wheels")
+def _package(schema: Schema, folder: Path) -> Path:
+    """The file of a schema's package, downloaded once for all that it holds."""
+    if not folder.exists():
+        lock = folder.with_suffix(".txt")
         lock.write_text(f"{schema.package} --hash=sha256:{schema.wheel}\n")
-        command = [
-            *PIP,
-            *EXACTLY,
-            *(SOURCE if schema.source else WHEEL),
-            "--dest",
-            str(wheels),
-            "--requirement",
-            str(lock),
-        ]
+        kind = SOURCE if schema.source else WHEEL
+        command = [*PIP, *EXACTLY, *kind, "--dest", str(folder), "--requirement", str(lock)]
         try:
             subprocess.run(  # noqa: S603 -- every argument is written in this file or beside it
                 command, check=True, timeout=PATIENCE_SECONDS, capture_output=True
@@ -102,7 +97,7 @@ def _fetch(schema: Schema) -> bytes:
         except subprocess.SubprocessError as error:
             advice = "fix the network and run `make setup` again"
             raise SetUpError(f"The package {schema.package} could not be fetched as pinned: {advice}.") from error
-        return _member(next(wheels.iterdir()), schema)
+    return next(folder.iterdir())
 
 
 def _member(package: Path, schema: Schema) -> bytes:

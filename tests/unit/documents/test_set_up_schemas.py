@@ -50,6 +50,14 @@ def test_a_schema_is_fetched_once(tmp_path: Path, calls: list[list[str]]) -> Non
     assert ["--require-hashes" in command for command in calls] == [True]
 
 
+def test_a_package_with_two_schemas_is_downloaded_once(tmp_path: Path, calls: list[list[str]]) -> None:
+    """Each download starts pip anew, which takes longer than all else."""
+    both = pin(name="x-1"), pin(name="x-2")
+
+    assert install_schemas(tmp_path / "official", both) == both
+    assert len(calls) == 1
+
+
 def test_an_altered_schema_is_fetched_anew(tmp_path: Path, calls: list[list[str]]) -> None:
     """A schema that somebody edited is not trusted."""
     (tmp_path / "x-1.json").write_bytes(b"{}")
