@@ -13,11 +13,11 @@ from lakegate.cli import terminal
 from lakegate.cli.aws import opened
 from lakegate.cli.download import DiffersError, Folder, deliveries, fetched
 from lakegate.cli.escape import escaped
-from lakegate.cli.manifests import read_manifest, whole
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.usecases.layout import manifest_key
 from lakegate.functions.usecases.lines import line_named
+from lakegate.functions.usecases.readers import read_manifest, whole
 
 if TYPE_CHECKING:
     from lakegate.cli.download import ListedDelivery

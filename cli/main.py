@@ -55,6 +55,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "resume": "lakegate.cli.pause:resume",
     "redrive": "lakegate.cli.redrive:redrive",
     "get": "lakegate.cli.get:get",
+    "drift": "lakegate.cli.drift:drift",
     "log": "lakegate.cli.ledger:log",
     "verify": "lakegate.cli.verify:verify",
     "verify-release": "lakegate.cli.verify_release:verify_release",

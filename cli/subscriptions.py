@@ -31,13 +31,14 @@ def subscribe(  # noqa: PLR0913 - a command has these options
     *,
     team: Team,
     on: Annotated[
-        list[str] | None, typer.Option(help="Also: rejected. Deprecations and breaking versions are always included.")
+        list[str] | None,
+        typer.Option(help="Also: rejected, drift. Deprecations and breaking versions are always included."),
     ] = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     as_json: AsJson = False,
 ) -> None:
-    """Subscribe a team to a line: it is notified of its end and of breaking versions, and of rejected deliveries on request.
+    """Subscribe a team to a line: it is notified of its end and of breaking versions; on request of rejections and drift.
 
     Example: lakegate subscribe orders_v1 --as finance --on rejected
 

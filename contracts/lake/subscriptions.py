@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 ALWAYS: Final = frozenset({"breaking", "deprecated"})
 """What every consumer is notified of."""
-ON_REQUEST: Final = frozenset({"rejected"})
+ON_REQUEST: Final = frozenset({"drift", "rejected"})
 """What a consumer is notified of if the team asks for it."""
 MOST: Final = 500
 """Subscriptions of a line: its item, and an event that names them, stay far below the limits of DynamoDB and EventBridge."""

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Protocol
 
+    from lakegate.engine.type.physical import Physical
+
     class Readable(Protocol):
         """A stream of bytes."""
 
@@ -65,13 +67,23 @@ def described(source: Readable) -> Table:
             bounds.append(file.at)
         count, block = _block(file, header)
         rows, unpacked = rows + count, unpacked + len(block)
+    schema = _records(header)
+    table = Table(schema, rows, (*bounds, file.size))
+    refuse_values(table, unpacked, file.size)
+    return table
+
+
+def schema_in(source: Readable) -> Physical:
+    """The schema in the header of a file; no block is read. UnreadableError if it is not one of records."""
+    return _records(header_of(source))
+
+
+def _records(header: Header) -> Physical:
     schema = physical(header.schema)
     if schema.kind is not Kind.RECORD:
         raise UnreadableError("schema", "the Avro file holds no records: write one record for each row")
-    table = Table(schema, rows, (*bounds, file.size))
     refuse_wide(schema)
-    refuse_values(table, unpacked, file.size)
-    return table
+    return schema
 
 
 def header_of(source: Readable) -> Header:

@@ -39,7 +39,7 @@ def open_source(plan: Plan, parts: tuple[StagedPart, ...], store: Store) -> Sour
 
     UnreadableError if it is not as declared, InputError if its bytes are not the pinned ones.
     """
-    heads = [_beginning(number, part, plan, store) for number, part in enumerate(parts)]
+    heads = [beginning(number, part, plan, store) for number, part in enumerate(parts)]
     storages = {settled(plan.storage, head) for head in heads}
     if len(storages) > 1:
         raise UnreadableError(
@@ -49,8 +49,11 @@ def open_source(plan: Plan, parts: tuple[StagedPart, ...], store: Store) -> Sour
     return OPENERS[plan.storage.format](plan, parts, store, heads)
 
 
-def _beginning(number: int, part: StagedPart, plan: Plan, store: Store) -> bytes:
-    """The first bytes of an object, decompressed if the contract declares a compression."""
+def beginning(number: int, part: StagedPart, plan: Plan, store: Store) -> bytes:
+    """The first bytes of an object, decompressed if the contract declares a compression.
+
+    UnreadableError if they are not as declared, InputError if the object has another size.
+    """
     first = _head(part, store)
     with of_object(number):
         text_of(first, plan.storage, plan.csv)

@@ -124,6 +124,14 @@ class DynamoOutbox:
 
     table: DynamoTable
 
+    def add(self, message: Message) -> bool:
+        """Put if absent."""
+        try:
+            self.table.put(message_item(message), "message", **ABSENT)
+        except ConditionFailed:
+            return False
+        return True
+
     def pending(self, limit: int) -> tuple[Message, ...]:
         """All shards of the index, merged; each read again by key, because the index lags."""
         items = [self.table.get(message_key(name)) for name in self.table.oldest("message", limit, ALWAYS)]

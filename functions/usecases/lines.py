@@ -24,14 +24,19 @@ def chains(dependencies: Dependencies) -> tuple[str, ...]:
 
     Chains of contracts, which hold no deliveries, are not among them; they are found by their whole name.
     """
+    today = dependencies.clock.now().date()
+    days = ((today - timedelta(days=ago)).isoformat() for ago in range(DAYS))
+    return (*published_lines(dependencies), *(f"{layout.UNROUTED}/{day}" for day in days))
+
+
+def published_lines(dependencies: Dependencies) -> tuple[str, ...]:
+    """Every line that has a published version, sorted."""
     lines = {
         f"{each.contract}/{dataset}_v{major(each.version)}"
         for each in dependencies.registry.snapshot().versions
         for dataset, _plan in each.plans
     }
-    today = dependencies.clock.now().date()
-    days = ((today - timedelta(days=ago)).isoformat() for ago in range(DAYS))
-    return (*sorted(lines), *(f"{layout.UNROUTED}/{day}" for day in days))
+    return tuple(sorted(lines))
 
 
 def line_named(dependencies: Dependencies, name: str) -> str:

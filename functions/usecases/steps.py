@@ -72,6 +72,7 @@ class Effect(StrEnum):
     PROPOSE = "propose a contract version"
     RECORD = "append a record to the ledger"
     WRITE_LINE = "change a line's lifecycle or subscriptions"
+    REPORT_DRIFT = "report the drift of a line"
 
 
 @dataclass(slots=True)

@@ -95,6 +95,16 @@ def test_a_write_needs_state_and_attempt(ports: Ports, expected: Expected) -> No
     assert ports.agenda.owner("c") is None
 
 
+def test_a_message_of_no_state_is_added_once(ports: Ports) -> None:
+    """A second one with its id is not written, also after the first one was sent."""
+    again = replace(NEWS, body="other")
+
+    assert [ports.outbox.add(NEWS), ports.outbox.add(again)] == [True, False]
+    assert ports.outbox.pending(10) == (NEWS,)
+    ports.outbox.sent(NEWS)
+    assert (ports.outbox.add(again), ports.outbox.pending(10)) == (False, ())
+
+
 def test_a_write_of_a_row_that_is_not_there_is_refused(ports: Ports) -> None:
     """Nothing comes to life by a save."""
     with pytest.raises(ConditionFailed):

@@ -76,6 +76,8 @@ class MemoryRows:
         self.producers: set[tuple[str, str]] = set()
         """Line and prefix of accepted deliveries."""
         self.messages: dict[str, Message] = {}
+        self.added: set[str] = set()
+        """Ids of messages of no state, which stay after they were sent."""
         self.pauses: dict[str, Pause] = {}
         self._held: dict[str, dict[str, datetime]] = {}
         self._cursors: dict[str, str | None] = {}
@@ -229,6 +231,15 @@ class MemoryRows:
         self.changed.append(workload.id)
         line = workload.held if workload.state is State.HELD else ""
         self._late_due.append((self.clock.now() + self._lag, workload.id, workload.due_at, line))
+
+    def add(self, message: Message) -> bool:
+        """Put a message of no state, if there is none with its id."""
+        self.faults.pass_or_refuse()
+        if message.id in self.added:
+            return False
+        self.added.add(message.id)
+        self.post(message)
+        return True
 
     def post(self, message: Message) -> None:
         """Put a message into the outbox; the index follows later."""

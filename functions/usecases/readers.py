@@ -1,18 +1,21 @@
-"""The readers' manifest of a line as one document, whether the lake has it in one or in a head and segments."""
+"""The readers' manifest of a line as a reader has it: validated, and as one document or its newest deliveries."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.schemas import validate
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.layout import segment_key
+from lakegate.functions.usecases.layout import manifest_key, segment_key
 
 if TYPE_CHECKING:
     from lakegate.functions.usecases.dependencies import Dependencies
+
+MOST_SEGMENTS: Final = 20
+"""Segments that are read for the newest deliveries: one may list few, where many deliveries were rejected."""
 
 
 def read_manifest(dependencies: Dependencies, key: str, line: str) -> dict[str, Any]:
@@ -40,6 +43,22 @@ def whole(dependencies: Dependencies, head: dict[str, Any], since: int) -> dict[
     firsts = range(max(since + 1, 0) // heights * heights, segments["count"] * heights, heights)
     below = [each for first in firsts for each in _segment(dependencies, head["line"], first, heights)]
     return {**head, "segments": {**segments, "count": 0}, "deliveries": [*below, *head["deliveries"]]}
+
+
+def newest(dependencies: Dependencies, line: str, limit: int) -> list[dict[str, Any]]:
+    """At most so many accepted deliveries of a line, the newest first; fewer where they are far apart. Raises InputError."""
+    try:
+        head = read_manifest(dependencies, manifest_key(line), line)
+    except NotFound:
+        return []
+    found: list[dict[str, Any]] = head["deliveries"]
+    segments = head.get("segments") or {"count": 0, "heights": 1}
+    last = segments["count"] - 1
+    for number in range(last, max(last - MOST_SEGMENTS, -1), -1):
+        if len(found) >= limit:
+            break
+        found = [*_segment(dependencies, line, number * segments["heights"], segments["heights"]), *found]
+    return found[::-1][:limit]
 
 
 def _segment(dependencies: Dependencies, line: str, first: int, heights: int) -> list[dict[str, Any]]:

@@ -1,0 +1,127 @@
+"""Drift: the current contract of a line against what is really in `accepted/`, by the newest objects of its manifest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.judge.drift import SchemaDifference
+from lakegate.contracts.lake.versions import major, precedence
+from lakegate.functions.ports.errors import NotFound
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases.addressing import addressed
+from lakegate.functions.usecases.readers import newest
+from lakegate.functions.usecases.steps import Effect, perform
+from lakegate.functions.workload import Message
+
+if TYPE_CHECKING:
+    from lakegate.functions.ports.schemas import SchemaReader
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.usecases.steps import Steps
+
+OBJECTS: Final = 20
+"""Objects of a line that are looked at, the newest first."""
+MOST_FIELDS: Final = 50
+"""Fields that an event names."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectDrift:
+    """An accepted object that is not as the contract promises."""
+
+    height: int
+    """Of the block of its delivery."""
+    workload: str
+    version: str
+    """Of the contract by which it was accepted; empty where a manifest of an older release does not name it."""
+    key: str
+    differences: tuple[SchemaDifference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DriftReport:
+    """What was compared, and what differs."""
+
+    line: str
+    version: str
+    """Of the contract."""
+    objects: int
+    """How many were compared; 0: nothing was accepted yet."""
+    drifted: tuple[ObjectDrift, ...]
+    """The newest delivery first."""
+
+    @property
+    def fields(self) -> tuple[tuple[str, str, int], ...]:
+        """Each kind of difference with its field, and in how many objects it is; the most frequent first."""
+        counts: dict[tuple[str, str], int] = {}
+        for each in self.drifted:
+            for found in dict.fromkeys((one.kind, one.field) for one in each.differences):
+                counts[found] = counts.get(found, 0) + 1
+        return tuple((*found, count) for found, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def drift(
+    dependencies: Dependencies, reader: SchemaReader, line: str, version: str = "", objects: int = OBJECTS
+) -> DriftReport:
+    """Compare the newest accepted objects of a line with a version of its contract: the current one, unless one is named.
+
+    Read only. Raises InputError where the line has no such version.
+    """
+    contract, _, name = line.rpartition("/")
+    dataset, _, number = name.rpartition("_v")
+    published = dependencies.registry.contract(contract).versions
+    plans = {
+        each.version: dict(each.plans).get(dataset, "") for each in published if str(major(each.version)) == number
+    }
+    chosen = version or max((each for each, plan in plans.items() if plan), key=precedence, default="")
+    if not plans.get(chosen):
+        raise InputError(f"{line} has no published version{f' {version}' if version else ''}")
+    plan = dependencies.plan_at(plans[chosen], line)
+    found: list[ObjectDrift] = []
+    listed = [(each, it) for each in newest(dependencies, line, objects) for it in each["objects"]][:objects]
+    for delivery, each in listed:
+        of_it = str(delivery.get("contract_version", ""))
+        accepted_by = dependencies.plan_at(plans.get(of_it) or plans[chosen], line)
+        differences = _of_object(dependencies, reader, plan, accepted_by, each)
+        if differences:
+            found.append(ObjectDrift(delivery["height"], delivery["workload"], of_it, each["key"], differences))
+    return DriftReport(line, chosen, len(listed), tuple(found))
+
+
+def _of_object(
+    dependencies: Dependencies, reader: SchemaReader, plan: bytes, accepted_by: bytes, listed: dict[str, Any]
+) -> tuple[SchemaDifference, ...]:
+    """What a reader of `accepted/` gets now under a key that the manifest lists."""
+    try:
+        data = dependencies.objects.head(Address(dependencies.places.lake, listed["key"]))
+    except NotFound:
+        return (SchemaDifference("missing"),)
+    replaced = (SchemaDifference("replaced"),) if data.version != listed.get("version", data.version) else ()
+    return (*replaced, *reader.differences(plan, accepted_by, data))
+
+
+def report_drift(dependencies: Dependencies, report: DriftReport) -> Steps[bool]:
+    """Put a message about drift into the outbox, if there is none about the same drift yet. Returns whether it is new.
+
+    It names fields of the contract and counts, and no text of a producer.
+    """
+    if not report.drifted:
+        return False
+    fields = [{"difference": kind, "field": field or None, "objects": count} for kind, field, count in report.fields]
+    what = json.dumps([report.version, [(kind, field) for kind, field, _ in sorted(report.fields)]])
+    identity = f"{report.line}:drift:{hashlib.sha256(what.encode()).hexdigest()[:16]}"
+    body = {
+        "line": report.line,
+        "contract_version": report.version,
+        "compared": report.objects,
+        "drifted": len(report.drifted),
+        "newest_height": report.drifted[0].height,
+        "fields": fields[:MOST_FIELDS],
+        "subscribers": addressed(dependencies.lines.get(report.line), "drift"),
+    }
+    message = Message(identity, "", "drift", json.dumps(body, sort_keys=True), dependencies.clock.now(), report.line)
+    return (yield from perform(Effect.REPORT_DRIFT, partial(dependencies.outbox.add, message)))

@@ -1,0 +1,64 @@
+"""The schemas of accepted objects, as the engine reads them of a store."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
+from lakegate.contracts.judge.drift import SchemaDifference
+from lakegate.contracts.model.storage import Csv, Format, Storage
+from lakegate.functions.adapters.schemas import EngineSchemas
+from lakegate.functions.ports.errors import Throttled
+from lakegate.functions.ports.objects import Address
+from tests.deliveries.delivery import plan_of
+from tests.deliveries.written import written
+from tests.fakes import Memory
+
+PLAN = plan_of({"id": "integer", "name": "string"})
+TABLE = pa.table({"id": [1, 2]})
+LAKE = "lake"
+
+
+def found(body: bytes, *plans: bytes, memory: Memory | None = None) -> tuple[SchemaDifference, ...]:
+    objects = (memory or Memory.of(LAKE)).objects
+    data = objects.put(Address(LAKE, "accepted/x"), body)
+    return EngineSchemas(objects).differences(*plans, data)
+
+
+@pytest.mark.parametrize("form", [Format.CSV, Format.PARQUET, Format.ORC, Format.AVRO])
+def test_an_object_is_read_in_the_form_that_accepted_it(form: Format) -> None:
+    """The format of the version that accepted it counts, whatever the compared version declares."""
+    own = replace(PLAN, storage=Storage(form)).to_bytes()
+
+    assert found(written(TABLE, Storage(form)), PLAN.to_bytes(), own) == (SchemaDifference("absent", "name"),)
+
+
+def test_the_dialect_is_that_of_the_accepting_version() -> None:
+    """Delimiter and quote, too."""
+    own = plan_of({"id": "integer", "name": "string"}, csv=Csv(delimiter=";"))
+
+    assert found(b"id;name\n1;a\n", PLAN.to_bytes(), own.to_bytes()) == ()
+
+
+def test_an_object_of_another_kind_is_one_difference() -> None:
+    """With the reason of the gate."""
+    (difference,) = found(b"PAR1", PLAN.to_bytes(), PLAN.to_bytes())
+
+    assert (difference.kind, difference.field) == ("unreadable", "")
+    assert "Parquet" in difference.found
+
+
+@pytest.mark.parametrize("form", [Format.CSV, Format.PARQUET, Format.ORC, Format.AVRO])
+def test_what_the_store_refuses_says_nothing_about_an_object(form: Format, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its error passes through every reader."""
+
+    def refused(*_: object) -> bytes:
+        raise Throttled
+
+    memory = Memory.of(LAKE)
+    monkeypatch.setattr(memory.objects, "read", refused)
+    own = replace(PLAN, storage=Storage(form)).to_bytes()
+    with pytest.raises(Throttled):
+        found(written(TABLE, Storage(form)), own, own, memory=memory)
