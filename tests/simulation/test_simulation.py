@@ -27,7 +27,7 @@ SLIPS = ("NameError", "IndexError", "TypeError", "AttributeError", "KeyError")
 OF_PARTS = {Effect.JOIN, Effect.WRITE_PARTS}
 """Effects of deliveries of several objects, which tests/simulation/parts.py plays."""
 OF_PEOPLE = {Effect.REPLAY, Effect.REVIVE, Effect.RECORD, Effect.PAUSE, Effect.RESUME}
-ABROAD = {Effect.KEEP_CURSOR, *OF_PEOPLE, *OF_PARTS, *PUBLISHING}
+ABROAD = {Effect.KEEP_CURSOR, Effect.REPORT_DRIFT, *OF_PEOPLE, *OF_PARTS, *PUBLISHING}
 """Effects of a person, of long listings and of parts: the random schedules and unit tests have them."""
 
 
