@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from lakegate.cli.attempt_causes import CAUSES
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.judge.codes import DUPLICATE, in_words, is_of_gate
 from lakegate.contracts.judge.judgement import counts_of, judge
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.result import Result
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.delivery import first_of_content, result_of, row_of
+from lakegate.functions.usecases.delivery_report import uri_of
 from lakegate.functions.usecases.steps import Alarm
 from lakegate.functions.workload import TERMINAL, State, replay_id
 
@@ -24,15 +26,6 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.workload import FailedAttempt, Pin, Workload
 
-DUPLICATE = "duplicate-content"
-CODES = {
-    "unrouted": "no route covers this key: ask for one, or upload below a prefix that `lakegate route list` shows",
-    "contract-retired": "the contract version or its line is retired: deliver under a newer line",
-    "contract-sunset": "the line is in sunset and takes no new producers: deliver under a newer line",
-    "contract-draft": "the line is a draft, or waits for its notice period: deliver to the line before",
-    DUPLICATE: "the very same content was accepted before",
-}
-"""Reasons that are no check of a contract."""
 STANDING = {
     None: "landed, not yet taken in",
     State.RECEIVED: "taken in",
@@ -81,6 +74,16 @@ class Account:
         return self.delivery.row.state if self.delivery.row else None
 
     @property
+    def is_decided(self) -> bool:
+        """Whether there is a verdict, or a result of a FAILED delivery, that a report can show."""
+        return self.measured is not None or bool(self.delivery.row and self.delivery.row.decision)
+
+    @property
+    def report(self) -> str | None:
+        """Where the gate wrote its report; None before it is finished."""
+        return uri_of(self.lake, self.delivery.row) if self.delivery.row else None
+
+    @property
     def pin(self) -> Pin | None:
         """What was fixed when it was taken in."""
         return self.delivery.row.pin if self.delivery.row else None
@@ -96,12 +99,12 @@ class Account:
         """Why: of rules, with field and figures; masked."""
         row = self.delivery.row
         reasons = row.decision.reasons if row and row.decision else ()
-        return tuple(f"{each}: {CODES[each]}{self._first(each)}" if each in CODES else each for each in reasons)
+        return tuple(f"{in_words(each)}{self._first(each)}" for each in reasons)
 
     @property
     def codes(self) -> tuple[str, ...]:
         """Those of the reasons that are no check of the contract, and so in no table of checks; also of a line's status."""
-        return tuple(each for each in self.reasons if each.partition(":")[0] in CODES or each.startswith("line-"))
+        return tuple(each for each in self.reasons if is_of_gate(each))
 
     def _first(self, reason: str) -> str:
         if reason != DUPLICATE or self.first is None:
@@ -209,6 +212,7 @@ def as_document(each: Account) -> dict[str, object]:
         "rejected_rows": counted.rejected_rows if counted else None,
         "reasons": list(each.reasons),
         "where": list(each.where),
+        "report": each.report,
         "seconds": each.seconds,
         "trouble": each.trouble or None,
         "replay_of": row.replay_of or None if row else None,

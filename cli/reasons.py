@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path  # noqa: TC003 - typer reads the annotation
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lakegate.cli import failures, terminal
-from lakegate.cli.account import account, as_document, in_utc, standing
+from lakegate.cli.account import account, as_document, standing
 from lakegate.cli.aws import opened
 from lakegate.cli.documents import checks
 from lakegate.cli.escape import escaped
@@ -18,17 +17,14 @@ from lakegate.cli.outputs import usable, write_text
 from lakegate.cli.report import SHOWN, show
 from lakegate.cli.status import LATEST, print_account
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.report.delivery import Report
 from lakegate.functions.usecases.deliveries import named
-from lakegate.functions.usecases.history import history
+from lakegate.functions.usecases.delivery_report import page_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lakegate.cli.account import Account, JudgedResult
-    from lakegate.contracts.report.page import PastDelivery
-    from lakegate.functions.usecases.dependencies import Dependencies
 
 MOST_ROWS = 20
 """What a result holds of each check."""
@@ -61,12 +57,14 @@ def reasons(  # noqa: PLR0913 - a command has these options
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
         one = account(dependencies, named(dependencies, workload, LATEST))
-        past = _past(dependencies, one) if page is not None else []
-    written = tuple(_written(one, export, page, past))
+        html = page_of(dependencies, one.delivery) if page is not None and one.is_decided else None
+    written = tuple(_written(one, export, page, html))
     if as_json:
         terminal.print_json(_as_document(one))
     elif one.measured is None:
         print_account(one)
+        for each in written:
+            terminal.answers().print(escaped(each), markup=False, soft_wrap=True)
     else:
         console = terminal.answers()
         console.print(escaped(f"{one.delivery.key} (workload {one.delivery.id})"), markup=False, soft_wrap=True)
@@ -77,41 +75,18 @@ def reasons(  # noqa: PLR0913 - a command has these options
             console.print(escaped(f"The data is at {place}"), markup=False, soft_wrap=True)
 
 
-def _written(one: Account, export: Path | None, page: Path | None, past: list[PastDelivery]) -> Iterator[str]:
+def _written(one: Account, export: Path | None, page: Path | None, html: str | None) -> Iterator[str]:
     """Write the files that options name; yields what was written, in words."""
-    if export is None and page is None:
-        return
-    if one.measured is None:
-        raise InputError(
-            f"nothing was measured of {one.delivery.key}, so there is nothing to write: {standing(one.delivery.row)}"
-        )
-    report = _report(one, one.measured)
+    standing_now = f"so there is nothing to write: {standing(one.delivery.row)}"
     if export is not None:
-        yield failures.write("--export", export, report)
+        if one.measured is None:
+            raise InputError(f"nothing was measured of {one.delivery.key}, {standing_now}")
+        yield failures.write("--export", export, _report(one, one.measured))
     if page is not None:
-        from lakegate.contracts.report.page import render  # noqa: PLC0415 - jinja2, for this option alone
-
-        write_text("--report", page, render(report, list(_facts(one)), past))
+        if html is None:
+            raise InputError(f"nothing was decided on {one.delivery.key}, {standing_now}")
+        write_text("--report", page, html)
         yield f"{page}: report written"
-
-
-def _facts(one: Account) -> Iterator[tuple[str, str]]:
-    yield "Workload", one.delivery.id
-    if one.pin is not None:
-        yield "Taken in", in_utc(datetime.fromisoformat(one.pin.judging_time))
-    if one.delivery.block is not None:
-        yield "Completed", f"{in_utc(one.delivery.at)}, after {one.seconds:.1f} s"
-    yield "The data is at", ", ".join(one.where)
-
-
-def _past(dependencies: Dependencies, one: Account) -> list[PastDelivery]:
-    """The latest deliveries of its line, the oldest first; none where no route covered it."""
-    from lakegate.contracts.report.page import MOST_DELIVERIES, PastDelivery  # noqa: PLC0415 - as above
-
-    if one.pin is None or not one.pin.chain:
-        return []
-    entries = history(dependencies, one.pin.chain, limit=MOST_DELIVERIES).entries
-    return [PastDelivery(each.at, Verdict(each.verdict), len(each.rules)) for each in reversed(entries)]
 
 
 def _as_document(one: Account) -> dict[str, object]:

@@ -170,6 +170,8 @@ def _lines(one: Account) -> Iterable[tuple[str, str]]:
         yield "rows", one.counted.rows_in_words
     yield from _attempts(row)
     yield from (("data", place) for place in one.where)
+    if one.report is not None:
+        yield "report", one.report
     if one.seconds is not None:
         yield "seconds", f"{one.seconds:.1f} from intake to completion"
     yield "time", in_utc(delivery.at) or "not known"

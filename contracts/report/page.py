@@ -7,6 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
+from lakegate.contracts.judge.codes import in_words
 from lakegate.contracts.judge.judgement import counts_of
 from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.judge.verdict import Verdict
@@ -39,6 +40,9 @@ STATUSES: Final = {
 MOST_ROWS: Final = 20
 """Failing rows of a reason."""
 MOST_FILES: Final = 20
+MOST_REASONS: Final = 50
+MOST_LINES: Final = 1_000
+"""Checks in the table: a page of them has less than a megabyte."""
 MOST_DELIVERIES: Final = 30
 """Deliveries of the history."""
 
@@ -100,19 +104,67 @@ class RuleLine:
     bar: Bar | None
 
 
-def render(report: Report, facts: Sequence[tuple[str, str]] = (), history: Sequence[PastDelivery] = ()) -> str:
-    """The page. `facts` are further lines of the summary (label, text); `history` the line's deliveries, oldest first."""
+def render(
+    report: Report,
+    facts: Sequence[tuple[str, str]] = (),
+    history: Sequence[PastDelivery] = (),
+    gate: Sequence[str] = (),
+) -> str:
+    """The page. `facts` are further lines of the summary (label, text); `history` the line's deliveries, oldest first.
+
+    `gate`: reasons of the gate that are no check of the contract, which come first.
+    """
     counts = counts_of(report.plan, report.judgement)
-    reasons = [_reason(report, each) for each in report.judgement.reasons]
-    return _template().render(
-        verdict=report.judgement.verdict,
-        title=TITLES[report.judgement.verdict],
-        rows=counts.rows_in_words,
-        first=reasons[0] if reasons else None,
-        more=len(reasons) - 1,
-        facts=[*_facts(report, counts.checks_in_words), *facts],
-        reasons=reasons,
+    shown = report.judgement.reasons[:MOST_REASONS]
+    status = Status.FAIL if report.judgement.verdict is Verdict.REJECTED else Status.WARN
+    return _page(
+        report.judgement.verdict,
+        counts.rows_in_words,
+        [*(_reason_of_gate(status, each) for each in gate), *(_reason(report, each) for each in shown)],
+        [*_facts(report, counts.checks_in_words), *facts],
+        history,
         lines=list(_lines(report)),
+        unlisted=len(report.judgement.reasons) - len(shown),
+    )
+
+
+def render_unmeasured(
+    verdict: Verdict,
+    rows: str,
+    reasons: Sequence[str],
+    facts: Sequence[tuple[str, str]],
+    history: Sequence[PastDelivery] = (),
+) -> str:
+    """The page of a delivery without a result: refused at the door, or its result cannot be shown.
+
+    `rows`: how many there are, in words. `reasons`: texts `<check or code>: <message>`.
+    """
+    status = Status.FAIL if verdict is Verdict.REJECTED else Status.WARN
+    shown = [_reason_of_gate(status, each) for each in reasons[:MOST_REASONS]]
+    return _page(verdict, rows, shown, facts, history, unlisted=len(reasons) - len(shown))
+
+
+def _page(  # noqa: PLR0913 - a page has these parts
+    verdict: Verdict,
+    rows: str,
+    reasons: Sequence[Reason],
+    facts: Sequence[tuple[str, str]],
+    history: Sequence[PastDelivery],
+    *,
+    lines: Sequence[RuleLine] = (),
+    unlisted: int = 0,
+) -> str:
+    return _template().render(
+        verdict=verdict,
+        title=TITLES[verdict],
+        rows=rows,
+        first=reasons[0] if reasons else None,
+        more=len(reasons) - 1 + unlisted,
+        unlisted=unlisted,
+        facts=facts,
+        reasons=reasons,
+        lines=lines[:MOST_LINES],
+        unlisted_lines=max(len(lines) - MOST_LINES, 0),
         statuses=STATUSES,
         history=_bars(history),
     )
@@ -156,6 +208,11 @@ def _reason(report: Report, outcome: CheckOutcome) -> Reason:
     fields = ", ".join(outcome.fields)
     message = report.message(outcome).removeprefix(f"{fields}: ")
     return Reason(outcome.status, outcome.rule, fields, message, " or ".join(outcome.good), rows)
+
+
+def _reason_of_gate(status: Status, text: str) -> Reason:
+    rule, _, message = in_words(text).partition(": ")
+    return Reason(status, rule, "", message or rule, "", ())
 
 
 def _cells(sample: Sample) -> Iterator[Cell]:

@@ -101,12 +101,20 @@ class S3Store:
             else None,
         )
 
-    def put(
-        self, to: Address, body: bytes, *, absent: bool = False, etag: str | None = None, tag: str = ""
+    def put(  # noqa: PLR0913 - as the port
+        self,
+        to: Address,
+        body: bytes,
+        *,
+        absent: bool = False,
+        etag: str | None = None,
+        tag: str = "",
+        content_type: str = "",
     ) -> ObjectVersion:
         """PutObject with the checksum of what we meant to write."""
         options: dict[str, Any] = _absent(absent=absent) | ({"IfMatch": etag} if etag else {})
         options |= {"Tagging": f"lakegate={tag}"} if tag else {}
+        options |= {"ContentType": content_type} if content_type else {}
         reason = "etag" if etag else "absent"
         checksum = base64.b64encode(hashlib.sha256(body).digest()).decode()
         try:

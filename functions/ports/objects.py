@@ -64,10 +64,19 @@ class ObjectReader(Protocol):
 class ObjectWriter(Protocol):
     """S3, written."""
 
-    def put(
-        self, to: Address, body: bytes, *, absent: bool = False, etag: str | None = None, tag: str = ""
+    def put(  # noqa: PLR0913 - the request has these parts
+        self,
+        to: Address,
+        body: bytes,
+        *,
+        absent: bool = False,
+        etag: str | None = None,
+        tag: str = "",
+        content_type: str = "",
     ) -> ObjectVersion:
         """Write an object. `absent`: If-None-Match `*`; `etag`: If-Match; `tag`: of the name `lakegate`, for lifecycle rules.
+
+        `content_type`: as which a browser gets it; empty: bytes.
 
         Raises ConditionFailed (412), TransactionConflict (409), Throttled.
         """

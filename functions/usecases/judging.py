@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.judgement import broken_rules, counts_of, judge, reason_texts
+from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.lake.lifecycle import warned
 from lakegate.contracts.model.policy import Mode
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.result import Result
+from lakegate.contracts.report.delivery import Report
 from lakegate.functions.ports.jobs import names_invocation
 from lakegate.functions.workload import Decision, Enforced
 
@@ -57,6 +59,16 @@ def judged(plan: bytes, result: bytes, workload: Workload) -> DecisionAndCost:
         enforced=_enforced(compiled, measured),
     )
     return DecisionAndCost(decision, measured.cost)
+
+
+def reported(plan: bytes, result: bytes, workload: Workload, files: tuple[str, ...]) -> Report:
+    """What a report of the workload shows. The verdict is the one that was decided, whatever is computed today."""
+    read = Result.from_bytes if workload.decision is None else Result.from_validated
+    compiled, measured = _plan(plan), read(result)
+    judgement = judge(compiled, measured)
+    if workload.decision is not None:
+        judgement = replace(judgement, verdict=Verdict(workload.decision.verdict))
+    return Report(compiled, judgement, measured, files)
 
 
 def _enforced(plan: Plan, result: Result) -> Enforced | None:

@@ -53,6 +53,11 @@ def destination_key(share: str, pin: Pin, workload: str, name: str) -> str:
     return f"{share}/{folder}/ingest_date={pin.ingest_date}/workload={workload}/{name}"
 
 
+def report_key(workload: str) -> str:
+    """The HTML report of a finished delivery; outside of the folders that a job run may write to."""
+    return f"runs/{workload}/report.html"
+
+
 def manifest_key(chain: str) -> str:
     """The readers' manifest of a line; the underscore hides it from readers of folders."""
     return f"accepted/{chain}/_manifest.json"

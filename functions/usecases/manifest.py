@@ -18,7 +18,7 @@ from lakegate.contracts.lake.block import BlockKind, deliveries
 from lakegate.contracts.lake.records import Record
 from lakegate.functions.ports.errors import ConditionFailed, NotFound, TransactionConflict
 from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.layout import manifest_key, segment_key
+from lakegate.functions.usecases.layout import manifest_key, report_key, segment_key
 from lakegate.functions.usecases.steps import Effect, perform
 
 if TYPE_CHECKING:
@@ -136,5 +136,6 @@ def _delivery(dependencies: Dependencies, block: Block) -> dict[str, Any]:
         "published_rows": None if block.rows is None or rejected is None else block.rows - rejected,
         "rejected_rows": rejected,
         **terms_of(dependencies.plan_at(block.plan, block.workload)).dialect,
+        "report": report_key(block.workload),
         "objects": [{"key": o.key, "version": o.version, "size": o.size, "checksum": o.checksum} for o in accepted],
     }

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.errors import LakegateError
 from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.ports.workloads import Expected
+from lakegate.functions.usecases.delivery_report import uri_of
 from lakegate.functions.usecases.steps import ConcurrentUpdate, Effect, perform
 from lakegate.functions.workload import Message, State
 
@@ -105,6 +106,7 @@ def message(
         "seconds": _since(pin.judging_time, dependencies.clock.now()) if pin else None,
         "cause": workload.failed[-1].cause if workload.state is State.FAILED else None,
         "subscribers": list(subscribers),
+        "report": uri_of(dependencies.places.lake, workload),
     }
     kind = workload.state.lower()
     identity = f"{workload.id}:{kind}:{workload.attempt}"

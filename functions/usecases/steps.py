@@ -50,6 +50,7 @@ class Effect(StrEnum):
     WRITE_MANIFEST = "write the readers' manifest"
     DELETE_SOURCE = "delete the judged version"
     DELETE_STAGING = "delete the staging copy"
+    WRITE_REPORT = "write report.html"
     CLOSE = "close the workload"
     SEND = "send the message"
     MARK_SENT = "mark the message as sent"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.lake.states import State
 from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases import manifest, parts
+from lakegate.functions.usecases import delivery_report, manifest, parts
 from lakegate.functions.usecases.moves import move
 from lakegate.functions.usecases.steps import Effect, perform
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def tidy(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
-    """Bring the manifest up to date, then delete the judged version by its id and the staged copy, then close."""
+    """Bring the manifest up to date, delete the judged version by its id and the staged copy, write the report, then close."""
     if workload.due_at is None:
         return workload
     assert workload.pin is not None
@@ -28,4 +28,5 @@ def tidy(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
     for each in parts.staged(dependencies, workload):
         staged = Address(each.bucket, each.key)
         yield from perform(Effect.DELETE_STAGING, partial(dependencies.objects.delete, staged))
+    yield from delivery_report.write(dependencies, workload)
     return (yield from move(dependencies, Effect.CLOSE, workload, workload._replace(due_at=None)))

@@ -35,6 +35,7 @@ COMPLETION = (
     Effect.WRITE_MANIFEST,
     Effect.DELETE_SOURCE,
     Effect.DELETE_STAGING,
+    Effect.WRITE_REPORT,
 )
 
 
@@ -53,7 +54,7 @@ def test_an_intake_that_dies_after_any_of_its_effects_loses_nothing(stack: Deplo
 
 @pytest.mark.full  # tests/simulation has every crash of a completion; an intake that dies is above
 def test_a_completion_that_dies_after_any_of_its_effects_loses_nothing(stack: Deployed) -> None:
-    """Six deliveries whose run has ended, each abandoned after another effect of publication; then one sweep."""
+    """Seven deliveries whose run has ended, each abandoned after another effect of publication; then one sweep."""
     stack.order(times=len(COMPLETION), events="drop")
     killed = {effect: stack.upload(stack.fresh()) for effect in COMPLETION}
     for effect, landed in killed.items():

@@ -57,6 +57,8 @@ class MemoryObjects:
         """By puts."""
         self.tags: dict[str, str] = {}
         """Of versions that have one."""
+        self.content_types: dict[str, str] = {}
+        """Likewise."""
         self.parts_above = 512 * 1024 * 1024
         """Bytes: larger copies go in parts, of which S3 computes a CRC of the whole object only."""
 
@@ -87,8 +89,15 @@ class MemoryObjects:
             last = key, stored.ordinal
         return VersionPage(tuple(page), None)
 
-    def put(
-        self, to: Address, body: bytes, *, absent: bool = False, etag: str | None = None, tag: str = ""
+    def put(  # noqa: PLR0913 - as the port
+        self,
+        to: Address,
+        body: bytes,
+        *,
+        absent: bool = False,
+        etag: str | None = None,
+        tag: str = "",
+        content_type: str = "",
     ) -> ObjectVersion:
         """A new version, if its conditions hold."""
         self._faults.pass_or_refuse()
@@ -97,6 +106,8 @@ class MemoryObjects:
         written = self._write(to, body, f'"{_digest(body)[:32]}"', checksum(body, "sha256"))
         if tag:
             self.tags[written.version] = tag
+        if content_type:
+            self.content_types[written.version] = content_type
         return written
 
     def land(self, to: Address, body: bytes, algorithm: str) -> ObjectVersion:

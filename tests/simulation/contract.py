@@ -21,6 +21,7 @@ from lakegate.contracts.plan.check import NONE, Check, Interval, Metric, Tier, U
 from lakegate.contracts.plan.plan import Plan, PlanField
 from lakegate.contracts.plan.predicate import Present
 from lakegate.contracts.plan.result import Measured, Measurement, Result
+from lakegate.functions.usecases import delivery_report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,9 +60,13 @@ def measurements_of(body: bytes) -> tuple[Measurement, ...]:
 
 @contextmanager
 def results_remembered() -> Iterator[None]:
-    """Equal results are validated once: schedules repeat the same few deliveries, and validation takes half of their time."""
+    """Equal results are validated once: schedules repeat the same few deliveries, and validation takes half of their time.
+
+    Reports are not rendered, for the same reason: what they show is tests/unit/usecases/test_delivery_report.py's subject.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Result, "from_bytes", lru_cache(50_000)(Result.from_bytes))
+        patch.setattr(delivery_report, "page_of", lambda _, delivery: delivery.id)
         yield
 
 

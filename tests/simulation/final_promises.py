@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.lake.states import State
@@ -89,8 +90,18 @@ def _check_finished(promises: Promises, row: Workload, *, there: bool) -> None:
     body = promises.upload_of(row).body
     if row.id not in promises.replays and not promises.contains(row, body):
         raise Violation("P1", "the stored bytes are not those that landed")
+    _check_report(promises, row)
     if len({key.partition("/")[0] for key in promises.places(row.id)}) > 1 and not body.startswith(b"split"):
         raise Violation("P8", "one delivery is in accepted and in quarantine")
+
+
+def _check_report(promises: Promises, row: Workload) -> None:
+    """Written once; it may be missing only where S3 refused it until a day after intake."""
+    written = promises.env.memory.objects.buckets[LAKE].get(f"runs/{row.id}/report.html", ())
+    assert row.pin is not None
+    due = datetime.fromisoformat(row.pin.judging_time) + timedelta(days=1)
+    if len(written) > 1 or (not written and promises.env.memory.clock.now() < due):
+        raise Violation("P4", f"a finished delivery has {len(written)} reports")
 
 
 def _staging_is_empty(promises: Promises) -> None:

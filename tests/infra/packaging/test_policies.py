@@ -215,13 +215,14 @@ def test_publisher_and_approver_have_different_rights(built: Path) -> None:
 
 
 def test_what_people_may_do_to_objects(stack: Stack) -> None:
-    """A steward writes contracts and plans, an operator reads results, a deployer writes code; nobody reads data."""
+    """A steward writes contracts and plans, an operator reads results and reports, a deployer writes code; nobody reads data."""
     documents = {name: each["PolicyDocument"] for name, each in stack.resources("AWS::IAM::ManagedPolicy").items()}
     asked = [
         Call(f"s3:{action}", f"arn:aws:s3:::{place}")
         for place in (
             *(f"LakeBucket/{each}/1/a" for each in PLACES),
             "LakeBucket/runs/1/attempt=1/result.json",
+            "LakeBucket/runs/1/report.html",
             "LandingBucket/a",
         )
         for action in PERMISSIONS
@@ -242,7 +243,9 @@ def test_what_people_may_do_to_objects(stack: Stack) -> None:
             (each, f"{place}/1/a") for each in (*reads, "s3:PutObject") for place in ("contracts", "plans")
         },
         "OperatorPolicy": {
-            (each, place) for each in reads for place in ("contracts/1/a", "plans/1/a", "runs/1/attempt=1/result.json")
+            (each, place)
+            for each in reads
+            for place in ("contracts/1/a", "plans/1/a", "runs/1/attempt=1/result.json", "runs/1/report.html")
         },
         "DeployerPolicy": {(each, "code/1/a") for each in (*reads, "s3:PutObject")},
     }

@@ -36,6 +36,7 @@ FOREIGN = (
     ("s3:PutObject", f"runs/{WORKLOAD}/attempt=20/result.json"),
     ("s3:PutObject", f"runs/{OTHER}/attempt=1/result.json"),
     ("s3:DeleteObject", f"runs/{OTHER}/attempt=1/result.json"),
+    ("s3:PutObject", f"runs/{WORKLOAD}/report.html"),
     ("s3:PutObject", f"staging/{WORKLOAD}/part-00000.csv"),
     ("s3:PutObject", "code/1.0-abc/validate.py"),
     ("s3:PutObject", "accepted/shop/customers_v1/part-00000.csv"),

@@ -97,15 +97,16 @@ def test_each_policy_grants_its_own_part_of_what_is_the_owners() -> None:
 
 
 def test_a_producer_reads_results_and_no_rows() -> None:
-    """Below runs/ are complete accepted and rejected rows: nobody lists there, and only result.json is read."""
+    """Below runs/ are complete accepted and rejected rows: nobody lists there, and only result.json and report.html are read."""
     rows = "runs/0f/attempt=1/rows"
     names = (f"{rows}/accepted/part-0.csv", f"{rows}/rejected/part-0.csv", "runs/0f/attempt=1/request.json")
     reads = [Call("s3:GetObject", f"arn:aws:s3:::lakegate-LakeBucket/{name}") for name in names]
     lists = [Call("s3:ListBucket", "arn:aws:s3:::lakegate-LakeBucket", keys) for keys in ({"s3:prefix": "runs/"}, {})]
     staged = Call("s3:GetObject", "arn:aws:s3:::lakegate-LakeBucket/staging/0f/part-00000.csv")
-    result = Call("s3:GetObject", "arn:aws:s3:::lakegate-LakeBucket/runs/0f/attempt=1/result.json")
+    read = ("runs/0f/attempt=1/result.json", "runs/0f/report.html")
+    results = [Call("s3:GetObject", f"arn:aws:s3:::lakegate-LakeBucket/{name}") for name in read]
 
-    assert allowed(list(policies("sales").values()), [*reads, *lists, staged, result]) == [False] * 6 + [True]
+    assert allowed(list(policies("sales").values()), [*reads, *lists, staged, *results]) == [False] * 6 + [True] * 2
 
 
 def test_workloads_are_read_by_id_alone() -> None:

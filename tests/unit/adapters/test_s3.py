@@ -216,6 +216,15 @@ def test_a_tag_is_written_with_its_object(cloud: Cloud) -> None:
     assert tags == [[{"Key": "lakegate", "Value": "manifest"}], []]
 
 
+def test_a_browser_gets_what_is_declared(cloud: Cloud) -> None:
+    """What is put without a type is bytes, which no browser shows."""
+    cloud.store().put(TO, b"1", content_type="text/html; charset=utf-8")
+    cloud.store().put(Address("lake", "bytes"), b"1")
+    types = [cloud.s3.head_object(Bucket="lake", Key=key)["ContentType"] for key in (TO.key, "bytes")]
+
+    assert types == ["text/html; charset=utf-8", "binary/octet-stream"]
+
+
 def test_versions_are_listed_newest_first_and_page_by_page(cloud: Cloud) -> None:
     """A listing continues where its page ended, omits delete markers, and marks the current version."""
     store = cloud.store()

@@ -145,6 +145,20 @@ def test_reasons_are_written_to_pass_on(lakegate: Lakegate, tmp_path: Path) -> N
     assert rows.read_text().splitlines()[1].startswith("orders/bad.csv,3,,fail,id:required:1,id,,False,")
 
 
+def test_status_names_the_report_that_the_gate_wrote(lakegate: Lakegate, tmp_path: Path) -> None:
+    """The address of a finished delivery; `--report` writes the same page, of a delivery refused at the door too."""
+    lakegate.routed()
+    workload = lakegate.delivered(**BAD)  # type: ignore[arg-type] # an upload's own words
+    refused = lakegate.upload(name="empty.csv", body=b"")
+    lakegate.intake("orders/empty.csv")
+    page = tmp_path / "why.html"
+
+    assert f"runs/{workload}/report.html" in lakegate.ok("status", workload)
+    assert lakegate.json("status", workload)["report"].endswith(f"/runs/{workload}/report.html")
+    lakegate.ok("reasons", refused, "--report", str(page))
+    assert "Rejected: its rows were not read" in page.read_text()
+
+
 def test_failing_rows_are_shown_as_many_as_asked_for(lakegate: Lakegate) -> None:
     """`--rows 0` shows none."""
     lakegate.routed()
@@ -153,9 +167,12 @@ def test_failing_rows_are_shown_as_many_as_asked_for(lakegate: Lakegate) -> None
     assert "row 3" not in lakegate.ok("reasons", "orders/bad.csv", "--rows", "0")
 
 
-@pytest.mark.parametrize(("option", "name"), [("--report", "why.html"), ("--export", "rows.json")])
+@pytest.mark.parametrize(
+    ("option", "name", "words"),
+    [("--report", "why.html", "nothing was decided on"), ("--export", "rows.json", "nothing was measured of")],
+)
 def test_nothing_is_written_of_what_was_not_measured(
-    lakegate: Lakegate, tmp_path: Path, option: str, name: str
+    lakegate: Lakegate, tmp_path: Path, option: str, name: str, words: str
 ) -> None:
     """A delivery that its job still reads has no reasons to write; the message names its state."""
     lakegate.routed()
@@ -164,7 +181,7 @@ def test_nothing_is_written_of_what_was_not_measured(
     answer = lakegate("reasons", workload, option, str(tmp_path / name))
 
     assert answer.exit_code != 0
-    assert "nothing was measured of orders/day.csv" in str(answer.exception)
+    assert f"{words} orders/day.csv" in str(answer.exception)
     assert "validating" in str(answer.exception)
     assert not (tmp_path / name).exists()
 

@@ -77,6 +77,7 @@ def test_a_delivery_is_listed_with_version_verdict_rows_and_time() -> None:
                 "format": "csv",
                 "compression": "none",
                 "csv": encode(Csv(header=False)),
+                "report": f"runs/{block.workload}/report.html",
                 "objects": [
                     {"key": stored.key, "version": stored.version, "size": 6, "checksum": stored.checksum},
                 ],
