@@ -112,7 +112,7 @@ class S3Store:
         content_type: str = "",
     ) -> ObjectVersion:
         """PutObject with the checksum of what we meant to write."""
-        options: dict[str, Any] = _absent(absent=absent) | ({"IfMatch": etag} if etag else {})
+        options: dict[str, Any] = ({"IfNoneMatch": "*"} if absent else {}) | ({"IfMatch": etag} if etag else {})
         options |= {"Tagging": f"lakegate={tag}"} if tag else {}
         options |= {"ContentType": content_type} if content_type else {}
         reason = "etag" if etag else "absent"
@@ -124,7 +124,7 @@ class S3Store:
                 )
         except NotFound:
             raise ConditionFailed(reason) from None
-        return self.head(_written(to, answer))
+        return self.head(to._replace(version=answer.get("VersionId")))
 
     def copy(self, source: Address, etag: str, to: Address, *, absent: bool = False) -> ObjectVersion:
         """CopyObject, or parts above the limit; what arrived is compared with what was meant."""
@@ -132,7 +132,7 @@ class S3Store:
         if original.etag != etag:
             raise ConditionFailed("etag")
         copy = self._copy_whole if original.size <= self.limit else self._copy_in_parts
-        arrived = copy(original, source, to, _absent(absent=absent))
+        arrived = copy(original, source, to, {"IfNoneMatch": "*"} if absent else {})
         if arrived.size != original.size or not agree(original.checksum, arrived.checksum):
             raise PortError("CopyObject: the copy differs from its source")
         return arrived
@@ -154,7 +154,7 @@ class S3Store:
                 **self._from(original, source),
                 **self._at(to),
             )
-        return self.head(_written(to, answer))
+        return self.head(to._replace(version=answer.get("VersionId")))
 
     def _copy_in_parts(
         self, original: ObjectVersion, source: Address, to: Address, condition: Mapping[str, Any]
@@ -172,7 +172,7 @@ class S3Store:
             self.uploads.drop(to)
             return self._finished_by_another(source, to)
         self.uploads.drop(to)
-        return self.head(_written(to, answer))
+        return self.head(to._replace(version=answer.get("VersionId")))
 
     def _finished_by_another(self, source: Address, to: Address) -> ObjectVersion:
         """The upload or the source is gone. NotFound may only mean the source: it makes a workload GONE."""
@@ -233,14 +233,6 @@ class S3Store:
             "CopySourceIfMatch": original.etag,
             "ExpectedSourceBucketOwner": self.owner,
         }
-
-
-def _absent(*, absent: bool) -> dict[str, str]:
-    return {"IfNoneMatch": "*"} if absent else {}
-
-
-def _written(to: Address, answer: Mapping[str, Any]) -> Address:
-    return Address(to.bucket, to.key, answer.get("VersionId"))
 
 
 def _listed(bucket: str, listed: Mapping[str, Any]) -> ObjectVersion:

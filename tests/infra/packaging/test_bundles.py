@@ -106,6 +106,8 @@ def test_the_bundle_holds_all_that_its_handlers_need(task: Path) -> None:
     clients += "[c(s).meta for s in ('s3','dynamodb','emr-serverless','events')]"
     judge = "import lakegate.contracts.plan.plan, lakegate.contracts.plan.result, lakegate.contracts.judge.verdict\n"
     judge += "from lakegate.contracts.schemas import validate"
+    judge += "from lakegate.contracts.report.page import render_unmeasured, TITLES\n"
+    judge += "assert '<h1' in render_unmeasured([*TITLES][0], '', [], [])"
     code = f"import {HANDLERS}\n{clients}\n{judge}\nimport botocore, sys; print(botocore.__file__)"
 
     output = python("-c", code, PYTHONPATH=str(task), AWS_DEFAULT_REGION="eu-west-1")
@@ -115,7 +117,7 @@ def test_the_bundle_holds_all_that_its_handlers_need(task: Path) -> None:
 
 def test_intake_starts_without_schemas_and_yaml(task: Path) -> None:
     """What a start does not need, a start does not pay for."""
-    code = "import lakegate.functions.intake, sys; print(sorted({'yaml', 'jsonschema', 'boto3'} & set(sys.modules)))"
+    code = "import lakegate.functions.intake, sys; print(sorted({'yaml', 'jsonschema', 'boto3', 'jinja2'} & set(sys.modules)))"
 
     assert python("-c", code, PYTHONPATH=str(task)).strip() == "[]"
 
