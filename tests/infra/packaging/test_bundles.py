@@ -105,7 +105,7 @@ def test_the_bundle_holds_all_that_its_handlers_need(task: Path) -> None:
     clients = "from lakegate.functions.adapters.clients import client as c\n"
     clients += "[c(s).meta for s in ('s3','dynamodb','emr-serverless','events')]"
     judge = "import lakegate.contracts.plan.plan, lakegate.contracts.plan.result, lakegate.contracts.judge.verdict\n"
-    judge += "from lakegate.contracts.schemas import validate"
+    judge += "from lakegate.contracts.schemas import validate\n"
     judge += "from lakegate.contracts.report.page import render_unmeasured, TITLES\n"
     judge += "assert '<h1' in render_unmeasured([*TITLES][0], '', [], [])"
     code = f"import {HANDLERS}\n{clients}\n{judge}\nimport botocore, sys; print(botocore.__file__)"
