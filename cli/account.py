@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from lakegate.cli.attempt_causes import CAUSES
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.codes import DUPLICATE, in_words, is_of_gate
-from lakegate.contracts.judge.judgement import counts_of, judge
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.plan.plan import Plan
-from lakegate.contracts.plan.result import Result
+from lakegate.contracts.judge.judgement import counts_of
 from lakegate.functions.usecases import layout
-from lakegate.functions.usecases.delivery import first_of_content, result_of, row_of
+from lakegate.functions.usecases.delivery import first_of_content, row_of
 from lakegate.functions.usecases.delivery_report import uri_of
+from lakegate.functions.usecases.judged import judged
 from lakegate.functions.usecases.steps import Alarm
 from lakegate.functions.workload import TERMINAL, State, replay_id
 
 if TYPE_CHECKING:
     from lakegate.contracts.judge.counts import Counts
-    from lakegate.contracts.judge.judgement import Judgement
     from lakegate.functions.usecases.delivery import Delivery
     from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.usecases.judged import JudgedResult
     from lakegate.functions.workload import FailedAttempt, Pin, Workload
 
 STANDING = {
@@ -40,15 +38,6 @@ STANDING = {
     State.FAILED: "failed: no verdict, the data stays where it landed",
     State.GONE: "gone: deleted before it was staged",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedResult:
-    """What the job measured, judged again by the same pure function as at the gate."""
-
-    plan: Plan
-    result: Result
-    judgement: Judgement
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +134,7 @@ def account(dependencies: Dependencies, delivery: Delivery) -> Account:
     """
     measured, trouble = None, ""
     try:
-        measured = _measured(dependencies, delivery)
+        measured = judged(dependencies, delivery.row) if delivery.row else None
     except (Alarm, InputError) as error:
         trouble = str(error)
     row = delivery.row
@@ -227,20 +216,3 @@ def _failed(one: FailedAttempt) -> dict[str, object]:
 
 def _origin(first: Delivery) -> dict[str, object]:
     return {"workload": first.id, "key": first.key, "at": first.at.isoformat() if first.at else None}
-
-
-def _measured(dependencies: Dependencies, delivery: Delivery) -> JudgedResult | None:
-    row = delivery.row
-    if row is None or row.pin is None or not row.pin.plan or (row.decision is None and row.state is not State.FAILED):
-        return None
-    body = result_of(dependencies, row)
-    return (
-        None if body is None else _judged(dependencies.plan(row), body, row.decision.verdict if row.decision else None)
-    )
-
-
-def _judged(plan_body: bytes, body: bytes, verdict: str | None) -> JudgedResult:
-    """The outcomes behind the verdict; the verdict itself is the one that was decided, whatever is computed today."""
-    plan, result = Plan.from_bytes(plan_body), Result.from_bytes(body)
-    judgement = judge(plan, result)
-    return JudgedResult(plan, result, replace(judgement, verdict=Verdict(verdict)) if verdict else judgement)

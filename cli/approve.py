@@ -12,11 +12,12 @@ from lakegate.cli.diff import print_comparison
 from lakegate.cli.inheriting import print_broken, registry_parents
 from lakegate.cli.lint import REFUSED
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
-from lakegate.cli.publish import compiled_document, effects_of, print_published, refuse_number
+from lakegate.cli.publish import compiled_document, print_published, refuse_number
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.words import shown
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.approval import approve as make_valid
+from lakegate.functions.usecases.compile_contract import effects_of
 from lakegate.functions.usecases.new_lines import drafts_of
 from lakegate.functions.usecases.parents import BreaksChildren
 from lakegate.functions.usecases.publish_contract import planned

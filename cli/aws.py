@@ -100,6 +100,7 @@ class DeployedStack:
                 batch_seconds=1,
                 bus=self.output("EventBusName"),
                 unrouted="quarantine",
+                approval="yes" if self.requires_approval else "no",
                 ignored=self.outputs.get("IgnoredKeys", DEFAULTS["ignored"]),
             )
         )

@@ -109,6 +109,7 @@ def progress() -> Iterator[Callable[[str], None]]:
 def _print(state: LocalState) -> None:
     console = terminal.answers()
     console.print(f"The stack {state.stack} is up: AWS at {state.endpoint}, EMR Serverless at {state.emr_endpoint}.")
+    console.print(f"  the HTTP API: {state.api} (docs/api.md)", markup=False, soft_wrap=True)
     console.print("  every command takes --local, or LAKEGATE_LOCAL=1: lakegate status --local", markup=False)
     console.print("  for other tools:", markup=False)
     for name, value in state.environment().items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
@@ -17,36 +16,25 @@ from lakegate.cli.inputs import InputDocument
 from lakegate.cli.lint import REFUSED, as_document, show
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from lakegate.cli.proposed import tell_proposal
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.errors import ContractError
-from lakegate.contracts.inherit.resolve import resolve
 from lakegate.contracts.lake.lifecycle import LineStatus
-from lakegate.contracts.model.labels import labels_of
-from lakegate.contracts.words import listed, shown
 from lakegate.functions.usecases.approval import propose
+from lakegate.functions.usecases.compile_contract import DocumentRefused, compile_document, effects_of
 from lakegate.functions.usecases.new_lines import drafts_of
 from lakegate.functions.usecases.parents import BreaksChildren
-from lakegate.functions.usecases.publish_contract import RETIRED, CompiledContract, planned
+from lakegate.functions.usecases.publish_contract import planned
 from lakegate.functions.usecases.publish_contract import publish as make_valid
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.usecases.succession import IncompatibleVersion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from lakegate.contracts.inherit.resolve import Parents
     from lakegate.contracts.lake.lifecycle import Line
     from lakegate.contracts.lake.routes import Route
     from lakegate.contracts.lint.examine import Examined
-    from lakegate.contracts.model.contract import Contract
     from lakegate.functions.ports.registry import Publication
-    from lakegate.functions.usecases.publish_contract import PlannedChange
-
-ACTIVE = "active"
-KEPT = ("deprecated", "sunset", RETIRED)
-"""Statuses of a document that publishing keeps; any other, and none, becomes active by being published."""
-DRAFTS = ("proposed", "draft", "in development")
-"""Statuses of a document whose line begins as a draft; in a line that has versions it becomes active by being published."""
+    from lakegate.functions.usecases.publish_contract import CompiledContract, PlannedChange
 
 
 def publish(  # noqa: PLR0913 - a command has these options
@@ -130,17 +118,14 @@ def compiled_document(
     name: str, body: bytes, parents: Parents, *, allow_unmeasured: bool, as_json: bool
 ) -> CompiledContract:
     """The compiled document; what is wrong with it is shown as `lint` shows it, and ends the command."""
-    resolved = resolve(body, parents)
-    examined = resolved.examined
-    if examined.contract is None or examined.errors:
-        _refuse(name, examined, as_json=as_json)
-    if examined.unmeasured and not allow_unmeasured:
-        _refuse_unmeasured(name, examined, as_json=as_json)
     try:
-        compiled = _compiled(examined.contract, body)
-        return replace(compiled, unmeasured_rules=len(examined.unmeasured), needs=resolved.needs)
-    except ContractError as error:
-        _refuse(name, replace(examined, errors=error.problems), as_json=as_json)
+        return compile_document(body, parents, allow_unmeasured=allow_unmeasured)
+    except DocumentRefused as refused:
+        if refused.unmeasured:
+            count, it = refused.unmeasured, "it" if refused.unmeasured == 1 else "them"
+            remedy = f"{_rules(count)} can never be measured: correct {it}, or give --allow-unmeasured"
+            terminal.errors().print(f"lakegate: {remedy}")
+        _refuse(name, refused.examined, as_json=as_json)
 
 
 def refuse_number(refused: IncompatibleVersion, *, as_json: bool) -> NoReturn:
@@ -168,16 +153,6 @@ def _print_plan(compiled: CompiledContract, change: PlannedChange, *, as_json: b
         terminal.answers().print(escaped(line), markup=False, soft_wrap=True)
 
 
-def _refuse_unmeasured(name: str, examined: Examined, *, as_json: bool) -> NoReturn:
-    """A rule that every delivery would skip is shown as an error."""
-    count, others = len(examined.unmeasured), [each for each in examined.warnings if each not in examined.unmeasured]
-    remedy = (
-        f"{_rules(count)} can never be measured: correct {'it' if count == 1 else 'them'}, or give --allow-unmeasured"
-    )
-    terminal.errors().print(f"lakegate: {remedy}")
-    _refuse(name, replace(examined, errors=examined.unmeasured, warnings=tuple(others)), as_json=as_json)
-
-
 def _rules(count: int) -> str:
     return f"{count} rule{'' if count == 1 else 's'}"
 
@@ -188,39 +163,6 @@ def _refuse(name: str, examined: Examined, *, as_json: bool) -> NoReturn:
     else:
         show({name: examined})
     raise typer.Exit(REFUSED)
-
-
-def _compiled(contract: Contract, body: bytes) -> CompiledContract:
-    plans = {each.name: compile_plan(contract, each).to_bytes() for each in contract.datasets}
-    return CompiledContract(
-        contract.id,
-        contract.version,
-        status_of(contract.status),
-        body,
-        plans,
-        written_status=contract.status or ACTIVE,
-        labels=labels_of(contract),
-        draft=_folded(contract.status) in DRAFTS,
-    )
-
-
-def status_of(written: str | None) -> str:
-    """The status of a version, by the status of its document."""
-    status = _folded(written)
-    return status if status in KEPT else ACTIVE
-
-
-def _folded(status: str | None) -> str:
-    return (status or ACTIVE).strip().casefold()
-
-
-def effects_of(compiled: CompiledContract, change: PlannedChange) -> Iterator[str]:
-    """What the person who publishes or approves may not expect."""
-    name = f"{compiled.contract} {compiled.version}"
-    if change.is_new and not change.drafted and _folded(compiled.written_status) not in {ACTIVE, *KEPT}:
-        yield f"the document's status is {shown(compiled.written_status)}: publishing makes {name} active"
-    if change.closed:
-        yield f"{name} is retired: every delivery below {listed(change.closed)} would be refused"
 
 
 def _as_document(published: Publication, routes: list[Route]) -> dict[str, object]:

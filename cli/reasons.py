@@ -24,7 +24,8 @@ from lakegate.functions.usecases.delivery_report import page_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.cli.account import Account, JudgedResult
+    from lakegate.cli.account import Account
+    from lakegate.functions.usecases.judged import JudgedResult
 
 MOST_ROWS = 20
 """What a result holds of each check."""

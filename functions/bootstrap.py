@@ -80,5 +80,6 @@ def _places(settings: Settings) -> Places:
         job,
         Prices.read(settings.prices),
         ignore_unrouted=settings.unrouted == "ignore",
+        needs_approval=settings.approval == "yes",
         ignored=tuple(settings.ignored.split(",")),
     )

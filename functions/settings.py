@@ -58,6 +58,8 @@ class Settings:
     """The event bus that messages are put on."""
     unrouted: str
     """What becomes of keys that no route covers: `quarantine` or `ignore`."""
+    approval: str
+    """Whether a contract version needs a second person: `yes` or `no`."""
     ignored: str
     """Patterns, separated by commas, of names of keys that are not deliveries."""
 
@@ -85,6 +87,7 @@ PATTERNS: Final[Mapping[str, str]] = {
     "prices": f"({FORM})?",
     "bus": r"[\w./:-]{1,1600}",
     "unrouted": "quarantine|ignore",
+    "approval": "yes|no",
     "ignored": r"[^,\s/]+(,[^,\s/]+)*",
 }
 NUMBERS: Final = (
@@ -109,6 +112,7 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "prices": "",
     "bus": "default",
     "unrouted": "quarantine",
+    "approval": "no",
     "ignored": ",".join(IGNORED),
 }
 

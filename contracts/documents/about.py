@@ -20,11 +20,14 @@ COMMON_KEYS = ("tags", "servers", DEPRECATION)
 
 
 def about(top: Place, notes: Notes, read_keys: Collection[str], **fields: str | None) -> About:
-    """The contents of the root. `read_keys` are the keys that the format's reader has read, `fields` their contents."""
+    """The contents of the root; a tag is a text or, in DCM, a mapping with the key `tagFQN`.
+
+    `read_keys` are the keys that the format's reader has read, `fields` their contents.
+    """
     sections = {key: exact(place) for key, place in top.entries.items() if key not in {*read_keys, *COMMON_KEYS}}
     return About(
         **fields,
-        tags=texts(top["tags"]),
+        tags=(*texts(top["tags"]), *(tag for each in top["tags"].items if (tag := each["tagFQN"].text))),
         servers=tuple(_servers(top["servers"])),
         deprecation=_deprecation(top[DEPRECATION], notes),
         sections=sections,

@@ -15,7 +15,7 @@ from lakegate.functions.adapters.ledger import RECORD_REASONS, record_puts, reco
 from lakegate.functions.adapters.proposals import PREFIX, if_unchanged, proposal_item, proposal_key, proposal_of
 from lakegate.functions.adapters.tables import number, text
 from lakegate.functions.ports.errors import ConditionFailed, Throttled
-from lakegate.functions.ports.registry import Publication, RegistrySnapshot, SeenParent
+from lakegate.functions.ports.registry import Publication, RegistryPage, RegistrySnapshot, SeenParent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 ROUNDS: Final = 3
 """How often the unprocessed part of a batch is requested before the batch counts as throttled."""
+PAGE_ITEMS: Final = 500
+"""Items of a page; DynamoDB reads at most one MB of them."""
 _OF_A_VERSION: Final = ("contract", "version", "status", "document")
 _TEXTS: Final = ("contract", *OF_A_ROUTE)
 
@@ -130,6 +132,23 @@ class DynamoRegistry:
             versions=tuple(_publication(item) for item in items if item["id"]["S"].startswith("version#")),
             routes=tuple(_route(item) for item in items if item["id"]["S"].startswith("route#")),
         )
+
+    def page(self, after: str) -> RegistryPage:
+        """One Scan of at most `PAGE_ITEMS` items of any kind; a registry of an older release is one page."""
+        if not after and not self._is_listed():
+            return RegistryPage(tuple(self._found().values()), "")
+        start: Any = {"ExclusiveStartKey": {"id": text(after)}} if after else {}
+        with port_errors():
+            answer = self.table.client.scan(
+                TableName=self.table.name,
+                ConsistentRead=True,
+                Limit=PAGE_ITEMS,
+                FilterExpression="begins_with(id, :kind)",
+                ExpressionAttributeValues={":kind": contract_key("")["id"]},
+                **start,
+            )
+        found = tuple(contract_of(each["id"]["S"].partition("#")[2], each) for each in answer["Items"])
+        return RegistryPage(found, answer.get("LastEvaluatedKey", {}).get("id", {}).get("S", ""))
 
     def propose(self, proposal: Proposal, seen: Proposal | None) -> None:
         """A put, and the revision of the contract, in one transaction."""

@@ -94,6 +94,15 @@ class RegistrySnapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class RegistryPage:
+    """Contracts that one bounded read found, in no order."""
+
+    contracts: tuple[RegistrySnapshot, ...]
+    after: str
+    """Where the next page begins; empty after the last one."""
+
+
+@dataclass(frozen=True, slots=True)
 class SeenParent:
     """A contract that a new version inherits from, as it was read."""
 
@@ -133,6 +142,10 @@ class Registry(Protocol):
 
     def snapshot(self) -> RegistrySnapshot:
         """Everything, for people: item by item, so it is not a snapshot, but what was there before the call is in it."""
+        ...
+
+    def page(self, after: str) -> RegistryPage:
+        """The next contracts after a place, from the beginning if it is empty. All pages together have every contract."""
         ...
 
     def propose(self, proposal: Proposal, seen: Proposal | None) -> None:

@@ -6,9 +6,9 @@ import hashlib
 from functools import partial
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.errors import InputError
 from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases.names import refuse_unusable
 from lakegate.functions.usecases.parents import document_key
 from lakegate.functions.usecases.steps import Effect, perform
 
@@ -19,14 +19,11 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.publish_contract import CompiledContract
     from lakegate.functions.usecases.steps import Steps
 
-LONGEST_NAME = 128
-"""Bytes: contract, dataset and line together stay far below what a key may have."""
-
 
 def store(dependencies: Dependencies, compiled: CompiledContract) -> Steps[None]:
     """Write document and plans, each at the digest of its bytes. Raises InputError for a name that cannot be a folder."""
     for name in (compiled.contract, *compiled.plans):
-        _usable(name)
+        refuse_unusable(name)
     body = Address(dependencies.places.lake, document_key(compiled.document))
     yield from _once(Effect.WRITE_DOCUMENT, partial(dependencies.objects.put, body, compiled.document, absent=True))
     for plan in compiled.plans.values():
@@ -40,12 +37,3 @@ def _once(effect: Effect, put: Callable[[], object]) -> Steps[None]:
         yield from perform(effect, put)
     except ConditionFailed:
         return
-
-
-def _usable(name: str) -> None:
-    """Names of contracts and datasets become folders of the lake, and the leading underscore is reserved."""
-    bad = "/" in name or not name.isprintable() or name.startswith(("_", ".")) or name != name.strip()
-    if not name or bad or len(name.encode()) > LONGEST_NAME:
-        raise InputError(
-            f"the name {name!r} cannot be a folder of the lake: at most {LONGEST_NAME} bytes, no slash, no leading dot or _"
-        )

@@ -68,6 +68,8 @@ class Places:
     job: JobSettings
     prices: Prices = PRICES
     ignore_unrouted: bool = False
+    needs_approval: bool = False
+    """Whether a contract version becomes valid only when a second person approves it."""
     ignored: tuple[str, ...] = IGNORED
     """Patterns of names of keys that are not deliveries."""
     segment_heights: int = 100

@@ -15,6 +15,7 @@ from lakegate.contracts.inherit.resolve import ParentDocument, identity_of, pinn
 from lakegate.contracts.lake.versions import is_release, major, precedence
 from lakegate.contracts.words import listed
 from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases.names import is_usable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,12 +77,12 @@ def parents_of(dependencies: Dependencies, text: bytes) -> Parents:
         contract, version = identity_of(text)
     except ContractError:
         contract, version = "", ""
-    for each in dependencies.registry.contract(contract).versions:
+    for each in dependencies.registry.contract(contract).versions if is_usable(contract) else ():
         if (each.version, each.document) == (version, document_key(text)):
             return pinned_parents(dependencies, each)
 
     def find(parent: str, line: int) -> ParentDocument | None:
-        newest = newest_release(dependencies.registry.contract(parent), line)
+        newest = newest_release(dependencies.registry.contract(parent), line) if is_usable(parent) else None
         return None if newest is None else document_of(dependencies, newest)
 
     return find

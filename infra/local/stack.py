@@ -18,7 +18,7 @@ import shutil
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 from urllib.error import URLError
 
@@ -75,8 +75,7 @@ class Stack:
             self._end()
             programs.examine()
             try:
-                state = self._started(options, report)
-                self._deployed(state, options, report)
+                state = self._deployed(self._started(options, report), options, report)
                 state.write(self.path)
             except BaseException:
                 self._end(keep=True)
@@ -109,7 +108,7 @@ class Stack:
         aws.wait(lambda: _answers(endpoint))
         return LocalState(endpoint, json.loads(emr.answers.read_text())["endpoint"], STACK, pids=pids)
 
-    def _deployed(self, state: LocalState, options: StackOptions, report: Callable[[str], None]) -> None:
+    def _deployed(self, state: LocalState, options: StackOptions, report: Callable[[str], None]) -> LocalState:
         make_bucket(state)
         beside = ThreadPoolExecutor(1)
         try:
@@ -122,6 +121,7 @@ class Stack:
                 spark.result()
         finally:
             beside.shutdown(wait=False, cancel_futures=True)
+        return replace(state, api=f"{state.endpoint}/_aws/execute-api/{outputs['ApiId']}")
 
     def _end(self, *, keep: bool = False) -> bool:
         self.path.unlink(missing_ok=True)

@@ -42,6 +42,14 @@ PATIENCE_SECONDS: Final = 120.0
 PAUSE_SECONDS: Final = 0.05
 ENDS: Final = frozenset({"SUCCESS", "FAILED", "CANCELLED"})
 EMPTY_BATCH: Final = b'{"Records": []}'
+UNSIGNED: Final = b'{"routeKey": "GET /api/v1/workload/{id}", "requestContext": {"requestId": "warm-up"}}'
+"""A request that the HTTP API refuses."""
+HARMLESS: Final = {
+    "IntakeFunction": EMPTY_BATCH,
+    "CompletionFunction": EMPTY_BATCH,
+    "JudgeFunction": EMPTY_BATCH,
+    "ApiFunction": UNSIGNED,
+}
 
 
 def warm_spark(state: LocalState) -> None:
@@ -53,11 +61,13 @@ def warm_spark(state: LocalState) -> None:
 
 
 def warm_functions(state: LocalState, outputs: Mapping[str, str]) -> None:
-    """Give each function that uploads meet an empty batch, so that it is loaded."""
+    """Give each function that people meet an event without effects, so that it is loaded."""
     lambdas = client(state, "lambda")
-    names = [outputs[name] for name in ("IntakeFunction", "CompletionFunction", "JudgeFunction") if name in outputs]
-    with ThreadPoolExecutor(len(names)) as threads:
-        for each in [threads.submit(lambdas.invoke, FunctionName=name, Payload=EMPTY_BATCH) for name in names]:
+    events = {outputs[name]: event for name, event in HARMLESS.items() if name in outputs}
+    with ThreadPoolExecutor(len(events)) as threads:
+        for each in [
+            threads.submit(lambdas.invoke, FunctionName=name, Payload=event) for name, event in events.items()
+        ]:
             each.result()
 
 

@@ -36,6 +36,8 @@ class LocalState:
     secret_key: str = "local"  # noqa: S105 - guards nothing: the endpoint listens to this machine only
     pids: Mapping[str, int] = field(default_factory=dict)
     """By name of the process: `aws`, `emr`."""
+    api: str = ""
+    """Address of the stack's HTTP API; empty before it is deployed."""
     version: int = VERSION
 
     @staticmethod

@@ -436,6 +436,22 @@ def test_a_contract_is_its_versions_and_routes(ports: Ports) -> None:
     )
 
 
+def test_pages_have_every_contract_once(ports: Ports, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few items a page reads, all pages together are the registry; a place that no page had finds no others."""
+    monkeypatch.setattr("lakegate.functions.adapters.registry.PAGE_ITEMS", 2)
+    names = [f"shop{number}" for number in range(5)]
+    for name in names:
+        ports.registry.publish(Publication(name, "1.0.0", "active", f"contracts/{name}", (), labels=LABELS))
+    found, page = [], ports.registry.page("")
+    while page.after:
+        found += page.contracts
+        page = ports.registry.page(page.after)
+    found += page.contracts
+
+    assert sorted(version.contract for each in found for version in each.versions) == names
+    assert {version.labels for each in found for version in each.versions} == {LABELS}
+
+
 def test_a_decision_is_written_if_the_contract_is_as_it_was_seen(ports: Ports) -> None:
     """Of two writers who have seen the same, the second one is refused and writes nothing."""
     seen = ports.registry.contract("orders")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.errors import InputError
 from lakegate.functions.ports.errors import ConditionFailed
-from lakegate.functions.ports.registry import RegistrySnapshot
+from lakegate.functions.ports.registry import RegistryPage, RegistrySnapshot
 
 if TYPE_CHECKING:
     from lakegate.contracts.lake.records import Record
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MAX_BATCH = 100
 MAX_TRANSACTION = 100
+PAGE = 2
 
 
 class MemoryRegistry:
@@ -106,6 +107,12 @@ class MemoryRegistry:
         """All of both."""
         versions = (replace(each, routes=(), retired=()) for each in self.versions.values())
         return RegistrySnapshot(tuple(versions), tuple(self._routes.values()))
+
+    def page(self, after: str) -> RegistryPage:
+        """A few contracts, so that every test meets several pages."""
+        names = sorted(name for name in self._contracts if name > after)
+        shown, more = names[:PAGE], names[PAGE:]
+        return RegistryPage(tuple(self._contracts[each] for each in shown), shown[-1] if more else "")
 
     def _may_go(self, publication: Publication, prefix: str) -> bool:
         there = [each for (_, at), each in self._routes.items() if at == prefix]

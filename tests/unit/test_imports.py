@@ -14,7 +14,7 @@ from lakegate.infra.local.places import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
-HANDLERS = ("intake", "completion", "sweep", "notify")
+HANDLERS = ("intake", "completion", "sweep", "notify", "api")
 HEAVY = {
     "boto3",
     "jsonschema",

@@ -64,6 +64,11 @@ POLICY_LIMIT = 6144
 SCHEMAS = TOOLS / "sam/lib/python3.11/site-packages/cfnlint/data/schemas/resources"
 MINE = "123456789012:"
 DEPLOYED = {
+    "AWS::ApiGatewayV2::Api": "arn:aws:apigateway:eu-west-1::/apis/1",
+    "AWS::ApiGatewayV2::Authorizer": "arn:aws:apigateway:eu-west-1::/apis/1/authorizers/1",
+    "AWS::ApiGatewayV2::Integration": "arn:aws:apigateway:eu-west-1::/apis/1/integrations/1",
+    "AWS::ApiGatewayV2::Route": "arn:aws:apigateway:eu-west-1::/apis/1/routes/1",
+    "AWS::ApiGatewayV2::Stage": "arn:aws:apigateway:eu-west-1::/apis/1/stages/$default",
     "AWS::S3::Bucket": "arn:aws:s3:::lakegate-lakebucket-1",
     "AWS::S3::BucketPolicy": "arn:aws:s3:::lakegate-lakebucket-1",
     "AWS::DynamoDB::Table": f"arn:aws:dynamodb:eu-west-1:{MINE}table/lakegate-LedgerTable-1",
@@ -72,6 +77,7 @@ DEPLOYED = {
     "AWS::Events::Rule": f"arn:aws:events:eu-west-1:{MINE}rule/lakegate-LandedRule-1",
     "AWS::Events::EventBus": f"arn:aws:events:eu-west-1:{MINE}event-bus/lakegate",
     "AWS::Lambda::Function": f"arn:aws:lambda:eu-west-1:{MINE}function:lakegate-IntakeFunction-1",
+    "AWS::Lambda::Permission": f"arn:aws:lambda:eu-west-1:{MINE}function:lakegate-ApiFunction-1",
     "AWS::Lambda::EventInvokeConfig": f"arn:aws:lambda:eu-west-1:{MINE}function:lakegate-IntakeFunction-1",
     "AWS::Lambda::EventSourceMapping": f"arn:aws:lambda:eu-west-1:{MINE}event-source-mapping:1",
     "AWS::Logs::LogGroup": f"arn:aws:logs:eu-west-1:{MINE}log-group:lakegate-IntakeLog-1",

@@ -27,9 +27,9 @@ OUTPUTS = (
     "LandingBucket LakeBucket RegistryTable WorkloadsTable LedgerTable ApplicationId EventBusName IntakeFunction "
     "CompletionFunction SweepFunction NotifyFunction JudgeFunction DeadLetterQueueUrl IgnoredKeys RequireApproval AlarmTopic "
     "StewardPolicy ApproverPolicy LifecyclePolicy OperatorPolicy DoctorPolicy DeployerPolicy EnginePolicy KeyPolicy KeyArn "
-    "AnchorBucket"
+    "AnchorBucket ApiFunction ApiId ApiUrl"
 )
-FUNCTIONS = ("IntakeFunction", "CompletionFunction", "SweepFunction", "NotifyFunction")
+FUNCTIONS = ("IntakeFunction", "CompletionFunction", "SweepFunction", "NotifyFunction", "ApiFunction")
 ENVIRONMENT_LIMIT = 4096
 """Bytes that Lambda takes of names and values together."""
 
@@ -142,7 +142,7 @@ def test_everything_stored_is_encrypted_by_the_key_that_is_wanted(built: Path, k
     assert {each["SSEAlgorithm"] for each in configured.values()} == {"aws:kms" if key else "AES256"}
     assert {each["SqsManagedSseEnabled"] for each in queues} == {not key}
     assert set(keys) == {wanted}
-    assert len(keys) == 4 + 3 + 3 + 1 + 4
+    assert len(keys) == 4 + 3 + 3 + 1 + 6
     assert list(stack.resources("AWS::KMS::Key")) == (["Key"] if key == "own" else [])
 
 
@@ -201,9 +201,9 @@ def test_functions_and_job_join_the_vpc_that_is_given(built: Path) -> None:
     inside = Stack.read(built, SubnetIds="subnet-1,subnet-2", SecurityGroupIds="sg-1")
     outside = Stack.read(built)
 
-    assert [inside.function(name)["VpcConfig"] for name in FUNCTIONS] == [network] * 4
+    assert [inside.function(name)["VpcConfig"] for name in FUNCTIONS] == [network] * len(FUNCTIONS)
     assert inside.resources("AWS::EMRServerless::Application")["Application"]["NetworkConfiguration"] == network
-    assert ["VpcConfig" in outside.function(name) for name in FUNCTIONS] == [False] * 4
+    assert ["VpcConfig" in outside.function(name) for name in FUNCTIONS] == [False] * len(FUNCTIONS)
     assert "NetworkConfiguration" not in outside.resources("AWS::EMRServerless::Application")["Application"]
 
 

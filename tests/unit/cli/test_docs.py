@@ -11,8 +11,8 @@ import pytest
 import typer
 
 from lakegate.cli.main import app
-from lakegate.cli.publish import status_of
 from lakegate.contracts.lint.lifecycle import STATUSES
+from lakegate.functions.usecases.compile_contract import status_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,0 +1,177 @@
+"""Contracts over HTTP: published, read, found by label."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from lakegate.contracts.lake.versions import precedence
+from lakegate.functions.http.messages import JSON, HttpAnswer, HttpProblem
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases.names import is_usable
+from lakegate.functions.usecases.steps import run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lakegate.contracts.errors import Problem
+    from lakegate.functions.http.messages import HttpRequest
+    from lakegate.functions.ports.registry import Publication
+    from lakegate.functions.usecases.dependencies import Dependencies
+
+PATH: Final = "/api/v1/data-contract"
+YAML: Final = frozenset({"application/yaml", "application/x-yaml", "text/yaml"})
+LABELS: Final = ("tag", "producer", "consumer")
+LONGEST_CURSOR: Final = 2_000
+ACTORS: Final = ("producer", "consumer")
+
+
+def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+    """POST /api/v1/data-contract: the document is linted, compiled and published; the contract's id, as DCM answers it.
+
+    Where the stack requires approval, a proposal is left (202).
+    """
+    from lakegate.functions.usecases.approval import propose  # noqa: PLC0415 - reading documents takes yaml and sqlglot
+    from lakegate.functions.usecases.compile_contract import (  # noqa: PLC0415 - likewise
+        DocumentRefused,
+        compile_document,
+        effects_of,
+    )
+    from lakegate.functions.usecases.parents import BreaksChildren, parents_of  # noqa: PLC0415 - likewise
+    from lakegate.functions.usecases.publish_contract import planned  # noqa: PLC0415 - likewise
+    from lakegate.functions.usecases.publish_contract import publish as make_valid  # noqa: PLC0415 - likewise
+    from lakegate.functions.usecases.succession import IncompatibleVersion  # noqa: PLC0415 - likewise
+
+    body = document_in(request)
+    try:
+        parents, unmeasured = parents_of(dependencies, body), request.flag("allowUnmeasured")
+        compiled = compile_document(body, parents, allow_unmeasured=unmeasured)
+        change = planned(dependencies, compiled)
+        effects = list(effects_of(compiled, change))
+        if effects and not request.flag("confirm"):
+            detail = "Publishing has effects that may be unexpected: repeat the request with `confirm=true`."
+            raise HttpProblem(409, "confirmation-needed", detail, effects=effects)
+        place = {"location": f"{PATH}/{quote(compiled.contract, safe='')}"}
+        if dependencies.places.needs_approval and not change.is_done:
+            proposal = run(propose(dependencies, compiled), dependencies.clock)
+            waiting = {"id": compiled.contract, "version": compiled.version, "proposal": proposal.digest}
+            return HttpAnswer(202, {**waiting, "expiresAt": proposal.expires_at})
+        run(make_valid(dependencies, compiled), dependencies.clock)
+    except DocumentRefused as refused:
+        detail = "The contract document has errors; each has its position and says what to do."
+        if refused.unmeasured:
+            detail = "Rules can never be measured: correct them, or repeat the request with `allowUnmeasured=true`."
+        raise HttpProblem(
+            400,
+            "invalid-contract",
+            detail,
+            errors=_located(refused.examined.errors),
+            warnings=_located(refused.examined.warnings),
+        ) from None
+    except IncompatibleVersion as refused:
+        comparison = refused.comparison.to_json()
+        raise HttpProblem(409, "incompatible-version", str(refused), comparison=comparison) from None
+    except BreaksChildren as refused:
+        children = [
+            {"contract": each.contract, "version": each.version, "errors": _located(each.problems)}
+            for each in refused.children
+        ]
+        raise HttpProblem(409, "breaks-children", str(refused), children=children) from None
+    return HttpAnswer(200, compiled.contract, place)
+
+
+def contract(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+    """GET /api/v1/data-contract/{id}: DCM's representation of the highest version, or of the one that `version` names."""
+    name, version = request.path.get("id", ""), request.query.get("version")
+    published = dependencies.registry.contract(name).versions if is_usable(name) else ()
+    found = newest(each for each in published if version in {None, each.version})
+    if found is None:
+        raise HttpProblem(
+            404, "not-found", "No contract is published with this id" + (" and version." if version else ".")
+        )
+    text = dependencies.objects.read(Address(dependencies.places.lake, found.document))
+    return HttpAnswer(200, {**summary(found), **_actors(text), "content": text.decode("utf-8", "replace")})
+
+
+def contracts(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+    """GET /api/v1/data-contract: the newest versions with all given labels, in upper or lower case; one page of them.
+
+    A page may have no contracts and a cursor: it holds what one bounded read of the registry found.
+    """
+    page = dependencies.registry.page(_place(request.query.get("cursor", "")))
+    wanted = {name: request.query[name].casefold() for name in LABELS if name in request.query}
+    found = filter(None, (newest(each.versions) for each in page.contracts))
+    fitting = [
+        summary(each)
+        for each in found
+        if all(
+            (name, value) in {(label, text.casefold()) for label, text in each.labels} for name, value in wanted.items()
+        )
+    ]
+    return HttpAnswer(200, {"contracts": fitting, "cursor": _cursor(page.after) if page.after else None})
+
+
+def newest(versions: Iterable[Publication]) -> Publication | None:
+    """The version with the highest number."""
+    return max(versions, key=lambda each: precedence(each.version), default=None)
+
+
+def summary(publication: Publication) -> dict[str, object]:
+    """A version without its document; producer and consumer are those that a DCM document names."""
+    labels = dict(publication.labels)
+    return {
+        "id": publication.contract,
+        "version": publication.version,
+        "status": publication.status,
+        "tags": [value for name, value in publication.labels if name == "tag"],
+        **{name: {"name": labels[name]} if name in labels else None for name in ACTORS},
+    }
+
+
+def document_in(request: HttpRequest) -> bytes:
+    """The document: a text in JSON, or the body itself if it is YAML. Raises HttpProblem."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind in YAML:
+        return request.body
+    if kind != JSON:
+        detail = "Send the document as a JSON string (`application/json`) or as YAML (`application/yaml`)."
+        raise HttpProblem(415, "unsupported-media-type", detail)
+    try:
+        text = json.loads(request.body)
+        if isinstance(text, str):
+            return text.encode()
+    except (ValueError, RecursionError):
+        pass
+    raise HttpProblem(400, "invalid-body", "The body is not a JSON string that contains the document.")
+
+
+def _actors(text: bytes) -> dict[str, object]:
+    """Name and group of producer and consumer, as the document has them."""
+    from lakegate.contracts.documents.document import parse  # noqa: PLC0415 - as above
+
+    top = parse(text).top
+    return {
+        name: {"name": top[name]["name"].text, "group": top[name]["group"].text} if top[name].entries else None
+        for name in ACTORS
+    }
+
+
+def _located(problems: Iterable[Problem]) -> list[dict[str, object]]:
+    return [asdict(each) for each in problems]
+
+
+def _cursor(after: str) -> str:
+    return base64.urlsafe_b64encode(after.encode()).decode().rstrip("=")
+
+
+def _place(cursor: str) -> str:
+    """Where the next page begins; empty for the first one."""
+    try:
+        if len(cursor) <= LONGEST_CURSOR:
+            return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+    except ValueError:
+        pass
+    raise HttpProblem(400, "invalid-parameter", "`cursor` is not one that a page had.")

@@ -1,0 +1,160 @@
+"""Requests and answers of the HTTP API.
+
+API Gateway's events have the payload format 2.0
+(https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html): names of headers are
+in lower case, paths are decoded.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from lakegate.contracts.errors import LakegateError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LARGEST_BODY: Final = 2 << 20
+"""Bytes of a request's body; a contract document has at most one MiB, and escapes of JSON lengthen it."""
+JSON: Final = "application/json"
+PROBLEM: Final = "application/problem+json"
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """A request that API Gateway has authorised."""
+
+    route: str
+    """As the template names it, such as `GET /api/v1/workload/{id}`."""
+    id: str
+    """Of API Gateway; the access log has it too."""
+    caller: str
+    """The caller's ARN, or issuer and subject of a token; never a text that the caller chose."""
+    path: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+    def flag(self, name: str) -> bool:
+        """Whether a parameter of the query is `true`; absent means no. Raises HttpProblem for any other value."""
+        value = self.query.get(name, "false")
+        if value not in {"true", "false"}:
+            raise HttpProblem(400, "invalid-parameter", f"`{name}` is `true` or `false`.")
+        return value == "true"
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """An answer with a JSON document as its body."""
+
+    status: int
+    body: object
+    headers: Mapping[str, str] = field(default_factory=dict)
+    content_type: str = JSON
+
+    def for_gateway(self, request: str) -> dict[str, Any]:
+        """As API Gateway takes it. Nothing may be stored, sniffed or shown as a page; all text is ASCII."""
+        headers = {
+            "content-type": self.content_type,
+            "cache-control": "no-store",
+            "x-content-type-options": "nosniff",
+            "x-request-id": request,
+            **self.headers,
+        }
+        return {"statusCode": self.status, "headers": headers, "body": json.dumps(self.body), "isBase64Encoded": False}
+
+
+class HttpProblem(LakegateError):  # noqa: N818 - RFC 9457 calls it a problem
+    """A request that is refused: problem details of RFC 9457."""
+
+    def __init__(self, status: int, kind: str, detail: str, **members: object) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.kind = kind
+        """Stable and public: the last part of `type`."""
+        self.members = members
+
+    def answer(self, request: str) -> HttpAnswer:
+        """The answer; `instance` names the request, as the logs do."""
+        body = {
+            "type": f"urn:lakegate:problem:{self.kind}",
+            "title": TITLES[self.kind],
+            "status": self.status,
+            "detail": str(self),
+            "instance": f"urn:lakegate:request:{request}",
+            **self.members,
+        }
+        headers = {"retry-after": "1"} if self.kind == "unavailable" else {}
+        return HttpAnswer(self.status, body, headers, PROBLEM)
+
+
+TITLES: Final[Mapping[str, str]] = {
+    "breaks-children": "Contracts that inherit from it would be weaker",
+    "confirmation-needed": "The effects have to be confirmed",
+    "incompatible-version": "The version number is too low for the changes",
+    "internal": "The request failed",
+    "invalid-body": "The body cannot be read",
+    "invalid-contract": "The contract document has errors",
+    "invalid-parameter": "A parameter is not valid",
+    "not-found": "There is no such resource",
+    "refused": "The request cannot be done",
+    "too-large": "The body is too large",
+    "unauthenticated": "The caller is not known",
+    "unavailable": "A service does not answer, or too much is asked at once",
+    "unsupported-media-type": "The content type is not supported",
+}
+"""By kind of problem; docs/api.md explains each."""
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayEvent:
+    """What API Gateway sends."""
+
+    event: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def id(self) -> str:
+        """The request's id."""
+        return str(self.event["requestContext"]["requestId"])
+
+    def request(self) -> HttpRequest:
+        """The request. Raises HttpProblem for a caller without a name and a body that is too large or cannot be read."""
+        return HttpRequest(
+            str(self.event["routeKey"]),
+            self.id,
+            caller_of(self.event["requestContext"].get("authorizer") or {}),
+            self.event.get("pathParameters") or {},
+            self.event.get("queryStringParameters") or {},
+            self.event.get("headers") or {},
+            self._body(),
+        )
+
+    def _body(self) -> bytes:
+        text = self.event.get("body") or ""
+        try:
+            body = base64.b64decode(text, validate=True) if self.event.get("isBase64Encoded") else text.encode()
+        except (binascii.Error, UnicodeError):
+            raise HttpProblem(400, "invalid-body", "The body is not the bytes that were announced.") from None
+        if len(body) > LARGEST_BODY:
+            raise HttpProblem(413, "too-large", f"A body has at most {LARGEST_BODY:,} bytes.")
+        return body
+
+
+def caller_of(authorizer: Mapping[str, Any]) -> str:
+    """Who calls: the ARN of IAM, or `<issuer>#<subject>` of a token. Raises HttpProblem where there is neither.
+
+    API Gateway has verified both; without an authorizer nothing is answered.
+    """
+    arn = (authorizer.get("iam") or {}).get("userArn")
+    if isinstance(arn, str) and arn:
+        return arn
+    claims = (authorizer.get("jwt") or {}).get("claims") or {}
+    issuer, subject = str(claims.get("iss") or ""), str(claims.get("sub") or "")
+    if issuer.startswith("https://") and subject:
+        return f"{quote(issuer, safe=':/')}#{quote(subject, safe='')}"
+    raise HttpProblem(401, "unauthenticated", "The request was signed by nobody whom API Gateway names.")

@@ -1,0 +1,123 @@
+"""Workloads over HTTP, in DCM's representation (DCM 3.2.3, GET /api/v1/workload/{workloadId})."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from lakegate.contracts.judge.verdict import ACCEPTING
+from lakegate.functions.http.messages import HttpAnswer, HttpProblem
+from lakegate.functions.usecases.delivery import row_of
+from lakegate.functions.workload import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from lakegate.contracts.judge.outcomes import CheckOutcome
+    from lakegate.contracts.plan.check import Check
+    from lakegate.functions.http.messages import HttpRequest
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.usecases.judged import JudgedResult
+    from lakegate.functions.workload import Workload
+
+IDENTIFIER: Final = re.compile(r"[0-9a-f]{64}")
+STATUSES: Final[Mapping[State, str]] = {
+    State.RECEIVED: "Created",
+    State.HELD: "Held",
+    State.PINNED: "DataTransferInProgress",
+    State.STAGED: "DataTransferInProgress",
+    State.SUBMITTING: "RuntimeValidationInProgress",
+    State.VALIDATING: "RuntimeValidationInProgress",
+    State.DECIDED: "RuntimeValidationInProgress",
+    State.PUBLISHED: "Accepted",
+    State.QUARANTINED: "Rejected",
+    State.FAILED: "Failed",
+    State.GONE: "Gone",
+    State.JOINED: "Joined",
+}
+"""DCM's names where it has one: Created, RuntimeValidationInProgress, Accepted, Rejected."""
+RUNNING: Final = frozenset(STATUSES) - {State.PUBLISHED, State.QUARANTINED, State.FAILED, State.GONE}
+
+
+def workload(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+    """GET /api/v1/workload/{id}: status and result; of a part of a delivery, those of its delivery."""
+    name = request.path.get("id", "")
+    row = row_of(dependencies, name) if IDENTIFIER.fullmatch(name) else None
+    if row is not None and row.joined:
+        row = row_of(dependencies, row.joined)
+    if row is None:
+        raise HttpProblem(404, "not-found", "No workload has this id.")
+    return HttpAnswer(200, representation(dependencies, row))
+
+
+def representation(dependencies: Dependencies, row: Workload) -> dict[str, object]:
+    """A workload as DCM has it. Raises Alarm where the result is not the one that was decided on."""
+    return {
+        "workloadId": row.id,
+        "dataContractId": row.pin.contract or None if row.pin else None,
+        "dataContractVersion": row.pin.version or None if row.pin else None,
+        "status": STATUSES[row.state],
+        "verdict": row.decision.verdict if row.decision else None,
+        "result": _result(dependencies, row),
+    }
+
+
+def _result(dependencies: Dependencies, row: Workload) -> dict[str, object]:
+    if row.state in RUNNING:
+        return {"result": "Running", "info": None}
+    from lakegate.functions.usecases.judged import judged  # noqa: PLC0415 - plans are read by jsonschema
+
+    found = judged(dependencies, row)
+    reasons = row.decision.reasons if row.decision else [each.cause.value for each in row.failed[-1:]]
+    info = {
+        "dataSummary": None,
+        "errors": list(reasons),
+        "results": list(_results(found)) if found else [],
+        "success": _success(row),
+    }
+    return {"result": "OK" if row.state is State.PUBLISHED else "NOK", "info": info}
+
+
+def _success(row: Workload) -> str:
+    """The worst severity that was broken: `fail`, `warn`, or `pass`."""
+    verdict = row.decision.verdict if row.decision else ""
+    return "fail" if verdict not in ACCEPTING else "warn" if verdict.endswith("warnings") else "pass"
+
+
+def _results(found: JudgedResult) -> Iterator[dict[str, object]]:
+    outcomes = {each.id: each for each in found.judgement.outcomes}
+    for check in found.plan.checks:
+        outcome = outcomes[check.id]
+        numbers = outcome.numbers
+        yield {
+            "id": check.rule,
+            "column": ", ".join(check.fields) or None,
+            "metric": numbers.value if numbers else None,
+            "unit": numbers.unit if numbers else None,
+            "severity": severity_of(check, outcome),
+            "success": outcome.status.value,
+        }
+
+
+def severity_of(check: Check, outcome: CheckOutcome) -> dict[str, object]:
+    """By severity of the rule, whether the measurement keeps to it; null for a severity that the rule does not have.
+
+    A rule without a tolerance has one severity; with one, the tolerance is what fails and the requirement what warns.
+    """
+    from lakegate.contracts.judge.outcomes import Status  # noqa: PLC0415 - as above
+    from lakegate.contracts.model.contract import Severity  # noqa: PLC0415 - likewise
+
+    kept: dict[str, bool | None] = {
+        "fail": outcome.status in {Status.PASS, Status.WARN},
+        "warn": outcome.status is Status.PASS,
+    }
+    has = {
+        "fail": check.worst is Severity.FAIL,
+        "warn": check.tolerate is not None or check.worst is Severity.WARN or outcome.status is Status.WARN,
+    }
+    exception = None
+    if outcome.status in {Status.ERROR, Status.SKIP}:
+        is_error = outcome.status is Status.ERROR
+        kept = dict.fromkeys(kept, False if is_error else None)
+        exception = {"raisedException": is_error, "exceptionMessage": outcome.message}
+    return {name: {"success": kept[name], "exceptionInfoModel": exception} if has[name] else None for name in has}

@@ -1,0 +1,94 @@
+"""A contract document compiled for publication, and what a person has to confirm before it is published."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.compile.dataset import compile_plan
+from lakegate.contracts.errors import ContractError, LakegateError
+from lakegate.contracts.inherit.resolve import resolve
+from lakegate.contracts.model.labels import labels_of
+from lakegate.contracts.words import listed, shown
+from lakegate.functions.usecases.names import refuse_unusable
+from lakegate.functions.usecases.publish_contract import RETIRED, CompiledContract
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.contracts.inherit.resolve import Parents
+    from lakegate.contracts.lint.examine import Examined
+    from lakegate.contracts.model.contract import Contract
+    from lakegate.functions.usecases.publish_contract import PlannedChange
+
+ACTIVE = "active"
+KEPT = ("deprecated", "sunset", RETIRED)
+"""Statuses of a document that publishing keeps; any other, and none, becomes active by being published."""
+DRAFTS = ("proposed", "draft", "in development")
+"""Statuses of a document whose line begins as a draft; in a line that has versions it becomes active by being published."""
+
+
+class DocumentRefused(LakegateError):  # noqa: N818 - the name is what happened
+    """A document that cannot be published; `examined.errors` has every problem with its position."""
+
+    def __init__(self, examined: Examined, unmeasured: int = 0) -> None:
+        super().__init__("the contract document has errors")
+        self.examined = examined
+        self.unmeasured = unmeasured
+        """How many rules can never be measured, where these are the only problems."""
+
+
+def compile_document(body: bytes, parents: Parents, *, allow_unmeasured: bool = False) -> CompiledContract:
+    """The compiled document. A rule that can never be measured refuses it unless that is allowed.
+
+    Raises DocumentRefused, and InputError for a name that cannot be a folder of the lake.
+    """
+    resolved = resolve(body, parents)
+    examined = resolved.examined
+    if examined.contract is None or examined.errors:
+        raise DocumentRefused(examined)
+    if examined.unmeasured and not allow_unmeasured:
+        others = tuple(each for each in examined.warnings if each not in examined.unmeasured)
+        raise DocumentRefused(
+            replace(examined, errors=examined.unmeasured, warnings=others), unmeasured=len(examined.unmeasured)
+        )
+    for name in (examined.contract.id, *(each.name for each in examined.contract.datasets)):
+        refuse_unusable(name)
+    try:
+        compiled = _compiled(examined.contract, body)
+    except ContractError as error:
+        raise DocumentRefused(replace(examined, errors=error.problems)) from None
+    return replace(compiled, unmeasured_rules=len(examined.unmeasured), needs=resolved.needs)
+
+
+def status_of(written: str | None) -> str:
+    """The status of a version, by the status of its document."""
+    status = _folded(written)
+    return status if status in KEPT else ACTIVE
+
+
+def effects_of(compiled: CompiledContract, change: PlannedChange) -> Iterator[str]:
+    """What the person who publishes or approves may not expect."""
+    name = f"{compiled.contract} {compiled.version}"
+    if change.is_new and not change.drafted and _folded(compiled.written_status) not in {ACTIVE, *KEPT}:
+        yield f"the document's status is {shown(compiled.written_status)}: publishing makes {name} active"
+    if change.closed:
+        yield f"{name} is retired: every delivery below {listed(change.closed)} would be refused"
+
+
+def _compiled(contract: Contract, body: bytes) -> CompiledContract:
+    plans = {each.name: compile_plan(contract, each).to_bytes() for each in contract.datasets}
+    return CompiledContract(
+        contract.id,
+        contract.version,
+        status_of(contract.status),
+        body,
+        plans,
+        written_status=contract.status or ACTIVE,
+        labels=labels_of(contract),
+        draft=_folded(contract.status) in DRAFTS,
+    )
+
+
+def _folded(status: str | None) -> str:
+    return (status or ACTIVE).strip().casefold()

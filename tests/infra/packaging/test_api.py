@@ -1,0 +1,120 @@
+"""The HTTP API of the template: every route is the code's, nobody calls it without a name, and its role is small."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lakegate.functions.http.routes import ROUTES
+from tests.infra.packaging.iam import Call
+from tests.infra.packaging.iam import allowed as allowed_by
+from tests.sam.built import Stack
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ISSUER = {"JwtIssuer": "https://issuer.example", "JwtAudience": "lakegate"}
+
+
+def routes(stack: Stack) -> dict[str, dict[str, Any]]:
+    """The routes of the template, by route key."""
+    return {each["RouteKey"]: each for each in stack.resources("AWS::ApiGatewayV2::Route").values()}
+
+
+def test_the_template_has_the_routes_that_the_code_answers(stack: Stack) -> None:
+    """No more and no fewer, all of them answered by the function."""
+    assert set(routes(stack)) == set(ROUTES)
+    assert {each["Target"] for each in routes(stack).values()} == {"integrations/ApiIntegration"}
+    assert stack.resources("AWS::ApiGatewayV2::Integration")["ApiIntegration"]["PayloadFormatVersion"] == "2.0"
+
+
+def test_every_route_asks_for_a_signature_by_default(built: Path) -> None:
+    """IAM decides; there is no authorizer of tokens."""
+    stack = Stack.read(built)
+
+    assert {each["AuthorizationType"] for each in routes(stack).values()} == {"AWS_IAM"}
+    assert not any({"AuthorizerId", "AuthorizationScopes"} & set(each) for each in routes(stack).values())
+    assert stack.resources("AWS::ApiGatewayV2::Authorizer") == {}
+
+
+def test_with_an_issuer_every_route_asks_for_a_token_with_its_scope(built: Path) -> None:
+    """The scope is the one that the code's table names."""
+    stack = Stack.read(built, **ISSUER)
+    (authorizer,) = stack.resources("AWS::ApiGatewayV2::Authorizer").values()
+
+    assert authorizer["JwtConfiguration"] == {"Issuer": "https://issuer.example", "Audience": ["lakegate"]}
+    assert {each["AuthorizationType"] for each in routes(stack).values()} == {"JWT"}
+    assert {each["AuthorizerId"] for each in routes(stack).values()} == {"ApiAuthorizer"}
+    assert {key: each["AuthorizationScopes"] for key, each in routes(stack).items()} == {
+        key: [each.scope] for key, each in ROUTES.items()
+    }
+
+
+def test_requests_are_throttled_and_logged_without_the_callers_text(built: Path) -> None:
+    """The access log is JSON, with neither path nor query nor any header."""
+    (stage,) = Stack.read(built, ApiRate="7").resources("AWS::ApiGatewayV2::Stage").values()
+    fields = json.loads(stage["AccessLogSettings"]["Format"])
+
+    assert stage["DefaultRouteSettings"]["ThrottlingRateLimit"] == "7"
+    assert stage["DefaultRouteSettings"]["ThrottlingBurstLimit"] == "7"
+    assert stage["AccessLogSettings"]["DestinationArn"].endswith("ApiAccessLog")
+    assert {"$context.requestId", "$context.routeKey", "$context.status"} <= set(fields.values())
+    assert not [each for each in fields.values() if "path" in each or "query" in each or "userAgent" in each]
+
+
+def test_only_this_api_invokes_the_function(stack: Stack) -> None:
+    """API Gateway may, in the name of this API."""
+    (permission,) = stack.resources("AWS::Lambda::Permission").values()
+
+    assert permission["Principal"] == "apigateway.amazonaws.com"
+    assert permission["SourceArn"] == "arn:aws:execute-api:eu-west-1:123456789012:Api/*"
+
+
+@pytest.mark.parametrize("approval", ["no", "yes"])
+def test_the_role_publishes_and_reads_and_nothing_else(built: Path, approval: str) -> None:
+    """Neither data nor another chain of the ledger; with RequireApproval it writes proposals alone."""
+    stack = Stack.read(built, RequireApproval=approval)
+    (policy,) = stack.resources("AWS::IAM::Role")["ApiRole"]["Policies"]
+    tables = {
+        name: stack.resolve({"Fn::GetAtt": [f"{name}Table", "Arn"]}) for name in ("Registry", "Workloads", "Ledger")
+    }
+    rows = {
+        "Registry": ("version#a#1", "contract#a", "route#landing/a/", "proposal#a#1"),
+        "Workloads": ("workload#a", "line#a", "message#a", "content#a"),
+        "Ledger": ("_contracts/a", "event#a", "a/b_v1"),
+    }
+    asked = [
+        Call(f"dynamodb:{action}", tables[table], {"dynamodb:LeadingKeys": [key]})
+        for table, keys in rows.items()
+        for key in keys
+        for action in ("GetItem", "PutItem", "DeleteItem", "UpdateItem")
+    ]
+    asked += [
+        Call(f"s3:{action}", f"arn:aws:s3:::{place}")
+        for place in (
+            *(f"LakeBucket/{name}/a" for name in ("contracts", "plans", "accepted", "quarantine", "staging")),
+            "LakeBucket/runs/a/attempt=1/result.json",
+            "LandingBucket/a",
+        )
+        for action in ("GetObject", "PutObject", "DeleteObject", "DeleteObjectVersion")
+    ]
+    answers = zip(asked, allowed_by([policy["PolicyDocument"]], asked), strict=True)
+    may = {
+        (
+            call.action.partition(":")[2],
+            (call.keys or {}).get("dynamodb:LeadingKeys", [call.resource.partition(":::")[2]])[0],
+        )
+        for call, answer in answers
+        if answer
+    }
+    reads = {("GetItem", key) for key in (*rows["Registry"], "workload#a", "line#a")}
+    objects = {
+        (action, f"LakeBucket/{name}/a") for name in ("contracts", "plans") for action in ("GetObject", "PutObject")
+    }
+    objects.add(("GetObject", "LakeBucket/runs/a/attempt=1/result.json"))
+    writes = {(action, key) for key in rows["Registry"] for action in ("PutItem", "DeleteItem")}
+    writes |= {(action, key) for key in rows["Ledger"][:2] for action in ("GetItem", "PutItem")}
+
+    assert may == reads | objects | (writes if approval == "no" else {("PutItem", "proposal#a#1")})

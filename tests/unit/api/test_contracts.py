@@ -1,0 +1,209 @@
+"""Contracts over HTTP: what is published, what is refused and where, what is found."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakegate.infra.local.places import ROOT
+from tests.fakes.identity import ALICE, BOB
+from tests.unit.api.conftest import CONTRACTS, document, signed
+from tests.unit.usecases.test_parents import policy, product
+
+if TYPE_CHECKING:
+    from tests.unit.api.conftest import Api
+
+DCM = (ROOT / "contracts/examples/weather.dcm.yaml").read_text()
+DCM_ID = "brazil-se-weather-contract-inmet-weather-domain-1.0.0"
+
+
+def test_a_document_is_published_and_its_id_is_the_answer(served: Api) -> None:
+    """DCM: 200 with the id as a JSON string; the version is in the registry as the command would write it."""
+    answer = served.publish(DCM)
+
+    assert (answer.status, answer.body) == (200, DCM_ID)
+    assert answer.headers["location"] == f"{CONTRACTS}/{DCM_ID}"
+    assert [each.version for each in served.env.dependencies.registry.contract(DCM_ID).versions] == ["1.0.0"]
+
+
+@pytest.mark.parametrize("kind", ["application/yaml", "application/x-yaml", "text/yaml; charset=utf-8", "Text/YAML"])
+def test_a_document_may_be_sent_as_yaml(served: Api, kind: str) -> None:
+    """The body is then the document itself."""
+    answer = served.call(f"POST {CONTRACTS}", DCM.encode(), headers={"content-type": kind})
+
+    assert (answer.status, answer.body) == (200, DCM_ID)
+
+
+def test_a_text_body_is_read_as_well(served: Api) -> None:
+    """API Gateway hands over JSON as text and other bodies as base64."""
+    answer = served.call(f"POST {CONTRACTS}", json.dumps(DCM))
+
+    assert (answer.status, answer.body) == (200, DCM_ID)
+
+
+def test_publishing_is_recorded_with_the_caller(served: Api) -> None:
+    """The ledger names who sent the request, by IAM or by token, and not the function's role."""
+    token = {"jwt": {"claims": {"iss": "https://issuer.example", "sub": "a b"}, "scopes": ["lakegate/publish"]}}
+    for version, caller in (("1.0.0", signed(BOB)), ("1.0.1", token)):
+        body = json.dumps(document(version)).encode()
+        assert served.call(f"POST {CONTRACTS}", body, authorizer=caller).status == 200
+    records = served.env.memory.ledger.blocks("_contracts/shop", -1)
+
+    assert [each.actor for each in records] == [BOB, "https://issuer.example#a%20b"]
+
+
+def test_publishing_twice_is_publishing_once(served: Api) -> None:
+    """A repeated request has the same answer and writes nothing."""
+    answers = [served.publish(document()) for _ in range(2)]
+
+    assert answers[0] == answers[1]
+    assert len(served.env.memory.ledger.blocks("_contracts/shop", -1)) == 1
+
+
+def test_every_mistake_is_answered_with_its_position(served: Api) -> None:
+    """400 with all problems at once, as `lint` has them; nothing is published."""
+    answer = served.publish(document(**{"logicalType: string": "logicalType: strin", "id: shop": "idd: shop"}))
+    problem = answer.body
+
+    assert answer.status == 400
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert problem["type"] == "urn:lakegate:problem:invalid-contract"
+    assert problem["instance"] == "urn:lakegate:request:request-1"
+    assert {(each["line"], bool(each["code"]), bool(each["message"])) for each in problem["errors"]} >= {
+        (11, True, True)
+    }
+    assert len(problem["errors"]) > 1
+    assert served.env.dependencies.registry.contract("shop").versions == ()
+
+
+def test_a_number_that_is_too_low_is_refused_with_the_changes(served: Api) -> None:
+    """409 with the comparison of `lakegate diff --json`."""
+    served.publish(document())
+    answer = served.publish(document("1.0.1", **{"minimum: 0": "minimum: 5"}))
+
+    assert answer.status == 409
+    assert answer.body["type"] == "urn:lakegate:problem:incompatible-version"
+    assert answer.body["comparison"]["ok"] is False
+    assert answer.body["comparison"]["sufficient"] == "1.1.0"
+
+
+def test_another_content_of_a_version_is_refused(served: Api) -> None:
+    """What was published under a number stays."""
+    served.publish(document())
+    answer = served.publish(document() + "# changed\n")
+
+    assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:refused")
+    assert "give the changed one a new number" in answer.body["detail"]
+
+
+def test_unexpected_effects_are_confirmed(served: Api) -> None:
+    """A draft in a line that has versions becomes active: without `confirm=true` nothing is published."""
+    served.publish(document())
+    asked = served.publish(document("1.1.0", "draft"))
+    confirmed = served.publish(document("1.1.0", "draft"), confirm="true")
+
+    assert (asked.status, asked.body["type"]) == (409, "urn:lakegate:problem:confirmation-needed")
+    assert asked.body["effects"] == ["the document's status is `draft`: publishing makes shop 1.1.0 active"]
+    assert (confirmed.status, confirmed.body) == (200, "shop")
+
+
+def test_rules_that_can_never_be_measured_must_be_allowed(served: Api) -> None:
+    """As with the command: refused with their positions, or published with `allowUnmeasured=true`."""
+    custom = "  quality: [{id: q, type: custom, engine: other, implementation: x}]\n"
+    refused = served.publish(document() + custom)
+    allowed = served.publish(document() + custom, allowUnmeasured="true")
+
+    assert (refused.status, refused.body["type"]) == (400, "urn:lakegate:problem:invalid-contract")
+    assert "allowUnmeasured=true" in refused.body["detail"]
+    assert [each["line"] for each in refused.body["errors"]] == [13]
+    assert (allowed.status, allowed.body) == (200, "shop")
+
+
+def test_a_parent_that_breaks_its_children_is_refused(served: Api) -> None:
+    """409 names the contracts that would be weaker, with the places in their documents."""
+    for text in (policy(5), product(least=7)):
+        assert served.publish(text.decode()).status == 200
+    stricter = served.publish(policy(8, "1.1.0").decode())
+    (child,) = stricter.body["children"]
+
+    assert (stricter.status, stricter.body["type"]) == (409, "urn:lakegate:problem:breaks-children")
+    assert (child["contract"], child["version"]) == ("shop", "1.0.0")
+    assert [(each["code"], each["path"]) for each in child["errors"]] == [
+        ("weaker-than-parent", "$.schema[0].quality[0]")
+    ]
+
+
+def test_with_approval_a_proposal_is_left(served: Api) -> None:
+    """202: the caller is the proposer, and nothing is valid before somebody else approves."""
+    env = served.env
+    env.dependencies = replace(env.dependencies, places=replace(env.dependencies.places, needs_approval=True))
+    answer = served.publish(document())
+    (waiting,) = env.dependencies.registry.proposals()
+
+    assert answer.status == 202
+    assert answer.body == {
+        "id": "shop",
+        "version": "1.0.0",
+        "proposal": waiting.digest,
+        "expiresAt": waiting.expires_at,
+    }
+    assert waiting.proposer == ALICE
+    assert env.dependencies.registry.contract("shop").versions == ()
+
+
+def test_a_contract_is_answered_as_dcm_has_it(served: Api) -> None:
+    """Id, version, producer, consumer and content; the content is the document as it was sent."""
+    served.publish(DCM)
+    answer = served.contract(DCM_ID)
+
+    assert answer.status == 200
+    assert answer.body == {
+        "id": DCM_ID,
+        "version": "1.0.0",
+        "status": "active",
+        "tags": ["weather", "america"],
+        "producer": {"name": "INMET", "group": "inmet_mail.com"},
+        "consumer": {"name": "weather domain", "group": "weather_domain.com"},
+        "content": DCM,
+    }
+
+
+def test_the_newest_version_is_answered_or_the_one_asked_for(served: Api) -> None:
+    """`version` chooses; an ODCS document names neither producer nor consumer."""
+    for version in ("1.10.0", "1.9.0"):
+        served.publish(document(version))
+    newest, older, absent = (
+        served.contract("shop"),
+        served.contract("shop", version="1.9.0"),
+        served.contract("shop", version="2"),
+    )
+
+    assert (newest.body["version"], newest.body["producer"]) == ("1.10.0", None)
+    assert (older.body["version"], older.body["content"]) == ("1.9.0", document("1.9.0"))
+    assert (absent.status, absent.body["type"]) == (404, "urn:lakegate:problem:not-found")
+
+
+def test_contracts_are_found_by_tag_and_actor_over_all_pages(served: Api) -> None:
+    """All pages together have each fitting contract once, in its newest version."""
+    served.publish(DCM)
+    for name in ("a", "b", "c"):
+        served.publish(document(**{"id: shop": f"id: {name}", "name: Shop": "name: Shop\ntags: [Hourly]"}))
+    served.publish(document("1.1.0", **{"id: shop": "id: a", "name: Shop": "name: Shop\ntags: [hourly, eu]"}))
+
+    def found(**query: str) -> list[tuple[str, str]]:
+        pages, cursor = [], {}
+        while True:
+            body = served.find(**query, **cursor).body
+            pages += [(each["id"], each["version"]) for each in body["contracts"]]
+            if body["cursor"] is None:
+                return sorted(pages)
+            cursor = {"cursor": body["cursor"]}
+
+    assert found() == [("a", "1.1.0"), ("b", "1.0.0"), (DCM_ID, "1.0.0"), ("c", "1.0.0"), ("orders", "1.0.0")]
+    assert found(tag="HOURLY") == [("a", "1.1.0"), ("b", "1.0.0"), ("c", "1.0.0")]
+    assert found(tag="eu") == [("a", "1.1.0")]
+    assert found(producer="inmet") == found(consumer="Weather Domain", tag="weather") == [(DCM_ID, "1.0.0")]
+    assert found(producer="nobody") == []
