@@ -1,4 +1,4 @@
-"""The routes of the HTTP API: each is a route of the template with what answers it."""
+"""The routes of the HTTP API: each is a route of the template, with what answers it and what it answers."""
 
 from __future__ import annotations
 
@@ -17,18 +17,47 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """What answers a route."""
+    """What answers a route; docs/openapi.json is made of it."""
 
     answer: Callable[[Dependencies, HttpRequest], HttpAnswer]
     scope: str
     """That a token must have; with IAM, the ARN of the route is what is granted."""
+    summary: str
+    answers: Mapping[int, str]
+    """By status, the definition in contracts/schemas/api.json of the body."""
+    problems: tuple[int, ...]
+    """Statuses of its problem details, beside those of every route."""
+    query: tuple[str, ...] = ()
+    """Parameters that are texts."""
+    flags: tuple[str, ...] = ()
+    """Parameters that are `true` or `false`."""
+    takes_document: bool = False
 
 
 READ, PUBLISH = "lakegate/read", "lakegate/publish"
 ROUTES: Final[Mapping[str, Endpoint]] = {
-    "POST /api/v1/data-contract": Endpoint(publish, PUBLISH),
-    "GET /api/v1/data-contract": Endpoint(contracts, READ),
-    "GET /api/v1/data-contract/{id}": Endpoint(contract, READ),
-    "GET /api/v1/workload/{id}": Endpoint(workload, READ),
+    "POST /api/v1/data-contract": Endpoint(
+        publish,
+        PUBLISH,
+        "Lint, compile and publish a contract document",
+        {200: "ContractId", 202: "Proposal"},
+        (400, 409, 413, 415),
+        flags=("confirm", "allowUnmeasured"),
+        takes_document=True,
+    ),
+    "GET /api/v1/data-contract": Endpoint(
+        contracts,
+        READ,
+        "Find contracts by their labels",
+        {200: "ContractPage"},
+        (400,),
+        query=("tag", "producer", "consumer", "cursor"),
+    ),
+    "GET /api/v1/data-contract/{id}": Endpoint(
+        contract, READ, "Read a contract", {200: "Contract"}, (404,), query=("version",)
+    ),
+    "GET /api/v1/workload/{id}": Endpoint(
+        workload, READ, "Read status and result of a delivery", {200: "Workload"}, (404,)
+    ),
 }
 """By route key: API Gateway has chosen the route, so that no second router can choose otherwise."""

@@ -153,6 +153,9 @@ def test_contracts_of_an_older_release_are_listed_when_somebody_publishes(cloud:
         cloud.dynamodb.delete_item(TableName="registry", Key={"id": {"S": name}})
     assert registry.contract("orders") == RegistrySnapshot((publication(),), (route("in/"),))
     assert registry.contract("nobody") == RegistrySnapshot()
+    page = registry.page("")
+    assert sorted(each.versions[0].contract for each in page.contracts) == ["bills", "orders"]
+    assert page.after == ""
     registry.publish(publication(route("in/"), route("more/")))
 
     assert registry.contract("orders") == RegistrySnapshot((publication(),), (route("in/"), route("more/")), 2)

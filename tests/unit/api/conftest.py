@@ -9,10 +9,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from lakegate.functions import api, edge
+from lakegate.functions.http.routes import ROUTES
 from tests.fakes.identity import ALICE
 from tests.simulation.environment import Environment
+from tests.unit.api.openapi import document as description
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,6 +34,7 @@ schema:
   - {name: amount, logicalType: integer, logicalTypeOptions: {minimum: 0}}
 """
 CONTRACTS = "/api/v1/data-contract"
+DESCRIBED = description()
 
 
 @dataclass
@@ -95,6 +99,8 @@ class Api:
             event |= {"body": base64.b64encode(body).decode(), "isBase64Encoded": True}
         answer = api.handler(event | changes, Context())
         assert answer["isBase64Encoded"] is False
+        if route in ROUTES:
+            described(route, answer)
         assert answer["body"].isascii()
         return Answer(answer["statusCode"], answer["headers"], answer["body"])
 
@@ -117,6 +123,14 @@ def document(version: str = "1.0.0", status: str = "active", **changes: str) -> 
     for old, new in changes.items():
         text = text.replace(old, new)
     return text
+
+
+def described(route: str, answer: dict[str, Any]) -> None:
+    """The OpenAPI document has the status of the answer, its content type, and a schema that its body has."""
+    method, path = route.split(" ")
+    content = DESCRIBED["paths"][path][method.lower()]["responses"][str(answer["statusCode"])]["content"]
+    schema = {**content[answer["headers"]["content-type"]]["schema"], "components": DESCRIBED["components"]}
+    Draft202012Validator(schema).validate(json.loads(answer["body"]))
 
 
 @pytest.fixture

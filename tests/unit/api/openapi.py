@@ -1,0 +1,117 @@
+"""The OpenAPI document of the HTTP API, from the table of routes and the schemas of its bodies.
+
+`python -m tests.unit.api.openapi` writes docs/openapi.json.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from lakegate.functions.http.messages import JSON, PROBLEM
+from lakegate.functions.http.routes import ROUTES
+from lakegate.infra.local.places import ROOT
+
+if TYPE_CHECKING:
+    from lakegate.functions.http.routes import Endpoint
+
+FILE = ROOT / "docs/openapi.json"
+SCHEMAS = ROOT / "contracts/schemas/api.json"
+EVERYWHERE = (401, 500, 503)
+"""Statuses that every route may answer."""
+MEANINGS = {
+    200: "Done",
+    202: "Proposed: another person has to approve it",
+    400: "The request, or the document, has errors",
+    401: "API Gateway names no caller",
+    403: "The caller has no right to the route",
+    404: "There is no such resource",
+    409: "The registry, or a person, has to agree first",
+    413: "The body is too large",
+    415: "The content type is not supported",
+    429: "Too many requests",
+    500: "The request failed",
+    503: "A service does not answer, or is asked too much at once",
+}
+
+
+def schema(name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def body(kind: str, name: str, status: int) -> dict[str, Any]:
+    return {"description": MEANINGS[status], "content": {kind: {"schema": schema(name)}}}
+
+
+def parameters(route: str, endpoint: Endpoint) -> list[dict[str, Any]]:
+    """Those of the path, then those of the query."""
+    text: dict[str, Any] = {"type": "string"}
+    of_path = (
+        [{"name": "id", "in": "path", "required": True, "schema": text | {"minLength": 1}}] if "{id}" in route else []
+    )
+    of_query = [{"name": name, "in": "query", "schema": text} for name in endpoint.query]
+    flag = {"type": "string", "enum": ["true", "false"], "default": "false"}
+    return of_path + of_query + [{"name": name, "in": "query", "schema": flag} for name in endpoint.flags]
+
+
+def operation(route: str, endpoint: Endpoint) -> dict[str, Any]:
+    """One operation."""
+    answers = {status: body(JSON, name, status) for status, name in endpoint.answers.items()}
+    answers |= {status: body(PROBLEM, "ProblemDetails", status) for status in (*endpoint.problems, *EVERYWHERE)}
+    answers |= {status: body(JSON, "GatewayMessage", status) for status in (403, 429)}
+    made: dict[str, Any] = {
+        "operationId": endpoint.answer.__name__,
+        "summary": endpoint.summary,
+        "parameters": parameters(route, endpoint),
+        "responses": {str(status): answers[status] for status in sorted(answers)},
+        "security": [{"iam": []}, {"token": [endpoint.scope]}],
+    }
+    if endpoint.takes_document:
+        content = {kind: {"schema": schema("DocumentText")} for kind in (JSON, "application/yaml")}
+        made["requestBody"] = {"required": True, "content": content}
+    return made
+
+
+def document() -> dict[str, Any]:
+    """The whole document."""
+    paths: dict[str, dict[str, Any]] = {}
+    for route, endpoint in ROUTES.items():
+        method, path = route.split(" ")
+        paths.setdefault(path, {})[method.lower()] = operation(route, endpoint)
+    schemas = json.loads(SCHEMAS.read_text().replace("#/$defs/", "#/components/schemas/"))["$defs"]
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Lakegate",
+            "version": "1",
+            "summary": "Contracts and workloads; the endpoints are those of DCM 3.2.3.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {
+                "iam": {
+                    "type": "apiKey",
+                    "in": "header",
+                    "name": "Authorization",
+                    "description": "AWS Signature Version 4, service execute-api; where the stack has no JwtIssuer.",
+                },
+                "token": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "bearerFormat": "JWT",
+                    "description": "A token of JwtIssuer, where the stack has one.",
+                },
+            },
+        },
+    }
+
+
+def written() -> str:
+    """The document as the file has it."""
+    return json.dumps(document(), indent=2) + "\n"
+
+
+if __name__ == "__main__":
+    FILE.write_text(written())
