@@ -1,0 +1,72 @@
+"""The HTTP API of the deployed stack: through API Gateway, the function and the tables, as docs/api.md shows it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from lakegate.infra.local.places import ROOT
+
+if TYPE_CHECKING:
+    from tests.e2e.deployed import Deployed
+
+DESCRIPTION = json.loads((ROOT / "docs/openapi.json").read_text())
+EXAMPLES = re.findall(r"^\$ (curl .+)\n(.+)$", (ROOT / "docs/api.md").read_text(), re.MULTILINE)
+LEFT_OUT = "…"
+
+
+def curl(stack: Deployed, command: str) -> str:
+    """What a command of the page prints."""
+    state = stack.state
+    signed = f"--silent --aws-sigv4 aws:amz:{state.region}:execute-api --user {state.access_key}:{state.secret_key}"
+    environment = {"PATH": os.environ["PATH"], "NO_PROXY": "127.0.0.1", "API": state.api, "SIGNED": signed}
+    ended = subprocess.run(  # noqa: S603 - a command of our own page
+        ["/bin/bash", "-c", command], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
+    return ended.stdout
+
+
+def without_content(answer: Any) -> Any:
+    """The answer as the page shows it: the text of a document is left out."""
+    return {**answer, "content": LEFT_OUT} if isinstance(answer, dict) and "content" in answer else answer
+
+
+def test_the_examples_of_the_page(stack: Deployed) -> None:
+    """Every request of docs/api.md has the answer that it shows."""
+    answers = [without_content(json.loads(curl(stack, command))) for command, _ in EXAMPLES]
+
+    assert len(EXAMPLES) > 2
+    assert answers == [json.loads(shown) for _, shown in EXAMPLES]
+
+
+def test_a_delivery_is_followed_to_its_verdict(stack: Deployed) -> None:
+    """The workload of an upload is accepted, with a result for each rule, in the form that the OpenAPI document has."""
+    landed = stack.upload(stack.fresh())
+    stack.finished(landed)
+    answer = json.loads(curl(stack, f"curl $SIGNED $API/api/v1/workload/{landed.workload}"))
+    schema = {"$ref": "#/components/schemas/Workload", "components": DESCRIPTION["components"]}
+
+    Draft202012Validator(schema).validate(answer)
+    assert (answer["status"], answer["result"]["result"]) == ("Accepted", "OK")
+    assert {each["success"] for each in answer["result"]["info"]["results"]} == {"pass"}
+
+
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [
+        ("curl --silent $API/api/v1/data-contract", "403"),
+        ("curl $SIGNED $API/api/v1/workload/0", "404"),
+        ("curl $SIGNED $API/api/v1/else", "404"),
+        ("curl $SIGNED -X DELETE $API/api/v1/data-contract", "404"),
+        ("curl $SIGNED -H 'Content-Type: text/html' -d x $API/api/v1/data-contract", "415"),
+    ],
+)
+def test_what_is_refused(stack: Deployed, command: str, status: str) -> None:
+    """Unsigned requests, unknown ids, routes and methods, and bodies of another type."""
+    assert curl(stack, f"{command} --output /dev/null --write-out '%{{http_code}}'") == status
