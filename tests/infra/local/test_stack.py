@@ -29,7 +29,8 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
     monkeypatch.setattr(programs, "examine", lambda: None)
     monkeypatch.setattr(programs, "emr_command", lambda *_: [sys.executable, "-c", EMR])
     monkeypatch.setattr(programs, "aws_command", lambda *_: [sys.executable, "-c", WAIT])
-    for name in ("bundle", "make_bucket", "warm_functions", "warm_spark", "deploy"):
+    monkeypatch.setattr(stacks, "deploy", lambda *_: {"ApiId": "1f2e3d4c"})
+    for name in ("bundle", "make_bucket", "warm_functions", "warm_spark"):
         monkeypatch.setattr(stacks, name, lambda *_: {})
     monkeypatch.setattr(stacks, "_answers", lambda _: True)
     one = Stack()
@@ -49,6 +50,7 @@ def test_up_starts_both_programs_and_returns_their_addresses(stack: Stack) -> No
     assert state == stack.found()
     assert [state.pids["emr"], state.pids["aws"]] == pids(stack)
     assert (state.emr_endpoint, "http://127.0.0.1:") == ("http://127.0.0.1:9", state.endpoint[:17])
+    assert state.api == f"{state.endpoint}/_aws/execute-api/1f2e3d4c"
     assert steps[:2] == ["starting the embedded AWS and the local EMR Serverless", "deploying template.yaml with SAM"]
 
 
