@@ -19,9 +19,9 @@ from lakegate.functions.workload import TERMINAL, State, replay_id
 
 if TYPE_CHECKING:
     from lakegate.contracts.judge.counts import Counts
+    from lakegate.contracts.report.delivery import Report
     from lakegate.functions.usecases.delivery import Delivery
     from lakegate.functions.usecases.dependencies import Dependencies
-    from lakegate.functions.usecases.judged import JudgedResult
     from lakegate.functions.workload import FailedAttempt, Pin, Workload
 
 STANDING = {
@@ -45,7 +45,7 @@ class Account:
     """A delivery with everything that is known about it."""
 
     delivery: Delivery
-    measured: JudgedResult | None
+    measured: Report | None
     lake: str
     landing: str
     trouble: str = ""

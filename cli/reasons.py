@@ -17,7 +17,6 @@ from lakegate.cli.outputs import usable, write_text
 from lakegate.cli.report import SHOWN, show
 from lakegate.cli.status import LATEST, print_account
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.report.delivery import Report
 from lakegate.functions.usecases.deliveries import named
 from lakegate.functions.usecases.delivery_report import page_of
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lakegate.cli.account import Account
-    from lakegate.functions.usecases.judged import JudgedResult
 
 MOST_ROWS = 20
 """What a result holds of each check."""
@@ -69,7 +67,7 @@ def reasons(  # noqa: PLR0913 - a command has these options
     else:
         console = terminal.answers()
         console.print(escaped(f"{one.delivery.key} (workload {one.delivery.id})"), markup=False, soft_wrap=True)
-        show(console, _report(one, one.measured), show_all=show_all, advice=written, rows=rows)
+        show(console, one.measured, show_all=show_all, advice=written, rows=rows)
         for code in one.codes:
             console.print(escaped(code), markup=False, soft_wrap=True)
         for place in one.where:
@@ -82,7 +80,7 @@ def _written(one: Account, export: Path | None, page: Path | None, html: str | N
     if export is not None:
         if one.measured is None:
             raise InputError(f"nothing was measured of {one.delivery.key}, {standing_now}")
-        yield failures.write("--export", export, _report(one, one.measured))
+        yield failures.write("--export", export, one.measured)
     if page is not None:
         if html is None:
             raise InputError(f"nothing was decided on {one.delivery.key}, {standing_now}")
@@ -94,10 +92,6 @@ def _as_document(one: Account) -> dict[str, object]:
     """All that `status` shows, and every check as `check --json` has it."""
     measured = one.measured
     return as_document(one) | {
-        "checks": checks(_report(one, measured)) if measured else [],
+        "checks": checks(measured) if measured else [],
         "timings": measured.result.timings if measured else {},
     }
-
-
-def _report(one: Account, measured: JudgedResult) -> Report:
-    return Report(measured.plan, measured.judgement, measured.result, (one.delivery.key,))

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.judge.outcomes import CheckOutcome
     from lakegate.contracts.plan.check import Check
+    from lakegate.contracts.report.delivery import Report
     from lakegate.functions.http.messages import HttpRequest
     from lakegate.functions.usecases.dependencies import Dependencies
-    from lakegate.functions.usecases.judged import JudgedResult
     from lakegate.functions.workload import Workload
 
 IDENTIFIER: Final = re.compile(r"[0-9a-f]{64}")
@@ -84,7 +84,7 @@ def _success(row: Workload) -> str:
     return "fail" if verdict not in ACCEPTING else "warn" if verdict.endswith("warnings") else "pass"
 
 
-def _results(found: JudgedResult) -> Iterator[dict[str, object]]:
+def _results(found: Report) -> Iterator[dict[str, object]]:
     outcomes = {each.id: each for each in found.judgement.outcomes}
     for check in found.plan.checks:
         outcome = outcomes[check.id]
