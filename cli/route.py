@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path  # noqa: TC003 - typer reads the annotation
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,21 +15,20 @@ from lakegate.cli.confirm import Yes, confirm
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from lakegate.cli.published import chosen
+from lakegate.cli.route_effects import effects
+from lakegate.cli.route_import import as_document, declared_in, imported, print_import
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.versions import major
-from lakegate.contracts.words import listed, shown
-from lakegate.functions.usecases.publish_contract import RETIRED, leading
+from lakegate.contracts.words import listed
+from lakegate.functions.usecases.publish_contract import leading
 from lakegate.functions.usecases.route_lint import lint_routes
 from lakegate.functions.usecases.routing import add_route, planned_route, remove_route
 from lakegate.functions.usecases.steps import run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from lakegate.contracts.lake.routes import Route
     from lakegate.functions.ports.registry import Publication
     from lakegate.functions.usecases.route_lint import RouteFinding
-    from lakegate.functions.usecases.routing import PlannedRoute
 
 FOUND = 1
 app = typer.Typer(
@@ -67,7 +67,7 @@ def add(  # noqa: PLR0913 - a command has these options
         first = leading(snapshot, newest.contract, number) or newest
         name = _dataset(first, dataset)
         wanted = (_folders(prefix), newest.contract, name, number)
-        confirm(_effects(contract, planned_route(dependencies, *wanted)), yes=yes)
+        confirm(effects(planned_route(dependencies, *wanted), contract), yes=yes)
         route = run(add_route(dependencies, *wanted), dependencies.clock)
     _answer("Added", route, as_json=as_json)
 
@@ -122,6 +122,38 @@ def lint(stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson
         raise typer.Exit(FOUND)
 
 
+@app.command("import")
+def import_routes(  # noqa: PLR0913 - a command has these options
+    *,
+    dbt: Annotated[Path, typer.Option(help="The manifest.json that dbt writes below target/.", show_default=False)],
+    stage: Annotated[
+        str, typer.Option(help="Whose prefixes are imported, where a resource declares several.")
+    ] = "prod",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be added, and write nothing.")] = False,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Add the routes that models, seeds, snapshots and sources of a dbt project declare in `meta`. No route is removed.
+
+    Example: lakegate route import --dbt target/manifest.json --stage prod --dry-run
+
+    What `route add` has confirmed is confirmed for all routes together. What cannot be added is refused; the others are added.
+
+    Exit code: 0 all are there, 1 some were refused, 2 the manifest cannot be read, or it was not confirmed.
+    """
+    declared = declared_in(dbt, stage)
+    with opened(stack, local=local) as there:
+        found = imported(there.dependencies(), declared, dry_run=dry_run, yes=yes)
+    if as_json:
+        terminal.print_json({"stage": stage, "dry_run": dry_run, "routes": [as_document(each) for each in found]})
+    else:
+        print_import(found, stage, dry_run=dry_run)
+    if any(each.outcome == "refused" for each in found):
+        raise typer.Exit(FOUND)
+
+
 def _as_finding(finding: RouteFinding) -> dict[str, object]:
     other = finding.other
     return {
@@ -135,22 +167,6 @@ def _as_finding(finding: RouteFinding) -> dict[str, object]:
 def _folders(prefix: str) -> str:
     """The last slash may be left out."""
     return prefix if prefix.endswith("/") else f"{prefix}/"
-
-
-def _effects(written: str, plan: PlannedRoute) -> Iterator[str]:
-    """What the person who adds the route may not expect; `written` is the contract as they named it."""
-    route, around = plan.wanted, plan.around
-    if plan.there is not None:
-        return
-    if written != route.contract:
-        text = f"{shown(written)} is the beginning of one contract id"
-        yield f"{text}: {route.prefix} would deliver to {route.line} {route.version}"
-    if around is not None and around.line != route.line:
-        now = f"what lands below {route.prefix} is delivered to {around.line} by the route {around.prefix} now"
-        yield f"{now}: it would go to {route.line} {route.version}"
-    if route.status == RETIRED:
-        retired = f"{route.contract} {route.version} is retired"
-        yield f"{retired}: every delivery below {shown(route.prefix)} would be refused"
 
 
 def _dataset(version: Publication, name: str | None) -> str:
