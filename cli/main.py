@@ -43,6 +43,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "unsubscribe": "lakegate.cli.subscriptions:unsubscribe",
     "subscribers": "lakegate.cli.subscriptions:subscribers",
     "acknowledge": "lakegate.cli.subscriptions:acknowledge",
+    "notify": "lakegate.cli.notifications:app",
     "upload": "lakegate.cli.upload:upload",
     "status": "lakegate.cli.status:status",
     "reasons": "lakegate.cli.reasons:reasons",

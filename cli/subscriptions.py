@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,24 +24,38 @@ from lakegate.functions.usecases.steps import run
 if TYPE_CHECKING:
     from lakegate.contracts.lake import lifecycle as states
 
-Team = Annotated[str, typer.Option("--as", help="The team that reads the line.", show_default=False)]
+Team = Annotated[str, typer.Option("--as", help="The team that is notified.", show_default=False)]
+Audience = Annotated[str, typer.Option(help="consumer, producer or operator.")]
 
 
 def subscribe(  # noqa: PLR0913 - a command has these options
     line: Line,
     *,
     team: Team,
+    audience: Audience = "consumer",
     on: Annotated[
         list[str] | None,
-        typer.Option(help="Also: rejected, drift. Deprecations and breaking versions are always included."),
+        typer.Option(
+            help="Also: rejected, warned, failed, drift; with commas or repeated. "
+            "Deprecations and breaking versions are always included."
+        ),
     ] = None,
+    to: Annotated[
+        list[str] | None,
+        typer.Option(help="A channel, repeated for several: slack:, teams:, pagerduty:, webhook:SECRET or sns:ARN."),
+    ] = None,
+    quiet: Annotated[str, typer.Option(help="Hours, UTC, in which nothing is sent to the channels: 22:00-06:00.")] = "",
+    digest: Annotated[int, typer.Option(help="Hours between messages about the same cause.")] = 24,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     as_json: AsJson = False,
 ) -> None:
-    """Subscribe a team to a line: it is notified of its end and of breaking versions; on request of rejections and drift.
+    """Subscribe a team to a line: it is notified of its end and of breaking versions, and on request of deliveries and drift.
 
-    Example: lakegate subscribe orders_v1 --as finance --on rejected
+    Example: lakegate subscribe orders_v1 --as finance --on rejected,warned --to slack:lakegate-channel-finance
+
+    The command states the whole subscription: it replaces an earlier one of the team and audience. A secret has the address
+    or key of a channel (docs/notifications.md); without a channel, the events on the event bus name the team.
 
     A deprecated line answers with a warning; a line in sunset takes no new subscribers.
 
@@ -49,7 +64,9 @@ def subscribe(  # noqa: PLR0913 - a command has these options
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
         name = lifecycle.named_line(dependencies, line)
-        after = run(change(dependencies, name, "", partial(subscribed, team=team, on=on or ())), dependencies.clock)
+        kinds = [kind.strip() for each in on or () for kind in each.split(",")]
+        given = {"team": team, "on": kinds, "audience": audience, "to": to or (), "quiet": quiet, "digest": digest}
+        after = run(change(dependencies, name, "", partial(subscribed, **given)), dependencies.clock)  # type: ignore[arg-type]
         now = moment(dependencies.clock.now())
     status = after.status_at(now)
     if status is LineStatus.DEPRECATED:
@@ -57,8 +74,14 @@ def subscribe(  # noqa: PLR0913 - a command has these options
     _answer(after, now, as_json=as_json)
 
 
-def unsubscribe(
-    line: Line, *, team: Team, stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False
+def unsubscribe(  # noqa: PLR0913 - a command has these options
+    line: Line,
+    *,
+    team: Team,
+    audience: Audience = "consumer",
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    as_json: AsJson = False,
 ) -> None:
     """End the subscription of a team.
 
@@ -69,7 +92,7 @@ def unsubscribe(
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
         name = lifecycle.named_line(dependencies, line)
-        steps = change(dependencies, name, "", lambda each, _now: unsubscribed(each, team))
+        steps = change(dependencies, name, "", lambda each, _now: unsubscribed(each, team, audience))
         after = run(steps, dependencies.clock)
         now = moment(dependencies.clock.now())
     _answer(after, now, as_json=as_json)
@@ -118,7 +141,7 @@ def acknowledge(
 def _answer(line: states.Line, now: str, *, as_json: bool) -> None:
     if as_json:
         entries = [
-            {"team": each.team, "audience": each.audience, "on": list(each.on), "since": each.since}
+            {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(each).items()}
             for each in line.subscriptions
         ]
         notice = line.notice and {
@@ -131,7 +154,8 @@ def _answer(line: states.Line, now: str, *, as_json: bool) -> None:
         return
     lifecycle.answer(line, now, as_json=False)
     for each in line.subscriptions:
-        text = f"  {each.team}: {', '.join(each.on)}"
+        text = f"  {each.team}{'' if each.audience == 'consumer' else f' ({each.audience})'}: {', '.join(each.on)}"
+        text += f" to {', '.join(each.to)}" if each.to else ""
         terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
     if line.notice is not None:
         waiting = sorted(set(line.notice.teams) - set(line.notice.acknowledged))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.door.terms import BatchLimits
 from lakegate.contracts.plan.billing import Prices
 from lakegate.functions.adapters.batches import DynamoBatches
+from lakegate.functions.adapters.channels import channels
 from lakegate.functions.adapters.clients import client
 from lakegate.functions.adapters.clock import SystemClock
 from lakegate.functions.adapters.dynamodb import DynamoTable
@@ -17,6 +18,7 @@ from lakegate.functions.adapters.identity import StsIdentity
 from lakegate.functions.adapters.job_runners import JudgeFunction, Runners
 from lakegate.functions.adapters.ledger import DynamoLedger
 from lakegate.functions.adapters.lines import DynamoLines
+from lakegate.functions.adapters.notices import DynamoNotices
 from lakegate.functions.adapters.pauses import DynamoPauses
 from lakegate.functions.adapters.registry import DynamoRegistry
 from lakegate.functions.adapters.s3 import S3Store
@@ -52,6 +54,8 @@ def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float
         clock=SystemClock(),
         identity=StsIdentity(client("sts")),
         lines=DynamoLines(workloads, ledger),
+        notices=DynamoNotices(workloads),
+        channels=channels(client("secretsmanager"), client("sns")),
         places=_places(settings),
         remaining=remaining,
     )

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.metrics import MetricUnit
 
+from lakegate.contracts.errors import InputError
 from lakegate.functions.edge import INVOCATION, dependencies, log_failures, metrics, sanitize_errors
 from lakegate.functions.logs import logger
+from lakegate.functions.ports.errors import PortError
+from lakegate.functions.usecases.notices import trial_notification
 from lakegate.functions.usecases.notify import notify
 from lakegate.functions.usecases.steps import run
 
@@ -22,13 +25,29 @@ LOG, METRICS = logger("notify"), metrics("notify")
 
 @LOG.inject_lambda_context(clear_state=True)
 @METRICS.log_metrics
-def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
-    """Send what waits in the outbox; what could not be sent waits on."""
+def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """Send what waits in the outbox; what could not be sent waits on. With `test`, a channel: send it a test instead."""
     INVOCATION.set(context)
+    if "test" in event:
+        return sanitize_errors(lambda: tested(str(event["test"])), LOG, METRICS)  # type: ignore[no-any-return]
     notified = sanitize_errors(lambda: run(notify(dependencies()), dependencies().clock), LOG, METRICS)
     for message in notified.sent:
         count(message)
+    METRICS.add_metric("Notifications", MetricUnit.Count, notified.channels.sent)
+    METRICS.add_metric("DeadNotices", MetricUnit.Count, notified.channels.dead)
+    log_failures("Undelivered", notified.channels.troubles, LOG, METRICS)
     return {"unsent": log_failures("Unsent", notified.troubles, LOG, METRICS)}
+
+
+def tested(channel: str) -> dict[str, Any]:
+    """Whether a test arrived at a channel, with the rights and the network of this function; `error` states why it did not."""
+    error = ""
+    try:
+        dependencies().channels.deliver(channel, trial_notification(channel, dependencies().clock.now()))
+    except (InputError, PortError) as refused:
+        error = f"{type(refused).__name__}: {refused}"
+    METRICS.add_metric("Notifications", MetricUnit.Count, 0 if error else 1)
+    return {"delivered": not error, "error": error}
 
 
 def count(message: Message) -> None:

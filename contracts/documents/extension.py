@@ -149,6 +149,7 @@ POLICY: dict[str, tuple[str, Parser]] = {
     "batchFiles": ("batch_files", _count_to(MOST_BATCH_FILES)),
     "batchBytes": ("batch_bytes", _count_to(MOST_BATCH_BYTES)),
     "batchSeconds": ("batch_seconds", _count_to(MOST_BATCH_SECONDS)),
+    "notifyProducers": ("notify_producers", _flag),
 }
 STORAGE: dict[str, tuple[str, Parser]] = {
     "format": ("format", _one_of(Format, Format.UNKNOWN)),

@@ -57,6 +57,8 @@ class Terms:
     max_bytes: int | None = None
     """Of a delivery."""
     allow_empty: bool = False
+    notify_producers: bool = False
+    """Whether producers are notified of their deliveries."""
     dialect: Mapping[str, object] = field(default_factory=dict)
     """What a reader needs to read a file of this dataset, as in the manifest: format, compression and, of CSV, `csv`."""
 
@@ -84,6 +86,7 @@ def terms_of(plan: bytes) -> Terms:
         parts_within=timedelta(minutes=policy.get("parts_within_minutes", 0)),
         max_bytes=policy["max_bytes"],
         allow_empty=policy["allow_empty"],
+        notify_producers=policy.get("notify_producers", False),
         dialect={"format": storage.format.value, "compression": storage.compression.value, "csv": csv},
     )
 

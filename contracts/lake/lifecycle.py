@@ -61,16 +61,21 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """Who is notified of what about a line. At most one of each team and audience."""
+    """Who is notified of what about a line, how and when. At most one of each team and audience."""
 
     team: str
     since: str
     """As `StatusChange.at`."""
     on: tuple[str, ...] = ("breaking", "deprecated")
-    """Kinds of causes, sorted: `breaking`, `deprecated`, `rejected`."""
+    """Kinds of causes, sorted (`lakegate.contracts.lake.subscriptions`)."""
     audience: str = "consumer"
+    """`consumer`, `producer` or `operator`."""
     to: tuple[str, ...] = ()
-    """Channels, such as `slack:…`; empty: the event bus alone."""
+    """Channels, sorted (`lakegate.contracts.lake.channels`); empty: the event bus alone."""
+    quiet: str = ""
+    """Hours, UTC, in which nothing is sent to the channels: `22:00-06:00`; empty: none."""
+    digest: int = 24
+    """Hours between messages about the same cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +108,11 @@ class Line:
     """Whether the readers' manifest states all that is recorded."""
     revision: int = 0
     """How often it was written."""
+
+    @property
+    def consumers(self) -> tuple[str, ...]:
+        """The teams that read the line, sorted: those whom a breaking version waits for."""
+        return tuple(sorted(each.team for each in self.subscriptions if each.audience == "consumer"))
 
     def status_at(self, at: str) -> LineStatus:
         """The status at a time, written as `moment` writes it."""

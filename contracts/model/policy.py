@@ -79,3 +79,5 @@ class Policy:
     """A batch of so many bytes is closed; a delivery of so many is judged alone."""
     batch_seconds: int | None = None
     """A batch is closed so long after its first delivery."""
+    notify_producers: bool = False
+    """Whether subscribers of the audience `producer` are notified of deliveries, not of the line's lifecycle alone."""

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 BY_CODE: Final[Mapping[str, type[PortError]]] = {
     "404": NotFound,
     "405": NotFound,  # HEAD on a delete marker
+    "NotFound": NotFound,  # SNS
     "MethodNotAllowed": NotFound,  # GET on a delete marker
     "NoSuchKey": NotFound,
     "NoSuchVersion": NotFound,

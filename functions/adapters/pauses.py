@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.functions.adapters.errors import port_errors
-from lakegate.functions.adapters.tables import INDEX, held_shard, instant, number, shard, text
+from lakegate.functions.adapters.tables import ALWAYS, INDEX, held_shard, instant, number, shard, text
 from lakegate.functions.ports.pauses import Pause
 from lakegate.functions.workload import State
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from lakegate.functions.ports.workloads import Expected
     from lakegate.functions.workload import Workload
 
-ALWAYS: Final = "9999"
 MOST: Final = 1_000
 """Paused lines that are listed."""
 OFF = "attribute_not_exists(id)"

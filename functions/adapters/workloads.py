@@ -16,7 +16,7 @@ from lakegate.functions.adapters.rows import (
     workload_key,
     workload_of,
 )
-from lakegate.functions.adapters.tables import instant, number, text
+from lakegate.functions.adapters.tables import ALWAYS, instant, number, text
 from lakegate.functions.ports.errors import ConditionFailed, NotFound
 from lakegate.functions.workload import producer_id
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from lakegate.functions.ports.workloads import Expected
     from lakegate.functions.workload import Message, Workload
 
-ALWAYS = "9999"
-"""Later than any time there will be."""
 ABSENT = {"ConditionExpression": "attribute_not_exists(id)"}
 
 

@@ -66,13 +66,13 @@ def entry_of(block: Block, workload: Workload) -> HistoryEntry:
         block.contract_version,
         block.rows,
         counts.rejected_rows if counts else block.rejected_rows,
-        _rules(decision),
+        broken_rules(decision),
         decision.enforced,
         landed.key.rpartition("/")[0] + "/",
     )
 
 
-def _rules(decision: Decision) -> tuple[BrokenRule, ...]:
+def broken_rules(decision: Decision) -> tuple[BrokenRule, ...]:
     """The broken rules, and the codes of refusals that are no rule of the contract, such as `duplicate-content`."""
     codes = [each for each in decision.reasons if is_code(each)]
     unlisted = codes if decision.broken else map(code_of, decision.reasons)  # an earlier release decided

@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.billing import Prices
     from lakegate.functions.ports.agenda import Agenda
     from lakegate.functions.ports.batches import Batches
+    from lakegate.functions.ports.channels import Channels
     from lakegate.functions.ports.clock import Clock
     from lakegate.functions.ports.history import History
     from lakegate.functions.ports.identity import Identity
     from lakegate.functions.ports.jobs import JobRunner
     from lakegate.functions.ports.ledger import Ledger
     from lakegate.functions.ports.lines import DatasetLines
+    from lakegate.functions.ports.notices import Notices
     from lakegate.functions.ports.notifier import Notifier
     from lakegate.functions.ports.objects import ObjectStore
     from lakegate.functions.ports.outbox import Outbox
@@ -115,6 +117,8 @@ class Dependencies:
     clock: Clock
     identity: Identity
     lines: DatasetLines
+    notices: Notices
+    channels: Channels
     places: Places
     timing: Timing = field(default_factory=Timing)
     remaining: Callable[[], float] = lambda: float("inf")

@@ -89,8 +89,7 @@ def acknowledge(dependencies: Dependencies, name: str, version: str, team: str) 
 
     def decide(line: Line, now: str) -> Line:
         follows = dependencies.lines.get(line.notice.follows) if line.notice else None
-        teams = {each.team for each in follows.subscriptions} if follows else set()
-        return acknowledged(line, now, version, team, teams)
+        return acknowledged(line, now, version, team, follows.consumers if follows else ())
 
     return (yield from change(dependencies, name, "acknowledge", decide))
 

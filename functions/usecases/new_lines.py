@@ -82,8 +82,7 @@ def put_in_force(dependencies: Dependencies, seen: RegistrySnapshot, name: str, 
     before = _line_before(dependencies, seen, name)
     if before is None:
         return (yield from change(dependencies, name, "reactivate", activated))
-    teams = tuple(sorted({each.team for each in before.subscriptions}))
-    notice = Notice(version, before.name, teams)
+    notice = Notice(version, before.name, before.consumers)
     period = _notice_period(dependencies, seen, before.name)
     return (yield from change(dependencies, name, "notice", partial(noticed, notice=notice, period=period)))
 
@@ -102,7 +101,7 @@ def _line_before(dependencies: Dependencies, seen: RegistrySnapshot, name: str) 
         major(each.version) for each in seen.versions if major(each.version) < number and dataset in dict(each.plans)
     }
     lines = (dependencies.lines.get(line_of(contract, dataset, each)) for each in sorted(lower, reverse=True))
-    return next((each for each in lines if each.subscriptions and each.status_at(now) is not LineStatus.RETIRED), None)
+    return next((each for each in lines if each.consumers and each.status_at(now) is not LineStatus.RETIRED), None)
 
 
 def _notice_period(dependencies: Dependencies, seen: RegistrySnapshot, before: str) -> timedelta:

@@ -1,4 +1,4 @@
-"""Step 13: send the messages of the outbox, each at least once."""
+"""Step 13: send the messages of the outbox, each at least once, then what channels are to be notified of."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lakegate.functions.ports.errors import PortError
+from lakegate.functions.usecases.notices import Delivered, deliver, note
 from lakegate.functions.usecases.steps import Effect, perform
 
 if TYPE_CHECKING:
@@ -24,20 +25,27 @@ class Notified:
     sent: list[Message] = field(default_factory=list)
     """Marked as sent: each once, unless its mark had no answer."""
     troubles: list[PortError] = field(default_factory=list)
+    channels: Delivered = field(default_factory=Delivered)
 
 
 def notify(dependencies: Dependencies, batch: int = BATCH) -> Steps[Notified]:
-    """Send what is pending; what could not be sent stays pending, and its error is returned."""
-    notified = Notified()
+    """Send what is pending; what could not be sent stays pending, and its error is returned.
+
+    The event bus comes first: no channel delays it.
+    """
+    notified, noted = Notified(), list[str]()
     for message in dependencies.outbox.pending(batch):
         try:
-            yield from _tell(dependencies, message)
+            noted += yield from _tell(dependencies, message)
             notified.sent.append(message)
         except PortError as trouble:
             notified.troubles.append(trouble)
+    notified.channels = yield from deliver(dependencies, noted)
     return notified
 
 
-def _tell(dependencies: Dependencies, message: Message) -> Steps[None]:
+def _tell(dependencies: Dependencies, message: Message) -> Steps[tuple[str, ...]]:
     yield from perform(Effect.SEND, partial(dependencies.notifier.send, message))
+    noted = yield from note(dependencies, message)
     yield from perform(Effect.MARK_SENT, partial(dependencies.outbox.sent, message))
+    return noted

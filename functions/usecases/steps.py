@@ -54,6 +54,8 @@ class Effect(StrEnum):
     CLOSE = "close the workload"
     SEND = "send the message"
     MARK_SENT = "mark the message as sent"
+    WRITE_NOTICE = "store what a channel is to be notified of"
+    NOTIFY = "send a notification to a channel"
     REFUSE = "decide at the door"
     HOLD = "hold a delivery of a paused line"
     PAUSE = "pause a line"

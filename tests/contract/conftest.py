@@ -16,6 +16,7 @@ from lakegate.functions.adapters.emr import EmrServerless
 from lakegate.functions.adapters.history import DynamoHistory
 from lakegate.functions.adapters.ledger import DynamoLedger
 from lakegate.functions.adapters.lines import DynamoLines
+from lakegate.functions.adapters.notices import DynamoNotices
 from lakegate.functions.adapters.pauses import DynamoPauses
 from lakegate.functions.adapters.registry import DynamoRegistry
 from lakegate.functions.adapters.workloads import DynamoAgenda, DynamoOutbox, DynamoWorkloads
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from lakegate.functions.ports.jobs import JobRunner
     from lakegate.functions.ports.ledger import Ledger
     from lakegate.functions.ports.lines import DatasetLines
+    from lakegate.functions.ports.notices import Notices
     from lakegate.functions.ports.objects import Address, ObjectStore, ObjectVersion
     from lakegate.functions.ports.outbox import Outbox
     from lakegate.functions.ports.pauses import Pauses
@@ -53,6 +55,7 @@ class Ports:
     pauses: Pauses
     registry: Registry
     lines: DatasetLines
+    notices: Notices
     jobs: JobRunner
     application: str
     land: Callable[[Address, bytes, str], ObjectVersion]
@@ -81,6 +84,7 @@ def in_memory() -> Ports:
         rows,
         memory.registry,
         memory.lines,
+        memory.notices,
         memory.jobs,
         "application",
         land,
@@ -103,6 +107,7 @@ def on_aws(there: Cloud) -> Ports:
         DynamoPauses(table),
         DynamoRegistry(there.table("registry"), "landing", there.table("ledger")),
         DynamoLines(table, there.table("ledger")),
+        DynamoNotices(table),
         EmrServerless(emr, application),
         application,
         partial(landed, there),

@@ -13,6 +13,7 @@ from tests.fakes.identity import MemoryIdentity
 from tests.fakes.jobs import MemoryJobs
 from tests.fakes.ledger import MemoryLedger
 from tests.fakes.lines import MemoryLines
+from tests.fakes.notices import MemoryChannels, MemoryNotices
 from tests.fakes.objects import MemoryObjects
 from tests.fakes.registry import MemoryRegistry
 from tests.fakes.rows import MemoryRows
@@ -20,10 +21,12 @@ from tests.fakes.rows import MemoryRows
 __all__ = [
     "FaultInjector",
     "Memory",
+    "MemoryChannels",
     "MemoryIdentity",
     "MemoryJobs",
     "MemoryLedger",
     "MemoryLines",
+    "MemoryNotices",
     "MemoryNotifier",
     "MemoryObjects",
     "MemoryRegistry",
@@ -45,6 +48,8 @@ class Memory:
     jobs: MemoryJobs
     notifier: MemoryNotifier
     lines: MemoryLines
+    notices: MemoryNotices
+    channels: MemoryChannels
 
     @staticmethod
     def of(*buckets: str, lag: float = 0.0) -> Memory:
@@ -62,4 +67,6 @@ class Memory:
             MemoryJobs(faults),
             MemoryNotifier(faults),
             MemoryLines(rows, ledger, lag),
+            MemoryNotices(clock, faults, lag),
+            MemoryChannels(faults),
         )

@@ -142,6 +142,8 @@ class Environment:
             m.clock,
             MemoryIdentity(),
             m.lines,
+            m.notices,
+            m.channels,
             places,
             TIMING,
         )

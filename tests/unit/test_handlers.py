@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lakegate.contracts.errors import LakegateError
+from lakegate.contracts.lake.lifecycle import Line
+from lakegate.contracts.lake.subscriptions import subscribed
 from lakegate.functions import completion, edge, intake, notify, sweep
 from lakegate.functions.bootstrap import bootstrap
 from lakegate.functions.edge import HandlerError
 from lakegate.functions.logs import of_error, shape
-from lakegate.functions.ports.errors import Throttled, Unfinished
+from lakegate.functions.ports.errors import PortError, Throttled, Unfinished
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.settings import read
 from lakegate.functions.workload import Message, State, workload_id
@@ -88,6 +90,8 @@ def stand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
         history=memory.ledger,
         pauses=memory.rows,
         lines=memory.lines,
+        notices=memory.notices,
+        channels=memory.channels,
         batches=memory.rows.batches,
         jobs=memory.jobs,
         notifier=memory.notifier,
@@ -248,6 +252,44 @@ def test_a_trouble_is_logged_and_counted(stand: Stand, monkeypatch: pytest.Monke
 
     assert call(sweep.handler, {}) == {"looked_at": 1, "troubles": 1}
     assert [(line["error"], line["detail"]) for line in stand.lines()] == [("LakegateError", "refused")]
+
+
+def test_a_channel_is_tested_by_the_function(stand: Stand) -> None:
+    """One test message is sent, or the answer states why not, in words without an address; the outbox waits meanwhile."""
+    stand.memory.channels.broken["slack:b"] = PortError("secret-malformed")
+
+    assert [call(notify.handler, {"test": name}) for name in ("slack:a", "slack:b", "slack:https://x")] == [
+        {"delivered": True, "error": ""},
+        {"delivered": False, "error": "PortError: secret-malformed"},
+        {
+            "delivered": False,
+            "error": "InputError: behind slack: there is the name of a secret of Secrets Manager, never an address or a key",
+        },
+    ]
+    [(channel, sent)] = stand.memory.channels.sent
+    assert (channel, sent.kind, sent.title) == ("slack:a", "test", "Test of a channel")
+
+
+def test_notifications_and_failing_channels_are_counted(stand: Stand) -> None:
+    """What channels got, what they refused and what was given up are metrics; a channel that fails fails nothing else."""
+    line = subscribed(Line("a/b_v1"), "2026-01-01T00:00:00.000000Z", "t", ["rejected"], to=["slack:a", "slack:b"])
+    stand.memory.lines.write(line)
+    body = json.dumps(
+        {"line": "a/b_v1", "status": "deprecated", "planned": [], "reason": "", "replacement": "", "guide": ""}
+    )
+    stand.memory.rows.post(Message("m", "", "deprecated", body, stand.memory.clock.now(), "a/b_v1"))
+    stand.memory.channels.broken["slack:b"] = PortError("http-404")
+
+    assert call(notify.handler, {}) == {"unsent": 0}
+    written = stand.written()
+    assert ('"Notifications":[1.0]' in written, '"Undelivered":[1.0]' in written, '"DeadNotices":[0.0]' in written) == (
+        True,
+        True,
+        True,
+    )
+    assert [(line["error"], line["detail"]) for line in stand.lines() if line["message"] == "Undelivered"] == [
+        ("PortError", "http-404")
+    ]
 
 
 def test_what_could_not_be_sent_is_logged_and_counted(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:

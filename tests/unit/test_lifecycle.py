@@ -342,9 +342,9 @@ def test_a_line_that_ends_takes_no_new_subscribers() -> None:
 def test_an_unknown_cause_is_refused() -> None:
     """Who asks for what is never sent would wait in vain."""
     with pytest.raises(
-        InputError, match="`late` cannot be subscribed to; known are `breaking`, `deprecated`, `drift`, `rejected`"
+        InputError, match="`accepted` cannot be subscribed to; known are `breaking`, `deprecated`, `drift`, `failed`"
     ):
-        subscribed(Line(NAME), at(0), "sales", ["late"])
+        subscribed(Line(NAME), at(0), "sales", ["accepted"])
 
 
 def test_a_line_has_a_bounded_number_of_subscriptions() -> None:

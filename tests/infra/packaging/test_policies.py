@@ -34,10 +34,12 @@ ACTIONS = {
     "get_item": {"dynamodb:GetItem"},
     "get_job_run": {"emr-serverless:GetJobRun"},
     "get_object": {"s3:GetObject", "s3:GetObjectVersion", "s3:ListBucket"},
+    "get_secret_value": {"secretsmanager:GetSecretValue"},
     "invoke": {"lambda:InvokeFunction"},
     "head_object": {"s3:GetObject", "s3:GetObjectVersion", "s3:ListBucket"},
     "list_object_versions": {"s3:ListBucketVersions"},
     "list_parts": {"s3:ListMultipartUploadParts"},
+    "publish": {"sns:Publish"},
     "put_events": {"events:PutEvents"},
     "put_item": {"dynamodb:PutItem"},
     "put_object": {"s3:PutObject", "s3:PutObjectTagging"},
@@ -174,10 +176,23 @@ def test_no_grant_is_for_everything(stack: Stack) -> None:
 
 
 def test_notify_reads_and_sends_and_nothing_else(stack: Stack) -> None:
-    """The function that sends to the outside can neither read data nor decide anything."""
-    assert {"dynamodb:Query", "dynamodb:GetItem", "dynamodb:UpdateItem", "events:PutEvents"} == granted(
-        stack, "NotifyRole"
-    ) - PLATFORM
+    """The function that sends to the outside can neither read data nor decide anything; of secrets it reads the channels'."""
+    document = {"Statement": list(statements(stack, "NotifyRole"))}
+    table = stack.resolve({"Fn::GetAtt": ["WorkloadsTable", "Arn"]})
+    puts = [Call("dynamodb:PutItem", table, {"dynamodb:LeadingKeys": [f"{kind}#1"]}) for kind in ("notice", "workload")]
+    names = ("secretsmanager:eu-west-1:123456789012:secret", "sns:eu-west-1:123456789012")
+    uses = [
+        Call(action, f"arn:aws:{service}:{name}")
+        for action, service in zip(("secretsmanager:GetSecretValue", "sns:Publish"), names, strict=True)
+        for name in ("lakegate-channel-orders", "password")
+    ]
+
+    assert granted(stack, "NotifyRole") - PLATFORM == {
+        *("dynamodb:Query", "dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:PutItem", "events:PutEvents"),
+        *("s3:GetObject", "s3:GetObjectVersion", "s3:ListBucket", "secretsmanager:GetSecretValue", "sns:Publish"),
+    }
+    assert allowed_by([document], [*puts, *uses]) == [True, False, True, False, True, False]
+    assert not allowed(stack, "NotifyRole", "s3:GetObject", "arn:aws:s3:::LakeBucket/accepted/a")
 
 
 PEOPLE = ("StewardPolicy", "OperatorPolicy", "DeployerPolicy")

@@ -371,6 +371,7 @@ def test_alarms_look_at_this_stack_alone(stack: Stack) -> None:
     assert own == {
         "Troubles": {"stack": "lakegate", "service": "sweep"},
         "Unsent": {"stack": "lakegate", "service": "notify"},
+        "DeadNotices": {"stack": "lakegate", "service": "notify"},
     }
     assert others == {*FUNCTIONS, "lakegate-judge", "LandedQueue", "MovedQueue", "DeadLetterQueue"}
 

@@ -208,6 +208,7 @@ def _deployed(clients: dict[str, Any]) -> dict[str, str]:
         "ApplicationId": application["applicationId"],
         "EventBusName": "default",
         "IntakeFunction": "intake",
+        "NotifyFunction": "notify",
     }
     described = {name: {"Value": value} for name, value in outputs.items()}
     template = {"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}, "Outputs": described}

@@ -1,0 +1,47 @@
+"""Channels: the kind of a reference chooses the adapter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lakegate.contracts.lake.channels import channel_of
+from lakegate.functions.adapters.pagerduty import PagerDuty
+from lakegate.functions.adapters.secrets import Secrets
+from lakegate.functions.adapters.slack import Slack
+from lakegate.functions.adapters.sns import Sns
+from lakegate.functions.adapters.teams import Teams
+from lakegate.functions.adapters.web import Web
+from lakegate.functions.adapters.webhook import Webhook
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lakegate.functions.ports.channels import Channels as Port
+    from lakegate.functions.ports.channels import Notification
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelsByKind:
+    """Channels."""
+
+    adapters: Mapping[str, Port]
+
+    def deliver(self, channel: str, notification: Notification) -> None:
+        """By the adapter of the kind, to the reference behind it."""
+        kind, reference = channel_of(channel)
+        self.adapters[kind].deliver(reference, notification)
+
+
+def channels(secrets: Any, sns: Any, web: Web | None = None) -> ChannelsByKind:  # noqa: ANN401 - clients, as boto3 has them
+    """Every kind of channel, over clients of Secrets Manager and SNS."""
+    by, web = Secrets(secrets), web or Web()
+    return ChannelsByKind(
+        {
+            "sns": Sns(sns),
+            "webhook": Webhook(by, web),
+            "slack": Slack(by, web),
+            "teams": Teams(by, web),
+            "pagerduty": PagerDuty(by, web),
+        }
+    )

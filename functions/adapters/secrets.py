@@ -1,0 +1,45 @@
+"""Secrets of channels: read from Secrets Manager when they are needed, never written anywhere."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from lakegate.functions.adapters.errors import port_errors
+from lakegate.functions.ports.errors import PortError
+
+KEYS = frozenset({"url", "key"})
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """The content of a secret: a JSON object with `url`, `key` or both."""
+
+    url: str = ""
+    key: str = ""
+
+    def __repr__(self) -> str:
+        """Nothing of the content: a secret may be part of what is logged about an error."""
+        return "Secret()"
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """Secrets by name."""
+
+    client: Any
+
+    def read(self, name: str) -> Secret:
+        """GetSecretValue. Raises PortError, `secret-malformed` if it is not as `Secret` states."""
+        with port_errors():
+            text = self.client.get_secret_value(SecretId=name).get("SecretString", "")
+        try:
+            content = json.loads(text)
+        except ValueError:
+            content = None
+        if not isinstance(content, dict) or not content.keys() <= KEYS:
+            raise PortError("secret-malformed")
+        if not all(isinstance(each, str) for each in content.values()):
+            raise PortError("secret-malformed")
+        return Secret(**content)

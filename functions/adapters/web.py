@@ -1,0 +1,164 @@
+"""One HTTPS request to an address that people configured: only to public hosts, without redirects, within limits.
+
+1. The host's name is resolved once, and every address of it has to be public: a name may have several, and may change.
+2. The connection goes to one of these addresses, with the host's name in TLS: no second resolution can lead elsewhere.
+3. The whole exchange has one deadline. Of the answer only status and headers are read, which `http.client` limits.
+
+A redirect is an answer like any other: it is never followed.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import ssl
+import time
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException, HTTPResponse
+from io import BufferedReader, RawIOBase
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import SplitResult, urlsplit
+
+from lakegate.functions.ports.errors import PortError, Throttled, Unanswered
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+SECONDS: Final = 5.0
+"""From the beginning of the connection to the end of the answer's headers."""
+MOST_BODY: Final = 256 << 10
+"""Bytes."""
+PORTS: Final = frozenset({443, 8443})
+"""Ports for HTTPS; a request to any other port could speak to another protocol."""
+LONGEST_URL: Final = 2_048
+OK, MULTIPLE, TOO_MANY, SERVER_ERROR = 200, 300, 429, 500
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+_TRANSLATED: Final = ipaddress.IPv6Network("64:ff9b::/96")
+"""IPv4 addresses behind NAT64 (RFC 6052)."""
+
+
+def is_public(address: Address) -> bool:
+    """Whether an address is one of the public Internet, also if it contains an IPv4 address."""
+    if isinstance(address, ipaddress.IPv6Address):
+        if address in _TRANSLATED:
+            return is_public(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
+        inner = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
+        if inner is not None:
+            return is_public(inner)
+    return address.is_global and not address.is_multicast
+
+
+@dataclass(frozen=True, slots=True)
+class Web:
+    """Posts to addresses. A test allows the loopback by `allowed`, `ports` and a `context` that trusts its certificate."""
+
+    allowed: Callable[[Address], bool] = is_public
+    ports: frozenset[int] | None = PORTS
+    """None: every port."""
+    context: ssl.SSLContext | None = None
+    """None: the certificates that the system trusts."""
+    seconds: float = SECONDS
+
+    def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> None:
+        """Send a POST request once. Errors name the status or the kind of failure, never the address or the answer.
+
+        Raises Throttled (429), Unanswered (5xx, no answer in time, a broken connection) and PortError (any other status,
+        an address that is not allowed).
+        """
+        if len(body) > MOST_BODY:
+            raise PortError("too-large")
+        parts = _split(url)
+        port = parts.port or 443
+        if self.ports is not None and port not in self.ports:
+            raise PortError("port-refused")
+        until = time.monotonic() + self.seconds
+        status = self._exchange(parts, port, body, headers, until)
+        if status == TOO_MANY:
+            raise Throttled("http-429")
+        if status >= SERVER_ERROR:
+            raise Unanswered(f"http-{status}")
+        if not OK <= status < MULTIPLE:
+            raise PortError(f"http-{status}")
+
+    def _exchange(self, parts: SplitResult, port: int, body: bytes, headers: Mapping[str, str], until: float) -> int:
+        host = parts.hostname or ""
+        target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
+        try:
+            context = self.context or ssl.create_default_context()
+            address = self._resolved(host, port)
+            with (
+                socket.create_connection((str(address), port), timeout=_left(until)) as plain,
+                context.wrap_socket(plain, server_hostname=host) as secure,
+            ):
+                connection = HTTPConnection(host, port)
+                timed: Any = _Timed(secure, until)
+                connection.sock = timed
+                connection.request("POST", target, body, {**headers, "Connection": "close"})
+                answer = HTTPResponse(timed, method="POST")
+                answer.begin()
+                return answer.status
+        except ssl.SSLCertVerificationError:
+            raise PortError("certificate-refused") from None
+        except (OSError, HTTPException) as error:
+            raise Unanswered(type(error).__name__) from None
+        except ValueError:  # of http.client: signs that a request line or a header cannot have
+            raise PortError("address-refused") from None
+
+    def _resolved(self, host: str, port: int) -> Address:
+        """An address of a host; all of them are allowed. Raises PortError, OSError."""
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except UnicodeError:
+            raise PortError("address-refused") from None
+        addresses = [ipaddress.ip_address(str(each[4][0]).partition("%")[0]) for each in found]
+        if not all(map(self.allowed, addresses)):
+            raise PortError("address-refused")
+        return addresses[0]
+
+
+class _Timed(RawIOBase):
+    """A socket with one deadline for all that is sent and received, as `http.client` uses sockets."""
+
+    def __init__(self, wrapped: ssl.SSLSocket, until: float) -> None:
+        super().__init__()
+        self._socket = wrapped
+        self._until = until
+
+    def sendall(self, data: Any) -> None:  # noqa: ANN401 - as sockets have it
+        """Send all; `socket.sendall` keeps one timeout for all of it."""
+        self._socket.settimeout(_left(self._until))
+        self._socket.sendall(data)
+
+    def makefile(self, *_: object) -> BufferedReader:
+        """What the answer is read from."""
+        return BufferedReader(self)
+
+    def readable(self) -> bool:
+        """As files have it."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - as files have it
+        """Read what comes before the deadline."""
+        self._socket.settimeout(_left(self._until))
+        return self._socket.recv_into(buffer)
+
+
+def _split(url: str) -> SplitResult:
+    """The parts of an address that may be posted to. Raises PortError."""
+    try:
+        parts = urlsplit(url)
+        is_right = parts.scheme == "https" and parts.hostname and not parts.username and not parts.password
+        refused = not is_right or parts.port == 0 or len(url) > LONGEST_URL or not (url.isascii() and url.isprintable())
+    except ValueError:
+        refused = True
+    if refused or " " in url:
+        raise PortError("address-refused")
+    return parts
+
+
+def _left(until: float) -> float:
+    left = until - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left

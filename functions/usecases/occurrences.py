@@ -1,0 +1,125 @@
+"""What a message of the outbox means to subscribers: the cause that occurred, and the kinds of causes that it ends."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from lakegate.contracts.judge.verdict import Verdict
+from lakegate.contracts.lake.lifecycle import Line, moment
+from lakegate.contracts.lake.notices import Occurrence
+from lakegate.contracts.words import printable
+from lakegate.functions.ports.errors import NotFound
+from lakegate.functions.ports.history import broken_rules
+from lakegate.functions.usecases.steps import Alarm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.workload import Message, Workload
+
+TITLES: Final = {
+    "rejected": "Rejected",
+    "warned": "Accepted with warnings",
+    "failed": "No verdict",
+}
+
+
+class Noted(NamedTuple):
+    """An occurrence, and whom it concerns."""
+
+    what: Occurrence
+    line: Line
+    """Whose subscribers are notified."""
+    producers: bool = True
+    """Whether producers are notified, too: of their deliveries only if the contract agrees (`notifyProducers`)."""
+
+
+def noted(dependencies: Dependencies, message: Message) -> Noted | None:
+    """What a message means; None if it means nothing to anybody: the line has no subscriber with a channel."""
+    if message.line:
+        return _of_line(dependencies, message, json.loads(message.body))
+    name = json.loads(message.body).get("line")
+    line = dependencies.lines.get(name) if name else None
+    if line is None or not any(each.to for each in line.subscriptions):
+        return None
+    try:
+        workload = dependencies.workloads.get(message.workload)
+    except NotFound:
+        return None
+    what = _of_delivery(message, workload, line)
+    return Noted(what, line, _agreed(dependencies, workload)) if what else None
+
+
+def _of_delivery(message: Message, workload: Workload, line: Line) -> Occurrence | None:
+    kind, ends = _kind(message)
+    if not kind and not ends:
+        return None
+    decision, pin = workload.decision, workload.pin
+    group = pin.prefix if pin else ""
+    rules = sorted({each.rule for each in broken_rules(decision)}) if decision else []
+    causes = [str(each.cause) for each in workload.failed[-1:]] if kind == "failed" else rules
+    return Occurrence(
+        event=message.id,
+        at=moment(message.at),
+        kind=kind,
+        key="\0".join(causes),
+        title=printable(f"{TITLES[kind]}: {line.name}, below {group}") if kind else "",
+        reasons=tuple(map(printable, decision.reasons if decision and kind != "failed" else causes)),
+        workload=workload.id,
+        group=group,
+        ends=ends,
+    )
+
+
+def _kind(message: Message) -> tuple[str, tuple[str, ...]]:
+    """The kind of a delivery's cause, and the kinds that it ends."""
+    if message.kind == "quarantined":
+        return "rejected", ("failed",)
+    if message.kind == "failed":
+        return "failed", ()
+    if message.kind == "published":
+        warned = json.loads(message.body)["verdict"] == Verdict.ACCEPTED_WITH_WARNINGS
+        return ("warned", ("rejected", "failed")) if warned else ("", ("rejected", "failed", "warned"))
+    return "", ()
+
+
+def _agreed(dependencies: Dependencies, workload: Workload) -> bool:
+    """Whether the contract agrees that producers are notified; not where its plan cannot be read."""
+    try:
+        return dependencies.terms(workload).notify_producers
+    except Alarm:
+        return False
+
+
+def _of_line(dependencies: Dependencies, message: Message, body: Mapping[str, Any]) -> Noted:
+    kind, title, reasons = _DESCRIBED.get(message.kind, _lifecycle)(body)
+    line = dependencies.lines.get(body["follows"] if kind == "breaking" else message.line)
+    at = moment(message.at)
+    what = Occurrence(message.id, at, kind, title=printable(title), reasons=tuple(map(printable, reasons)))
+    return Noted(what, line)
+
+
+def _lifecycle(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+    planned = [f"{each['status']} from {each['at'][:16].replace('T', ' ')} UTC" for each in body["planned"]]
+    texts = {"Reason": body["reason"], "Use instead": body["replacement"], "Guide": body["guide"]}
+    given = [f"{name}: {text}" for name, text in texts.items() if text]
+    return "deprecated", f"{body['line']} is {body['status']}", planned + given
+
+
+def _breaking(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+    return "breaking", f"{body['version']} breaks {body['follows']}", _lifecycle(body)[2]
+
+
+def _drift(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+    title = f"Drift: {body['drifted']} of {body['compared']} objects of {body['line']} differ from {body['contract_version']}"
+    fields = body["fields"]
+    return "drift", title, [f"{each['field'] or 'object'}: {each['difference']} ({each['objects']})" for each in fields]
+
+
+_DESCRIBED: Final[Mapping[str, Callable[[Mapping[str, Any]], tuple[str, str, list[str]]]]] = {
+    "breaking": _breaking,
+    "drift": _drift,
+}
+"""Kind, title and reasons of a message about a line, by its kind; all others are about its lifecycle."""

@@ -1,0 +1,76 @@
+"""Notices and channels in memory: a condition on the revision of a notice, an index that lags, receivers that fail."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.lake.channels import channel_of
+from lakegate.contracts.lake.lifecycle import instant_of
+from lakegate.functions.ports.errors import ConditionFailed, PortError
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from lakegate.contracts.lake.notices import ChannelNotice
+    from lakegate.functions.ports.channels import Notification
+    from tests.fakes.fault_injector import FaultInjector, VirtualClock
+
+
+class MemoryNotices:
+    """Notices; its index is `lag` seconds behind."""
+
+    def __init__(self, clock: VirtualClock, faults: FaultInjector, lag: float = 0.0) -> None:
+        self._clock = clock
+        self._faults = faults
+        self._lag = timedelta(seconds=lag)
+        self.notices: dict[str, ChannelNotice] = {}
+        self._late: list[tuple[datetime, ChannelNotice]] = []
+        self._index: dict[str, ChannelNotice] = {}
+
+    def get(self, notice: str) -> ChannelNotice | None:
+        """The notice."""
+        return self.notices.get(notice)
+
+    def write(self, notice: ChannelNotice) -> None:
+        """A conditional put."""
+        self._faults.pass_or_refuse()
+        before = self.notices.get(notice.id)
+        if (before.revision if before else 0) != notice.revision - 1:
+            raise ConditionFailed("notice")
+        self.notices[notice.id] = notice
+        self._late.append((self._clock.now() + self._lag, notice))
+
+    def due(self, now: datetime, limit: int) -> tuple[str, ...]:
+        """Ids by the index."""
+        found = sorted((each.due, each.id) for each in self._indexed() if each.due and instant_of(each.due) <= now)
+        return tuple(name for _, name in found[:limit])
+
+    def dead(self, limit: int) -> tuple[str, ...]:
+        """Ids by the index."""
+        return tuple(
+            name for _, name in sorted((each.not_before, each.id) for each in self._indexed() if each.dead)[:limit]
+        )
+
+    def _indexed(self) -> tuple[ChannelNotice, ...]:
+        while self._late and self._late[0][0] <= self._clock.now():
+            _, notice = self._late.pop(0)
+            self._index[notice.id] = notice
+        return tuple(self._index.values())
+
+
+class MemoryChannels:
+    """Keeps every notification with its channel, doubles included; a channel of `broken` fails."""
+
+    def __init__(self, faults: FaultInjector) -> None:
+        self._faults = faults
+        self.sent: list[tuple[str, Notification]] = []
+        self.broken: dict[str, PortError] = {}
+
+    def deliver(self, channel: str, notification: Notification) -> None:
+        """Keep it."""
+        channel_of(channel)
+        self._faults.pass_or_refuse()
+        if channel in self.broken:
+            raise self.broken[channel]
+        self.sent.append((channel, notification))

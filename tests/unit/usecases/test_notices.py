@@ -1,0 +1,372 @@
+"""From the outbox to channels: who is notified of what, and that nothing waits for a channel."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lakegate.contracts.lake.lifecycle import Ending
+from lakegate.contracts.lake.subscriptions import subscribed, unsubscribed
+from lakegate.contracts.lake.transitions import deprecate
+from lakegate.contracts.model.policy import Policy
+from lakegate.functions.ports.errors import ConditionFailed, NotFound, PortError, Throttled, Unanswered
+from lakegate.functions.usecases.lifecycle import change
+from lakegate.functions.usecases.moves import message
+from lakegate.functions.usecases.notices import MOST_DUE, deliver, retry
+from lakegate.functions.usecases.notify import notify
+from lakegate.functions.usecases.steps import Alarm, Effect, run
+from lakegate.functions.workload import Decision, FailedAttempt, FailureCause, Message, State
+from tests.simulation.environment import PREFIX
+from tests.unit.usecases.scenarios import landed
+
+if TYPE_CHECKING:
+    from lakegate.functions.usecases.notify import Notified
+    from lakegate.functions.workload import Workload
+
+LINE = "orders/lines_v1"
+OPERATOR, CONSUMER, PRODUCER = "pagerduty:operator", "slack:consumer", "teams:producer"
+REASONS = ("amount: wanted at least 95 % present", "duplicate-content")
+
+
+class Gate:
+    """An environment whose deliveries end as a test wants them to."""
+
+    def __init__(self) -> None:
+        self.env, self.row = landed()
+        self.number = 0
+
+    def subscribe(self, channel: str, *on: str, **given: Any) -> None:
+        decide = partial(subscribed, team=channel, on=on, to=[channel], **given)
+        run(change(self.env.dependencies, LINE, "", decide), self.env.dependencies.clock)
+
+    def ends(
+        self, kind: str, verdict: str | None = None, reasons: tuple[str, ...] = REASONS, **changes: Any
+    ) -> Workload:
+        """One more delivery has come to an end, and its message is in the outbox."""
+        self.number += 1
+        decision = Decision(verdict, reasons, "") if verdict else None
+        row = self.row._replace(
+            id=f"{self.number:064x}", state=State(kind.upper()), decision=decision, attempt=1, **changes
+        )
+        self.env.memory.rows.rows[row.id] = row
+        self.env.memory.rows.post(message(self.env.dependencies, row, self.number))
+        return row
+
+    def turn(self, hours: float = 0) -> Notified:
+        self.env.memory.clock.sleep(hours * 3_600 + 60)
+        return run(notify(self.env.dependencies), self.env.dependencies.clock)
+
+    def sent(self) -> list[tuple[str, str, int, bool]]:
+        found = [(to, each.kind, each.times, each.resolved) for to, each in self.env.memory.channels.sent]
+        self.env.memory.channels.sent.clear()
+        return found
+
+
+def test_a_thousand_rejections_are_one_message_and_one_resolution() -> None:
+    """The event bus has every event; a channel one message for the cause, and one when a delivery is accepted."""
+    gate = Gate()
+    gate.subscribe(OPERATOR, "rejected")
+    for _ in range(1_000):
+        gate.ends("quarantined", "rejected")
+    for _ in range(10):
+        gate.turn()
+    during = gate.sent()
+    gate.turn(24)
+    daily = gate.sent()
+    gate.ends("published", "accepted", ())
+    gate.turn()
+
+    assert (during, daily, gate.sent()) == (
+        [(OPERATOR, "rejected", 100, False)],
+        [(OPERATOR, "rejected", 1_000, False)],
+        [(OPERATOR, "rejected", 1_000, True)],
+    )
+    assert len(gate.env.memory.notifier.sent) == 1_001
+
+
+def test_subscribers_are_notified_of_what_they_asked_for() -> None:
+    """Each kind of end has its kind of notification; deliveries that are gone have none."""
+    gate = Gate()
+    gate.subscribe(CONSUMER, "rejected")
+    gate.subscribe(OPERATOR, "warned", "failed", audience="operator")
+    failure = FailedAttempt(1, "run", FailureCause.RUN_HUNG, gate.env.memory.clock.now())
+    sent = []
+    ends = [("quarantined", "rejected"), ("published", "accepted_with_warnings"), ("failed", None), ("gone", None)]
+    for kind, verdict in ends:
+        gate.ends(kind, verdict, failed=(failure,) if kind == "failed" else ())
+        gate.turn()
+        sent.append(sorted(gate.sent()))
+
+    assert sent == [
+        [(CONSUMER, "rejected", 1, False)],
+        [(OPERATOR, "warned", 1, False), (CONSUMER, "rejected", 1, True)],
+        [(OPERATOR, "failed", 1, False)],
+        [],
+    ]
+
+
+def test_a_notification_names_the_line_the_producer_the_reasons_and_the_delivery() -> None:
+    """What a person needs to begin, in printable signs; no key of the producer."""
+    gate = Gate()
+    gate.subscribe(CONSUMER, "rejected", "failed")
+    row = gate.ends("quarantined", "rejected", ("a: \u202eevil", "duplicate-content"))
+    gate.turn()
+    [(_, rejected)] = gate.env.memory.channels.sent
+    gate.env.memory.channels.sent.clear()
+    gate.ends("failed", None, failed=(FailedAttempt(1, "run", FailureCause.RUN_HUNG, gate.env.memory.clock.now()),))
+    gate.turn()
+    [(_, failed)] = gate.env.memory.channels.sent
+
+    assert (rejected.title, rejected.text, rejected.workload, rejected.line) == (
+        f"Rejected: {LINE}, below {PREFIX}",
+        ("a: \\u202eevil", "duplicate-content"),
+        row.id,
+        LINE,
+    )
+    assert (failed.title, failed.text) == (f"No verdict: {LINE}, below {PREFIX}", ("run-hung",))
+
+
+def test_producers_are_notified_once_the_contract_agrees() -> None:
+    """Consumers first: by default a producer is notified of the lifecycle of the line alone."""
+    gate = Gate()
+    gate.subscribe(PRODUCER, "rejected", audience="producer")
+    gate.subscribe(CONSUMER, "rejected")
+    gate.ends("quarantined", "rejected")
+    gate.turn()
+    before = gate.sent()
+    plan = json.loads(gate.env.dependencies.plan(gate.row))
+    plan["policy"]["notify_producers"] = True
+    gate.env.dependencies.plans[gate.row.pin.plan] = json.dumps(plan).encode()  # type: ignore[union-attr]
+    gate.ends("quarantined", "rejected", ("other",))
+    gate.turn()
+    agreed = gate.sent()
+    decide = partial(deprecate, ending=Ending("old", "new", "https://wiki.example"))
+    run(change(gate.env.dependencies, LINE, "deprecate", decide), gate.env.dependencies.clock)
+    gate.turn()
+
+    assert Policy().notify_producers is False
+    assert before == [(CONSUMER, "rejected", 1, False)]
+    assert sorted(agreed) == [(CONSUMER, "rejected", 1, False), (PRODUCER, "rejected", 1, False)]
+    assert sorted(to for to, *_ in gate.env.memory.channels.sent) == [CONSUMER, PRODUCER]
+    assert gate.env.memory.channels.sent[0][1].text == (
+        "sunset from 2026-02-04 12:02 UTC",
+        "retired from 2026-02-11 12:02 UTC",
+        "Reason: old",
+        "Use instead: new",
+        "Guide: https://wiki.example",
+    )
+
+
+def test_a_change_of_a_line_names_what_changes() -> None:
+    """A breaking version reaches the subscribers of the line before; drift those who asked, with its fields."""
+    gate = Gate()
+    gate.subscribe(CONSUMER, "drift")
+    now = gate.env.memory.clock.now()
+    lifecycle = {"line": "orders/lines_v2", "status": "draft", "planned": [], "reason": "", "replacement": "", "guide": ""}
+    breaking = {**lifecycle, "version": "2.0.0", "follows": LINE}
+    fields = [{"difference": "missing", "field": each, "objects": 2} for each in ("amount", None)]
+    drift = {"line": LINE, "contract_version": "1.0.0", "compared": 20, "drifted": 2, "newest_height": 7, "fields": fields}
+    for name, kind, body in [("orders/lines_v2", "breaking", breaking), (LINE, "drift", drift)]:
+        gate.env.memory.rows.post(Message(f"{name}:{kind}", "", kind, json.dumps(body), now, name))
+    gate.turn()
+
+    assert sorted((each.kind, each.title, each.text) for _, each in gate.env.memory.channels.sent) == [
+        ("breaking", "2.0.0 breaks orders/lines_v1", ()),
+        (
+            "drift",
+            "Drift: 2 of 20 objects of orders/lines_v1 differ from 1.0.0",
+            ("amount: missing (2)", "object: missing (2)"),
+        ),
+    ]
+
+
+def test_a_plan_that_cannot_be_read_agrees_to_nothing() -> None:
+    """A producer is not notified by mistake, and nobody else waits."""
+    gate = Gate()
+    gate.subscribe(PRODUCER, "rejected", audience="producer")
+    gate.subscribe(CONSUMER, "rejected")
+    gate.ends("quarantined", "rejected")
+    lost = replace(gate.env.dependencies, plans={}, objects=gate.env.memory.objects)
+    gate.env.memory.objects.read = lambda _: (_ for _ in ()).throw(NotFound())  # type: ignore[method-assign]
+    with pytest.raises(Alarm):
+        lost.terms(gate.row)
+    gate.env.dependencies = lost
+    gate.turn()
+
+    assert gate.sent() == [(CONSUMER, "rejected", 1, False)]
+
+
+def test_a_channel_that_fails_delays_nothing_else() -> None:
+    """The event bus and other channels are served; the failing one is asked once a turn, later, and gets it in the end."""
+    gate = Gate()
+    gate.subscribe(OPERATOR, "rejected")
+    gate.subscribe(CONSUMER, "rejected")
+    gate.env.memory.channels.broken[OPERATOR] = Unanswered("TimeoutError")
+    gate.ends("quarantined", "rejected")
+    first, _, nothing = gate.turn(), gate.turn(), gate.turn()
+    while_broken = gate.sent()
+    gate.env.memory.channels.broken.clear()
+    gate.turn(0.1)
+
+    assert [str(each) for each in first.channels.troubles] == ["TimeoutError"]
+    assert (nothing.channels.troubles, nothing.troubles) == ([], [])
+    assert while_broken == [(CONSUMER, "rejected", 1, False)]
+    assert gate.sent() == [(OPERATOR, "rejected", 1, False)]
+    assert len(gate.env.memory.notifier.sent) == 1
+
+
+def test_a_failing_channel_is_asked_once_a_turn() -> None:
+    """Notices of other lines with the same channel wait, so that a receiver that hangs costs one time limit."""
+    gate = Gate()
+    decide = partial(subscribed, team="t", on=["rejected"], to=[OPERATOR])
+    for name in (LINE, "orders/other_v1"):
+        run(change(gate.env.dependencies, name, "", decide), gate.env.dependencies.clock)
+    assert gate.row.pin is not None
+    gate.ends("quarantined", "rejected")
+    gate.ends("quarantined", "rejected", pin=replace(gate.row.pin, chain="orders/other_v1"))
+    gate.env.memory.channels.broken[OPERATOR] = PortError("http-404")
+    done = gate.turn().channels
+
+    assert [str(each) for each in done.troubles] == ["http-404"]
+
+
+def test_a_dead_letter_waits_for_a_person() -> None:
+    """After the last try nothing is sent; it is counted, and sent once somebody retries."""
+    gate = Gate()
+    gate.subscribe(OPERATOR, "rejected")
+    gate.env.memory.channels.broken[OPERATOR] = PortError("http-404")
+    gate.ends("quarantined", "rejected")
+    for _ in range(12):
+        done = gate.turn(3).channels
+    gate.env.memory.channels.broken.clear()
+    gate.ends("quarantined", "rejected")
+    still = gate.turn(3).channels
+    [dead] = gate.env.dependencies.notices.dead(10)
+    for _ in range(2):
+        run(retry(gate.env.dependencies, dead), gate.env.dependencies.clock)
+    run(retry(gate.env.dependencies, "nothing"), gate.env.dependencies.clock)
+    gate.turn()
+    after = gate.turn().channels
+
+    assert (done.dead, done.troubles, still.dead, still.sent, after.dead) == (1, [], 1, 0, 0)
+    assert gate.sent() == [(OPERATOR, "rejected", 2, False)]
+
+
+def test_who_has_unsubscribed_is_not_notified() -> None:
+    """Also of what happened before; nothing stays due."""
+    gate = Gate()
+    gate.subscribe(OPERATOR, "rejected", quiet="12:00-13:00")
+    gate.ends("quarantined", "rejected")
+    gate.turn()
+    run(
+        change(gate.env.dependencies, LINE, "", lambda line, _: unsubscribed(line, OPERATOR)),
+        gate.env.dependencies.clock,
+    )
+    gate.turn(2)
+    after = gate.turn(2)
+
+    assert gate.sent() == []
+    assert gate.env.dependencies.notices.due(gate.env.memory.clock.now(), 10) == ()
+    assert after.channels.troubles == []
+
+
+def test_nothing_is_sent_where_time_is_short() -> None:
+    """What is due stays due for the next turn."""
+    gate = Gate()
+    gate.subscribe(OPERATOR, "rejected")
+    gate.ends("quarantined", "rejected")
+    gate.env.dependencies = replace(gate.env.dependencies, remaining=lambda: 5.0)
+    gate.turn()
+    short = gate.sent()
+    gate.env.dependencies = replace(gate.env.dependencies, remaining=lambda: 50.0)
+    gate.turn()
+
+    assert (short, gate.sent()) == ([], [(OPERATOR, "rejected", 1, False)])
+
+
+def test_a_message_whose_delivery_is_unknown_is_sent_to_the_bus_alone() -> None:
+    """Its row is looked up when it is sent; a message of an older release has no line."""
+    gate = Gate()
+    gate.subscribe(OPERATOR, "rejected")
+    row = gate.ends("quarantined", "rejected")
+    del gate.env.memory.rows.rows[row.id]
+    gate.ends("gone", None, pin=None)
+    done = gate.turn()
+
+    assert (len(done.sent), done.troubles, gate.sent()) == (2, [], [])
+
+
+def test_a_turn_that_is_interrupted_counts_nothing_twice() -> None:
+    """Before each effect of a turn the function may end; the next turn repeats it, and the count is right."""
+    for stop in range(1, 5):
+        gate = Gate()
+        gate.subscribe(OPERATOR, "rejected")
+        gate.ends("quarantined", "rejected")
+        gate.env.memory.clock.sleep(60)
+        steps = notify(gate.env.dependencies)
+        call = next(steps)
+        for _ in range(stop):
+            call = steps.send(call.do())
+        steps.close()
+        gate.ends("quarantined", "rejected")
+        gate.turn(0.1)
+        gate.turn(24)
+
+        times = [each.times for _, each in gate.env.memory.channels.sent]
+        assert times[-1] == 2, stop
+
+
+def test_turns_at_the_same_time_lose_nothing() -> None:
+    """A notice that another turn has written is read again; the same write twice is one."""
+    gate = Gate()
+    gate.subscribe(OPERATOR, "rejected")
+    gate.ends("quarantined", "rejected")
+    gate.env.memory.clock.sleep(60)
+    steps = notify(gate.env.dependencies)
+    call = next(steps)
+    while call.effect is not Effect.WRITE_NOTICE:
+        call = steps.send(call.do())
+    gate.turn()
+    with pytest.raises(ConditionFailed):
+        call.do()
+    call = steps.throw(ConditionFailed("notice"))
+    assert call.effect is Effect.MARK_SENT
+    steps.close()
+
+    gate.ends("quarantined", "rejected")
+    gate.env.memory.clock.sleep(60)
+    steps = notify(gate.env.dependencies)
+    call = next(steps)
+    while call.effect is not Effect.WRITE_NOTICE:
+        call = steps.send(call.do())
+    call.do()
+    call = steps.throw(ConditionFailed("notice"))
+    assert call.effect is Effect.MARK_SENT
+    steps.close()
+    [notice] = gate.env.memory.notices.notices.values()
+    assert [each.count for each in notice.causes] == [2]
+
+
+def test_a_notice_that_others_write_all_the_time_is_left_to_the_next_turn() -> None:
+    """The message stays in the outbox."""
+    gate = Gate()
+    gate.subscribe(OPERATOR, "rejected")
+    gate.ends("quarantined", "rejected")
+    gate.env.memory.notices.write = lambda _: (_ for _ in ()).throw(ConditionFailed("notice"))  # type: ignore[method-assign]
+    done = gate.turn()
+
+    assert [type(each).__name__ for each in done.troubles] == ["TransactionConflict"]
+    assert len(gate.env.dependencies.outbox.pending(10)) == 1
+
+
+def test_a_table_that_does_not_answer_is_a_trouble_of_the_turn() -> None:
+    """What was sent to the bus is still reported as sent."""
+    gate = Gate()
+    gate.env.memory.notices.due = lambda *_: (_ for _ in ()).throw(Throttled("Query"))  # type: ignore[method-assign]
+    done = run(deliver(gate.env.dependencies), gate.env.dependencies.clock)
+
+    assert ([str(each) for each in done.troubles], done.sent, MOST_DUE) == (["Query"], 0, 1_000)
