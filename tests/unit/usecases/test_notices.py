@@ -166,10 +166,24 @@ def test_a_change_of_a_line_names_what_changes() -> None:
     gate = Gate()
     gate.subscribe(CONSUMER, "drift")
     now = gate.env.memory.clock.now()
-    lifecycle = {"line": "orders/lines_v2", "status": "draft", "planned": [], "reason": "", "replacement": "", "guide": ""}
+    lifecycle = {
+        "line": "orders/lines_v2",
+        "status": "draft",
+        "planned": [],
+        "reason": "",
+        "replacement": "",
+        "guide": "",
+    }
     breaking = {**lifecycle, "version": "2.0.0", "follows": LINE}
     fields = [{"difference": "missing", "field": each, "objects": 2} for each in ("amount", None)]
-    drift = {"line": LINE, "contract_version": "1.0.0", "compared": 20, "drifted": 2, "newest_height": 7, "fields": fields}
+    drift = {
+        "line": LINE,
+        "contract_version": "1.0.0",
+        "compared": 20,
+        "drifted": 2,
+        "newest_height": 7,
+        "fields": fields,
+    }
     for name, kind, body in [("orders/lines_v2", "breaking", breaking), (LINE, "drift", drift)]:
         gate.env.memory.rows.post(Message(f"{name}:{kind}", "", kind, json.dumps(body), now, name))
     gate.turn()
