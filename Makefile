@@ -15,7 +15,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 # the tests start hundreds of Python processes: without bytecode files each of them compiles all that it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup quick links test spark lint format nightly mutation simulate bench sample-data docs lock clean
+.PHONY: help setup quick links test test-programs test-stack spark lint format nightly mutation simulate bench sample-data docs lock clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -27,24 +27,33 @@ setup: .venv/ready ## Make .venv/ (with .venv/bin/lakegate), .tools/ (jars, an a
 
 PROGRAMS := (spark or tools or service or simulation or e2e)
 
-# whole deliveries through all layers: without coverage, which doubles their processor time (decision 47)
-UNMEASURED := tests/agreement tests/engine
+# tests without programs: those that decide the coverage of contracts/ and functions/, and those that run without it, which is two to four times as
+# fast (decision 47). A run gets its folders, because collecting all tests takes ten seconds; a test compares the lists with the files (decision 67)
+MEASURED := $(addprefix tests/,contract golden security unit)
+UNMEASURED := $(addprefix tests/,agreement bench engine infra mutation)
+WITH_PROGRAMS := $(addprefix tests/,agreement infra sam simulation spark)
 
 quick: setup lint ## The inner loop: lint, types and the tests without a JVM, other programs or a corpus, under a minute
-	$(BIN)/python -m pytest -q -m "not $(PROGRAMS) and not corpus and not full" -n 2
+	$(BIN)/python -m pytest -q -m "not $(PROGRAMS) and not corpus and not full" -n 2 $(addprefix tests/,bench contract infra mutation unit)
 
 test: tools stack-tools lint ## The whole gate
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m coverage run -m pytest -q -m "not $(PROGRAMS) and not full" -n 2 $(addprefix --ignore=,$(UNMEASURED))
+	$(BIN)/python -m coverage run -m pytest -q -m "not $(PROGRAMS) and not full" -n 2 $(MEASURED)
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report --fail-under=100 --skip-covered
 	$(BIN)/python -m pytest -q -m "not $(PROGRAMS) and not full" -n 2 $(UNMEASURED)
-	$(BIN)/python -m tests.simulation 5000 --pairs 3 --planted
-	$(BIN)/python -m pytest -q -m "$(PROGRAMS) and not (e2e or full)" -n 2 --dist loadgroup --no-loadscope-reorder
-	$(BIN)/python -m pytest -q -m "e2e and not full" -n 2 --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m tests.simulation 2000 --pairs 10 --planted
+	@$(MAKE) -j 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) test-programs test-stack
+
+# both wait for their programs half of the time: at once, they share the processors
+test-programs:
+	$(BIN)/python -m pytest -q -m "$(PROGRAMS) and not (e2e or full)" -n 2 --dist loadgroup --no-loadscope-reorder $(WITH_PROGRAMS)
+
+test-stack:
+	$(BIN)/python -m pytest -q -m "e2e and not full" -n 2 --dist loadgroup --no-loadscope-reorder tests/e2e
 
 spark: setup ## Only the tests that need Spark
-	$(BIN)/python -m pytest -q -m spark
+	$(BIN)/python -m pytest -q -m spark tests/spark tests/infra
 
 LINKS := .cache/types
 
@@ -151,4 +160,4 @@ smoke: setup ## The smoke test of a deployed stack, at most ten minutes: make sm
 	@$(BIN)/python -m lakegate.infra.smoke $(STACK) $(if $(LOCAL),--local)
 
 e2e: stack-tools ## Only the tests of the whole stack on the embedded AWS, with real Spark
-	$(BIN)/python -m pytest -q -m e2e
+	$(BIN)/python -m pytest -q tests/e2e

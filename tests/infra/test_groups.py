@@ -1,15 +1,23 @@
-"""Tests that share what is expensive run in one process of `pytest -n 2 --dist loadgroup`."""
+"""`make test` runs every test once; tests that share what is expensive run in one process of `--dist loadgroup`."""
 
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from lakegate.infra.local.places import ROOT
-from tests.conftest import group_of
+from tests.conftest import NEEDS, group_of
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROGRAMS = {"spark", "tools", "service", "simulation", "e2e"}
+FILES_OF_TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
 FILES = ("tests/unit/test_ports.py", "tests/unit/test_settings.py", "tests/infra/test_java.py")
 RAN = re.compile(r"^\[(gw\d)\].* PASSED (tests/[\w/]+\.py)::", re.MULTILINE)
 
@@ -36,3 +44,59 @@ def test_a_stack_is_shared_by_a_folder() -> None:
     assert (len(shared), len(own), len(set(schedules))) == (1, 1, 2)
     assert group_of("tests/sam/test_roles.py::test") == group_of("tests/infra/packaging/test_wheel.py::test")
     assert shared | own != shared
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of pytest: the markers that it selects, and its folders."""
+
+    markers: str
+    folders: frozenset[Path]
+
+    def runs(self, file: Path, marker: str) -> bool:
+        """Whether it runs the tests of a file that have this marker; empty: none that a target names."""
+        names = dict.fromkeys(re.findall(r"\w+", self.markers), False) | {marker: True}
+        selected: bool = eval(self.markers, {}, names)  # noqa: S307 - our own Makefile
+        return selected and not self.folders.isdisjoint(file.parents)
+
+
+def calls_of(target: str) -> list[Call]:
+    """What a target of the Makefile calls."""
+    command = ["make", "--dry-run", target]
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)  # noqa: S603 - our own Makefile
+    lines = [shlex.split(line) for line in ended.stdout.splitlines() if " -m pytest " in line]
+    return [
+        Call(words[words.index("-q") + 2], frozenset(ROOT / word for word in words if word.startswith("tests/")))
+        for words in lines
+    ]
+
+
+def markers_of(file: Path) -> set[str]:
+    """The markers of a file's tests that targets name; an empty one for tests without any."""
+    of_folder = {mark.name for place, mark in NEEDS.items() if place in (file, *file.parents)}
+    text = file.read_text()
+    own = {name for name in PROGRAMS | {"corpus"} if f"mark.{name}" in text}
+    return of_folder | own if of_folder or "pytestmark" in text else {"", *own}
+
+
+def test_make_test_runs_each_test_once() -> None:
+    """For each file of tests, and each marker that its tests have, one call of `make test` runs them; its folders exist."""
+    calls = calls_of("test")
+    times = {
+        (str(file), marker): sum(call.runs(file, marker) for call in calls)
+        for file in FILES_OF_TESTS
+        for marker in {name if name in PROGRAMS else "" for name in markers_of(file)}
+    }
+
+    assert len(calls) == 4
+    assert {test: number for test, number in times.items() if number != 1} == {}
+    assert [folder for call in calls for folder in call.folders if not folder.is_dir()] == []
+
+
+def test_make_quick_runs_what_needs_no_program_and_is_no_corpus() -> None:
+    """Its folders are those that contain such tests."""
+    (call,) = calls_of("quick")
+    runs = {str(file): call.runs(file, "") for file in FILES_OF_TESTS if "" in markers_of(file)}
+
+    assert runs != {}
+    assert {file for file, number in runs.items() if not number} == set()

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, TypeVar
 from lakegate.functions.usecases.steps import Effect
 from tests.simulation.choices import Choices
 from tests.simulation.contract import results_remembered
-from tests.simulation.exhaustive import MORE, SCENARIOS, Failed, Scenario, pairs_of, play, singles_of
+from tests.simulation.exhaustive import MORE, NOT_PLAYED, SCENARIOS, Failed, Scenario, pairs_of, play, singles_of
 from tests.simulation.planted import PLANTED, Planted, failed_test, planted
 from tests.simulation.promises import Violation
 from tests.simulation.schedules import broken, run, shrunk, trace_text
@@ -145,12 +145,15 @@ def one_scenario(scenario: Scenario, share: int, seed: int) -> Covered:
 
 
 def exhaustive(share: int, seed: int, jobs: int) -> bool:
-    """All scenarios; False when one breaks a promise."""
+    """All scenarios; False when one breaks a promise or never ends as it must, or when an effect is in none of them."""
     began, all_of_it = time.perf_counter(), Covered()
     for covered in spread(jobs, partial(one_scenario, share=share, seed=seed), (*SCENARIOS, *MORE)):
         all_of_it.add(covered)
     if all_of_it.broken:
         say(all_of_it.broken)
+        return False
+    if missed := set(Effect) - NOT_PLAYED - all_of_it.effects:
+        say(f"No scenario meets {', '.join(sorted(effect.name for effect in missed))}")
         return False
     say(
         f"{len(SCENARIOS)} + {len(MORE)} scenarios, {len(all_of_it.effects)} of {len(Effect)} effects x {len(KINDS)} kinds: "

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from lakegate.functions.ports.errors import PortError
 
 KEY = f"{PREFIX}day.csv"
+OF_PARTS = {Effect.JOIN, Effect.WRITE_PARTS}
+"""Effects of deliveries of several objects, which tests/simulation/parts.py plays."""
+OF_PEOPLE = {Effect.REPLAY, Effect.REVIVE, Effect.RECORD, Effect.PAUSE, Effect.RESUME}
+PUBLISHING = {Effect.PROPOSE, Effect.WRITE_DOCUMENT, Effect.WRITE_PLAN, Effect.PUBLISH}
+NOT_PLAYED = {Effect.KEEP_CURSOR, Effect.REPORT_DRIFT, *OF_PEOPLE, *OF_PARTS, *PUBLISHING}
+"""Effects of a person, of long listings and of parts: the random schedules and unit tests have them."""
 Planned = tuple[Effect, Fault]
 
 
@@ -223,14 +229,20 @@ def _played(scenario: Scenario, planned: tuple[Planned, ...], trace: list[str] |
 
 
 def singles_of(scenario: Scenario) -> dict[Planned, Played]:
-    """Every fault at every effect that happens, or that recovery from one fault brings about, and what became of it."""
+    """Every fault at every effect that happens, or that recovery from one fault brings about, and what became of it.
+
+    Raises Failed where a promise breaks, and where no schedule ends as the scenario must.
+    """
     singles: dict[Planned, Played] = {}
     met = dict.fromkeys(play(scenario).effects)
     for effect in met:
         for kind in KINDS:
             singles[effect, kind] = play(scenario, ((effect, kind),))
     recovery = dict.fromkeys(effect for each in singles.values() for effect in each.effects if effect not in met)
-    return singles | {(effect, kind): play(scenario, ((effect, kind),)) for effect in recovery for kind in KINDS}
+    singles |= {(effect, kind): play(scenario, ((effect, kind),)) for effect in recovery for kind in KINDS}
+    if scenario.ends not in {each.end for each in singles.values()}:
+        raise Failed(f"BROKEN: {scenario.name} never ended {scenario.ends}")
+    return singles
 
 
 def pairs_of(singles: dict[Planned, Played]) -> Iterator[tuple[Planned, Planned]]:
