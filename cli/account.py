@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -53,7 +53,9 @@ class Account:
     first: Delivery | None = None
     """The delivery that brought the same content, where this one is refused as a duplicate."""
     replay: Workload | None = None
-    """The workload that replays it."""
+    """The workload that replays it, or that is accepted by a waiver."""
+    expired: bool = False
+    """Whether it was accepted by a waiver that is over."""
 
     @property
     def state(self) -> State | None:
@@ -92,7 +94,7 @@ class Account:
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """Those of the reasons that are no check of the contract, and so in no table of checks; also of a line's status."""
+        """Those of the reasons that are no check of the contract, and so in no table of checks; of a status, or a waiver."""
         return tuple(each for each in self.reasons if is_of_gate(each))
 
     def _first(self, reason: str) -> str:
@@ -147,6 +149,7 @@ def account(dependencies: Dependencies, delivery: Delivery) -> Account:
         trouble,
         first_of_content(dependencies, row) if row and is_duplicate else None,
         row_of(dependencies, replay_id(row.id)) if row and row.state is State.QUARANTINED else None,
+        bool(row and row.waiver and row.waiver.has_expired(dependencies.clock.now().isoformat())),
     )
 
 
@@ -178,6 +181,7 @@ def as_document(each: Account) -> dict[str, object]:
     """One delivery for machines."""
     delivery, pin = each.delivery, each.pin
     row, counted = delivery.row, each.counted
+    chosen = row is not None and row.chosen is not None and row.waiver is None
     contract = {"id": pin.contract, "version": pin.version, "line": pin.chain} if pin and pin.contract else None
     return {
         "workload": delivery.id,
@@ -187,6 +191,7 @@ def as_document(each: Account) -> dict[str, object]:
         "state": each.state.value if each.state else None,
         "verdict": each.verdict,
         "contract": contract,
+        "chosen": chosen,
         "attempt": row.attempt if row else 0,
         "attempts": row.limit if row else 0,
         "next_attempt": row.not_before.isoformat()
@@ -206,6 +211,7 @@ def as_document(each: Account) -> dict[str, object]:
         "trouble": each.trouble or None,
         "replay_of": row.replay_of or None if row else None,
         "replayed_by": each.replay.id if each.replay else None,
+        "waiver": asdict(row.waiver) | {"expired": each.expired} if row and row.waiver else None,
         "duplicate_of": _origin(each.first) if each.first else None,
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path  # noqa: TC003 - typer reads the annotation
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ from lakegate.cli.aws import opened
 from lakegate.cli.download import DiffersError, Folder, deliveries, fetched
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
+from lakegate.contracts.lake.waiver import Waiver
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.usecases.layout import manifest_key
 from lakegate.functions.usecases.lines import line_named
@@ -132,6 +134,7 @@ def _as_document(fetch: Fetch) -> dict[str, object]:
             {
                 "height": delivery.height,
                 "workload": delivery.listed["workload"],
+                "waiver": delivery.listed.get("waiver"),
                 "files": [
                     {"path": each.place, "size": each.size, "checksum": each.checksum or None, "fetched": was_fetched}
                     for each, was_fetched in zip(delivery.files, which, strict=True)
@@ -150,6 +153,9 @@ def _print(fetch: Fetch, stack: str) -> None:
             did = "fetched" if was_fetched else "present"
             text = f"{did}  {each.place}  {each.size:,} bytes, {verified}"
             console.print(escaped(text), markup=False, soft_wrap=True)
+        if "waiver" in delivery.listed:
+            text = f"waived  height {delivery.height}: {_in_words(Waiver(**delivery.listed['waiver']))}"
+            console.print(escaped(text), markup=False, soft_wrap=True)
     line = fetch.manifest["line"]
     if not fetch.done and not fetch.trouble:
         console.print(
@@ -158,3 +164,8 @@ def _print(fetch: Fetch, stack: str) -> None:
     words = shlex.join(("lakegate", "get", line, str(fetch.folder), "--since", str(fetch.height)))
     next_time = f"What is accepted later: {words}{stack}"
     console.print(escaped(next_time), markup=False, soft_wrap=True)
+
+
+def _in_words(waiver: Waiver) -> str:
+    end = "expired" if waiver.has_expired(datetime.now(UTC).isoformat()) else "until"
+    return f"{waiver.reason} ({end} {waiver.expires[:10]}, by {waiver.actor})"

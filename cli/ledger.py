@@ -69,6 +69,7 @@ def _as_document(block: AnyBlock, delivery: Delivery | None) -> dict[str, object
         "published_rows": published,
         "rejected_rows": rejected,
         "objects": [asdict(each) for each in block.objects],
+        "waiver": asdict(block.waiver) if block.waiver else None,
     }
 
 
@@ -96,4 +97,5 @@ def _cells(block: AnyBlock, delivery: Delivery | None) -> tuple[str, ...]:
     assert delivery is not None
     rows, _published, rejected = ("" if each is None else f"{each:,}" for each in _rows(block, delivery))
     at, workload = block.system_time[:19], block.workload[:12]
-    return f"{block.height}", at, block.verdict, block.contract_version, rows, rejected, workload, delivery.key
+    verdict = f"{block.verdict} (waived)" if block.waiver else block.verdict
+    return f"{block.height}", at, verdict, block.contract_version, rows, rejected, workload, delivery.key

@@ -52,6 +52,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "cost": "lakegate.cli.cost:cost",
     "doctor": "lakegate.cli.doctor:doctor",
     "replay": "lakegate.cli.replay:replay",
+    "waive": "lakegate.cli.waive:waive",
     "pause": "lakegate.cli.pause:pause",
     "resume": "lakegate.cli.pause:resume",
     "redrive": "lakegate.cli.redrive:redrive",

@@ -47,6 +47,9 @@ def replay(  # noqa: PLR0913 - a command has these options
         datetime | None, typer.Option(formats=TIMES, help="Many: only those before this time (UTC).")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=MOST, help="Many: at most so many.")] = 100,
+    contract: Annotated[
+        str | None, typer.Option(help="Judge by this version instead of the valid one: shop@1.2.0.", show_default=False)
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Many: list them, and start nothing.")] = False,
     wait: Wait = False,
     timeout: Timeout = LONGEST_WAIT,
@@ -60,6 +63,7 @@ def replay(  # noqa: PLR0913 - a command has these options
     are replayed; run it again after an interruption.
 
     Example: lakegate replay orders/day.csv --wait
+    Example: lakegate replay orders/day.csv --contract shop@1.2.0
     Example: lakegate replay --state FAILED --line orders_v1 --since 2026-11-21T06:00 --dry-run
 
     Exit code: 0 it is being judged, or was replayed before (with --wait: accepted), 1 rejected, 3 no verdict. With --state:
@@ -70,20 +74,23 @@ def replay(  # noqa: PLR0913 - a command has these options
             raise InputError("name a workload, or choose many with --state (then without --wait)")
         with opened(stack, local=local) as there:
             chosen = Chosen(state, line, since, until, limit)
-            outcome = replay_many(there.working_dependencies(), chosen, dry_run=dry_run)
+            outcome = replay_many(there.working_dependencies(), chosen, contract or "", dry_run=dry_run)
         print_outcome(outcome, as_json=as_json)
         raise typer.Exit(WaitExit.NO_VERDICT if outcome.refused else WaitExit.ACCEPTED)
     with opened(stack, local=local) as there:
-        ended = _replay_one(there.working_dependencies(), workload, timeout=timeout if wait else None, as_json=as_json)
+        limit_of_wait = timeout if wait else None
+        ended = _replay_one(there.working_dependencies(), workload, contract or "", limit_of_wait, as_json=as_json)
     raise typer.Exit(ended)
 
 
-def _replay_one(dependencies: Dependencies, workload: str, *, timeout: int | None, as_json: bool) -> WaitExit:
+def _replay_one(
+    dependencies: Dependencies, workload: str, contract: str, timeout: int | None, *, as_json: bool
+) -> WaitExit:
     """Replay one delivery, print the answer, and return the exit code; with a timeout, in seconds, after its verdict."""
     began = time.monotonic()
     before = named(dependencies, workload, LATEST)
     already = _already(dependencies, before)
-    identity = already.id if already else run(start_again(dependencies, before.id), dependencies.clock)
+    identity = already.id if already else run(start_again(dependencies, before.id, contract), dependencies.clock)
     row = dependencies.workloads.get(identity)
     if not as_json:
         terminal.answers().print(_in_words(before, row, started=already is None), soft_wrap=True)
@@ -97,6 +104,7 @@ def _replay_one(dependencies: Dependencies, workload: str, *, timeout: int | Non
             "replay_of": before.id if identity != before.id else None,
             "state": row.state,
             "started": already is None,
+            "chosen": {"line": row.chosen.line, "version": row.chosen.version} if row.chosen else None,
         }
         terminal.print_json(answer | as_document(one) | {"waited": waited.as_document()} if one else answer)
     elif one is not None:
@@ -116,10 +124,14 @@ def _already(dependencies: Dependencies, before: Delivery) -> Workload | None:
 
 def _in_words(before: Delivery, row: Workload, *, started: bool) -> str:
     short = row.id[:SHORT_ID]
+    under = f" by {row.chosen.line} {row.chosen.version}" if row.chosen else ""
     if started:
-        return f"{row.id} is being judged ({row.state}).\nlakegate status {short}"
+        return f"{row.id} is being judged{under} ({row.state}).\nlakegate status {short}"
     if row.state not in END_STATES:
-        return f"{row.id} is being judged already ({row.state}); nothing more was started.\nlakegate status {short}"
+        return (
+            f"{row.id} is being judged already{under} ({row.state}); nothing more was started.\nlakegate status {short}"
+        )
     again = "" if row.state is State.PUBLISHED else f"\nTo judge what came of it again: lakegate replay {row.id}"
-    text = f"{before.id} was replayed before, by {row.id}: {STANDING[row.state]}. Nothing was started."
+    did = "waived" if row.waiver else "replayed"
+    text = f"{before.id} was {did} before, by {row.id}: {STANDING[row.state]}. Nothing was started."
     return f"{text}\nlakegate status {short}{again}"

@@ -74,8 +74,13 @@ class ManyReplays:
     """Why not, by the delivery."""
 
 
-def replay_many(dependencies: Dependencies, chosen: Chosen, *, dry_run: bool = False) -> ManyReplays:
-    """Replay all that are chosen, the oldest first; one that is refused does not keep the others from being started."""
+def replay_many(
+    dependencies: Dependencies, chosen: Chosen, contract: str = "", *, dry_run: bool = False
+) -> ManyReplays:
+    """Replay all that are chosen, the oldest first; one that is refused does not keep the others from being started.
+
+    `contract`: `id@version` to judge all of them by; empty: what is valid.
+    """
     outcome = ManyReplays(_selected(dependencies, chosen), dry_run)
     if dry_run:
         return outcome
@@ -83,7 +88,7 @@ def replay_many(dependencies: Dependencies, chosen: Chosen, *, dry_run: bool = F
         for number, each in enumerate(outcome.selected, 1):
             progress(f"{number} of {len(outcome.selected)}: {each.key}")
             try:
-                outcome.started[each.id] = run(replay(dependencies, each.id), dependencies.clock)
+                outcome.started[each.id] = run(replay(dependencies, each.id, contract), dependencies.clock)
             except LakegateError as error:
                 outcome.refused[each.id] = str(error)
     return outcome

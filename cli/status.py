@@ -159,7 +159,8 @@ def _lines(one: Account) -> Iterable[tuple[str, str]]:
     delivery, row = one.delivery, one.delivery.row
     yield "workload", delivery.id
     yield "file", f"{delivery.key} ({delivery.size:,} bytes)"
-    yield "contract", f"{one.pin.chain} {one.pin.version}" if one.pin and one.pin.contract else "none"
+    chosen = ", chosen for this replay" if row and row.chosen and not row.waiver else ""
+    yield "contract", f"{one.pin.chain} {one.pin.version}{chosen}" if one.pin and one.pin.contract else "none"
     yield "state", standing(row) if row else STANDING[one.state]
     yield "verdict", COLOURS.get(one.verdict or "", ("", "none yet"))[1]
     yield from (("reason", reason) for reason in one.reasons)
@@ -176,9 +177,11 @@ def _lines(one: Account) -> Iterable[tuple[str, str]]:
         yield "seconds", f"{one.seconds:.1f} from intake to completion"
     yield "time", in_utc(delivery.at) or "not known"
     if row is not None and row.replay_of:
-        yield "replays", row.replay_of
+        yield "waives" if row.waiver else "replays", row.replay_of
+    if one.expired:
+        yield "expired", "the waiver by which it was accepted is over"
     if one.replay is not None:
-        yield "replayed", f"by {one.replay.id}: {standing(one.replay)}"
+        yield "waived" if one.replay.waiver else "replayed", f"by {one.replay.id}: {standing(one.replay)}"
 
 
 def _attempts(row: Workload | None) -> Iterable[tuple[str, str]]:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from lakegate.contracts.judge.counts import BrokenRule, Counts
+    from lakegate.contracts.lake.versions import ChosenVersion
+    from lakegate.contracts.lake.waiver import Waiver
     from lakegate.contracts.plan.billing import BilledCost
 
 
@@ -145,10 +147,6 @@ class FailureCause(StrEnum):
     """The judge function does not exist any more. Spark follows, as above."""
 
 
-FREE = frozenset({FailureCause.DOES_NOT_FIT, FailureCause.NO_FUNCTION})
-"""Causes for which one more attempt is allowed: they are possible once a round, in its first attempt."""
-
-
 @dataclass(frozen=True, slots=True)
 class FailedAttempt:
     """An attempt that came to nothing."""
@@ -209,6 +207,10 @@ class Workload(NamedTuple):
     """Id of the batch that the current attempt belongs to; empty: it has a run of its own."""
     landed: SourceObject | None = None
     """What once landed, where the source is a quarantined copy: its key finds the route."""
+    chosen: ChosenVersion | None = None
+    """The contract version that a person chose for a replay; None: the one that is valid."""
+    waiver: Waiver | None = None
+    """By which it is let through, unjudged."""
 
 
 @dataclass(frozen=True, slots=True)

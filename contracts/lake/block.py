@@ -19,10 +19,13 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.verdict import ACCEPTING, Verdict
 from lakegate.contracts.lake import records
 from lakegate.contracts.lake.records import Record
+from lakegate.contracts.lake.waiver import Waiver
 from lakegate.contracts.plan.serialization import decode, encode
 
 FORMAT: Final = "lakegate-block/1"
 """The format version in the block of a delivery; part of the digested bytes."""
+WAIVED: Final = "lakegate-block/3"
+"""That of a delivery which was accepted by waiver: its block has the member `waiver` besides."""
 GENESIS: Final = "0" * 64
 """The previous digest of the first block of a chain."""
 MAX_INTEGER: Final = 2**53 - 1
@@ -76,6 +79,8 @@ class Block:
     rejected_rows: int | None
     event_time: tuple[str, str] | None
     """Earliest and latest event time in the data, RFC 3339; None if the contract has no event time."""
+    waiver: Waiver | None = None
+    """By which it was accepted; such a block has the format `WAIVED`."""
 
 
 AnyBlock: TypeAlias = Block | Record
@@ -101,10 +106,12 @@ def canonical(block: AnyBlock) -> bytes:
 
 
 def _document_of(block: Block) -> dict[str, object]:
-    document: dict[str, object] = {"format": FORMAT} | encode(block) | {"kind": block.kind}
+    document: dict[str, object] = {"format": WAIVED if block.waiver else FORMAT} | encode(block) | {"kind": block.kind}
     for field, holds in _FIELDS.items():
         if not holds(document[field]):
             raise InputError(f"a block cannot have this `{field}`")
+    if block.waiver is None:
+        del document["waiver"]
     return document
 
 
@@ -183,7 +190,6 @@ _OBJECT_FIELDS: Final[Mapping[str, _Holds]] = {
     "checksum": _is_text,
 }
 _FIELDS: Final[Mapping[str, _Holds]] = {
-    "format": lambda value: value == FORMAT,
     "kind": lambda value: isinstance(value, BlockKind),
     "height": _is_count,
     "previous": _matches(_DIGEST),
@@ -197,4 +203,5 @@ _FIELDS: Final[Mapping[str, _Holds]] = {
     "rows": _is_measured,
     "rejected_rows": _is_measured,
     "event_time": _is_span,
+    "waiver": lambda value: value is None or (isinstance(value, dict) and all(map(_is_name, value.values()))),
 }

@@ -23,6 +23,8 @@ CONTRACTS: Final = "_contracts"
 KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "publication": ("version", "status"),
     "replay": ("workload",),
+    "replay-version": ("workload", "contract_version"),
+    "waiver": ("workload", "expires", "reason"),
     "lifecycle": ("act", "status"),
 }
 """By kind of record: which members of its content `lakegate log` prints."""

@@ -36,6 +36,7 @@ class Outcome(StrEnum):
     UNREADABLE = "unreadable"
     PASSED = "passed"
     REFUSED = "refused"
+    WAIVED = "waived"
     READY = "ready"
     STORED = "stored"
     CONFLICT = "conflict"
@@ -54,6 +55,7 @@ class Operation(StrEnum):
     PIN = "pin"
     HOLD = "hold"
     REFUSE = "refuse"
+    WAIVE = "waive"
     STAGE = "stage"
     PREPARE = "prepare"
     START = "start"
@@ -83,6 +85,7 @@ SIGNATURES: Mapping[Operation, tuple[frozenset[State], frozenset[State]]] = {
     P.PIN: (frozenset({S.RECEIVED, S.HELD}), frozenset({S.PINNED})),
     P.HOLD: (frozenset({S.RECEIVED}), frozenset({S.HELD})),
     P.REFUSE: (frozenset({S.PINNED}), frozenset({S.DECIDED})),
+    P.WAIVE: (frozenset({S.PINNED}), frozenset({S.DECIDED})),
     P.STAGE: (frozenset({S.PINNED}), frozenset({S.STAGED})),
     P.PREPARE: (frozenset({S.STAGED, S.SUBMITTING, S.VALIDATING}), frozenset({S.SUBMITTING})),
     P.START: (frozenset({S.SUBMITTING}), frozenset({S.VALIDATING})),
@@ -97,7 +100,7 @@ SIGNATURES: Mapping[Operation, tuple[frozenset[State], frozenset[State]]] = {
 OUTCOMES: Mapping[State, frozenset[Outcome]] = {
     S.RECEIVED: frozenset({O.ROUTED, O.PAUSED, O.VANISHED, O.UNREADABLE}),
     S.HELD: frozenset({O.ROUTED, O.VANISHED, O.UNREADABLE}),
-    S.PINNED: frozenset({O.PASSED, O.REFUSED, O.VANISHED, O.UNREADABLE}),
+    S.PINNED: frozenset({O.PASSED, O.REFUSED, O.WAIVED, O.VANISHED, O.UNREADABLE}),
     S.STAGED: frozenset({O.READY}),
     S.SUBMITTING: frozenset({O.STORED, O.CONFLICT, O.EXHAUSTED}),
     S.VALIDATING: frozenset({O.JUDGED, O.UNDECIDED, O.LOST, O.EXHAUSTED}),

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from lakegate.contracts.errors import InputError
 
 Precedence: TypeAlias = tuple[tuple[int, ...], int, tuple[tuple[int, int, str], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenVersion:
+    """A contract version by which a delivery is to be judged, whichever one is valid."""
+
+    line: str
+    """Where it is accepted or quarantined."""
+    version: str
+    plan: str
+    """Digest of the plan of the line's dataset."""
 
 
 def major(version: str) -> int:

@@ -179,6 +179,7 @@ PUSH = Workflow(
         Transition(S.HELD, O.UNREADABLE, S.FAILED, P.FAIL),
         Transition(S.PINNED, O.PASSED, S.STAGED, P.STAGE),
         Transition(S.PINNED, O.REFUSED, S.DECIDED, P.REFUSE),
+        Transition(S.PINNED, O.WAIVED, S.DECIDED, P.WAIVE),
         Transition(S.PINNED, O.VANISHED, S.GONE, P.VANISH),
         Transition(S.PINNED, O.UNREADABLE, S.FAILED, P.FAIL),
         Transition(S.STAGED, O.READY, S.SUBMITTING, P.PREPARE),
@@ -196,5 +197,7 @@ PUSH = Workflow(
     ),
 )
 """`workflows/push.yaml` (a test compares) for what happens before a plan is read: intake parses no YAML."""
-LATER = tuple(row for row in PUSH.transitions if row.on is O.UNREADABLE or State.HELD in {row.source, row.to})
+LATER = tuple(
+    row for row in PUSH.transitions if row.on in {O.UNREADABLE, O.WAIVED} or State.HELD in {row.source, row.to}
+)
 """Transitions that tables of earlier releases, in published plans, do not contain: these tables are completed with them."""

@@ -12,6 +12,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.contracts.judge.counts import BrokenRule, Counts
+from lakegate.contracts.lake.versions import ChosenVersion
+from lakegate.contracts.lake.waiver import Waiver
 from lakegate.contracts.plan.billing import BilledCost
 from lakegate.functions.adapters.tables import held_shard, instant, number, shard, text
 from lakegate.functions.workload import (
@@ -37,6 +39,8 @@ _PARTS: Final[Mapping[str, Any]] = {
     "landed": lambda part: SourceObject(**part),
     "pin": lambda part: _pin(**part),
     "decision": lambda part: _decision(**part),
+    "chosen": lambda part: ChosenVersion(**part),
+    "waiver": lambda part: Waiver(**part),
     "cost": lambda part: BilledCost(**part),
     "state": State,
     "failed": lambda part: tuple(map(_failed, part)),

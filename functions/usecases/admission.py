@@ -31,8 +31,10 @@ def refused_object(dependencies: Dependencies, workload: Workload, data: ObjectV
     assert pin is not None
     with of_the_source():  # also for what is refused unread: it will be copied
         first = dependencies.objects.read(Address(data.bucket, data.key, data.version), 0, FIRST_BYTES)
-    if refused := _by_pin(dependencies, workload, pin):
+    if refused := refused_by_pin(dependencies, workload, pin):
         return (refused,)
+    if workload.waiver is not None:
+        return duplicate(dependencies, workload, described(data))
     terms = dependencies.terms(workload)
     if terms.delivery is not DeliveryUnit.OBJECT:
         return (_without_delivery(terms),)
@@ -49,14 +51,17 @@ def duplicate(dependencies: Dependencies, workload: Workload, data: SourceObject
 
 
 def refused_parts(dependencies: Dependencies, workload: Workload) -> tuple[str, ...]:
-    """The reasons to reject a delivery of parts unread. Raises NotFound where none of its objects is left."""
+    """The reasons to reject a delivery of parts unread. Raises NotFound where nothing is left of them."""
     listed, pin = parts.landed(dependencies, workload), workload.pin
     assert pin is not None
     data = [_data(dependencies, workload, number, part) for number, part in enumerate(listed.parts)]
-    if listed.parts and not any(data):
+    if listed.parts and not (all if workload.waiver else any)(data):
         raise NotFound
-    if refused := _by_pin(dependencies, workload, pin):
+    if refused := refused_by_pin(dependencies, workload, pin):
         return (refused,)
+    assert workload.parts is not None
+    if workload.waiver is not None:
+        return duplicate(dependencies, workload, workload.parts)
     terms = dependencies.terms(workload)
     reasons = list(listed.problems) + _whole(terms, listed)
     if reasons:
@@ -66,11 +71,10 @@ def refused_parts(dependencies: Dependencies, workload: Workload) -> tuple[str, 
         if parts.owner(dependencies, part) not in {None, workload.id} and part.bucket != dependencies.places.lake:
             return (TAKEN,)
         reasons += _of_part(dependencies, workload, where, place)
-    assert workload.parts is not None
     return tuple(reasons[:MOST_REASONS]) or duplicate(dependencies, workload, workload.parts)
 
 
-def _by_pin(dependencies: Dependencies, workload: Workload, pin: Pin) -> str:
+def refused_by_pin(dependencies: Dependencies, workload: Workload, pin: Pin) -> str:
     """The reason to reject a delivery by what was pinned, whatever it contains; empty if there is none."""
     if not pin.plan:
         return "unrouted"

@@ -12,6 +12,7 @@ from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.source import content
 from lakegate.functions.usecases.steps import Alarm
+from lakegate.functions.usecases.waived import measured_row
 
 if TYPE_CHECKING:
     from lakegate.contracts.lake.block import Block
@@ -49,9 +50,10 @@ def result_of(dependencies: Dependencies, row: Workload) -> bytes | None:
 
     Raises Alarm where it is not the one that was decided on.
     """
-    if not row.attempt or (row.decision is not None and not row.decision.result):
+    of = measured_row(dependencies, row)
+    if not of.attempt or (row.decision is not None and not row.decision.result):
         return None
-    where = Address(dependencies.places.lake, f"{layout.attempt_prefix(row.id, row.attempt, row.batch)}/result.json")
+    where = Address(dependencies.places.lake, f"{layout.attempt_prefix(of.id, of.attempt, of.batch)}/result.json")
     try:
         body = dependencies.objects.read(where)
     except NotFound:

@@ -10,6 +10,7 @@ The JSON Schema of both is contracts/schemas/manifest.json.
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -138,4 +139,5 @@ def _delivery(dependencies: Dependencies, block: Block) -> dict[str, Any]:
         **terms_of(dependencies.plan_at(block.plan, block.workload)).dialect,
         "report": report_key(block.workload),
         "objects": [{"key": o.key, "version": o.version, "size": o.size, "checksum": o.checksum} for o in accepted],
+        **({"waiver": asdict(block.waiver)} if block.waiver else {}),
     }

@@ -107,6 +107,7 @@ def message(
         "cause": workload.failed[-1].cause if workload.state is State.FAILED else None,
         "subscribers": list(subscribers),
         "report": uri_of(dependencies.places.lake, workload),
+        "waiver": asdict(workload.waiver) if workload.waiver and workload.state is State.PUBLISHED else None,
     }
     kind = workload.state.lower()
     identity = f"{workload.id}:{kind}:{workload.attempt}"

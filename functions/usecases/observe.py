@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -10,8 +9,6 @@ from lakegate.contracts.door.refusals import refused_rules
 from lakegate.contracts.door.terms import UNROUTED, terms_of
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.verdict import ACCEPTING, Verdict
-from lakegate.contracts.lake.lifecycle import LineStatus, moment, strictest, warning
-from lakegate.contracts.lake.routes import candidates, covering
 from lakegate.contracts.lake.states import Outcome, State
 from lakegate.contracts.plan.billing import cost_of_job
 from lakegate.functions.ports.errors import NotFound
@@ -21,14 +18,17 @@ from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.admission import refused_object, refused_parts
 from lakegate.functions.usecases.batching import cause_of_member, is_to_start, share_of
 from lakegate.functions.usecases.collecting import collected
+from lakegate.functions.usecases.pinning import pin_of, route_of, with_references
 from lakegate.functions.usecases.source import UnreadableSource, data_of, described
-from lakegate.functions.workload import Decision, FailureCause, Pin, Referred, SourceObject
+from lakegate.functions.usecases.waived import decision_on_waived
+from lakegate.functions.workload import Decision, FailureCause, Pin, SourceObject
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
     from lakegate.contracts.lake.routes import Route
+    from lakegate.contracts.lake.versions import ChosenVersion
     from lakegate.contracts.plan.billing import BilledCost
     from lakegate.functions.ports.jobs import JobRun
     from lakegate.functions.usecases.dependencies import Dependencies
@@ -44,6 +44,8 @@ class Observation(NamedTuple):
     arrived: datetime | None = None
     """When it landed, or when its replay was taken in."""
     pin: Pin | None = None
+    chosen: ChosenVersion | None = None
+    """The contract version that a person named for a replay."""
     decision: Decision | None = None
     cause: FailureCause | None = None
     """Why the attempt came to nothing, where it did."""
@@ -86,14 +88,13 @@ def observe(dependencies: Dependencies, workload: Workload) -> Observation | Non
 
 
 def _received(dependencies: Dependencies, workload: Workload) -> Observation | None:
-    landed = workload.landed or workload.source
-    route = covering(landed.key, dependencies.registry.routes(landed.bucket, candidates(landed.key)))
+    route = route_of(dependencies, workload)
     if workload.completed_by:
         return _completed(dependencies, workload, route)
     data = data_of(dependencies, workload)
     if data is None:
         return VANISHED
-    pin = _pin(dependencies, route, data.modified.date().isoformat())
+    pin = pin_of(dependencies, route, data.modified.date().isoformat())
     source = workload.source if workload.staged else described(data)
     arrived = dependencies.clock.now() if workload.replay_of else data.modified
     return Observation(Outcome.ROUTED, source=source, pin=pin, arrived=arrived)
@@ -116,20 +117,8 @@ def _completed(dependencies: Dependencies, workload: Workload, route: Route | No
         if listed is None:
             return None
     now = dependencies.clock.now()
-    pin = _pin(dependencies, route, now.date().isoformat())
+    pin = pin_of(dependencies, route, now.date().isoformat())
     return Observation(Outcome.ROUTED, source=workload.source, arrived=now, pin=pin, parts=listed)
-
-
-def _pin(dependencies: Dependencies, route: Route | None, ingest_date: str) -> Pin:
-    """What judges the delivery from now on. The status of the line is the one at the judging time, however late it is used."""
-    now = dependencies.clock.now()
-    if route is None:
-        return Pin(f"{layout.UNROUTED}/{ingest_date}", ingest_date=ingest_date, judging_time=now.isoformat())
-    line = dependencies.lines.get(route.line)
-    status = strictest(route.status, line.status_at(moment(now)))
-    known = status is not LineStatus.SUNSET or dependencies.lines.knows(route.line, route.prefix)
-    pinned = (route.line, route.contract, route.version, route.plan, status, ingest_date, now.isoformat())
-    return Pin(*pinned, prefix=route.prefix, known=known, warning=warning(line, status))
 
 
 def _pinned(dependencies: Dependencies, workload: Workload) -> Observation | None:
@@ -143,17 +132,13 @@ def _pinned(dependencies: Dependencies, workload: Workload) -> Observation | Non
             reasons = refused_object(dependencies, workload, data)
     except NotFound:
         return VANISHED
+    if not reasons and workload.waiver is not None:
+        decision = decision_on_waived(dependencies, workload)
+        return Observation(Outcome.WAIVED if decision.verdict in ACCEPTING else Outcome.REFUSED, decision=decision)
     if not reasons:
-        return Observation(Outcome.PASSED, pin=_with_references(dependencies, workload))
+        return Observation(Outcome.PASSED, pin=with_references(dependencies, workload))
     broken = refused_rules(dependencies.plan(workload), reasons) if workload.pin and workload.pin.plan else ()
     return Observation(Outcome.REFUSED, decision=Decision(Verdict.REJECTED, reasons, staged=False, broken=broken))
-
-
-def _with_references(dependencies: Dependencies, workload: Workload) -> Pin:
-    """The pin with the heights of the lines that its plan refers to: read once, and the same for every attempt."""
-    assert workload.pin is not None
-    heads = ((line, dependencies.ledger.head(line)) for line in dependencies.terms(workload).references)
-    return replace(workload.pin, references=tuple(Referred(line, head.height) for line, head in heads))
 
 
 def _staged(_dependencies: Dependencies, _workload: Workload) -> Observation | None:

@@ -190,17 +190,18 @@ def _start(dependencies: Dependencies, workload: Workload, to: State, _found: Ob
 def _decide(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
     """The verdict, irrevocable; in the same transaction accepted content is claimed, and its producer is marked as known."""
     assert found.decision is not None
-    assert workload.staged is not None
+    data = workload.staged or workload.parts or workload.source
     due = dependencies.clock.now() + dependencies.timing.lease
     after = workload._replace(state=to, decision=found.decision, cost=_spent(workload, found), due_at=due)
     accepted = found.decision.verdict in ACCEPTING
-    claim = content(workload, workload.staged) if accepted and not dependencies.terms(workload).duplicates else ""
+    claim = content(workload, data) if accepted and not dependencies.terms(workload).duplicates else ""
     try:
         return (yield from move(dependencies, Effect.DECIDE, workload, after, content=claim, accepted=accepted))
     except ConditionFailed:
         counts = found.decision.counts
         rejected = counts and replace(counts, published_rows=0, rejected_rows=counts.rows)
-        duplicate = Decision(Verdict.REJECTED, ("duplicate-content",), found.decision.result, counts=rejected)
+        result, staged = found.decision.result, found.decision.staged
+        duplicate = Decision(Verdict.REJECTED, ("duplicate-content",), result, staged=staged, counts=rejected)
         return (yield from move(dependencies, Effect.DECIDE, workload, after._replace(decision=duplicate)))
 
 
@@ -220,11 +221,13 @@ def _vanish(dependencies: Dependencies, workload: Workload, to: State, _found: O
     return (yield from move(dependencies, Effect.VANISH, workload, after, message=message(dependencies, after)))
 
 
-def _revive(dependencies: Dependencies, workload: Workload, to: State, _found: Observation) -> Steps[Workload]:
+def _revive(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
     due = dependencies.clock.now() + dependencies.timing.lease
     after = workload._replace(
         state=to, pin=None, request="", run="", batch="", not_before=None, deadline=None, due_at=due
     )
+    if workload.waiver is None:
+        after = after._replace(chosen=found.chosen)
     return (yield from move(dependencies, Effect.REVIVE, workload, after))
 
 
@@ -232,6 +235,7 @@ OPERATIONS: dict[Operation, Operate] = {
     Operation.PIN: _pin,
     Operation.HOLD: _hold,
     Operation.REFUSE: _refuse,
+    Operation.WAIVE: _decide,
     Operation.STAGE: _stage,
     Operation.PREPARE: _prepare,
     Operation.START: _start,

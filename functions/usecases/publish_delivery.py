@@ -24,6 +24,7 @@ from lakegate.functions.usecases.addressing import addressed
 from lakegate.functions.usecases.moves import OutcomeChanged, is_same_write, message
 from lakegate.functions.usecases.source import address
 from lakegate.functions.usecases.steps import Alarm, ConcurrentUpdate, Effect, perform
+from lakegate.functions.usecases.waived import measured_row
 from lakegate.functions.workload import TERMINAL, SourceObject
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def publish(dependencies: Dependencies, workload: Workload, to: State, _found: O
         try:
             copied = yield from _rest(dependencies, workload, sources, Address(dependencies.places.lake, key))
         except OutcomeChanged:
-            if workload.parts is None:
+            if workload.parts is None or to is State.PUBLISHED:
                 raise
             continue  # of a refused delivery: its producer deleted this part
         objects.append(LedgerObject(copied.key, copied.version, copied.size, copied.checksum))
@@ -66,7 +67,8 @@ def _result(dependencies: Dependencies, workload: Workload) -> Result | None:
     assert decision is not None
     if not decision.result:
         return None
-    prefix = layout.attempt_prefix(workload.id, workload.attempt, workload.batch)
+    measured = measured_row(dependencies, workload)
+    prefix = layout.attempt_prefix(measured.id, measured.attempt, measured.batch)
     body = dependencies.objects.read(Address(dependencies.places.lake, f"{prefix}/result.json"))
     if hashlib.sha256(body).hexdigest() != decision.result:
         raise Alarm("result-differs", workload.id)
@@ -79,7 +81,8 @@ def _copies(
     """What to copy: for each object the sources of its bytes, and its destination."""
     pin = workload.pin
     assert pin is not None
-    if to is State.PUBLISHED and result is not None and result.rejected_rows and dependencies.terms(workload).by_rows:
+    rejected = result.rejected_rows if result is not None and workload.waiver is None else 0
+    if to is State.PUBLISHED and result is not None and rejected and dependencies.terms(workload).by_rows:
         shares = result.shares or Shares()
         split = [("accepted", each) for each in shares.accepted] + [("rejected", each) for each in shares.rejected]
         if not split:
@@ -170,7 +173,8 @@ def _commit(
 ) -> Steps[Workload]:
     assert workload.pin is not None
     expected = Expected(workload.state, workload.attempt)
-    subscribers = _subscribers(dependencies, workload.pin) if to is State.QUARANTINED else []
+    is_rejection = to is State.QUARANTINED or workload.waiver is not None
+    subscribers = _subscribers(dependencies, workload.pin) if is_rejection else []
     for _ in range(COMMIT_TRIES):
         now = dependencies.clock.now()
         after = workload._replace(state=to, due_at=now + dependencies.timing.lease)
@@ -190,7 +194,7 @@ def _commit(
 
 
 def _subscribers(dependencies: Dependencies, pin: Pin) -> list[dict[str, object]]:
-    """Who asked to be notified of rejected deliveries of the line."""
+    """Who asked to be notified of rejected deliveries of the line, also if they are let through."""
     return addressed(dependencies.lines.get(pin.chain), "rejected") if pin.plan else []
 
 
@@ -214,4 +218,5 @@ def _block(
         rows=result.rows if result else None,
         rejected_rows=result.rejected_rows if result else None,
         event_time=result.event_time if result else None,
+        waiver=workload.waiver if workload.state is State.PUBLISHED else None,
     )

@@ -12,6 +12,7 @@ from lakegate.functions.ports.errors import ConditionFailed, NotFound
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout, parts
 from lakegate.functions.usecases.advance import advance, take
+from lakegate.functions.usecases.choosing import chosen_version
 from lakegate.functions.usecases.observe import Observation
 from lakegate.functions.usecases.recording import append
 from lakegate.functions.usecases.source import described
@@ -19,58 +20,64 @@ from lakegate.functions.usecases.steps import ConcurrentUpdate, Effect, perform
 from lakegate.functions.workload import State, Workload, replay_id
 
 if TYPE_CHECKING:
+    from lakegate.contracts.lake.versions import ChosenVersion
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.steps import Steps
     from lakegate.functions.workload import SourceObject
 
 
-def replay(dependencies: Dependencies, workload: str) -> Steps[str]:
-    """Start again under the contract that is valid now. Returns the id of the workload that is judged.
+def replay(dependencies: Dependencies, workload: str, version: str = "") -> Steps[str]:
+    """Start again under the contract that is valid now, or a `contract@version`. Returns the id of the workload that is judged.
 
     Who replays is recorded on the chain of the delivery before anything is started.
 
     FAILED: the same workload, its attempts counted on. QUARANTINED: a new one, its source the quarantined copy.
-    Raises InputError for any other state, and where the quarantined copy is not there any more.
+    Raises InputError for any other state, where the quarantined copy is not there any more, and as `chosen_version` does.
     """
-    row = _row(dependencies, workload)
+    row = named_row(dependencies, workload)
+    if version and row.waiver is not None:
+        raise InputError("it is let through by a waiver, which is of the version that rejected it")
+    chosen = chosen_version(dependencies, row, version) if version else None
     if row.state is State.FAILED:
-        yield from _record(dependencies, row, row.id)
+        yield from _record(dependencies, row, row.id, chosen)
         try:
-            row = yield from take(dependencies, row, Observation(Outcome.REPLAYED))
+            row = yield from take(dependencies, row, Observation(Outcome.REPLAYED, chosen=chosen))
         except ConcurrentUpdate:
             return row.id
     elif row.state is State.QUARANTINED:
-        row = yield from _anew(dependencies, row)
+        row = yield from _anew(dependencies, row, chosen)
     else:
         raise InputError("only a failed or quarantined workload can be replayed")
     yield from advance(dependencies, row)
     return row.id
 
 
-def _row(dependencies: Dependencies, workload: str) -> Workload:
+def named_row(dependencies: Dependencies, workload: str) -> Workload:
+    """The row of a workload. Raises InputError where there is none."""
     try:
         return dependencies.workloads.get(workload)
     except NotFound:
         raise InputError("no such workload") from None
 
 
-def _anew(dependencies: Dependencies, row: Workload) -> Steps[Workload]:
+def _anew(dependencies: Dependencies, row: Workload, chosen: ChosenVersion | None) -> Steps[Workload]:
     """Create the replay unless it was created before: idempotent."""
     identity = replay_id(row.id)
     try:
         return dependencies.workloads.get(identity)
     except NotFound:
-        fresh = yield from _fresh(dependencies, row, identity)
-    yield from _record(dependencies, row, identity)
+        again = yield from fresh(dependencies, row, identity)
+    again = again._replace(chosen=chosen)
+    yield from _record(dependencies, row, identity, chosen)
     try:
-        yield from perform(Effect.REPLAY, partial(dependencies.workloads.create, fresh))
+        yield from perform(Effect.REPLAY, partial(dependencies.workloads.create, again))
     except ConditionFailed:
         return dependencies.workloads.get(identity)
-    return fresh
+    return again
 
 
-def _fresh(dependencies: Dependencies, row: Workload, identity: str) -> Steps[Workload]:
-    """The workload of the quarantined copies: of a delivery of parts, of all of them or of none."""
+def fresh(dependencies: Dependencies, row: Workload, identity: str) -> Steps[Workload]:
+    """The workload of the quarantined copies: of a delivery of parts, of all of them or of none. Raises InputError."""
     listed = parts.landed(dependencies, row)
     if listed.problems or not listed.parts:
         raise InputError("the delivery was not complete when it was rejected: deliver all parts again")
@@ -99,8 +106,13 @@ def _copy(dependencies: Dependencies, row: Workload, number: int) -> SourceObjec
         raise InputError("the quarantined copy is not there any more") from None
 
 
-def _record(dependencies: Dependencies, row: Workload, replayed_by: str) -> Steps[None]:
+def _record(dependencies: Dependencies, row: Workload, replayed_by: str, chosen: ChosenVersion | None) -> Steps[None]:
     """On the chain of the delivery; on that of the day's unrouted deliveries if it failed before it had one."""
     chain = row.pin.chain if row.pin else f"{layout.UNROUTED}/{dependencies.clock.now().date()}"
     content = {"workload": row.id, "state": row.state.value, "attempt": row.attempt, "replayed_by": replayed_by}
-    yield from append(dependencies, "replay", chain, content, event_id("replay", row.id, row.attempt))
+    if chosen is None:
+        yield from append(dependencies, "replay", chain, content, event_id("replay", row.id, row.attempt))
+        return
+    under = {"line": chosen.line, "contract_version": chosen.version, "plan": chosen.plan}
+    event = event_id("replay-version", row.id, row.attempt, *under.values())
+    yield from append(dependencies, "replay-version", chain, content | under, event)

@@ -68,6 +68,7 @@ class Effect(StrEnum):
     VANISH = "record that the version is gone"
     REVIVE = "start a failed workload again"
     REPLAY = "create the replay of a quarantined workload"
+    WAIVE = "create the workload of a waiver"
     KEEP_CURSOR = "keep the place in a listing"
     WRITE_DOCUMENT = "write a contract's document"
     WRITE_PLAN = "write a plan"

@@ -13,7 +13,7 @@ from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout, parts
 from lakegate.functions.usecases.run_policy import run_policy
 from lakegate.functions.usecases.steps import Effect, perform
-from lakegate.functions.workload import FREE, FailureCause, job_token
+from lakegate.functions.workload import FailureCause, job_token
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 EXECUTORS = "{executors}"
 """In the parameters of spark-submit: the number of executors of the run."""
+FREE = frozenset({FailureCause.DOES_NOT_FIT, FailureCause.NO_FUNCTION})
+"""Causes for which one more attempt is allowed: they are possible once a round, in its first attempt."""
 BYTES_OF_AN_EXECUTOR = 1 << 30
 """Two cores evaluate so much in less than half a minute (docs/performance.md); another executor is billed for a whole one."""
 

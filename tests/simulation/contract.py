@@ -90,6 +90,9 @@ def block_digest(block: Block) -> str:
         "verdict": block.verdict,
         "workload": block.workload,
     }
+    if block.waiver is not None:
+        told = ("actor", "expires", "reason", "rejected")
+        document |= {"format": "lakegate-block/3", "waiver": {each: getattr(block.waiver, each) for each in told}}
     return hashlib.sha3_256(ENCODE(document).encode()).hexdigest()
 
 

@@ -101,8 +101,8 @@ class Environment:
     """When each job run was first seen."""
     offered: set[tuple[str, str, str]] = field(default_factory=lambda: {("", "", "")})
     """Version, status and plan of all that was ever published; the empty ones are pinned where no route covers the key."""
-    statuses: list[tuple[datetime, str]] = field(default_factory=list)
-    """Of the route, each with the time when it was published."""
+    statuses: list[tuple[datetime, str, str]] = field(default_factory=list)
+    """Each status with the time when it was published, and of which version; the last one is that of the route."""
     releases: int = 0
     pauses_begun: int = 0
     """How often somebody paused the line."""
@@ -161,9 +161,11 @@ class Environment:
             address = digest(body)
             self.memory.objects.put(Address(LAKE, f"plans/{address}.json"), body)
         self.offered.add((version, status, address))
-        self.statuses.append((self.memory.clock.now(), status))
+        self.statuses.append((self.memory.clock.now(), status, version))
         route = Route(LANDING, PREFIX, "orders", "lines", 1, version, status, address)
-        self.memory.registry.publish(Publication("orders", version, status, f"contracts/{version}", (route,)))
+        plans = (("lines", address),)
+        publication = Publication("orders", version, status, f"contracts/{version}", (route,), plans=plans)
+        self.memory.registry.publish(publication)
 
     def upload(self, key: str, body: bytes, algorithm: str = "sha256") -> Upload:
         version = self.memory.objects.land(Address(LANDING, key), body, algorithm)

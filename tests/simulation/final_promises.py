@@ -128,9 +128,16 @@ def _manifest_is_whole(promises: Promises, name: str) -> None:
     if head not in promises.env.lake and not published:
         return
     listed = (manifest_deliveries(promises.env.lake, head) if head in promises.env.lake else None) or []
-    entries = [(each["workload"], [(o["key"], o["version"], o["size"]) for o in each["objects"]]) for each in listed]
+    entries = [
+        (each["workload"], "waiver" in each, [(o["key"], o["version"], o["size"]) for o in each["objects"]])
+        for each in listed
+    ]
     objects = [
-        (each.workload, [(o.key, o.version, o.size) for o in each.objects if o.key.startswith("accepted/")])
+        (
+            each.workload,
+            promises.rows[each.workload].waiver is not None,
+            [(o.key, o.version, o.size) for o in each.objects if o.key.startswith("accepted/")],
+        )
         for each in published
     ]
     if entries != objects:

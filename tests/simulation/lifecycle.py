@@ -150,7 +150,7 @@ class Lifecycles:
         lines = [(written, line) for written, line in self.env.memory.lines.written if line.name == pin.chain]
         there = [*([] if any(then < at for then, _ in lines) else [None]), *_current(lines, at)]
         statuses = {_status(line, at) for line in there}
-        published = _current(self.env.statuses, at)
+        published = _current([each[:2] for each in self.env.statuses if _is_of(row, each[2])], at)
         allowed = {max(one, other, key=STRICTER.index) for one in published for other in statuses}
         if pin.status not in allowed:
             return Broken("P21", f"a delivery was pinned as {pin.status}, and the line was {sorted(allowed)}")
@@ -223,6 +223,11 @@ def _illegal(line: Line) -> str:
         if (low, high) not in LEGAL or (since and _time(then) - _time(since) < LEGAL[low, high]):
             return f"{low} became {high}"
     return ""
+
+
+def _is_of(row: Workload, version: str) -> bool:
+    """Whether a version counts for a delivery: every one that its route has, or the one that a person chose."""
+    return row.chosen is None or row.chosen.version == version
 
 
 def _current(dated: list[tuple[datetime, T]], at: datetime) -> list[T]:

@@ -7,7 +7,8 @@ documentation, and a delivery is known by the version that landed.
 from __future__ import annotations
 
 import hashlib
-from datetime import timedelta
+import json
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.lake.records import Record
@@ -23,7 +24,6 @@ from tests.simulation.pauses import PausePromises
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
-    from datetime import datetime
 
     from lakegate.contracts.lake.block import AnyBlock, Block
     from lakegate.functions.ports.batches import Batch
@@ -79,6 +79,13 @@ def manifest_deliveries(lake: dict[str, list[Stored]], key: str) -> list[Any] | 
         return None
     listed = [each for segment in segments if segment for each in read_json(segment[-1].body)["deliveries"]]
     return [*listed, *head["deliveries"]]
+
+
+def waived_rightly(row: Workload) -> bool:
+    """Whether a person let the delivery through, and it was taken in before the waiver was over."""
+    if row.waiver is None or row.pin is None or row.waiver.rejected != row.replay_of:
+        return False
+    return datetime.fromisoformat(row.pin.judging_time) < datetime.fromisoformat(row.waiver.expires)
 
 
 def token_of(request: Mapping[str, object]) -> str:
@@ -137,8 +144,8 @@ class Promises:
         self.rounds: dict[str, int] = {}
         """Attempts that a workload had used when its round began."""
         self.published: set[str] = set()
-        self.replayed: list[Workload] = []
-        """Rows of which a replay has just begun."""
+        self.replayed: list[tuple[Workload, Workload]] = []
+        """Rows of which a replay, or a waived copy, has just begun, with that one."""
         self.recorded: dict[str, Record] = {}
         """Records by the ids of their events."""
         self.tokens: set[str] = set()
@@ -167,7 +174,7 @@ class Promises:
         ):  # a delivery is written together with a row
             self._grown()
             while self.replayed:
-                self._replay_recorded(self.replayed.pop())
+                self._recorded(*self.replayed.pop())
         if self.lines.moved:
             _raise(self.lines.look(self.recorded))
         if len(self.env.memory.jobs.runs) != self.runs_seen:
@@ -233,7 +240,7 @@ class Promises:
             if before is None:
                 self._began(row)
             else:
-                self.replayed += [before] if (before.state, row.state) == (S.FAILED, S.RECEIVED) else []
+                self.replayed += [(before, row)] if (before.state, row.state) == (S.FAILED, S.RECEIVED) else []
                 self._moved(before, row)
                 self.lines.decided(row)
         self.rows_mark = hash(tuple(self.marks.values()))
@@ -249,7 +256,7 @@ class Promises:
             raise Violation("P3", "one version, or one replay, has two workloads")
         known[about] = row.id
         if row.replay_of:
-            self.replayed.append(self.rows[row.replay_of])
+            self.replayed.append((self.rows[row.replay_of], row))
 
     def _moved(self, before: Workload, row: Workload) -> None:
         if row.id in self.barred:
@@ -431,7 +438,7 @@ class Promises:
         if b"".join(self.places(row.id).values()) == body:
             return True
         replayed = self.rows.get(self.replays.get(row.id, ""))
-        return replayed is not None and self.contains(replayed, body)
+        return replayed is not None and replayed.state in ENDED and self.contains(replayed, body)
 
     def _accepted(self, row: Workload, stored: list[Stored]) -> None:
         """P2: what is visible in accepted/ was decided accepted, and is what was judged."""
@@ -444,7 +451,7 @@ class Promises:
         if len(stored) > 1:
             raise Violation("P3", "a destination was written twice")
         assert row.pin is not None
-        if truth(row.pin.plan, body) not in ACCEPTED:
+        if truth(row.pin.plan, body) not in ACCEPTED and not waived_rightly(row):
             raise Violation("P22", "bytes are visible that the pinned contract does not accept")
 
     def _listed(self, key: str, stored: list[Stored]) -> None:
@@ -498,14 +505,20 @@ class Promises:
             raise Violation("P21", "the block names another contract or verdict than the row")
         if row.decision.verdict in ACCEPTED and row.pin.plan and not self.lines.accepts(row):
             raise Violation("P21", f"a line accepted something that was pinned as {row.pin.status}")
+        if block.waiver != (row.waiver if row.state is S.PUBLISHED else None):
+            raise Violation("P3", "a block names another waiver than the row")
         self._counted(block, row)
         self._true(row)
 
-    def _replay_recorded(self, replayed: Workload) -> None:
-        """P3: who replayed an attempt is in the ledger before anything is judged again."""
-        event = hashlib.sha256(f'["replay","{replayed.id}",{replayed.attempt}]'.encode()).hexdigest()
+    def _recorded(self, before: Workload, row: Workload) -> None:
+        """P3: who replayed an attempt, or waived a rejection, is in the ledger before anything is judged again."""
+        if row.waiver is None or before.waiver is not None:
+            parts = ["replay", before.id, before.attempt]
+        else:
+            parts = ["waiver", before.id, ALICE, row.waiver.reason, row.waiver.expires]
+        event = hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).hexdigest()
         if event not in self.recorded or self.recorded[event].actor != ALICE:
-            raise Violation("P3", "a replay is not recorded with its caller")
+            raise Violation("P3", "a replay, or a waiver, is not recorded with its caller")
 
     def _counted(self, block: Block, row: Workload) -> None:
         """The block lists the stored objects, and the rows that the job counted."""
@@ -534,6 +547,8 @@ class Promises:
             holds = self.lines.refused_rightly(row, refused)
         elif "duplicate-content" in reasons:
             holds = any(self._took(row, other) for other in self.rows.values())
+        elif row.waiver is not None:
+            holds = self._waived(row)
         else:
             expected = truth(row.pin.plan, self.upload_of(row).body)
             wanted = self.lines.verdict(row, {"refused": "rejected"}.get(expected, expected))
@@ -543,6 +558,17 @@ class Promises:
                 "P21",
                 f"the ledger has {row.decision.verdict} ({', '.join(reasons) or 'no reason'}), the expected verdict differs",
             )
+
+    def _waived(self, row: Workload) -> bool:
+        """Whether a rejection was waived rightly: with its reasons, and accepted exactly if the waiver was not over."""
+        assert row.decision is not None
+        rejection = self.rows[row.replay_of].decision
+        accepted = waived_rightly(row)
+        first = row.decision.reasons[0].partition(": ")[0]
+        known = [each for each in rejection.reasons if not each.startswith("line-")] if rejection else []
+        told = list(row.decision.reasons[1 : 1 + len(known)]) == known
+        wanted = ("accepted_with_warnings", "waived") if accepted else ("rejected", "waiver-expired")
+        return told and (row.decision.verdict, first) == wanted and (not accepted or self.lines.warned(row))
 
     def _took(self, row: Workload, other: Workload) -> bool:
         """Whether another delivery of the same content to the same line was accepted."""

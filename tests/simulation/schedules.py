@@ -71,7 +71,7 @@ def run(choices: Choices, trace: list[str] | None = None) -> Ran:
         calm = False
         if not _replayable(stage) or not choices.rarely(2, 0.35):
             break
-        _replay(stage, choices)
+        (_replay, _waive)[choices.rarely(2, 0.5)](stage, choices)
     return Ran(env.effects, stage.faults, sweeps, states, stage.promises.taken)
 
 
@@ -183,6 +183,11 @@ def _replay(stage: Stage, choices: Choices) -> None:
         stage.replay(rows[choices.pick(len(rows))].id)
 
 
+def _waive(stage: Stage, choices: Choices) -> None:
+    if rows := [each for each in _replayable(stage) if each.state is State.QUARANTINED]:
+        stage.waive(rows[choices.pick(len(rows))].id, (40 * 24 * 60, 10)[choices.pick(2)])
+
+
 def _collide(stage: Stage, choices: Choices) -> None:
     rows = list(stage.env.memory.rows.rows.values())
     if rows:
@@ -234,6 +239,7 @@ ACTS = (
     _upload,
     _command,
     _days,
+    _waive,
 )
 
 

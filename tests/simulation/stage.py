@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.errors import InputError, LakegateError
-from lakegate.contracts.lake.lifecycle import Line
+from lakegate.contracts.lake.lifecycle import Line, moment
 from lakegate.functions.ports.errors import ConditionFailed, PortError, Throttled, TransactionConflict, Unanswered
 from lakegate.functions.ports.jobs import JobState
 from lakegate.functions.usecases.completion import completion, invocation_ended
@@ -17,6 +18,7 @@ from lakegate.functions.usecases.pausing import pause, resume
 from lakegate.functions.usecases.replay import replay
 from lakegate.functions.usecases.steps import RETRIES, Alarm, Effect, patiently
 from lakegate.functions.usecases.sweep import Swept, sweep
+from lakegate.functions.usecases.waive import waive
 from lakegate.functions.workload import State
 from tests.simulation.final_promises import kept_in_the_end
 from tests.simulation.pauses import LINE
@@ -79,7 +81,7 @@ class Worker:
     run: str = ""
     """Id of its run, of a job."""
     asked: Workload | None = None
-    """The row that a replay was asked for."""
+    """The row that a replay, or a waiver, was asked for."""
     done: int = 0
     """Effects, so far."""
     barred: set[str] = field(default_factory=set)
@@ -160,6 +162,12 @@ class Stage:
         self.log("the operator replays")
         asked = self.env.memory.rows.rows.get(workload)
         self.start("replay", replay(self.env.dependencies, workload), asked=asked)
+
+    def waive(self, workload: str, minutes: int) -> None:
+        self.log(f"somebody waives the rejection for {minutes} minutes")
+        asked = self.env.memory.rows.rows.get(workload)
+        expires = moment(self.env.memory.clock.now() + timedelta(minutes=minutes))
+        self.start("waive", waive(self.env.dependencies, workload, "a reason", expires), asked=asked)
 
     def pause(self) -> None:
         self.log("the operator pauses the line")

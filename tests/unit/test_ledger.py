@@ -21,6 +21,7 @@ from lakegate.contracts.lake.block import (
     FORMAT,
     GENESIS,
     MAX_INTEGER,
+    WAIVED,
     Block,
     BlockKind,
     LedgerObject,
@@ -31,6 +32,7 @@ from lakegate.contracts.lake.block import (
 )
 from lakegate.contracts.lake.ledger import ChainFault, Wrong, verify, verify_stored
 from lakegate.contracts.lake.records import KINDS, Record, event_id
+from lakegate.contracts.lake.waiver import Waiver
 from tests.reference.sampling import FULL
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ counts = st.integers(0, MAX_INTEGER)
 objects = st.lists(
     st.builds(LedgerObject, names, names, counts, names), unique_by=lambda each: each.key, max_size=3
 ).map(lambda some: tuple(sorted(some, key=lambda each: each.key)))
+waivers = st.builds(Waiver, names, names, names, names)
 blocks = st.builds(
     Block,
     kind=st.sampled_from(BlockKind),
@@ -60,6 +63,7 @@ blocks = st.builds(
     rows=st.none() | counts,
     rejected_rows=st.none() | counts,
     event_time=st.none() | st.tuples(names, names),
+    waiver=st.none() | waivers,
 )
 
 
@@ -121,8 +125,25 @@ def test_the_schema_names_the_fields_of_the_block() -> None:
     """The JSON Schema cannot drift: it requires and allows exactly the fields of the code."""
     expected = sorted([field.name for field in fields(Block)] + ["format"])
 
-    assert (expected, expected) == (sorted(SCHEMA["required"]), sorted(SCHEMA["properties"]))
-    assert SCHEMA["properties"]["format"]["const"] == FORMAT
+    assert (expected, expected) == (sorted([*SCHEMA["required"], "waiver"]), sorted(SCHEMA["properties"]))
+    assert SCHEMA["properties"]["format"]["enum"] == [FORMAT, WAIVED]
+
+
+@given(waivers)
+def test_only_a_block_with_a_waiver_has_the_format_of_one(waiver: Waiver) -> None:
+    """The format follows from the member: a block that has one without the other is neither valid nor read."""
+    document = json.loads(to_json(replace(a_block(), waiver=waiver)))
+    others = (
+        {**document, "format": FORMAT},
+        {**document, "waiver": None},
+        {**json.loads(to_json(a_block())), "format": WAIVED},
+    )
+
+    assert document["format"] == WAIVED
+    for other in others:
+        assert not Draft202012Validator(SCHEMA).is_valid(other)
+        with pytest.raises(InputError):
+            from_json(json.dumps(other, sort_keys=True, separators=(",", ":"), ensure_ascii=False))
 
 
 @given(blocks)
@@ -363,7 +384,7 @@ def test_the_guide_tells_of_every_field_and_of_the_first_vector() -> None:
     assert {field.name for field in fields(Record)} | {"format"} == set(
         re.findall(r"^\| `(\w+)`", members, re.MULTILINE)
     )
-    assert sorted(KINDS) == re.findall(r"^\| `(\w+)` \|", kinds, re.MULTILINE)
+    assert sorted(KINDS) == re.findall(r"^\| `([\w-]+)` \|", kinds, re.MULTILINE)
     assert f"{VECTORS[0]['canonical']}\n{VECTORS[0]['sha3_256']}\n" in guide
 
 
@@ -399,6 +420,8 @@ RECORD = Record(
 )
 CONTENTS: dict[str, Any] = {
     "replay": RECORD.content,
+    "replay-version": {**RECORD.content, "line": "orders/lines_v1", "contract_version": "1.2.0", "plan": "p"},
+    "waiver": {"workload": "w", "waived_by": "v", "reason": "known", "expires": "2026-12-22T18:30:00.000000Z"},
     "lifecycle": {
         "act": "deprecate",
         "status": "deprecated",

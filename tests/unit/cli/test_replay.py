@@ -40,8 +40,8 @@ def test_a_key_that_is_replayed_twice_is_judged_again_once(lakegate: Lakegate) -
     first, second = lakegate.json("replay", KEY), lakegate.json("replay", KEY)
     judged = replay_id(upload)
 
-    assert first == {"workload": judged, "replay_of": upload, "state": "VALIDATING", "started": True}
-    assert second == {"workload": judged, "replay_of": upload, "state": "VALIDATING", "started": False}
+    assert first == {"workload": judged, "replay_of": upload, "state": "VALIDATING", "started": True, "chosen": None}
+    assert second == {"workload": judged, "replay_of": upload, "state": "VALIDATING", "started": False, "chosen": None}
     assert workloads(lakegate) == 2
     assert lakegate.ok("replay", KEY) == (
         f"{judged} is being judged already (VALIDATING); nothing more was started.\nlakegate status {judged[:12]}\n"
@@ -78,6 +78,7 @@ def test_what_came_of_a_replay_is_replayed_by_its_own_id(lakegate: Lakegate) -> 
         "replay_of": judged,
         "state": "VALIDATING",
         "started": True,
+        "chosen": None,
     }
 
 
@@ -137,6 +138,7 @@ def test_an_upload_too_old_for_the_list_is_found_through_its_replay(
         "replay_of": upload,
         "state": "QUARANTINED",
         "started": False,
+        "chosen": None,
     }
 
 

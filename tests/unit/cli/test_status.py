@@ -217,7 +217,7 @@ def test_a_failed_delivery_is_replayed(lakegate: Lakegate) -> None:
     lakegate.fail(workload)
     result = lakegate.json("replay", workload)
 
-    assert result == {"workload": workload, "replay_of": None, "state": "VALIDATING", "started": True}
+    assert result == {"workload": workload, "replay_of": None, "state": "VALIDATING", "started": True, "chosen": None}
     assert lakegate.dependencies.workloads.get(workload).attempt == 2
 
 

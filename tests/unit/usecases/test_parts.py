@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.lifecycle import moment
 from lakegate.contracts.model.policy import DeliveryUnit, Duplicates
 from lakegate.functions.ports.errors import AccessDenied, NotFound
 from lakegate.functions.ports.objects import Address
@@ -18,13 +20,14 @@ from lakegate.functions.usecases.pausing import pause, resume
 from lakegate.functions.usecases.replay import replay
 from lakegate.functions.usecases.steps import Alarm, Effect
 from lakegate.functions.usecases.sweep import sweep
+from lakegate.functions.usecases.waive import waive
 from lakegate.functions.workload import State, replay_id
 from tests.fakes.jobs import Ending
 from tests.simulation.contract import PLAN, read_json
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment
 from tests.simulation.parts import FOLDER, complete
 from tests.simulation.stage import Fault, Stage
-from tests.unit.usecases.scenarios import drive, refused_at
+from tests.unit.usecases.scenarios import drive, refused_at, resumed
 
 if TYPE_CHECKING:
     from lakegate.functions.workload import Workload
@@ -533,3 +536,25 @@ def test_a_delivery_of_parts_is_held_while_its_line_is_paused() -> None:
     assert row.parts is not None
     assert row.parts.size == 18
     assert env.memory.rows.pauses == {}
+
+
+def test_a_rejected_delivery_of_parts_is_waived_as_a_whole() -> None:
+    """All quarantined copies are accepted together, or none: once one of them is deleted, the delivery is gone."""
+    ends = []
+    for missing in (False, True):
+        env = environment(bodies=(b"bad:1", b"good:2"))
+        complete(env, SUCCESS)
+        finish(env)
+        row = only(env)
+        steps = waive(env.dependencies, row.id, "a reason", moment(env.memory.clock.now() + timedelta(hours=1)))
+        call = next(steps)
+        while call.effect is not Effect.WAIVE:
+            call = steps.send(call.do())
+        if missing:
+            key = next(each for each in env.lake if each.startswith("quarantine/") and each.endswith("part-00001.csv"))
+            env.memory.objects.delete(Address(LAKE, key, env.lake[key][-1].version))
+        drive(env.dependencies, resumed(steps, call))
+        places = [key for key, stored in env.lake.items() if key.startswith("accepted/") and stored[-1].described]
+        ends.append((env.memory.rows.rows[replay_id(row.id)].state, sum("/workload=" in key for key in places)))
+
+    assert ends == [(State.PUBLISHED, 2), (State.GONE, 0)]

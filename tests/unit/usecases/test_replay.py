@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.lifecycle import moment
 from lakegate.contracts.lake.records import Record
+from lakegate.contracts.lake.versions import ChosenVersion
 from lakegate.functions.ports.errors import AccessDenied, ConditionFailed, TransactionConflict
 from lakegate.functions.ports.objects import Address
+from lakegate.functions.ports.registry import Publication
+from lakegate.functions.usecases.pinning import route_of
 from lakegate.functions.usecases.recording import TRIES
 from lakegate.functions.usecases.replay import replay
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.usecases.sweep import sweep
+from lakegate.functions.usecases.waive import waive
 from lakegate.functions.workload import State
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.fakes.jobs import Ending
-from tests.simulation.environment import LAKE, Environment
+from tests.simulation.contract import DIGESTS
+from tests.simulation.environment import LAKE, LINE, Environment
 from tests.simulation.promises import Promises
 from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.usecases.scenarios import (
@@ -143,3 +150,103 @@ def test_a_record_gives_up_on_a_chain_that_never_rests() -> None:
         steps.throw(ConditionFailed("head", ""))
     with pytest.raises(TransactionConflict):
         steps.throw(ConditionFailed("head", ""))
+
+
+def replayed(env: Environment, workload: str, version: str = "") -> str:
+    identity = drive(env.dependencies, replay(env.dependencies, workload, version))
+    for _, job in env.new_jobs():
+        run(job, env.dependencies.clock)
+    env.memory.clock.sleep(600)
+    drive(env.dependencies, sweep(env.dependencies))
+    return str(identity)
+
+
+def test_a_person_chooses_the_version_that_judges_a_replay() -> None:
+    """The delivery that the valid version rejects is accepted by the chosen one; record, row and block name it."""
+    env, row = quarantined()
+    again = env.dependencies.workloads.get(replayed(env, row.id, "orders@1.0.0"))
+    blocks = env.dependencies.ledger.blocks(LINE)
+    chosen = ChosenVersion(LINE, "1.0.0", DIGESTS["1.0.0"])
+    (record,) = [each for each in blocks if isinstance(each, Record)]
+    assert again.pin is not None
+
+    assert (again.state, again.chosen, again.pin.version) == (State.PUBLISHED, chosen, "1.0.0")
+    assert (record.kind, record.content) == (
+        "replay-version",
+        {
+            "workload": row.id,
+            "state": "QUARANTINED",
+            "attempt": 1,
+            "replayed_by": again.id,
+            "line": LINE,
+            "contract_version": "1.0.0",
+            "plan": DIGESTS["1.0.0"],
+        },
+    )
+    assert [each.contract_version for each in blocks if not isinstance(each, Record)] == ["1.1.0", "1.0.0"]
+
+
+def test_a_failed_delivery_is_judged_by_the_version_chosen_last() -> None:
+    """Each replay chooses anew: without a version, the valid one judges."""
+    env = Environment([Ending.FAILED] * 6)
+    upload = env.upload(KEY, b"mild:1")
+    env.publish("1.1.0", "active")
+    settle(Stage(env, lambda _: Fault.NONE))
+    pinned = []
+    for version in ("orders@1.0.0", ""):
+        drive(env.dependencies, replay(env.dependencies, upload.workload, version))
+        row = env.dependencies.workloads.get(upload.workload)
+        pinned.append((row.pin.version if row.pin else "", row.chosen and row.chosen.version))
+        env.memory.rows.rows[row.id] = row._replace(state=State.FAILED, due_at=None)
+
+    assert pinned == [("1.0.0", "1.0.0"), ("1.1.0", None)]
+
+
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [
+        ("orders", "no published version"),
+        ("orders@9.0.0", "no published version: write CONTRACT@VERSION; published: `1.0.0`, `1.1.0`, `1.2.0`"),
+        ("other@1.0.0", "no published version"),
+        ("bills@1.2.0", "belongs to `orders`, not to `bills`"),
+        ("orders@1.2.0", "has no dataset `lines`: it has `bills`"),
+    ],
+)
+def test_a_version_that_does_not_fit_the_delivery_is_refused(version: str, message: str) -> None:
+    """Nothing is recorded, and nothing is started."""
+    env, row = quarantined()
+    bills = Publication("orders", "1.2.0", "active", "contracts/1.2.0", (), plans=(("bills", "b"),))
+    env.memory.registry.publish(bills)
+    env.memory.registry.publish(replace(bills, contract="bills"))
+    with pytest.raises(InputError, match=message):
+        drive(env.dependencies, replay(env.dependencies, row.id, version))
+
+    assert [each for each in env.dependencies.ledger.blocks(LINE) if isinstance(each, Record)] == []
+
+
+def test_an_unrouted_delivery_is_judged_by_the_only_dataset_of_the_version() -> None:
+    """No route covers it: the version that a person names does."""
+    env = Environment()
+    upload = env.upload("elsewhere/c.csv", b"good:1")
+    settle(Stage(env, lambda _: Fault.NONE))
+    again = env.dependencies.workloads.get(replayed(env, upload.workload, "orders@1.0.0"))
+
+    assert (again.state, again.pin and again.pin.chain) == (State.PUBLISHED, LINE)
+
+
+def test_a_version_that_the_registry_does_not_know_counts_as_retired() -> None:
+    """Fail closed: no delivery is accepted by what nobody published."""
+    env, row = quarantined()
+    route = route_of(env.dependencies, row._replace(chosen=ChosenVersion(LINE, "9.0.0", "p")))
+
+    assert route is not None
+    assert (route.line, route.version, route.status) == (LINE, "9.0.0", "retired")
+
+
+def test_a_waived_delivery_is_not_replayed_under_another_version() -> None:
+    """The waiver is of the rejection by one version."""
+    env, row = quarantined()
+    expires = moment(env.memory.clock.now() + timedelta(hours=1))
+    identity = str(drive(env.dependencies, waive(env.dependencies, row.id, "a reason", expires)))
+    with pytest.raises(InputError, match="let through by a waiver"):
+        drive(env.dependencies, replay(env.dependencies, identity, "orders@1.0.0"))

@@ -1,0 +1,94 @@
+"""Let a rejected delivery through: a named person, a reason, and until when the waiver may be used.
+
+The delivery gets the workload that a replay would get, so that it is either replayed or waived, and accepted once. Its bytes
+stay in quarantine until the accepted copy is committed.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from lakegate.contracts.door.refusals import code_of
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.lifecycle import instant_of
+from lakegate.contracts.lake.records import event_id
+from lakegate.contracts.lake.versions import ChosenVersion
+from lakegate.contracts.lake.waiver import Waiver, unwaivable
+from lakegate.functions.ports.errors import ConditionFailed
+from lakegate.functions.usecases.admission import refused_by_pin
+from lakegate.functions.usecases.advance import advance
+from lakegate.functions.usecases.delivery import row_of
+from lakegate.functions.usecases.pinning import pin_of, route_of
+from lakegate.functions.usecases.recording import append
+from lakegate.functions.usecases.replay import fresh, named_row
+from lakegate.functions.usecases.steps import Effect, perform
+from lakegate.functions.workload import State, replay_id
+
+if TYPE_CHECKING:
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.usecases.steps import Steps
+    from lakegate.functions.workload import Workload
+
+LONGEST: Final = timedelta(days=366)
+"""What is needed for longer is a change of the contract."""
+LONGEST_REASON: Final = 500
+"""Characters."""
+
+
+def waive(dependencies: Dependencies, workload: str, reason: str, expires: str) -> Steps[str]:
+    """Accept a quarantined delivery. Returns the id of the workload that is accepted; idempotent.
+
+    Who waives is recorded on the chain of the delivery before anything is started. `expires`: RFC 3339, UTC, six decimals.
+
+    Raises InputError for a delivery that is not rejected, was replayed, or that no waiver is for; for a reason that is empty or
+    too long, and for a time that is past or too far ahead.
+    """
+    row = named_row(dependencies, workload)
+    current = row_of(dependencies, replay_id(row.id))
+    if current is None:
+        _usable(dependencies, row, reason, expires)
+        current = yield from _created(dependencies, row, reason, expires)
+    if current.waiver is None:
+        raise InputError(f"it was replayed before: if the replay is rejected, waive that: {current.id}")
+    yield from advance(dependencies, current)
+    return current.id
+
+
+def _usable(dependencies: Dependencies, row: Workload, reason: str, expires: str) -> None:
+    if not reason or not reason.isprintable() or len(reason) > LONGEST_REASON:
+        raise InputError(f"the reason of a waiver is one line of at most {LONGEST_REASON} characters")
+    now, end = dependencies.clock.now(), instant_of(expires)
+    if not now < end <= now + LONGEST:
+        raise InputError(f"a waiver expires after now, and within {LONGEST.days} days")
+    if row.state is not State.QUARANTINED or row.decision is None:
+        raise InputError("only a quarantined delivery can be waived")
+    if code := unwaivable(tuple(map(code_of, row.decision.reasons))):
+        raise InputError(f"a delivery that is rejected as `{code}` cannot be waived (docs/waivers.md)")
+
+
+def _created(dependencies: Dependencies, row: Workload, reason: str, expires: str) -> Steps[Workload]:
+    """The workload that is let through, recorded first; whatever was created meanwhile comes before it."""
+    actor, pin, identity = dependencies.identity.caller(), row.pin, replay_id(row.id)
+    assert pin is not None
+    again = (yield from fresh(dependencies, row, identity))._replace(
+        chosen=ChosenVersion(pin.chain, pin.version, pin.plan), waiver=Waiver(actor, reason, expires, row.id)
+    )
+    _in_force(dependencies, again)
+    content = {"workload": row.id, "waived_by": identity, "reason": reason, "expires": expires}
+    yield from append(dependencies, "waiver", pin.chain, content, event_id("waiver", row.id, actor, reason, expires))
+    try:
+        yield from perform(Effect.WAIVE, partial(dependencies.workloads.create, again))
+    except ConditionFailed:
+        return dependencies.workloads.get(identity)
+    return again
+
+
+def _in_force(dependencies: Dependencies, again: Workload) -> None:
+    """Refuse at once what the status of the line would refuse after the waiver is recorded."""
+    pin = pin_of(dependencies, route_of(dependencies, again), "")
+    if refused := refused_by_pin(dependencies, again._replace(pin=pin), pin):
+        raise InputError(
+            f"the delivery would be refused as `{refused}`: a waiver changes no lifecycle (docs/waivers.md)"
+        )
