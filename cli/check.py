@@ -184,7 +184,7 @@ def _advice(delivery: LocalDelivery, report: Report, references: References) -> 
 
 
 def _request(plan: Plan, files: list[DataFile], folder: Path) -> Request:
-    parts = tuple(_part(file, folder / "staging", number) for number, file in enumerate(files))
+    parts = tuple(part_of(file, folder / "staging", number) for number, file in enumerate(files))
     version = sha256("\n".join(map(_mark, files)).encode()).hexdigest()
     return Request(
         workload=version,
@@ -198,7 +198,8 @@ def _request(plan: Plan, files: list[DataFile], folder: Path) -> Request:
     )
 
 
-def _part(file: DataFile, staging: Path, number: int) -> StagedPart:
+def part_of(file: DataFile, staging: Path, number: int) -> StagedPart:
+    """A file as a part of a delivery; a local one is linked below `staging`."""
     if file.pin is not None:
         return StagedPart(file.name, file.pin.size, file.name)
     at = linked(Path(file.name), staging, number)

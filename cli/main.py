@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typer._click import Context  # what the method of typer takes
 
 COMMANDS: Final[Mapping[str, str]] = {
+    "init": "lakegate.cli.init:init",
     "lint": "lakegate.cli.lint:lint",
     "plan": "lakegate.cli.plan:plan",
     "check": "lakegate.cli.check:check",

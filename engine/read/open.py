@@ -59,12 +59,12 @@ def beginning(number: int, part: StagedPart, plan: Plan, store: Store) -> bytes:
         text_of(first, plan.storage, plan.csv)
         if plan.storage.compression is Compression.NONE or not plan.storage.format.is_text:
             return first
-        text = _unpacked_beginning(part, plan.storage.compression, store)
+        text = unpacked_beginning(part, plan.storage.compression, store)
         refuse(TEXT_REFUSALS, text, plan.storage, plan.csv)
         return text
 
 
-def _unpacked_beginning(part: StagedPart, compression: Compression, store: Store) -> bytes:
+def unpacked_beginning(part: StagedPart, compression: Compression, store: Store) -> bytes:
     """The beginning of the decompressed first MiB: a decompression bomb is refused before its records are read."""
     text, inside = b"", 0
     with closing(store.stream(part.uri)) as source:

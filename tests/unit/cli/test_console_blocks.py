@@ -18,7 +18,9 @@ from lakegate.infra.samples.__main__ import main as write_samples
 if TYPE_CHECKING:
     from pathlib import Path
 
-PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
+SESSION = ROOT / "docs/authoring.md"
+"""A page whose commands need what those before them wrote."""
+PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted({*(ROOT / "docs").glob("*.md")} - {SESSION}))
 COMMAND = re.compile(r"(?:\$ )?(?:\.venv/bin/)?lakegate ((?:lint|plan|check) [^#]+)")
 GAP = "…"
 
@@ -76,14 +78,31 @@ def test_a_command_prints_what_the_page_shows(example: Example, clone: Path, mon
     monkeypatch.chdir(clone)
     words = [path for word in example.words for path in (sorted(glob.glob(word)) if "*" in word else [word])]  # noqa: PTH207 - as a shell does
 
+    assert_shows(words, example.shown)
+
+
+def assert_shows(words: list[str], shown: tuple[str, ...]) -> None:
+    """Run a command and compare what it prints."""
     ended = CliRunner(env={"COLUMNS": "80"}).invoke(app, words)
     printed = "\n".join(plain(ended.stdout.split("\n")))
     at = 0
-    for part in "\n".join(plain(list(example.shown))).split(f"\n{GAP}\n"):
+    for part in "\n".join(plain(list(shown))).split(f"\n{GAP}\n"):
         assert part.strip("\n") in printed[at:]
         at = printed.index(part.strip("\n"), at) + len(part.strip("\n"))
 
-    assert ended.exit_code == int(any("dirty" in word for word in example.words))
+    assert ended.exit_code == int(any("dirty" in word for word in words))
+
+
+def test_the_authors_guide_is_a_session(clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its commands, run one after the other in an empty folder with the sample data, print what the page shows."""
+    (tmp_path / "samples").symlink_to(clone / "samples")
+    monkeypatch.chdir(tmp_path)
+    lines = "\n".join("\n".join(block) for block in blocks(SESSION.read_text()) if block[0].startswith("$ "))
+    commands = [part.split("\n") for part in re.split(r"^\$ lakegate ", lines, flags=re.MULTILINE)[1:]]
+
+    assert len(commands) > 4
+    for line, *shown in commands:
+        assert_shows(shlex.split(line), tuple(shown))
 
 
 def test_pages_have_examples_with_output() -> None:

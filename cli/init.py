@@ -1,0 +1,166 @@
+"""`lakegate init`: a draft of a contract from data, which accepts that data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lakegate.cli import terminal
+from lakegate.cli.escape import escaped
+from lakegate.cli.options import AsJson  # noqa: TC001 - typer reads the annotation
+from lakegate.contracts.errors import InputError, SetUpError
+
+if TYPE_CHECKING:
+    from lakegate.cli.deliveries import DataFile
+    from lakegate.contracts.draft.document import Draft
+    from lakegate.contracts.draft.profile import Profile
+    from lakegate.contracts.report.delivery import Report
+
+DATA = "The files of one delivery: files, folders and patterns such as 'part-*.csv', also as s3://BUCKET/KEY."
+NAME = "The name of the contract and its dataset; by default that of the first file."
+OWNER = "The team that answers for the data."
+OUTPUT = "The file to write, by default NAME.odcs.yaml in this folder; - for standard output. No file is overwritten."
+SUFFIX = ".odcs.yaml"
+STANDARD_OUTPUT = "-"
+MOST_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """A draft, what it was made from, and what it says about that."""
+
+    draft: Draft
+    profile: Profile
+    report: Report
+    warnings: tuple[str, ...]
+    """Of lint."""
+
+
+def init(
+    data: Annotated[list[str], typer.Argument(help=DATA, show_default=False)],
+    name: Annotated[str | None, typer.Option(help=NAME, show_default=False)] = None,
+    owner: Annotated[str | None, typer.Option(help=OWNER, show_default=False)] = None,
+    output: Annotated[str | None, typer.Option("--output", "-o", help=OUTPUT, show_default=False)] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draft a contract (ODCS 3.1) from data: format, types, keys, ranges, lists, patterns, personal data.
+
+    What is certain has no comment; what the data suggests has its evidence (`# suggested: 99.8 % of 40,000`).
+
+    Example: lakegate init samples/orders-clean.csv --name orders --owner shop
+    """
+    from lakegate.contracts.draft.document import dataset_name  # noqa: PLC0415 - yaml and more, for this command alone
+
+    name = name if name is not None else Path(data[0]).name.partition(".")[0]
+    target = output if output is not None else f"{dataset_name(name)}{SUFFIX}"
+    _writable(target)
+    drafted = _drafted(data, name, owner)
+    _write(target, drafted.draft.text, as_json=as_json)
+    if as_json:
+        terminal.print_json(_document(target, drafted))
+    elif target != STANDARD_OUTPUT:
+        for line in _words(target, drafted):
+            terminal.answers().print(escaped(line), markup=False, soft_wrap=True)
+
+
+def _drafted(data: list[str], name: str, owner: str | None) -> Drafted:
+    from lakegate.cli.check import LocalDelivery, judge_delivery  # noqa: PLC0415 - likewise
+    from lakegate.cli.deliveries import files_of  # noqa: PLC0415 - likewise
+    from lakegate.cli.engine import EngineName  # noqa: PLC0415 - likewise
+    from lakegate.cli.interrupts import interruptible_folder  # noqa: PLC0415 - likewise
+    from lakegate.contracts.draft.document import draft  # noqa: PLC0415 - likewise
+    from lakegate.contracts.lint.examine import examine  # noqa: PLC0415 - likewise
+
+    files = files_of(data)
+    with interruptible_folder() as folder:
+        profile = _profile(files, folder)
+        found = draft(profile, name, owner, datetime.now(UTC))
+        if not found.columns:
+            raise InputError(f"{files[0].name}: no column can be named by a contract ({'; '.join(found.left_out)})")
+        document = folder / "draft.yaml"
+        document.write_text(found.text, encoding="utf-8")
+        delivery = LocalDelivery(document, None, files, [], [], None, show_values=False, engine=EngineName.NATIVE)
+        report = judge_delivery(delivery, folder)[0]
+        warnings = tuple(f"{each.code}: {each.message}" for each in examine(found.text.encode()).warnings)
+    return Drafted(found, profile, report, warnings)
+
+
+def _profile(files: list[DataFile], folder: Path) -> Profile:
+    import duckdb  # noqa: PLC0415 - likewise
+
+    from lakegate.cli.check import part_of  # noqa: PLC0415 - likewise
+    from lakegate.contracts.door.file_signatures import UnreadableError  # noqa: PLC0415 - likewise
+    from lakegate.engine.profile.profile import profile  # noqa: PLC0415 - likewise
+    from lakegate.spark_jobs.store import Addresses  # noqa: PLC0415 - likewise
+
+    pins = {each.name: each.pin for each in files if each.pin is not None}
+    parts = tuple(part_of(file, folder / "profiled", number) for number, file in enumerate(files))
+    try:
+        with terminal.bytes_arriving("reading every record", sum(part.size for part in parts)) as read:
+            return profile(parts, Addresses(pins), folder, read)
+    except UnreadableError as error:
+        where = files[error.finding.part or 0].name
+        raise InputError(f"{where}: {error.finding.message}") from None
+    except (duckdb.Error, MemoryError) as error:
+        raise SetUpError(f"the engine could not finish ({type(error).__name__}): free memory and disk space") from None
+
+
+def _writable(target: str) -> None:
+    if target == STANDARD_OUTPUT:
+        return
+    path = Path(target)
+    if path.exists():
+        raise InputError(f"{target} exists and is not overwritten: name another file with --output")
+    if not path.parent.is_dir():
+        raise InputError(f"{target}: the folder {path.parent} does not exist")
+
+
+def _write(target: str, text: str, *, as_json: bool) -> None:
+    if target != STANDARD_OUTPUT:
+        try:
+            with Path(target).open("x", encoding="utf-8") as file:
+                file.write(text)
+        except OSError as error:
+            raise InputError(f"{target} cannot be written: {error.strerror}") from error
+    elif not as_json:
+        typer.echo(text, nl=False)
+
+
+def _document(target: str, drafted: Drafted) -> dict[str, object]:
+    found, judgement = drafted.draft, drafted.report.judgement
+    return {
+        "file": None if target == STANDARD_OUTPUT else target,
+        "text": found.text if target == STANDARD_OUTPUT else None,
+        "dataset": found.dataset,
+        "format": drafted.profile.storage.format.value,
+        "rows": drafted.profile.rows,
+        "columns": found.columns,
+        "suggestions": found.suggestions,
+        "left_out": list(found.left_out),
+        "warnings": list(drafted.warnings),
+        "verdict": judgement.verdict.value,
+        "reasons": [each.message for each in judgement.reasons],
+    }
+
+
+def _words(target: str, drafted: Drafted) -> list[str]:
+    found, profile, judgement = drafted.draft, drafted.profile, drafted.report.judgement
+    checks = len(drafted.report.plan.checks)
+    return [
+        (
+            f"{target}: drafted from {profile.rows:,} rows of {profile.storage.format.spec.title}: "
+            f"{found.columns:,} columns, {found.suggestions:,} suggestions"
+        ),
+        f"The data is {judgement.verdict.value.replace('_', ' ')} by it ({checks:,} checks).",
+        *(f"    {each.message}" for each in judgement.reasons[:MOST_SHOWN]),
+        *(f"left out: {each}" for each in found.left_out[:MOST_SHOWN]),
+        *(f"lint: {each}" for each in drafted.warnings[:MOST_SHOWN]),
+        "Next: correct every line with `suggested`, then",
+        f"    lakegate lint {quote(target)}",
+        f"    lakegate check --contract {quote(target)} {' '.join(map(quote, drafted.report.files))}",
+    ]

@@ -1,0 +1,1 @@
+"""Drafts a contract document from the profile of a delivery (decision 107)."""

@@ -1,0 +1,157 @@
+"""The draft: an ODCS 3.1 document of a profile, with the evidence of each suggestion as a comment.
+
+What is certain (names of columns, the format, types that a file declares) has no comment. A document has limits of bytes and
+nodes; a draft that would exceed them leaves out suggestions first, and then columns, and says so.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.documents.composer import MOST_NODES
+from lakegate.contracts.documents.document import LARGEST_BYTES
+from lakegate.contracts.draft.freshness import freshness
+from lakegate.contracts.draft.keys import others, primary_key
+from lakegate.contracts.draft.properties import describable, property_of
+from lakegate.contracts.draft.yaml_text import Flow, Items, Mapping, Remark, YamlEntry, nodes, written
+from lakegate.contracts.model.storage import Compression, Csv, Format
+from lakegate.contracts.plan.plan import Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from lakegate.contracts.draft.profile import Profile, ProfiledColumn
+
+SCHEMA = "https://raw.githubusercontent.com/bitol-io/open-data-contract-standard/main/schema/odcs-json-schema-{0}.json"
+"""The address of the official schema of a version, for editors."""
+VERSION, WITH_MAPS = "v3.1.0", "v3.2.0"
+"""The version of ODCS; 3.1 has no maps."""
+ROOM = 0.95
+"""The share of the limits of a document that a draft fills."""
+HALF = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A drafted document."""
+
+    text: str
+    columns: int
+    """Columns that it describes."""
+    left_out: tuple[str, ...]
+    """Columns that it does not describe, and why, in words."""
+    suggestions: int
+    """Comments with evidence."""
+    dataset: str
+
+
+def draft(profile: Profile, name: str, owner: str | None, now: datetime) -> Draft:
+    """The draft of a profile; `now` is compared with the newest value of its freshness column."""
+    chosen, left_out = describable(profile.columns)
+    for is_full in (True, False):
+        text, count = _rendered(profile, chosen, left_out, name, owner, now, is_full=is_full)
+        if _fits(text, count):
+            return _draft(text, chosen, left_out, name)
+    while not _fits(text, count):
+        keep = int(len(chosen) * min(ROOM * MOST_NODES / count, ROOM * LARGEST_BYTES / len(text.encode())) * ROOM)
+        chosen = chosen[: max(1, min(keep, len(chosen) - 1))]
+        left_out = [*describable(profile.columns)[1], f"all columns after {chosen[-1].name}: a document has limits"]
+        text, count = _rendered(profile, chosen, left_out, name, owner, now, is_full=False)
+    return _draft(text, chosen, left_out, name)
+
+
+def dataset_name(name: str) -> str:
+    """A name as one of a dataset: small letters, digits and `_`."""
+    word = re.sub(r"[^a-z0-9]+", "_", name.casefold()).strip("_")[:60].strip("_")
+    return word if word and not word[0].isdigit() else f"data_{word}".rstrip("_")
+
+
+def _draft(text: str, chosen: list[ProfiledColumn], left_out: list[str], name: str) -> Draft:
+    return Draft(text, len(chosen), tuple(left_out), text.count("# suggested"), dataset_name(name))
+
+
+def _fits(text: str, count: int) -> bool:
+    return count <= ROOM * MOST_NODES and len(text.encode()) <= ROOM * LARGEST_BYTES
+
+
+def _rendered(  # noqa: PLR0913, PLR0917 - what a document is made of
+    profile: Profile,
+    columns: list[ProfiledColumn],
+    left_out: list[str],
+    name: str,
+    owner: str | None,
+    now: datetime,
+    *,
+    is_full: bool,
+) -> tuple[str, int]:
+    dataset = dataset_name(name)
+    key = primary_key(profile) if is_full else ()
+    unique = others(profile, key) if is_full else ()
+    properties = [property_of(each, key, unique, is_full=is_full) for each in columns]
+    version = WITH_MAPS if any(one.shape is Shape.MAP for each in columns for one in each.inner()) else VERSION
+    levels = [] if not is_full else list(freshness(columns, dataset, now))
+    top = Mapping(
+        [
+            Remark(f"yaml-language-server: $schema={SCHEMA.format(version)}"),
+            Remark(
+                f"Drafted by `lakegate init` from {profile.rows:,} rows. Read each line with `suggested`: its comment is"
+            ),
+            Remark(
+                "what the data shows, not what was agreed. Correct it, remove the comment, and set `status: active`."
+            ),
+            YamlEntry("apiVersion", version),
+            YamlEntry("kind", "DataContract"),
+            YamlEntry("id", dataset.replace("_", "-")),
+            YamlEntry("name", name),
+            YamlEntry("version", "1.0.0"),
+            YamlEntry("status", "draft"),
+            *([] if owner is None else [YamlEntry("team", Mapping([YamlEntry("name", owner)]))]),
+            YamlEntry("schema", Items([_dataset(profile, dataset, properties, left_out, is_full=is_full)])),
+            *levels,
+        ]
+    )
+    return written(top), nodes(top)
+
+
+def _dataset(profile: Profile, name: str, properties: list[Mapping], left_out: list[str], *, is_full: bool) -> Mapping:
+    of_file = profile.rows // max(1, profile.files)
+    rows = of_file // HALF
+    count = Mapping(
+        [
+            YamlEntry("metric", "rowCount", f"suggested: half of the {of_file:,} rows that a file has"),
+            YamlEntry("mustBeGreaterOrEqualTo", rows),
+        ]
+    )
+    settings = Mapping([YamlEntry("property", "lakegate"), YamlEntry("value", Mapping(list(_settings(profile))))])
+    return Mapping(
+        [
+            YamlEntry("name", name),
+            YamlEntry("logicalType", "object"),
+            *(Remark(f"left out: {each}") for each in left_out),
+            YamlEntry("properties", Items(properties)),
+            *([YamlEntry("quality", Items([count]))] if is_full and rows else []),
+            YamlEntry("customProperties", Items([settings])),
+        ]
+    )
+
+
+def _settings(profile: Profile) -> Iterator[YamlEntry]:
+    storage, csv, standard = profile.storage, profile.csv, Csv()
+    yield YamlEntry("format", storage.format.value)
+    if storage.compression is not Compression.NONE:
+        yield YamlEntry("compression", storage.compression.value)
+    yield YamlEntry("additionalFields", "warn", "suggested: a column that nobody agreed on is reported")
+    if storage.format is Format.CSV:
+        nulls = f"suggested: {len(csv.null_values)} words stand where values of another type do"
+        found = [
+            YamlEntry("delimiter", csv.delimiter),
+            YamlEntry("quote", csv.quote),
+            YamlEntry("header", csv.header, "" if csv.header else "suggested: the first line has values"),
+            YamlEntry("encoding", csv.encoding, "" if csv.encoding.startswith("utf") else "suggested: it is not UTF-8"),
+            *([YamlEntry("nullValues", Flow(csv.null_values), nulls)] if csv.null_values else []),
+            *([YamlEntry("multiLine", csv.multi_line)] if csv.multi_line != standard.multi_line else []),
+        ]
+        yield YamlEntry("csv", Mapping(found))

@@ -1,0 +1,107 @@
+"""Recognises the CSV dialect of a text by its beginning: encoding, delimiter, quote, header."""
+
+from __future__ import annotations
+
+import csv as stdlib_csv
+import re
+from collections import Counter
+from dataclasses import replace
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.door.file_signatures import BOM
+from lakegate.contracts.door.header import HEAD
+from lakegate.contracts.model.storage import Csv
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DELIMITERS = (",", ";", "\t", "|", "^", "~", ":")
+"""Characters that are tried, in order."""
+QUOTES = ('"', "'")
+LONGEST_CHARACTER = 4
+MOST_RECORDS = 500
+REGULAR = 0.9
+"""The share of records with one number of values that a delimiter must reach."""
+NUMBERED = "column_"
+"""How the columns of a file without a header are named, from 1."""
+_VALUE = re.compile(r"[-+]?[0-9][0-9.,:/TZ+ -]*|(?i:true|false)")
+"""TextTables that are never names of columns: numbers, dates, times of day."""
+_C1 = re.compile(rb"[\x80-\x9f]")
+_UNUSED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
+"""Bytes that windows-1252 does not have."""
+
+
+def dialect(head: bytes) -> Csv:
+    """The dialect of a text that begins so."""
+    encoding = encoding_of(head)
+    text = head.removeprefix(BOM).decode(encoding.removesuffix("-sig"), errors="replace")
+    quote = _quote(text)
+    delimiter, multi_line = _delimiter(text, quote)
+    csv = Csv(delimiter=delimiter, quote=quote, encoding=encoding, multi_line=multi_line)
+    return replace(csv, header=_has_header(text, csv))
+
+
+def encoding_of(text: bytes) -> str:
+    """The encoding of a text: UTF-8 where it can be; a character that the end of `HEAD` bytes cuts does not count."""
+    if text.startswith(BOM):
+        return "utf-8-sig"
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        if error.start < len(text) - LONGEST_CHARACTER or len(text) < HEAD:
+            return other_encoding(text)
+    return "utf-8"
+
+
+def other_encoding(text: bytes) -> str:
+    """The encoding of a text that is not UTF-8."""
+    return "windows-1252" if _C1.search(text) and not _UNUSED.search(text) else "iso-8859-1"
+
+
+def first_names(line: str, csv: Csv) -> tuple[str, ...]:
+    """The names of columns where no header has them, by a line of values."""
+    return tuple(f"{NUMBERED}{at}" for at in range(1, len(next(_records(line, csv.delimiter, csv.quote), [""])) + 1))
+
+
+def _quote(text: str) -> str:
+    """A double quote, unless values are in single quotes only."""
+    singles = len(re.findall(r"(?:^|[,;\t|])'[^'\n]*'(?=[,;\t|\r\n])", text, re.MULTILINE))
+    return QUOTES[1] if singles and '"' not in text else QUOTES[0]
+
+
+def _delimiter(text: str, quote: str) -> tuple[str, bool]:
+    """The delimiter by which most records have one number of values, and whether quoted values contain line breaks."""
+    scores = []
+    for order, mark in enumerate(DELIMITERS):
+        records = list(_records(text, mark, quote))
+        if len(records) > 1 and len(text) > len(records):
+            records = records[:-1]
+        widths = Counter(map(len, records))
+        width, count = max(widths.items(), key=lambda each: (each[1], each[0]), default=(1, 0))
+        regular = count / max(1, len(records))
+        if width > 1:
+            has_breaks = any("\n" in value for record in records if len(record) == width for value in record)
+            scores.append((regular >= REGULAR, len(records[0]) == width, regular, width, -order, mark, has_breaks))
+    best = max(scores, default=None)
+    return (DELIMITERS[0], False) if best is None else (best[-2], best[-1])
+
+
+def _records(text: str, delimiter: str, quote: str) -> Iterator[list[str]]:
+    reader = stdlib_csv.reader(StringIO(text, newline=""), delimiter=delimiter, quotechar=quote)
+    found = 0
+    while found < MOST_RECORDS:
+        try:
+            record = next(reader)
+        except (StopIteration, stdlib_csv.Error):
+            return
+        if record:
+            found += 1
+            yield record
+
+
+def _has_header(text: str, csv: Csv) -> bool:
+    """Whether the first line has names: each differs, none is empty or a value."""
+    first = next(_records(text, csv.delimiter, csv.quote), [])
+    names = [each.strip() for each in first]
+    return bool(names) and not any(_VALUE.fullmatch(each) for each in names)

@@ -1,0 +1,196 @@
+"""The fields of a file as a plan that reads all of them, and as columns of a profile."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.door.file_signatures import UnreadableError
+from lakegate.contracts.model.types import GRAMMARS, LogicalType
+from lakegate.contracts.plan.plan import PlanField, Shape
+from lakegate.engine.read.bounds import MOST_COLUMNS
+from lakegate.engine.read.json_text import MalformedError, NumberText, parsed
+from lakegate.engine.type.physical import Kind, Physical
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+MOST_MEMBERS = 200
+"""Keys of an object in JSON beyond which it is a map, if most of its records lack most of them."""
+SPARSE = 0.2
+LONG_DIGITS = 18
+TYPES = {
+    Kind.TEXT: LogicalType.STRING,
+    Kind.BYTES: LogicalType.BINARY,
+    Kind.WHOLE: LogicalType.INTEGER,
+    Kind.FLOAT: LogicalType.NUMBER,
+    Kind.DOUBLE: LogicalType.NUMBER,
+    Kind.BOOLEAN: LogicalType.BOOLEAN,
+    Kind.DATE: LogicalType.DATE,
+    Kind.TIME: LogicalType.TIME,
+    Kind.MOMENT: LogicalType.TIMESTAMP,
+}
+SHAPES = {Kind.RECORD: Shape.RECORD, Kind.LIST: Shape.LIST, Kind.MAP: Shape.MAP}
+_WHOLE = re.compile(GRAMMARS[LogicalType.INTEGER].pattern or "")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundField:
+    """A field of a file."""
+
+    name: str
+    type: LogicalType
+    shape: Shape = Shape.VALUE
+    is_certain: bool = False
+    physical: str | None = None
+    parts: tuple[FoundField, ...] = ()
+
+
+def planned(fields: Iterable[FoundField]) -> dict[tuple[str, ...], PlanField]:
+    """The fields of a plan by their places; columns first."""
+    columns = [((f".{each.name}",), each) for each in fields]
+    inner = [found for place, each in columns for found in _inner(place, each)]
+    return {
+        place: PlanField(_path(place), f"c{at}", each.type, None, each.shape, place if len(place) > 1 else ())
+        for at, (place, each) in enumerate([*columns, *inner])
+    }
+
+
+def step_of(part: FoundField, parent: FoundField) -> str:
+    """The step from a field to one of its parts."""
+    if parent.shape is Shape.RECORD:
+        return f".{part.name}"
+    return part.name if parent.shape is Shape.LIST else f"{{{part.name}}}"
+
+
+def _inner(place: tuple[str, ...], each: FoundField) -> Iterator[tuple[tuple[str, ...], FoundField]]:
+    for part in each.parts:
+        inner = (*place, step_of(part, each))
+        yield inner, part
+        yield from _inner(inner, part)
+
+
+def _path(place: tuple[str, ...]) -> str:
+    return "".join(place)[1:]
+
+
+def of_physical(name: str, physical: Physical) -> FoundField:
+    """A column of a file that has a schema of its own."""
+    if physical.kind in SHAPES:
+        names = [("[]" if step == "[]" else step.strip("{}"), part) for step, part in physical.parts]
+        if physical.kind is Kind.RECORD:
+            names = list(physical.parts)
+        parts = tuple(of_physical(*each) for each in names)
+        return FoundField(name, LogicalType.STRING, SHAPES[physical.kind], is_certain=True, parts=parts)
+    if physical.kind is Kind.EXACT:
+        digits, scale = physical.digits
+        if scale == 0 and digits <= LONG_DIGITS:
+            return FoundField(name, LogicalType.INTEGER, is_certain=True)
+        return FoundField(name, LogicalType.DECIMAL, is_certain=True, physical=f"decimal({digits},{scale})")
+    if physical.kind is Kind.OTHER:
+        return FoundField(name, LogicalType.STRING, Shape.ANY)
+    is_known = physical.kind is not Kind.NOTHING
+    return FoundField(name, TYPES.get(physical.kind, LogicalType.STRING), is_certain=is_known)
+
+
+# --- JSON: tokens decide
+
+
+@dataclass(slots=True)
+class JsonTokens:
+    """The tokens that one place of JSON records has."""
+
+    kinds: Counter[str] = field(default_factory=Counter)
+    members: dict[str, JsonTokens] = field(default_factory=dict)
+    items: JsonTokens | None = None
+    all_whole: bool = True
+
+    def add(self, value: object) -> None:
+        """One value."""
+        match value:
+            case None:
+                return
+            case NumberText():
+                self.kinds["number"] += 1
+                self.all_whole = self.all_whole and _is_whole(value)
+            case bool():
+                self.kinds["boolean"] += 1
+            case dict():
+                self.kinds["object"] += 1
+                for key, each in value.items():
+                    self.members.setdefault(key, JsonTokens()).add(each)
+            case list():
+                self.kinds["array"] += 1
+                self.items = self.items or JsonTokens()
+                for each in value:
+                    self.items.add(each)
+            case _:
+                self.kinds["string"] += 1
+
+    def count(self) -> int:
+        """Places at and below this one."""
+        return 1 + sum(each.count() for each in self.members.values()) + (self.items.count() if self.items else 0)
+
+
+def of_json(batches: Iterable[list[bytes]]) -> tuple[FoundField, ...]:
+    """The fields of all records; UnreadableError if there are too many, or none."""
+    top = JsonTokens()
+    for texts in batches:
+        for text in texts:
+            try:
+                top.add(parsed(text))
+            except MalformedError:
+                continue
+        if top.count() > MOST_COLUMNS:
+            raise UnreadableError("too-wide", f"the file has more than {MOST_COLUMNS:,} columns: deliver fewer")
+    if not top.members:
+        raise UnreadableError("header", "the file has no record with a value: draft from a file with data")
+    return tuple(_of_tokens(key, each) for key, each in top.members.items())
+
+
+def _is_whole(text: str) -> bool:
+    return _WHOLE.fullmatch(text) is not None and -(2**63) <= int(text) < 2**63
+
+
+def _of_tokens(name: str, tokens: JsonTokens) -> FoundField:
+    if len(tokens.kinds) != 1:
+        return FoundField(name, LogicalType.STRING, Shape.ANY if tokens.kinds else Shape.VALUE)
+    (kind,) = tokens.kinds
+    if kind == "object":
+        shape, parts = _of_members(tokens)
+        return FoundField(name, LogicalType.STRING, shape, parts=parts)
+    if kind == "array":
+        items = _of_tokens("[]", tokens.items or JsonTokens())
+        return FoundField(name, LogicalType.STRING, Shape.LIST, parts=(items,))
+    if kind == "number" and tokens.all_whole:
+        return FoundField(name, LogicalType.INTEGER)
+    return FoundField(name, LogicalType(kind))
+
+
+def _of_members(tokens: JsonTokens) -> tuple[Shape, tuple[FoundField, ...]]:
+    """An object as a record, or as a map of one kind of values."""
+    if not _is_map(tokens):
+        return Shape.RECORD, tuple(_of_tokens(*each) for each in tokens.members.items())
+    values = JsonTokens()
+    for each in tokens.members.values():
+        _merge(values, each)
+    return Shape.MAP, (FoundField("key", LogicalType.STRING), _of_tokens("value", values))
+
+
+def _is_map(tokens: JsonTokens) -> bool:
+    """Whether an object has so many different keys, most of them absent, that they are data."""
+    used = sum(sum(each.kinds.values()) for each in tokens.members.values())
+    keys = len(tokens.members)
+    return keys > MOST_MEMBERS and used < SPARSE * keys * tokens.kinds["object"]
+
+
+def _merge(into: JsonTokens, each: JsonTokens) -> None:
+    into.kinds += each.kinds
+    into.all_whole = into.all_whole and each.all_whole
+    for key, member in each.members.items():
+        _merge(into.members.setdefault(key, JsonTokens()), member)
+    if each.items is not None:
+        into.items = into.items or JsonTokens()
+        _merge(into.items, each.items)

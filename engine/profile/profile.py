@@ -1,0 +1,86 @@
+"""The profile of a delivery: one scan into tables of texts, which DuckDB then measures (decision 107)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.draft.profile import Profile, ProfiledColumn
+from lakegate.contracts.plan.plan import Shape
+from lakegate.engine.measure.tables import database
+from lakegate.engine.profile.columns import LevelTable, MeasuredField
+from lakegate.engine.profile.fields import FoundField, step_of
+from lakegate.engine.profile.tables import read
+from lakegate.engine.profile.unique import unique_columns, unique_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from lakegate.contracts.plan.request import StagedPart
+    from lakegate.engine.read.chunk import Level, Store
+
+    ByPlace = dict[tuple[str, ...], MeasuredField]
+
+
+def profile(
+    parts: tuple[StagedPart, ...], store: Store, folder: Path, taken: Callable[[int], None] = lambda _: None
+) -> Profile:
+    """The profile of files, which are one delivery; what does not fit into memory is spilled below `folder`.
+
+    `taken` is called with numbers of bytes while they are read. UnreadableError where no contract could accept the files,
+    duckdb.Error where memory or disk do not suffice.
+    """
+    with database(folder) as connection:
+        texts = read(connection, parts, store, taken)
+        found = dict(zip(texts.plan.fields, _flat(texts.fields), strict=True))
+        tables = [
+            LevelTable(connection, each.name, {field: found[field] for field in each.fields}, texts.plan.storage.format)
+            for each in texts.tables
+        ]
+        words = tuple(sorted({word for each in tables for word in each.find_null_words()}))
+        by_place: ByPlace = {}
+        rows: dict[Level, int] = {}
+        for each, table in zip(texts.tables, tables, strict=True):
+            table.null_words = words
+            rows[each.level] = table.rows()
+            by_place |= {one.field.place: one for one in table.measured()}
+        values = [by_place[(f".{each.name}",)] for each in texts.fields if each.shape is Shape.VALUE]
+        unique = unique_columns(connection, values, rows[()])
+        pairs = () if unique else unique_pairs(connection, values, rows[()])
+    return Profile(
+        texts.plan.storage,
+        replace(texts.plan.csv, null_values=words),
+        rows[()],
+        len(parts),
+        tuple(_column(each, (f".{each.name}",), rows[()], by_place, rows) for each in texts.fields),
+        unique,
+        pairs,
+        texts.malformed,
+    )
+
+
+def _flat(fields: tuple[FoundField, ...]) -> list[FoundField]:
+    """The fields in the order of a plan: columns first."""
+    return [*fields, *(part for each in fields for part in _inner(each))]
+
+
+def _inner(each: FoundField) -> list[FoundField]:
+    return [one for part in each.parts for one in (part, *_inner(part))]
+
+
+def _column(
+    found: FoundField, place: tuple[str, ...], around: int, by_place: ByPlace, rows: dict[Level, int]
+) -> ProfiledColumn:
+    """A field with its parts; `around` is the number of its rows."""
+    own = by_place[place]
+    inner = [(part, (*place, step_of(part, found))) for part in found.parts]
+    parts = tuple(
+        _column(
+            part, at, own.present if found.shape is Shape.RECORD else rows[by_place[at].field.level], by_place, rows
+        )
+        for part, at in inner
+    )
+    return ProfiledColumn(
+        found.name, own.type, found.shape, found.is_certain, found.physical, around, own.present, own.values, parts
+    )

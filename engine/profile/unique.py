@@ -1,0 +1,64 @@
+"""Finds columns, and pairs of columns, that no two records share."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.draft.keys import KEY_TYPES, sounds_like_key
+from lakegate.contracts.model.types import LogicalType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import duckdb
+
+    from lakegate.engine.profile.columns import MeasuredField
+
+NEAR = 0.9
+"""Estimated numbers of distinct values are exact to a few percent: only columns near the number of rows are counted."""
+MOST_COLUMNS, MOST_PAIRS = 16, 30
+SAMPLE = 20_000
+OF_PAIRS = KEY_TYPES | {LogicalType.DATE, LogicalType.TIMESTAMP, LogicalType.TIME}
+
+
+def unique_columns(
+    connection: duckdb.DuckDBPyConnection, measured: Sequence[MeasuredField], rows: int
+) -> tuple[str, ...]:
+    """The columns that have a value in each of the rows, and none twice."""
+    near = [each for each in measured if rows > 1 and each.present == rows and each.values.distinct >= NEAR * rows]
+    return tuple(each.field.name for each in near if _is_unique(connection, (each,), rows))
+
+
+def unique_pairs(
+    connection: duckdb.DuckDBPyConnection, measured: Sequence[MeasuredField], rows: int
+) -> tuple[tuple[str, str], ...]:
+    """The pairs of columns without nulls that are unique together: names of keys first, then few combinations."""
+    full = [
+        each
+        for each in measured
+        if rows > 1 and each.present == rows and each.type in OF_PAIRS and each.values.distinct > 1
+    ]
+    chosen = sorted(full, key=lambda each: not sounds_like_key(each.field.name))[:MOST_COLUMNS]
+    pairs = [each for each in combinations(chosen, 2) if _combinations(each) >= NEAR * rows]
+    pairs.sort(key=lambda pair: (sum(not sounds_like_key(each.field.name) for each in pair), _combinations(pair)))
+    likely = [pair for pair in pairs if _is_unique(connection, pair, min(rows, SAMPLE), SAMPLE)][:MOST_PAIRS]
+    order = {each.field.name: at for at, each in enumerate(measured)}
+    found = [tuple(each.field.name for each in pair) for pair in likely if _is_unique(connection, pair, rows)]
+    return tuple((one, other) if order[one] < order[other] else (other, one) for one, other in found)
+
+
+def _combinations(pair: tuple[MeasuredField, ...]) -> int:
+    return pair[0].values.distinct * pair[1].values.distinct
+
+
+def _is_unique(
+    connection: duckdb.DuckDBPyConnection, columns: tuple[MeasuredField, ...], rows: int, sample: int | None = None
+) -> bool:
+    texts = ", ".join(f"{each.text} AS k{at}" for at, each in enumerate(columns))
+    tables = " POSITIONAL JOIN ".join(dict.fromkeys(each.table for each in columns))
+    limit = "" if sample is None else f"LIMIT {sample}"
+    keys = ", ".join(f"k{at}" for at in range(len(columns)))
+    query = f"SELECT count(*) FROM (SELECT 1 FROM (SELECT {texts} FROM {tables} {limit}) GROUP BY {keys})"  # noqa: S608 - generated names
+    ((groups,),) = connection.execute(query).fetchall()
+    return bool(groups == rows)

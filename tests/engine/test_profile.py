@@ -1,0 +1,274 @@
+"""Profiles of files without a contract: format, dialect, types, and hostile content."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.orc
+import pyarrow.parquet
+import pytest
+
+from lakegate.contracts.door.file_signatures import UnreadableError
+from lakegate.contracts.judge.verdict import Verdict
+from lakegate.contracts.model.storage import Compression, Csv, Format, Storage
+from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.plan import Shape
+from lakegate.engine.profile.profile import profile
+from lakegate.engine.read.local import LocalStore
+from tests.deliveries.avro import write_avro
+from tests.engine.drafted import drafted, judged, parts_of
+from tests.engine.formats import TABLE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROWS = 60
+
+
+@pytest.mark.parametrize(
+    ("text", "csv", "names"),
+    [
+        (b"a,b\n1,x\n2,y\n", Csv(), ["a", "b"]),
+        (b"a;b\n1,5;x\n2,5;y\n", Csv(";"), ["a", "b"]),
+        (b"a\tb\r\n1\tx\r\n", Csv("\t"), ["a", "b"]),
+        (b"a|b\n1|x\n", Csv("|"), ["a", "b"]),
+        (b"a\nx\ny\n", Csv(), ["a"]),
+        (b"1,x\n2,y\n", Csv(header=False), ["column_1", "column_2"]),
+        ("\ufeffa,b\n1,x\n".encode(), Csv(encoding="utf-8-sig"), ["a", "b"]),
+        ("a,b\n1,caf\xe9\n".encode("latin-1"), Csv(encoding="iso-8859-1"), ["a", "b"]),
+        ("a,b\n1,\u20ac\n".encode("windows-1252"), Csv(encoding="windows-1252"), ["a", "b"]),
+        (b'a,b\n1,"x, y"\n2,"""z"""\n', Csv(), ["a", "b"]),
+        (b"a,b\n'1','x,y'\n'2','z'\n", Csv(quote="'"), ["a", "b"]),
+        (b'a,b\n1,"x\ny"\n2,z\n', Csv(multi_line=True), ["a", "b"]),
+        (b"a,b\n1,x\nN/A,y\n2,z\n", Csv(null_values=("N/A",)), ["a", "b"]),
+        (b"a,b\n" + b"1,x\n" * 70_000 + b"2,\xe9\n", Csv(encoding="windows-1252"), ["a", "b"]),
+        (b"a,b\n" + b"1,x\n" * 70_000 + b'2,"\n"\n', Csv(multi_line=True), ["a", "b"]),
+        (b"a,b\n1\n2,x\n3,y\n4,z\n5,x\n6,y\n7,z\n8,x\n9,y\n10,z\n", Csv(), ["a", "b"]),
+    ],
+)
+def test_a_dialect_is_recognised(text: bytes, csv: Csv, names: list[str], tmp_path: Path) -> None:
+    """Delimiter, quote, header, encoding, null words and line breaks are those of the file."""
+    path = tmp_path / "data"
+    path.write_bytes(text)
+    found = profile(parts_of(path), LocalStore(), tmp_path)
+
+    assert (found.csv, [each.name for each in found.columns]) == (csv, names)
+
+
+def test_records_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
+    """No dialect makes them right: the draft says nothing of them, and judging the file does."""
+    path = tmp_path / "data.csv"
+    path.write_bytes(b"a,b\n" + b"1,x\n" * 50 + b'2,x"y\n' + b"3\n")
+    found = drafted(path)
+
+    assert found.profile.malformed == 2
+    assert judged(found.plan, path).verdict is Verdict.REJECTED
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["1", "-2", "+3"], "integer"),
+        (["1", "2.5", "1e3"], "number"),
+        (["true", "FALSE"], "boolean"),
+        (["2026-01-31", "2024-02-29"], "date"),
+        (["2026-01-31T10:00:00Z", "2026-01-31 10:00"], "timestamp"),
+        (["10:00", "10:00:30"], "time"),
+        (["2026-02-30"], "string"),
+        (["007", "012"], "string"),
+        (["9223372036854775808"], "number"),
+        (["x", "1"], "string"),
+        (["", ""], "string"),
+    ],
+)
+def test_types_are_those_of_the_written_grammar(values: list[str], kind: str, tmp_path: Path) -> None:
+    """All texts are values of the type, and it is the narrowest."""
+    path = tmp_path / "data.csv"
+    path.write_text("id,value\n" + "".join(f"k{at},{value}\n" for at, value in enumerate(values)))
+    found = drafted(path)
+
+    assert found.profile.columns[1].type is LogicalType(kind)
+    assert judged(found.plan, path).verdict is Verdict.ACCEPTED
+
+
+def test_texts_that_are_almost_numbers_stay_texts(tmp_path: Path) -> None:
+    """The evidence names the share, a rule allows for the others, and a delivery of other texts is rejected."""
+    path, other = tmp_path / "data.csv", tmp_path / "other.csv"
+    path.write_text("id,value\n" + "".join(f"k{at:03},{at or 'unknown'}\n" for at in range(100)))
+    other.write_text("id,value\n" + "".join(f"k{at:03},x{at}\n" for at in range(100)))
+    found = drafted(path)
+
+    assert found.profile.columns[1].values.almost == (LogicalType.INTEGER, 99)
+    assert "# suggested: only 99 % of 100 are of the type integer" in found.draft.text
+    assert [judged(found.plan, each).verdict for each in (path, other)] == [Verdict.ACCEPTED, Verdict.REJECTED]
+
+
+def test_a_pair_of_columns_is_a_key(tmp_path: Path) -> None:
+    """Where no column is unique, the pair that is named best is; its repetition is rejected."""
+    path, again = tmp_path / "data.csv", tmp_path / "again.csv"
+    lines = [f"s{station},2026-01-{day:02},{station + day}" for station in range(5) for day in range(1, 21)]
+    path.write_text("\n".join(["station_code,day,value", *lines, ""]))
+    again.write_text("\n".join(["station_code,day,value", *lines, lines[3], ""]))
+    found = drafted(path)
+
+    assert found.profile.pairs[0] == ("station_code", "day")
+    assert [judged(found.plan, each).verdict for each in (path, again)] == [Verdict.ACCEPTED, Verdict.REJECTED]
+
+
+RECORDS = [
+    {
+        "id": at,
+        "when": f"2026-01-{1 + at % 28:02}",
+        "share": at / 2,
+        "ok": at % 2 == 0,
+        "who": {"email": f"a{at}@example.org", "age": 20 + at},
+        "items": [{"sku": f"S-{at:03}", "n": each} for each in range(at % 3)],
+        "mixed": at if at % 2 else "x",
+        "none": None,
+        "empty": [],
+        "by_day": {f"d{at}_{each}": each for each in range(4)},
+    }
+    for at in range(ROWS)
+]
+EXPECTED_JSON = {
+    "id": (LogicalType.INTEGER, Shape.VALUE),
+    "when": (LogicalType.DATE, Shape.VALUE),
+    "share": (LogicalType.NUMBER, Shape.VALUE),
+    "ok": (LogicalType.BOOLEAN, Shape.VALUE),
+    "who": (LogicalType.STRING, Shape.RECORD),
+    "items": (LogicalType.STRING, Shape.LIST),
+    "mixed": (LogicalType.STRING, Shape.ANY),
+    "none": (LogicalType.STRING, Shape.VALUE),
+    "empty": (LogicalType.STRING, Shape.LIST),
+    "by_day": (LogicalType.STRING, Shape.MAP),
+}
+
+
+@pytest.mark.parametrize(
+    ("content", "storage"),
+    [
+        ("\n".join(map(json.dumps, RECORDS)).encode(), Storage(Format.JSONL)),
+        (json.dumps(RECORDS).encode(), Storage(Format.JSON)),
+        (gzip.compress("\n".join(map(json.dumps, RECORDS)).encode()), Storage(Format.JSONL, Compression.GZIP)),
+        (bz2.compress(json.dumps(RECORDS, indent=1).encode()), Storage(Format.JSON, Compression.BZIP2)),
+        (pa.Codec("zstd").compress(json.dumps(RECORDS).encode()).to_pybytes(), Storage(Format.JSON, Compression.ZSTD)),
+    ],
+)
+def test_json_is_described_with_its_parts(content: bytes, storage: Storage, tmp_path: Path) -> None:
+    """Tokens decide about types; records, lists and maps have parts; the draft accepts the file."""
+    path = tmp_path / "data"
+    path.write_bytes(content)
+    found = drafted(path)
+
+    assert found.profile.storage == storage
+    assert {each.name: (each.type, each.shape) for each in found.profile.columns} == EXPECTED_JSON
+    assert {each.classification for each in found.plan.fields if each.name == "who.email"} == {"confidential"}
+    assert judged(found.plan, path).verdict is Verdict.ACCEPTED_WITH_WARNINGS
+
+
+def _written(path: Path, form: Format) -> None:
+    table = pa.table(
+        {**dict(zip(TABLE.column_names, TABLE.columns, strict=True)), "tags": [["a"], [], None, ["b", "c"]]}
+    )
+    if form is Format.PARQUET:
+        pyarrow.parquet.write_table(table.append_column("nothing", pa.nulls(4)), path)
+    elif form is Format.ORC:
+        pyarrow.orc.write_table(table.set_column(5, "day", pa.nulls(4, pa.date32())).drop_columns(["seen"]), path)
+    else:
+        path.write_bytes(write_avro(table.select(["id", "name", "tags"])))
+
+
+@pytest.mark.parametrize("form", [Format.PARQUET, Format.ORC, Format.AVRO])
+def test_tables_declare_their_own_types(form: Format, tmp_path: Path) -> None:
+    """What a file declares is certain, and has no evidence; the draft accepts the file."""
+    path = tmp_path / "data"
+    _written(path, form)
+    found = drafted(path)
+
+    assert found.profile.storage == Storage(form)
+    assert all(each.is_certain for each in found.profile.columns if each.name != "nothing")
+    assert found.profile.columns[0].type is LogicalType.INTEGER
+    assert judged(found.plan, path).verdict is Verdict.ACCEPTED
+
+
+def test_several_files_are_one_delivery(tmp_path: Path) -> None:
+    """Rows of all files count; files of different formats are refused."""
+    one, other, third = tmp_path / "1", tmp_path / "2", tmp_path / "3"
+    one.write_text("a,b\n1,x\n")
+    other.write_text("a,b\n2,y\n")
+    third.write_text('{"a": 1}\n')
+
+    assert (drafted(one, other).profile.rows, drafted(one, other).profile.files) == (2, 2)
+    with pytest.raises(UnreadableError, match="forms"):
+        drafted(one, third)
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"", "empty"),
+        (b"PK\x03\x04...", "zip"),
+        ("a,b\n".encode("utf-16"), "encoding"),
+        (b"a,a\n1,2\n", "header"),
+        (b"[]", "header"),
+        (b"{}\n{]\n", "header"),
+        (json.dumps({f"k{at}": 1 for at in range(10_001)}).encode(), "too-wide"),
+    ],
+)
+def test_what_no_contract_could_accept_is_refused(content: bytes, code: str, tmp_path: Path) -> None:
+    """The reason is the one that the gate would give."""
+    path = tmp_path / "data"
+    path.write_bytes(content)
+
+    with pytest.raises(UnreadableError, match=code):
+        profile(parts_of(path), LocalStore(), tmp_path)
+
+
+def test_hostile_names_and_values_never_break_the_draft(tmp_path: Path) -> None:
+    """Names with line breaks, syntax of YAML, quotes, control characters and SQL; values likewise, in lists of words."""
+    names = [
+        "a: b",
+        "- x",
+        "#c",
+        '"q"',
+        "'s'",
+        "x\ny",
+        "\x1b[31m",
+        "{f}",
+        "*z",
+        "&y",
+        "!t",
+        "%d",
+        "a'; DROP TABLE x",
+        "null",
+        " pad",
+        "",
+        "naïve",
+        "a.b",
+        "x[]",
+        "\u202e",
+    ]
+    records = [{name: f"{name}{at % 2}" for name in names} for at in range(40)]
+    path = tmp_path / "data"
+    path.write_text("\n".join(map(json.dumps, records)))
+    found = drafted(path)
+
+    assert set(names) - {each.name for each in found.plan.columns} == {"x\ny", "\x1b[31m", " pad", "", "\u202e"}
+    assert judged(found.plan, path).verdict is Verdict.ACCEPTED_WITH_WARNINGS
+
+
+@pytest.mark.full  # tests/unit/draft/test_document.py shows the same with lower limits
+def test_thousands_of_columns_are_drafted(tmp_path: Path) -> None:
+    """A wide file has a contract within the limits of a document, which accepts it."""
+    path = tmp_path / "wide.csv"
+    line = ",".join(str(at % 7) for at in range(10_000))
+    path.write_text(",".join(f"c{at}" for at in range(10_000)) + f"\n{line}\n{line}\n")
+    found = drafted(path)
+
+    assert len(found.profile.columns) == 10_000
+    assert 8_000 < found.draft.columns < 10_000
+    assert found.draft.left_out

@@ -1,0 +1,120 @@
+"""`lakegate init` drafts a contract from data, which accepts that data, and overwrites nothing."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from typer.testing import CliRunner
+
+from lakegate.cli.main import app, main
+from lakegate.contracts.lint.examine import examine
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.testing import Result
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A CSV file in the working folder."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "Shop orders.csv"
+    path.write_text("order_id,email\n" + "".join(f"{at},a{at}@example.org\n" for at in range(50)))
+    return path
+
+
+def init(*words: str) -> Result:
+    """Run the command."""
+    return CliRunner().invoke(app, ["init", *words])
+
+
+def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """Run the command, which ends with exit code 2; returns its sentence."""
+    monkeypatch.setattr("sys.argv", ["lakegate", "init", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+
+    assert ended.value.code == 2
+    return capsys.readouterr().err
+
+
+def test_a_draft_is_written_beside_what_to_do_next(data: Path) -> None:
+    """The file is named after the data; the answer says that the data is accepted, and how to go on."""
+    ended = init(data.name, "--owner", "shop")
+    examined = examine((data.parent / "shop_orders.odcs.yaml").read_bytes())
+
+    assert ended.exit_code == 0
+    assert ended.stdout.splitlines() == [
+        "shop_orders.odcs.yaml: drafted from 50 rows of CSV: 2 columns, 9 suggestions",
+        "The data is accepted by it (8 checks).",
+        "Next: correct every line with `suggested`, then",
+        "    lakegate lint shop_orders.odcs.yaml",
+        "    lakegate check --contract shop_orders.odcs.yaml 'Shop orders.csv'",
+    ]
+    assert (examined.errors, examined.warnings) == ((), ())
+    assert examined.contract is not None
+    assert (examined.contract.name, examined.contract.about.owner) == ("Shop orders", "shop")
+
+
+def test_the_draft_goes_to_standard_output(data: Path) -> None:
+    """`-` prints the document and nothing else."""
+    ended = init(data.name, "--name", "orders", "-o", "-")
+
+    assert examine(ended.stdout.encode()).errors == ()
+    assert list(data.parent.glob("*.yaml")) == []
+
+
+def test_json_has_the_verdict_and_what_was_left_out(data: Path) -> None:
+    """One document on standard output; with `-` it contains the draft."""
+    data.write_text('{"id": 1, "x": 1}\n{"id": 2, "x": "a"}\n')
+    written, printed = (json.loads(init(data.name, *more, "--json").stdout) for more in ((), ("-o", "-")))
+
+    assert written == printed | {"file": "shop_orders.odcs.yaml", "text": None}
+    assert printed | {"text": ""} == {
+        "file": None,
+        "text": "",
+        "dataset": "shop_orders",
+        "format": "jsonl",
+        "rows": 2,
+        "columns": 1,
+        "suggestions": 4,
+        "left_out": ["x: its values are of several kinds, or of one that no contract declares"],
+        "warnings": [],
+        "verdict": "accepted_with_warnings",
+        "reasons": ["the file has columns the contract does not name: x"],
+    }
+
+
+def test_data_with_faults_is_drafted_and_its_faults_are_named(data: Path) -> None:
+    """Records that cannot be read are a reason of the verdict, not of the command's failure."""
+    data.write_text(data.read_text() + '7,"x\n')
+    ended = init(data.name)
+
+    assert ended.exit_code == 0
+    assert "The data is rejected by it" in ended.stdout
+
+
+def test_no_file_is_overwritten(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A second draft, a missing folder and an input are refused before any work."""
+    (data.parent / "shop_orders.odcs.yaml").write_text("mine")
+
+    assert "shop_orders.odcs.yaml exists and is not overwritten" in refused(monkeypatch, capsys, data.name)
+    assert "the folder none does not exist" in refused(monkeypatch, capsys, data.name, "-o", "none/x.yaml")
+    assert "exists and is not overwritten" in refused(monkeypatch, capsys, data.name, "-o", data.name)
+    assert (data.parent / "shop_orders.odcs.yaml").read_text() == "mine"
+
+
+def test_what_cannot_be_drafted_is_one_sentence(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A workbook, records without columns that can be named, and a file that is not there."""
+    data.write_bytes(b"PK\x03\x04")
+    assert "Shop orders.csv: the file is a zip archive" in refused(monkeypatch, capsys, data.name)
+    data.write_text('{"a": {}}')
+    assert "no column can be named by a contract (a: its values" in refused(monkeypatch, capsys, data.name)
+    assert "none.csv" in refused(monkeypatch, capsys, "none.csv")
