@@ -30,7 +30,7 @@ ACTORS: Final = ("producer", "consumer")
 
 
 def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
-    """POST /api/v1/data-contract: the document is linted, compiled and published; the contract's id, as DCM answers it.
+    """POST /api/v1/data-contract, PUT /api/v1/data-contract/{id}: lint, compile and publish; the contract's id, as DCM has it.
 
     Where the stack requires approval, a proposal is left (202).
     """
@@ -49,6 +49,7 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     try:
         parents, unmeasured = parents_of(dependencies, body), request.flag("allowUnmeasured")
         compiled = compile_document(body, parents, allow_unmeasured=unmeasured)
+        _refuse_another(request, compiled.contract)
         change = planned(dependencies, compiled)
         effects = list(effects_of(compiled, change))
         if effects and not request.flag("confirm"):
@@ -86,7 +87,7 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
 def contract(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     """GET /api/v1/data-contract/{id}: DCM's representation of the highest version, or of the one that `version` names."""
     name, version = request.path.get("id", ""), request.query.get("version")
-    published = dependencies.registry.contract(name).versions if is_usable(name) else ()
+    published = dependencies.registry.contract(name).versions if is_usable(name) and request.allows(name) else ()
     found = newest(each for each in published if version in {None, each.version})
     if found is None:
         raise HttpProblem(
@@ -107,11 +108,20 @@ def contracts(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     fitting = [
         summary(each)
         for each in found
-        if all(
+        if request.allows(each.contract)
+        and all(
             (name, value) in {(label, text.casefold()) for label, text in each.labels} for name, value in wanted.items()
         )
     ]
     return HttpAnswer(200, {"contracts": fitting, "cursor": _cursor(page.after) if page.after else None})
+
+
+def _refuse_another(request: HttpRequest, contract: str) -> None:
+    """Raise HttpProblem for a contract that is not the one of the address, or that the caller may not use."""
+    if request.path.get("id", contract) != contract:
+        raise HttpProblem(400, "invalid-parameter", "The document has another id than the address names.")
+    if not request.allows(contract):
+        raise HttpProblem(403, "another-contract", "The token is limited to other contracts.")
 
 
 def newest(versions: Iterable[Publication]) -> Publication | None:

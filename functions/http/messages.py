@@ -25,6 +25,11 @@ JSON: Final = "application/json"
 PROBLEM: Final = "application/problem+json"
 
 
+EVERY_CONTRACT: Final = ("*",)
+CLAIM: Final = "lakegate_contracts"
+"""The claim of a token that limits its holder to contracts."""
+
+
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
     """A request that API Gateway has authorised."""
@@ -35,10 +40,18 @@ class HttpRequest:
     """Of API Gateway; the access log has it too."""
     caller: str
     """The caller's ARN, or issuer and subject of a token; never a text that the caller chose."""
+    contracts: tuple[str, ...] = EVERY_CONTRACT
+    """The contracts that the caller may use: ids, or the beginning of ids and a star."""
     path: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
+
+    def allows(self, contract: str) -> bool:
+        """Whether the caller may use a contract."""
+        return any(
+            contract.startswith(each[:-1]) if each.endswith("*") else contract == each for each in self.contracts
+        )
 
     def flag(self, name: str) -> bool:
         """Whether a parameter of the query is `true`; absent means no. Raises HttpProblem for any other value."""
@@ -95,6 +108,7 @@ class HttpProblem(LakegateError):  # noqa: N818 - RFC 9457 calls it a problem
 
 TITLES: Final[Mapping[str, str]] = {
     "breaks-children": "Contracts that inherit from it would be weaker",
+    "another-contract": "The caller may not use this contract",
     "confirmation-needed": "The effects have to be confirmed",
     "incompatible-version": "The version number is too low for the changes",
     "internal": "The request failed",
@@ -124,10 +138,12 @@ class GatewayEvent:
 
     def request(self) -> HttpRequest:
         """The request. Raises HttpProblem for a caller without a name and a body that is too large or cannot be read."""
+        authorizer = self.event["requestContext"].get("authorizer") or {}
         return HttpRequest(
             str(self.event["routeKey"]),
             self.id,
-            caller_of(self.event["requestContext"].get("authorizer") or {}),
+            caller_of(authorizer),
+            contracts_of(authorizer),
             self.event.get("pathParameters") or {},
             self.event.get("queryStringParameters") or {},
             self.event.get("headers") or {},
@@ -158,3 +174,14 @@ def caller_of(authorizer: Mapping[str, Any]) -> str:
     if issuer.startswith("https://") and subject:
         return f"{quote(issuer, safe=':/')}#{quote(subject, safe='')}"
     raise HttpProblem(401, "unauthenticated", "The request was signed by nobody whom API Gateway names.")
+
+
+def contracts_of(authorizer: Mapping[str, Any]) -> tuple[str, ...]:
+    """The contracts that a token is limited to by its claim: a text, or a list that API Gateway has written as `[a b]`.
+
+    Every contract without the claim, and of callers by IAM, whose policies name the contract in the address.
+    """
+    claims = (authorizer.get("jwt") or {}).get("claims") or {}
+    if CLAIM not in claims:
+        return EVERY_CONTRACT
+    return tuple(str(claims[CLAIM]).removeprefix("[").removesuffix("]").replace(",", " ").split())

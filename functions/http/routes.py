@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 class Endpoint:
     """What answers a route; docs/openapi.json is made of it."""
 
+    name: str
+    """Of the operation."""
     answer: Callable[[Dependencies, HttpRequest], HttpAnswer]
     scope: str
     """That a token must have; with IAM, the ARN of the route is what is granted."""
@@ -37,15 +39,27 @@ class Endpoint:
 READ, PUBLISH = "lakegate/read", "lakegate/publish"
 ROUTES: Final[Mapping[str, Endpoint]] = {
     "POST /api/v1/data-contract": Endpoint(
+        "publishContract",
         publish,
         PUBLISH,
         "Lint, compile and publish a contract document",
         {200: "ContractId", 202: "Proposal"},
-        (400, 409, 413, 415),
+        (400, 403, 409, 413, 415),
+        flags=("confirm", "allowUnmeasured"),
+        takes_document=True,
+    ),
+    "PUT /api/v1/data-contract/{id}": Endpoint(
+        "putContract",
+        publish,
+        PUBLISH,
+        "The same for a document of one contract",
+        {200: "ContractId", 202: "Proposal"},
+        (400, 403, 409, 413, 415),
         flags=("confirm", "allowUnmeasured"),
         takes_document=True,
     ),
     "GET /api/v1/data-contract": Endpoint(
+        "findContracts",
         contracts,
         READ,
         "Find contracts by their labels",
@@ -54,10 +68,13 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         query=("tag", "producer", "consumer", "cursor"),
     ),
     "GET /api/v1/data-contract/{id}": Endpoint(
-        contract, READ, "Read a contract", {200: "Contract"}, (404,), query=("version",)
+        "readContract", contract, READ, "Read a contract", {200: "Contract"}, (404,), query=("version",)
+    ),
+    "GET /api/v1/data-contract/{id}/workload/{workload}": Endpoint(
+        "readWorkloadOfContract", workload, READ, "The same for a delivery to one contract", {200: "Workload"}, (404,)
     ),
     "GET /api/v1/workload/{id}": Endpoint(
-        workload, READ, "Read status and result of a delivery", {200: "Workload"}, (404,)
+        "readWorkload", workload, READ, "Read status and result of a delivery", {200: "Workload"}, (404,)
     ),
 }
 """By route key: API Gateway has chosen the route, so that no second router can choose otherwise."""

@@ -40,14 +40,22 @@ RUNNING: Final = frozenset(STATUSES) - {State.PUBLISHED, State.QUARANTINED, Stat
 
 
 def workload(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
-    """GET /api/v1/workload/{id}: status and result; of a part of a delivery, those of its delivery."""
-    name = request.path.get("id", "")
+    """GET /api/v1/workload/{id}, and …/data-contract/{id}/workload/{workload} for those of one contract: status and result.
+
+    Of a part of a delivery those of its delivery.
+    """
+    name = request.path.get("workload", request.path.get("id", ""))
     row = row_of(dependencies, name) if IDENTIFIER.fullmatch(name) else None
     if row is not None and row.joined:
         row = row_of(dependencies, row.joined)
-    if row is None:
+    if row is None or not _is_visible(request, row.pin.contract if row.pin else ""):
         raise HttpProblem(404, "not-found", "No workload has this id.")
     return HttpAnswer(200, representation(dependencies, row))
+
+
+def _is_visible(request: HttpRequest, contract: str) -> bool:
+    """Whether it is of the contract that the address names, and of one that the caller may use."""
+    return request.allows(contract) and ("workload" not in request.path or contract == request.path["id"])
 
 
 def representation(dependencies: Dependencies, row: Workload) -> dict[str, object]:

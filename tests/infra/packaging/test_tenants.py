@@ -67,6 +67,9 @@ def calls(owner: str) -> Iterator[tuple[str, Call]]:
         table = f"arn:aws:dynamodb:{HERE}:table/lakegate-LedgerTable"
         chain = {"dynamodb:LeadingKeys": [f"{OWNERS[owner][1]}/orders_v1"]}
         yield "ledger", Call(f"dynamodb:{action}", table, chain)
+    for method, path in product(("GET", "PUT", "POST"), ("", "/workload/1")):
+        address = f"$default/{method}/api/v1/data-contract/{OWNERS[owner][1]}{path}"
+        yield f"{method}{path}", Call("execute-api:Invoke", f"arn:aws:execute-api:{HERE}:lakegate-ApiId/{address}")
 
 
 def granted(owner: str, *names: str, of: str) -> set[tuple[str, str]]:
@@ -91,7 +94,12 @@ def test_each_policy_grants_its_own_part_of_what_is_the_owners() -> None:
     chain = {("ledger", "dynamodb:GetItem"), ("ledger", "dynamodb:Query")}
     writing = {"s3:PutObject", "s3:AbortMultipartUpload"} | listing
 
-    assert granted("sales", "ProducerPolicy", of="sales") == {("landing", each) for each in writing} | chain
+    assert granted("sales", "ProducerPolicy", of="sales") == {
+        *(("landing", each) for each in writing),
+        *chain,
+        ("GET", "execute-api:Invoke"),
+        ("GET/workload/1", "execute-api:Invoke"),
+    }
     assert granted("sales", "ReaderPolicy", of="sales") == {("accepted", each) for each in reading} | chain
     assert granted("sales", "OwnerPolicy", of="sales") == {("quarantine", each) for each in reading}
 

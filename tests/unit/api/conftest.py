@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -90,7 +91,7 @@ class Api:
             "isBase64Encoded": False,
         }
         if path:
-            event["pathParameters"] = {"id": path}
+            event["pathParameters"] = dict(zip(re.findall(r"{(\w+)}", route), path.split(" / "), strict=False))
         if query:
             event["queryStringParameters"] = query
         if isinstance(body, str):

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from lakegate.functions.http.messages import JSON, PROBLEM
@@ -46,9 +47,8 @@ def body(kind: str, name: str, status: int) -> dict[str, Any]:
 def parameters(route: str, endpoint: Endpoint) -> list[dict[str, Any]]:
     """Those of the path, then those of the query."""
     text: dict[str, Any] = {"type": "string"}
-    of_path = (
-        [{"name": "id", "in": "path", "required": True, "schema": text | {"minLength": 1}}] if "{id}" in route else []
-    )
+    names = re.findall(r"{(\w+)}", route)
+    of_path = [{"name": name, "in": "path", "required": True, "schema": text | {"minLength": 1}} for name in names]
     of_query = [{"name": name, "in": "query", "schema": text} for name in endpoint.query]
     flag = {"type": "string", "enum": ["true", "false"], "default": "false"}
     return of_path + of_query + [{"name": name, "in": "query", "schema": flag} for name in endpoint.flags]
@@ -58,9 +58,11 @@ def operation(route: str, endpoint: Endpoint) -> dict[str, Any]:
     """One operation."""
     answers = {status: body(JSON, name, status) for status, name in endpoint.answers.items()}
     answers |= {status: body(PROBLEM, "ProblemDetails", status) for status in (*endpoint.problems, *EVERYWHERE)}
-    answers |= {status: body(JSON, "GatewayMessage", status) for status in (403, 429)}
+    for status in (403, 429):
+        answers.setdefault(status, {"description": MEANINGS[status], "content": {}})
+        answers[status]["content"][JSON] = {"schema": schema("GatewayMessage")}
     made: dict[str, Any] = {
-        "operationId": endpoint.answer.__name__,
+        "operationId": endpoint.name,
         "summary": endpoint.summary,
         "parameters": parameters(route, endpoint),
         "responses": {str(status): answers[status] for status in sorted(answers)},
