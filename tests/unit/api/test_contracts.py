@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from lakegate.contracts.errors import ContractError, Problem
+from lakegate.functions.usecases import compile_contract
+from lakegate.functions.usecases.routing import add_route
+from lakegate.functions.usecases.steps import run
 from lakegate.infra.local.places import ROOT
 from tests.fakes.identity import ALICE, BOB
 from tests.unit.api.conftest import CONTRACTS, document, signed
@@ -108,6 +112,31 @@ def test_unexpected_effects_are_confirmed(served: Api) -> None:
     assert (asked.status, asked.body["type"]) == (409, "urn:lakegate:problem:confirmation-needed")
     assert asked.body["effects"] == ["the document's status is `draft`: publishing makes shop 1.1.0 active"]
     assert (confirmed.status, confirmed.body) == (200, "shop")
+
+
+def test_a_retired_version_that_closes_routes_is_confirmed(served: Api) -> None:
+    """The prefixes whose deliveries would be refused are named."""
+    served.publish(document())
+    dependencies = served.env.dependencies
+    run(add_route(dependencies, "orders-in/", "shop", "orders", 1), dependencies.clock)
+    asked = served.publish(document("1.1.0", "retired"))
+
+    assert (asked.status, asked.body["type"]) == (409, "urn:lakegate:problem:confirmation-needed")
+    assert asked.body["effects"] == ["shop 1.1.0 is retired: every delivery below `orders-in/` would be refused"]
+
+
+def test_what_only_the_compiler_refuses_is_located_too(served: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule that an inherited dataset cannot have is found when the whole contract is compiled, after lint."""
+    problem = Problem("unknown-column", "$.schema[0]", 7, "There is no such column.")
+
+    def refuse(*_: object) -> None:
+        raise ContractError((problem,))
+
+    monkeypatch.setattr(compile_contract, "compile_plan", refuse)
+    answer = served.publish(document())
+
+    assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:invalid-contract")
+    assert answer.body["errors"] == [asdict(problem)]
 
 
 def test_rules_that_can_never_be_measured_must_be_allowed(served: Api) -> None:

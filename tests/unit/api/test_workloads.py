@@ -125,6 +125,17 @@ def test_a_workload_that_failed_names_the_cause(serve: Callable[[Environment], A
     assert body["result"]["info"]["errors"] == ["no-result"]
 
 
+def test_an_upload_that_could_not_be_read_names_the_cause(serve: Callable[[Environment], Api]) -> None:
+    """It failed before a contract was found for it."""
+    env, row = landed()
+    attempt = FailedAttempt(0, "", FailureCause.ACCESS_DENIED, env.dependencies.clock.now())
+    env.memory.rows.write(row._replace(state=State.FAILED, due_at=None, pin=None, failed=(attempt,)))
+    body = serve(env).workload(row.id).body
+
+    assert (body["status"], body["dataContractId"]) == ("Failed", None)
+    assert body["result"]["info"]["errors"] == ["access-denied"]
+
+
 def test_a_part_is_answered_with_its_delivery(serve: Callable[[Environment], Api]) -> None:
     """What a part of a delivery of several objects became is what the delivery became."""
     env, row = landed()
