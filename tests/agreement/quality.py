@@ -121,7 +121,9 @@ def _query(draw: random.Random, fields: Sequence[Field]) -> Quality | None:
 @cache
 def _queries() -> list[tuple[str, set[str]]]:
     every = {each.name for each in FLAT}
-    return [(query, set(re.findall(r"\w+", query)) & every) for query in yaml.safe_load(QUERIES.read_text())]
+    return [
+        (query, set(re.findall(r"\w+", query)) & every) for query in yaml.load(QUERIES.read_text(), yaml.CSafeLoader)
+    ]
 
 
 def _expectation(draw: random.Random, fields: Sequence[Field]) -> Quality | None:

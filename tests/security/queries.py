@@ -57,7 +57,7 @@ class Hostile:
 @cache
 def hostile() -> tuple[Hostile, ...]:
     """Every hostile query, each text once in its dialect."""
-    classes = yaml.safe_load(Path(__file__).with_name("queries.yaml").read_text())
+    classes = yaml.load(Path(__file__).with_name("queries.yaml").read_text(), yaml.CSafeLoader)
     found = [
         each for kind, seeds in classes.items() for form, texts in seeds.items() for each in _of(kind, form, texts)
     ]

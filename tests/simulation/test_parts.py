@@ -11,7 +11,9 @@ from lakegate.functions.usecases.steps import Effect
 from tests.simulation.parts import PARTS_SCENARIOS, PartsScenario, faults_of, play_parts
 from tests.simulation.planted import Planted, planted
 
-BUGS = tuple(Planted(**each) for each in yaml.safe_load(Path(__file__).with_name("planted_parts.yaml").read_text()))
+BUGS = tuple(
+    Planted(**each) for each in yaml.load(Path(__file__).with_name("planted_parts.yaml").read_text(), yaml.CSafeLoader)
+)
 SHARE = 7
 """Of the faults of each schedule; `make nightly` plays all."""
 

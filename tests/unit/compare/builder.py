@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.compare.change import Change, VersionComparison
 
-CASES: Final[list[dict[str, Any]]] = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text())
+CASES: Final[list[dict[str, Any]]] = yaml.load(Path(__file__).with_name("cases.yaml").read_text(), yaml.CSafeLoader)
 COLUMN: Final = {"name": "id", "logicalType": "integer"}
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Path = tuple[str | int, ...]
 DOCUMENTS: dict[str, Any] = {
-    path.name: json.loads(json.dumps(yaml.safe_load(path.read_text()), default=str))
+    path.name: json.loads(json.dumps(yaml.load(path.read_text(), yaml.CSafeLoader), default=str))
     for path in (
         *sorted((ROOT / "contracts/examples").glob("*.yaml")),
         ROOT / "tests/golden/documents/orders-latest.dcs.yaml",

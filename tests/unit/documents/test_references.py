@@ -19,7 +19,9 @@ from lakegate.contracts.documents.references import MOST_HINTS, expanded
 from lakegate.contracts.lint.examine import examine
 from tests.unit.compare.builder import compared, document
 
-CASES: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("hostile_references.yaml").read_text())
+CASES: list[dict[str, Any]] = yaml.load(
+    Path(__file__).with_name("hostile_references.yaml").read_text(), yaml.CSafeLoader
+)
 EMAIL = {"logicalType": "string", "classification": "confidential", "logicalTypeOptions": {"maxLength": 254}}
 AT = "$.schema[0].properties[0]"
 

@@ -13,7 +13,7 @@ from tests.unit.compare.builder import document
 if TYPE_CHECKING:
     from lakegate.contracts.inherit.resolve import Resolved
 
-CASES: Final[list[dict[str, Any]]] = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text())
+CASES: Final[list[dict[str, Any]]] = yaml.load(Path(__file__).with_name("cases.yaml").read_text(), yaml.CSafeLoader)
 
 
 def parent_of(parts: dict[str, Any], name: str = "acme", version: str = "1.0.0") -> bytes:

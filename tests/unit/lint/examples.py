@@ -13,7 +13,7 @@ from lakegate.contracts.inherit.resolve import pinned, resolve
 if TYPE_CHECKING:
     from lakegate.contracts.lint.examine import Examined
 
-CASES: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text())
+CASES: list[dict[str, Any]] = yaml.load(Path(__file__).with_name("cases.yaml").read_text(), yaml.CSafeLoader)
 BASES = {
     "dcm": Template("""\
 specVersion: 0.1.3

@@ -24,8 +24,8 @@ from tests.security.queries import hostile
 if TYPE_CHECKING:
     from lakegate.contracts.plan.query import Query
 
-CASES = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text())
-FILES = yaml.safe_load((Path(__file__).parents[2] / "spark" / "queries.yaml").read_text())
+CASES = yaml.load(Path(__file__).with_name("cases.yaml").read_text(), yaml.CSafeLoader)
+FILES = yaml.load((Path(__file__).parents[2] / "spark" / "queries.yaml").read_text(), yaml.CSafeLoader)
 ORDERS = {
     "id": "string",
     "placed": "timestamp",
