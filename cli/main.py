@@ -61,6 +61,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "drift": "lakegate.cli.drift:drift",
     "log": "lakegate.cli.ledger:log",
     "verify": "lakegate.cli.verify:verify",
+    "erase": "lakegate.cli.erase:erase",
     "verify-release": "lakegate.cli.verify_release:verify_release",
     "stack": "lakegate.cli.stack:app",
     "local": "lakegate.cli.local:app",

@@ -42,6 +42,10 @@ REMEDIES = {
     "  Treat it as lost, and ask who runs the store.",
     "extra": "Readers of the folder read it, though it was never judged: find out who wrote it, then delete it:\n"
     "  aws s3api delete-object --bucket {bucket} --key {key} --version-id {current}",
+    "unerased": "An erasure of its rows is recorded and not finished. `lakegate log` lists it: repeat that\n"
+    "  `lakegate erase`.",
+    "restored": "An erasure left nothing of it: find out who wrote it, then delete it:\n"
+    "  aws s3api delete-object --bucket {bucket} --key {key} --version-id {current}",
 }
 """What to do, by the damage."""
 

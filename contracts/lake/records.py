@@ -26,6 +26,8 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "replay-version": ("workload", "contract_version"),
     "waiver": ("workload", "expires", "reason"),
     "lifecycle": ("act", "status"),
+    "erasure": ("workload", "rows", "reason"),
+    "erased": ("workload", "rows"),
 }
 """By kind of record: which members of its content `lakegate log` prints."""
 

@@ -68,16 +68,28 @@ class CsvSource:
 
     def originals(self, share: Share) -> Iterator[pa.Table]:
         """See `Source`."""
-        before, dialect, has_one_column = 0, Dialect.of(self.plan.csv), len(self.columns.found) == 1
+        csv, has_one_column = self.plan.csv, len(self.columns.found) == 1
+        header, mark = int(csv.header and share.start == 0), BOM if csv.encoding == "utf-8-sig" else b""
+        for lines in self.lines(share):
+            records = [(row, line.removesuffix(b"\n").removesuffix(b"\r")) for row, line in lines if row >= header]
+            if records and records[0][0] == share.start == 0:
+                records[0] = 0, records[0][1].removeprefix(mark)
+            yield line_table([(row, line) for row, line in records if line or has_one_column])
+
+    def lines(self, share: Share) -> Iterator[list[tuple[int, bytes]]]:
+        """All bytes of a share, a block at a time: each line (or record of several) with its number, from 0, and its end.
+
+        The header is one of them; a byte order mark belongs to the first.
+        """
+        before, dialect = 0, Dialect.of(self.plan.csv)
         for block, _ in self.blocks(share):
-            is_first = share.start == 0 and before == 0
-            text, skipped = self._without_header(block, is_first=is_first)
-            ends = record_ends(text, dialect.raw_quote if dialect.multi_line else None).tolist()
-            if text and (not ends or ends[-1] < len(text)):
-                ends.append(len(text))
-            lines = (text[start:end].removesuffix(b"\n").removesuffix(b"\r") for start, end in pairwise([0, *ends]))
-            numbered = enumerate(lines, before + skipped)
-            yield line_table([(row, line) for row, line in numbered if line or has_one_column])
+            text, skipped = self._without_header(block, is_first=share.start == 0 and before == 0)
+            begin = len(block) - len(text)
+            ends = (record_ends(text, dialect.raw_quote if dialect.multi_line else None) + begin).tolist()
+            if text and (not ends or ends[-1] < len(block)):
+                ends.append(len(block))
+            starts = [0, begin] if skipped else [0]
+            yield list(enumerate((block[start:end] for start, end in pairwise([*starts, *ends])), before))
             before += skipped + len(ends)
 
     def _without_header(self, block: bytes, *, is_first: bool) -> tuple[bytes, int]:

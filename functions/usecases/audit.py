@@ -17,17 +17,20 @@ from typing import TYPE_CHECKING, Final
 
 from lakegate.contracts.judge.verdict import ACCEPTING
 from lakegate.contracts.lake.block import Block, BlockKind, deliveries, stored_block
+from lakegate.contracts.lake.erasures import RECORDED, erasures_of
 from lakegate.contracts.lake.states import State
 from lakegate.functions.ports.errors import NotFound
-from lakegate.functions.ports.objects import Address
+from lakegate.functions.ports.objects import Address, agree
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.delivery import row_of
+from lakegate.functions.usecases.erasure import versions_of
 from lakegate.functions.workload import TERMINAL, replay_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lakegate.contracts.lake.block import LedgerObject
+    from lakegate.contracts.lake.erasures import Erasures
     from lakegate.functions.ports.objects import ObjectVersion
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.workload import Workload
@@ -51,6 +54,10 @@ class Damage(StrEnum):
     """The judged version has another size or checksum than recorded."""
     EXTRA = "extra"
     """A current object of the accepted folder that no block names."""
+    UNERASED = "unerased"
+    """A recorded erasure is not finished: versions from before it still exist."""
+    RESTORED = "restored"
+    """An object of which an erasure left nothing is there again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +82,12 @@ def damages(
 ) -> Iterator[DamagedObject]:
     """Every object that differs from the chain up to a height; `compared` receives how many objects were compared."""
     known: set[bytes] = set()
+    erasures = _erasures(dependencies, chain)
     named = _named(dependencies, chain, height)
     count = 0
     with ThreadPoolExecutor(AT_ONCE) as workers:
         while batch := tuple(islice(named, BATCH)):
-            yield from filter(None, workers.map(partial(_compare, dependencies), batch))
+            yield from filter(None, workers.map(partial(_compare, dependencies, erasures), batch))
             known.update(_digest(each.key) for _, each in batch)
             count += len(batch)
             compared(count)
@@ -92,28 +100,62 @@ def _named(dependencies: Dependencies, chain: str, height: int) -> Iterator[tupl
             yield from zip(repeat(block), block.objects, strict=False)
 
 
-def _compare(dependencies: Dependencies, named: tuple[Block, LedgerObject]) -> DamagedObject | None:
+def _erasures(dependencies: Dependencies, chain: str) -> Erasures:
+    """Of the whole chain: one that was recorded meanwhile is no damage."""
+    recorded = (stored_block(text) for text in dependencies.ledger.texts(chain) if RECORDED in text)
+    return erasures_of(each for each in recorded if each is not None)
+
+
+def _compare(dependencies: Dependencies, erasures: Erasures, named: tuple[Block, LedgerObject]) -> DamagedObject | None:
     block, judged = named
+    left = erasures.left.get(judged.key)
+    wanted = left.current if left else judged
     current = _head(dependencies, judged.key)
-    is_current = current is not None and current.version == judged.version
-    found = current if is_current else _head(dependencies, judged.key, judged.version)
-    if found is None:
-        damage = None if _was_replayed(dependencies, block) else Damage.LOST
-    elif found.size != judged.size or (judged.checksum and found.checksum != judged.checksum):
-        damage = Damage.ALTERED
-    elif is_current:
-        damage = None
-    else:
-        damage = Damage.REPLACED if current else Damage.HIDDEN
+    damage = _damage(dependencies, block, wanted, current)
+    unerased = _unerased(dependencies, erasures, judged.key)
+    if unerased and (damage is None or (current and unerased(current))):
+        damage = Damage.UNERASED
     if damage is None:
         return None
     row = row_of(dependencies, block.workload)
     version = current.version if current else ""
-    return DamagedObject(damage, judged.key, judged.version, version, block.height, block.workload, _file(row))
+    judged_version = (wanted or judged).version
+    return DamagedObject(damage, judged.key, judged_version, version, block.height, block.workload, _file(row))
+
+
+def _unerased(dependencies: Dependencies, erasures: Erasures, key: str) -> Callable[[ObjectVersion], bool] | None:
+    """Whether a current version is explained by an erasure that is not finished; None if all of them are finished."""
+    planned, left = erasures.planned(key), erasures.left.get(key)
+    before = left.before if left else frozenset()
+    remaining = before and any(each.version in before for each in versions_of(dependencies, key))
+    if not planned and not remaining:
+        return None
+    return lambda current: (
+        current.version in before
+        or any(each and each["size"] == current.size and agree(each["checksum"], current.checksum) for each in planned)
+    )
+
+
+def _damage(
+    dependencies: Dependencies, block: Block, wanted: LedgerObject | None, current: ObjectVersion | None
+) -> Damage | None:
+    if wanted is None:
+        return Damage.RESTORED if current else None
+    is_current = current is not None and current.version == wanted.version
+    found = current if is_current else _head(dependencies, wanted.key, wanted.version)
+    if found is None:
+        return None if _was_replayed(dependencies, block) else Damage.LOST
+    if found.size != wanted.size or (wanted.checksum and found.checksum != wanted.checksum):
+        return Damage.ALTERED
+    if is_current:
+        return None
+    return Damage.REPLACED if current else Damage.HIDDEN
 
 
 def _extra(dependencies: Dependencies, chain: str, height: int, known: set[bytes]) -> Iterator[DamagedObject]:
-    for each in _current(dependencies, f"accepted/{chain}/"):
+    for each in versions_of(dependencies, f"accepted/{chain}/"):
+        if not each.current:
+            continue
         is_manifest = each.key == layout.manifest_key(chain) or each.key.startswith(layout.segment_prefix(chain))
         if is_manifest or _digest(each.key) in known:
             continue
@@ -121,16 +163,6 @@ def _extra(dependencies: Dependencies, chain: str, height: int, known: set[bytes
         row = row_of(dependencies, folder[1]) if folder else None
         if row is None or not _is_arriving(dependencies, row, each.key, height):
             yield DamagedObject(Damage.EXTRA, each.key, "", each.version, None, row.id if row else "", _file(row))
-
-
-def _current(dependencies: Dependencies, prefix: str) -> Iterator[ObjectVersion]:
-    after: str | None = None
-    while True:
-        page = dependencies.objects.versions(dependencies.places.lake, prefix, after)
-        yield from (each for each in page.versions if each.current)
-        after = page.after
-        if after is None:
-            return
 
 
 def _is_arriving(dependencies: Dependencies, row: Workload, key: str, height: int) -> bool:

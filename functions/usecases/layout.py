@@ -63,11 +63,29 @@ def manifest_key(chain: str) -> str:
     return f"accepted/{chain}/_manifest.json"
 
 
+SEGMENTS = "_manifest/"
+
+
+def segment_folder(erased: int) -> str:
+    """The folder of segments beside the manifest, by the height of the last erasure that they show; -1: of none."""
+    return SEGMENTS if erased < 0 else f"{SEGMENTS}erased-{erased:012}/"
+
+
+def erased_of(folder: str) -> int:
+    """The height in the name of a folder of segments."""
+    return -1 if folder == SEGMENTS else int(folder.rpartition("-")[2].removesuffix("/"))
+
+
 def segment_prefix(chain: str) -> str:
-    """The folder of its segments."""
-    return f"accepted/{chain}/_manifest/"
+    """The folder of all segments of a line."""
+    return f"accepted/{chain}/{SEGMENTS}"
 
 
-def segment_key(chain: str, first: int) -> str:
+def segment_key(chain: str, first: int, folder: str = SEGMENTS) -> str:
     """The segment that begins at a height."""
-    return f"{segment_prefix(chain)}{first:012}.json"
+    return f"accepted/{chain}/{folder}{first:012}.json"
+
+
+def erasure_prefix(workload: str = "") -> str:
+    """The folder of what erasures leave of the objects of a delivery, until it has replaced them."""
+    return f"erasures/{workload}/" if workload else "erasures/"

@@ -4,6 +4,8 @@ A segment lists the deliveries of so many heights. The head states how many segm
 them, so that a delivery writes as many bytes to a line of 10,000 as to a line of 50. Both follow from the ledger and the
 plans: whoever writes a segment writes the same bytes. It is written before the head that counts it.
 
+A completed erasure changes what earlier deliveries consist of: all is listed again, the segments in another folder.
+
 The JSON Schema of both is contracts/schemas/manifest.json.
 """
 
@@ -16,14 +18,23 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lakegate.contracts.door.terms import terms_of
 from lakegate.contracts.lake.block import BlockKind, deliveries
+from lakegate.contracts.lake.erasures import DONE, erasures_of
 from lakegate.contracts.lake.records import Record
 from lakegate.functions.ports.errors import ConditionFailed, NotFound, TransactionConflict
 from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.layout import manifest_key, report_key, segment_key
+from lakegate.functions.usecases.layout import (
+    SEGMENTS,
+    erased_of,
+    manifest_key,
+    report_key,
+    segment_folder,
+    segment_key,
+)
 from lakegate.functions.usecases.steps import Effect, perform
 
 if TYPE_CHECKING:
     from lakegate.contracts.lake.block import AnyBlock, Block
+    from lakegate.contracts.lake.erasures import Erasures
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.steps import Steps
 
@@ -48,6 +59,8 @@ class _Head(NamedTuple):
     """Above the segments."""
     lifecycle: dict[str, Any] | None = None
     """Of the line, as its last record has it."""
+    erased: int = -1
+    """Height of the last erasure that head and segments show; -1: none."""
 
 
 def update(dependencies: Dependencies, chain: str) -> Steps[None]:
@@ -58,17 +71,22 @@ def update(dependencies: Dependencies, chain: str) -> Steps[None]:
         blocks = dependencies.ledger.blocks(chain, head.height)
         if not blocks:
             return
-        found = [_delivery(dependencies, block) for block in deliveries(blocks) if block.kind is BlockKind.PUBLISHED]
-        listed, heights = (*head.deliveries, *found), dependencies.places.segment_heights
+        if any(block.kind == DONE for block in blocks):  # what is listed already changes, too
+            blocks = dependencies.ledger.blocks(chain)
+            head = _Head(head.etag, erased=erasures_of(blocks).height)
+        erasures = erasures_of(blocks)
+        published = [block for block in deliveries(blocks) if block.kind is BlockKind.PUBLISHED]
+        listed = (*head.deliveries, *(_delivery(dependencies, block, erasures) for block in published))
+        heights, folder = dependencies.places.segment_heights, segment_folder(head.erased)
         segments = (blocks[-1].height + 1) // heights
         for number in range(head.segments, segments):
             part = [each for each in listed if each["height"] // heights == number]
-            yield from _write_segment(dependencies, chain, number, part)
+            yield from _write_segment(dependencies, chain, folder, number, part)
         document = {
             "format": FORMAT,
             "line": chain,
             "height": blocks[-1].height,
-            "segments": {"count": segments, "heights": heights},
+            "segments": {"count": segments, "heights": heights} | ({"folder": folder} if head.erased >= 0 else {}),
             "deliveries": [each for each in listed if each["height"] >= segments * heights],
             "lifecycle": _lifecycle(blocks) or head.lifecycle,
         }
@@ -84,7 +102,7 @@ def update(dependencies: Dependencies, chain: str) -> Steps[None]:
 
 
 def _write_segment(
-    dependencies: Dependencies, chain: str, number: int, deliveries: list[dict[str, Any]]
+    dependencies: Dependencies, chain: str, folder: str, number: int, deliveries: list[dict[str, Any]]
 ) -> Steps[None]:
     heights = dependencies.places.segment_heights
     document = {
@@ -93,7 +111,7 @@ def _write_segment(
         "height": (number + 1) * heights - 1,
         "deliveries": deliveries,
     }
-    where = Address(dependencies.places.lake, segment_key(chain, number * heights))
+    where = Address(dependencies.places.lake, segment_key(chain, number * heights, folder))
     try:
         yield from perform(Effect.WRITE_SEGMENT, partial(dependencies.objects.put, where, _json(document), absent=True))
     except ConditionFailed:
@@ -108,8 +126,9 @@ def _head(dependencies: Dependencies, where: Address) -> _Head:
     document = json.loads(dependencies.objects.read(Address(where.bucket, where.key, found.version)))
     if document.get("format") != FORMAT:
         return _Head(found.etag)
-    deliveries, lifecycle = tuple(document["deliveries"]), document.get("lifecycle")
-    return _Head(found.etag, document["height"], document["segments"]["count"], deliveries, lifecycle)
+    deliveries, segments = tuple(document["deliveries"]), document["segments"]
+    erased = erased_of(segments.get("folder", SEGMENTS))
+    return _Head(found.etag, document["height"], segments["count"], deliveries, document.get("lifecycle"), erased)
 
 
 def _lifecycle(blocks: tuple[AnyBlock, ...]) -> dict[str, Any] | None:
@@ -122,10 +141,13 @@ def _json(document: dict[str, Any]) -> bytes:
     return json.dumps(document, sort_keys=True).encode()
 
 
-def _delivery(dependencies: Dependencies, block: Block) -> dict[str, Any]:
-    """An accepted delivery: what was published, under which version, and how it is to be read."""
+def _delivery(dependencies: Dependencies, block: Block, erasures: Erasures) -> dict[str, Any]:
+    """An accepted delivery: what was published and is left of it, under which version, and how it is to be read."""
     accepted = [each for each in block.objects if each.key.startswith("accepted/")]
+    left = [each for each in erasures.objects_of(block) if each.key.startswith("accepted/")]
     rejected = None if block.rows is None else (block.rejected_rows or 0) * (len(accepted) < len(block.objects))
+    published = None if block.rows is None or rejected is None else block.rows - rejected
+    erased = erasures.rows_of(accepted) if left else published
     return {
         "height": block.height,
         "workload": block.workload,
@@ -134,10 +156,10 @@ def _delivery(dependencies: Dependencies, block: Block) -> dict[str, Any]:
         "published_at": block.system_time,
         "event_time": list(block.event_time) if block.event_time else None,
         "rows": block.rows,
-        "published_rows": None if block.rows is None or rejected is None else block.rows - rejected,
+        "published_rows": None if published is None or erased is None else published - erased,
         "rejected_rows": rejected,
         **terms_of(dependencies.plan_at(block.plan, block.workload)).dialect,
         "report": report_key(block.workload),
-        "objects": [{"key": o.key, "version": o.version, "size": o.size, "checksum": o.checksum} for o in accepted],
+        "objects": [{"key": o.key, "version": o.version, "size": o.size, "checksum": o.checksum} for o in left],
         **({"waiver": asdict(block.waiver)} if block.waiver else {}),
     }

@@ -9,7 +9,7 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.schemas import validate
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.layout import manifest_key, segment_key
+from lakegate.functions.usecases.layout import SEGMENTS, manifest_key, segment_key
 
 if TYPE_CHECKING:
     from lakegate.functions.usecases.dependencies import Dependencies
@@ -39,9 +39,9 @@ def whole(dependencies: Dependencies, head: dict[str, Any], since: int) -> dict[
     segments = head.get("segments")
     if segments is None:  # of an older release, or of a line without accepted deliveries
         return head
-    heights = segments["heights"]
+    heights, folder = segments["heights"], segments.get("folder", SEGMENTS)
     firsts = range(max(since + 1, 0) // heights * heights, segments["count"] * heights, heights)
-    below = [each for first in firsts for each in _segment(dependencies, head["line"], first, heights)]
+    below = [each for first in firsts for each in _segment(dependencies, head["line"], folder, first, heights)]
     return {**head, "segments": {**segments, "count": 0}, "deliveries": [*below, *head["deliveries"]]}
 
 
@@ -53,17 +53,17 @@ def newest(dependencies: Dependencies, line: str, limit: int) -> list[dict[str, 
         return []
     found: list[dict[str, Any]] = head["deliveries"]
     segments = head.get("segments") or {"count": 0, "heights": 1}
-    last = segments["count"] - 1
+    last, folder = segments["count"] - 1, segments.get("folder", SEGMENTS)
     for number in range(last, max(last - MOST_SEGMENTS, -1), -1):
         if len(found) >= limit:
             break
-        found = [*_segment(dependencies, line, number * segments["heights"], segments["heights"]), *found]
+        found = [*_segment(dependencies, line, folder, number * segments["heights"], segments["heights"]), *found]
     return found[::-1][:limit]
 
 
-def _segment(dependencies: Dependencies, line: str, first: int, heights: int) -> list[dict[str, Any]]:
+def _segment(dependencies: Dependencies, line: str, folder: str, first: int, heights: int) -> list[dict[str, Any]]:
     try:
-        segment = read_manifest(dependencies, segment_key(line, first), line)
+        segment = read_manifest(dependencies, segment_key(line, first, folder), line)
     except NotFound:
         raise InputError(f"the segment of the manifest of {line} from height {first} is missing") from None
     if segment["height"] != first + heights - 1:

@@ -77,6 +77,8 @@ class Effect(StrEnum):
     RECORD = "append a record to the ledger"
     WRITE_LINE = "change a line's lifecycle or subscriptions"
     REPORT_DRIFT = "report the drift of a line"
+    REPLACE = "replace an object by what an erasure leaves of it"
+    ERASE = "delete a version for ever that an erasure replaced"
 
 
 @dataclass(slots=True)

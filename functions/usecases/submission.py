@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from lakegate.contracts.lake.block import BlockKind, deliveries
+from lakegate.contracts.lake.erasures import erasures_of
 from lakegate.contracts.plan.request import AcceptedPart, Reference, Request, StagedPart
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout, parts
@@ -62,9 +63,12 @@ def plan_uri(dependencies: Dependencies, digest: str) -> str:
 
 
 def _accepted(dependencies: Dependencies, referred: Referred) -> Reference:
-    """What was accepted of a line up to the pinned height: blocks never change, so neither does this."""
-    blocks = deliveries(dependencies.ledger.blocks(referred.line)) if referred.height >= 0 else ()
-    published = [each for each in blocks if each.kind is BlockKind.PUBLISHED and each.height <= referred.height]
+    """What was accepted of a line up to the pinned height, and is not erased: nothing else changes it."""
+    blocks = dependencies.ledger.blocks(referred.line) if referred.height >= 0 else ()
+    erasures = erasures_of(blocks)
+    published = [
+        each for each in deliveries(blocks) if each.kind is BlockKind.PUBLISHED and each.height <= referred.height
+    ]
     parts = (
         AcceptedPart(
             uri=f"s3://{dependencies.places.lake}/{found.key}",
@@ -73,7 +77,7 @@ def _accepted(dependencies: Dependencies, referred: Referred) -> Reference:
             plan_digest=block.plan,
         )
         for block in published
-        for found in block.objects
+        for found in erasures.objects_of(block)
         if found.key.startswith("accepted/")
     )
     return Reference(referred.line, referred.height, tuple(parts))

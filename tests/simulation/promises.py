@@ -72,7 +72,7 @@ NOBODY: frozenset[str] = frozenset()
 def manifest_deliveries(lake: dict[str, list[Stored]], key: str) -> list[Any] | None:
     """What a reader finds by a head: the deliveries of its segments, then its own. None: a segment is missing."""
     head = read_json(lake[key][-1].body)
-    folder = key.removesuffix("_manifest.json") + "_manifest/"
+    folder = key.removesuffix("_manifest.json") + head["segments"].get("folder", "_manifest/")
     firsts = range(0, head["segments"]["count"] * SEGMENT_HEIGHTS, SEGMENT_HEIGHTS)
     segments = [lake.get(f"{folder}{first:012}.json") for first in firsts]
     if not all(segments):

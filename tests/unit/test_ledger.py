@@ -223,6 +223,30 @@ def test_the_form_of_a_block_is_the_published_one() -> None:
 
 
 CONTENTS: dict[str, Any] = {
+    "erasure": {
+        "workload": "w",
+        "reason": "ticket 318",
+        "rows": None,
+        "fields": ["customer_id"],
+        "objects": [
+            {"key": "k", "version": "v1", "rows": None, "left": None},
+            {
+                "key": "l",
+                "version": "v1",
+                "rows": 1,
+                "left": {"staged": "erasures/w/1", "version": "v2", "size": 1, "checksum": "sha256:abc="},
+            },
+        ],
+    },
+    "erased": {
+        "erasure": "e" * 64,
+        "workload": "w",
+        "rows": None,
+        "objects": [
+            {"key": "k", "rows": None, "left": None},
+            {"key": "l", "rows": 1, "left": {"version": "v3", "size": 1, "checksum": "sha256:abc="}},
+        ],
+    },
     "replay": RECORD.content,
     "replay-version": {**RECORD.content, "line": "orders/lines_v1", "contract_version": "1.2.0", "plan": "p"},
     "waiver": {"workload": "w", "waived_by": "v", "reason": "known", "expires": "2026-12-22T18:30:00.000000Z"},

@@ -195,8 +195,8 @@ def test_notify_reads_and_sends_and_nothing_else(stack: Stack) -> None:
     assert not allowed(stack, "NotifyRole", "s3:GetObject", "arn:aws:s3:::LakeBucket/accepted/a")
 
 
-PEOPLE = ("StewardPolicy", "OperatorPolicy", "DeployerPolicy")
-PLACES = ("code", "contracts", "plans", "staging", "runs", "accepted", "quarantine")
+PEOPLE = ("StewardPolicy", "OperatorPolicy", "DeployerPolicy", "ErasurePolicy")
+PLACES = ("code", "contracts", "plans", "staging", "runs", "accepted", "quarantine", "erasures")
 PERMISSIONS = ("GetObject", "GetObjectVersion", "PutObject", "DeleteObject", "DeleteObjectVersion", "PutObjectAcl")
 NOT_USED = re.compile(
     r"dynamodb:(ImportTable|DescribeImport|.*Replica|.*Kinesis.*|.*(Item|ResourcePolicy)|Query|Scan)"
@@ -236,7 +236,7 @@ def test_publisher_and_approver_have_different_rights(built: Path) -> None:
 
 
 def test_what_people_may_do_to_objects(stack: Stack) -> None:
-    """A steward writes contracts and plans, an operator reads results and reports, a deployer writes code; nobody reads data."""
+    """A steward writes contracts and plans, an operator reads results and reports, a deployer code; who erases, data."""
     documents = {name: each["PolicyDocument"] for name, each in stack.resources("AWS::IAM::ManagedPolicy").items()}
     asked = [
         Call(f"s3:{action}", f"arn:aws:s3:::{place}")
@@ -244,6 +244,7 @@ def test_what_people_may_do_to_objects(stack: Stack) -> None:
             *(f"LakeBucket/{each}/1/a" for each in PLACES),
             "LakeBucket/runs/1/attempt=1/result.json",
             "LakeBucket/runs/1/report.html",
+            "LakeBucket/runs/1/attempt=1/rows/accepted/a",
             "LandingBucket/a",
         )
         for action in PERMISSIONS
@@ -269,6 +270,15 @@ def test_what_people_may_do_to_objects(stack: Stack) -> None:
             for place in ("contracts/1/a", "plans/1/a", "runs/1/attempt=1/result.json", "runs/1/report.html")
         },
         "DeployerPolicy": {(each, "code/1/a") for each in (*reads, "s3:PutObject")},
+        "ErasurePolicy": {
+            *(
+                (each, f"{place}/1/a")
+                for each in (*reads, "s3:PutObject", "s3:DeleteObjectVersion")
+                for place in ("accepted", "quarantine", "erasures")
+            ),
+            ("s3:DeleteObjectVersion", "staging/1/a"),
+            ("s3:DeleteObjectVersion", "runs/1/attempt=1/rows/accepted/a"),
+        },
     }
 
 

@@ -27,7 +27,7 @@ OUTPUTS = (
     "LandingBucket LakeBucket RegistryTable WorkloadsTable LedgerTable ApplicationId EventBusName IntakeFunction "
     "CompletionFunction SweepFunction NotifyFunction JudgeFunction DeadLetterQueueUrl IgnoredKeys RequireApproval AlarmTopic "
     "StewardPolicy ApproverPolicy LifecyclePolicy OperatorPolicy DoctorPolicy DeployerPolicy EnginePolicy KeyPolicy KeyArn "
-    "AnchorBucket ApiFunction ApiId ApiUrl"
+    "AnchorBucket ApiFunction ApiId ApiUrl ErasurePolicy"
 )
 FUNCTIONS = ("IntakeFunction", "CompletionFunction", "SweepFunction", "NotifyFunction", "ApiFunction")
 ENVIRONMENT_LIMIT = 4096
@@ -281,14 +281,14 @@ def test_each_bucket_is_versioned_private_and_allows_tls_only(built: Path, bucke
 
 
 def test_no_delivery_expires(stack: Stack) -> None:
-    """Lifecycle rules delete staging, leftovers of runs, replaced heads of manifests and incomplete uploads, but no data."""
+    """Lifecycle rules delete staging, leftovers of runs and erasures, old heads of manifests, incomplete uploads: no data."""
     buckets = stack.resources("AWS::S3::Bucket")
     rules = {name: buckets[name]["LifecycleConfiguration"]["Rules"] for name in ("LandingBucket", "LakeBucket")}
     taking = {"ExpirationInDays", "ExpirationDate", "NoncurrentVersionExpiration", "Transitions"}
 
     assert [rule for rule in rules["LandingBucket"] if taking & set(rule)] == []
     deleting = [rule for rule in rules["LakeBucket"] if taking & set(rule)]
-    assert [rule["Prefix"] for rule in deleting if "Prefix" in rule] == ["staging/", "runs/"]
+    assert [rule["Prefix"] for rule in deleting if "Prefix" in rule] == ["staging/", "runs/", "erasures/"]
     assert [(rule["TagFilters"], taking & set(rule)) for rule in deleting if "Prefix" not in rule] == [
         ([{"Key": "lakegate", "Value": TAG}], {"NoncurrentVersionExpiration"})
     ]

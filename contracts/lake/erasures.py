@@ -1,0 +1,106 @@
+"""What erasures did to the objects of a line, by the records of its chain.
+
+An erasure has two records: `erasure` is appended before anything is changed and states the digest of what will be left of each
+object, `erased` when each is replaced and states its new version. Versions before are deleted afterwards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from lakegate.contracts.lake.block import LedgerObject
+from lakegate.contracts.lake.records import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from lakegate.contracts.lake.block import AnyBlock, Block
+
+BEGUN: Final = "erasure"
+"""The kind of the record before."""
+DONE: Final = "erased"
+"""The kind of the record after."""
+RECORDED: Final = b'"kind":"eras'
+"""In the stored text of each record of both kinds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What an erasure left of an object."""
+
+    height: int
+    """Of the record."""
+    rows: int | None
+    """That were erased, by this and all earlier erasures; None where one erased the object unread."""
+    current: LedgerObject | None
+    """The object that readers get; None where nothing is left."""
+    before: frozenset[str]
+    """Versions that were replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Erasures:
+    """All erasures of a line."""
+
+    left: Mapping[str, Left]
+    """By key of the object: what the last completed erasure left."""
+    unfinished: tuple[Record, ...]
+    """Of the kind BEGUN, without a record that completes them; the lowest first."""
+    height: int
+    """Of the last record of the kind DONE; -1 where there is none."""
+
+    def planned(self, key: str) -> tuple[Mapping[str, Any] | None, ...]:
+        """What unfinished erasures are going to leave of an object: size and checksum, or nothing."""
+        objects = (each for record in self.unfinished for each in record.content["objects"])
+        return tuple(each["left"] for each in objects if each["key"] == key)
+
+    def objects_of(self, block: Block) -> tuple[LedgerObject, ...]:
+        """The objects of a delivery as they are now; those of which nothing is left are missing."""
+        found = (self.left[each.key].current if each.key in self.left else each for each in block.objects)
+        return tuple(each for each in found if each is not None)
+
+    def rows_of(self, objects: Iterable[LedgerObject]) -> int | None:
+        """How many rows were erased from objects of blocks; None where that is not known."""
+        total = 0
+        for each in objects:
+            rows = self.left[each.key].rows if each.key in self.left else 0
+            if rows is None:
+                return None
+            total += rows
+        return total
+
+
+def erasures_of(blocks: Iterable[AnyBlock]) -> Erasures:
+    """The erasures that a chain records, given its blocks from height 0."""
+    begun: dict[str, Record] = {}
+    left: dict[str, Left] = {}
+    height = -1
+    for block in blocks:
+        if not isinstance(block, Record):
+            continue
+        if block.kind == BEGUN:
+            begun[block.event] = block
+        elif block.kind == DONE:
+            replaced = _replaced(begun.pop(block.content["erasure"], None))
+            for each in block.content["objects"]:
+                left[each["key"]] = _left(each, block.height, left.get(each["key"]), replaced.get(each["key"]))
+            height = block.height
+    return Erasures(left, tuple(begun.values()), height)
+
+
+def _replaced(begun: Record | None) -> dict[str, str]:
+    """The version that an erasure replaces, by key."""
+    return {each["key"]: each["version"] for each in begun.content["objects"]} if begun else {}
+
+
+def _left(described: Mapping[str, Any], height: int, before: Left | None, replaced: str | None) -> Left:
+    rows, current = described["rows"], described["left"]
+    versions = {replaced} if replaced else set()
+    if before is not None:
+        rows = None if rows is None or before.rows is None else rows + before.rows
+        versions |= before.before
+    stored = (
+        LedgerObject(described["key"], current["version"], current["size"], current["checksum"]) if current else None
+    )
+    return Left(height, rows, stored, frozenset(versions - {stored.version if stored else ""}))
