@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lakegate.cli import terminal
+from lakegate.cli.drafts import STANDARD_OUTPUT, SUFFIX, writable, write_draft
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import AsJson  # noqa: TC001 - typer reads the annotation
 from lakegate.contracts.errors import InputError, SetUpError
@@ -25,8 +26,6 @@ DATA = "The files of one delivery: files, folders and patterns such as 'part-*.c
 NAME = "The name of the contract and its dataset; by default that of the first file."
 OWNER = "The team that answers for the data."
 OUTPUT = "The file to write, by default NAME.odcs.yaml in this folder; - for standard output. No file is overwritten."
-SUFFIX = ".odcs.yaml"
-STANDARD_OUTPUT = "-"
 MOST_SHOWN = 10
 
 
@@ -58,9 +57,9 @@ def init(
 
     name = name if name is not None else Path(data[0]).name.partition(".")[0]
     target = output if output is not None else f"{dataset_name(name)}{SUFFIX}"
-    _writable(target)
+    writable(target)
     drafted = _drafted(data, name, owner)
-    _write(target, drafted.draft.text, as_json=as_json)
+    write_draft(target, drafted.draft.text, as_json=as_json)
     if as_json:
         terminal.print_json(_document(target, drafted))
     elif target != STANDARD_OUTPUT:
@@ -108,27 +107,6 @@ def _profile(files: list[DataFile], folder: Path) -> Profile:
         raise InputError(f"{where}: {error.finding.message}") from None
     except (duckdb.Error, MemoryError) as error:
         raise SetUpError(f"the engine could not finish ({type(error).__name__}): free memory and disk space") from None
-
-
-def _writable(target: str) -> None:
-    if target == STANDARD_OUTPUT:
-        return
-    path = Path(target)
-    if path.exists():
-        raise InputError(f"{target} exists and is not overwritten: name another file with --output")
-    if not path.parent.is_dir():
-        raise InputError(f"{target}: the folder {path.parent} does not exist")
-
-
-def _write(target: str, text: str, *, as_json: bool) -> None:
-    if target != STANDARD_OUTPUT:
-        try:
-            with Path(target).open("x", encoding="utf-8") as file:
-                file.write(text)
-        except OSError as error:
-            raise InputError(f"{target} cannot be written: {error.strerror}") from error
-    elif not as_json:
-        typer.echo(text, nl=False)
 
 
 def _document(target: str, drafted: Drafted) -> dict[str, object]:

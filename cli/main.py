@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 COMMANDS: Final[Mapping[str, str]] = {
     "init": "lakegate.cli.init:init",
+    "new": "lakegate.cli.new:new",
     "lint": "lakegate.cli.lint:lint",
     "plan": "lakegate.cli.plan:plan",
     "check": "lakegate.cli.check:check",
