@@ -83,6 +83,7 @@ def _merged(parent: Contract, template: Dataset, child: Contract, own: Dataset) 
         own,
         rules=(*own.rules, *_missing_rules(parent, template, child, own, known)),
         declared=own.declared | template.declared,
+        notice_days=(template if "notice_days" in template.declared - own.declared else own).notice_days,
         **settings,
     )
 

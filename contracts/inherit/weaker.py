@@ -83,7 +83,8 @@ def _view(template: Dataset, dataset: Dataset) -> Dataset:
         for part in ("policy", "csv", "storage")
     }
     rules = tuple(rule for each in template.rules for rule in _level_views(each, dataset))
-    return replace(dataset, fields=template.fields, rules=rules, **parts)
+    notice_days = (template if "notice_days" in template.declared else dataset).notice_days
+    return replace(dataset, fields=template.fields, rules=rules, notice_days=notice_days, **parts)
 
 
 def _level_views(rule: Rule, dataset: Dataset) -> Iterator[Rule]:
@@ -136,7 +137,11 @@ def _settings(document: Document, dataset: Dataset) -> Iterator[tuple[str, Origi
     for place in extensions_of(document):
         of_dataset = place.path.startswith((f"{dataset.origin.path}.", f"{dataset.origin.path}["))
         if of_dataset or place.steps[0] not in {"schema", "models"}:
-            yield from ((key, place[key].origin) for key in (*POLICY, *STORAGE, "critical") if place[key].present)
+            yield from (
+                (key, place[key].origin)
+                for key in (*POLICY, *STORAGE, "critical", "noticePeriod")
+                if place[key].present
+            )
             yield from ((f"csv.{key}", place["csv"][key].origin) for key in CSV if place["csv"][key].present)
 
 

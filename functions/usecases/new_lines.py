@@ -6,15 +6,14 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.compare.version import read_version
-from lakegate.contracts.errors import ContractError, InputError
+from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.lifecycle import LineStatus, Notice, moment
 from lakegate.contracts.lake.routes import line_of, parts_of
 from lakegate.contracts.lake.transitions import activated, drafted, noticed, reactivate
 from lakegate.contracts.lake.versions import major, precedence
 from lakegate.contracts.model.contract import NOTICE_DAYS
-from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.lifecycle import change
+from lakegate.functions.usecases.succession import read_published
 
 if TYPE_CHECKING:
     from lakegate.contracts.lake.lifecycle import Line
@@ -105,12 +104,7 @@ def _line_before(dependencies: Dependencies, seen: RegistrySnapshot, name: str) 
 
 
 def _notice_period(dependencies: Dependencies, seen: RegistrySnapshot, before: str) -> timedelta:
-    """What the current version of the line before promises its consumers."""
+    """What the current version of the line before promises its consumers, itself or by its parents."""
     _, dataset, number = parts_of(before)
-    current = versions_of(seen, dataset, number)[-1]
-    text = dependencies.objects.read(Address(dependencies.places.lake, current.document))
-    try:
-        found = read_version(text, published=True).contract.dataset(dataset)
-    except ContractError as error:
-        raise InputError(f"the published version {current.version} cannot be read any more: {error}") from error
+    found = read_published(dependencies, versions_of(seen, dataset, number)[-1]).contract.dataset(dataset)
     return timedelta(days=found.notice_days if found else NOTICE_DAYS)

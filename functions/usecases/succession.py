@@ -15,6 +15,7 @@ from lakegate.functions.usecases.parents import pinned_parents
 
 if TYPE_CHECKING:
     from lakegate.contracts.compare.change import VersionComparison
+    from lakegate.contracts.compare.version import ContractVersion
     from lakegate.contracts.inherit.resolve import Parents
     from lakegate.functions.ports.registry import Publication, RegistrySnapshot
     from lakegate.functions.usecases.dependencies import Dependencies
@@ -58,13 +59,18 @@ def compared_with_followed(
     before = followed(seen, version)
     if before is None:
         return None
-    text = dependencies.objects.read(Address(dependencies.places.lake, before.document))
-    try:
-        inherited = Resolver(pinned_parents(dependencies, before))
-        old = read_version(text, published=True, complete=inherited.complete)
-    except ContractError as error:
-        raise InputError(f"the published version {before.version} cannot be read any more: {error}") from error
+    old = read_published(dependencies, before)
     return compare(old, read_version(document, complete=Resolver(parents).complete))
+
+
+def read_published(dependencies: Dependencies, publication: Publication) -> ContractVersion:
+    """A published version with what it inherits. Raises InputError if it cannot be read any more."""
+    text = dependencies.objects.read(Address(dependencies.places.lake, publication.document))
+    try:
+        inherited = Resolver(pinned_parents(dependencies, publication))
+        return read_version(text, published=True, complete=inherited.complete)
+    except ContractError as error:
+        raise InputError(f"the published version {publication.version} cannot be read any more: {error}") from error
 
 
 def refuse_incompatible(

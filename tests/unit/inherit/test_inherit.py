@@ -237,3 +237,13 @@ def test_weaknesses_wait_for_a_document_that_can_be_read() -> None:
     parent = parent_of({"common": {}, "root": {"slaProperties": [{"property": "freshness", "value": 1, "unit": "h"}]}})
 
     assert {each.code for each in resolved(child, parent).examined.errors} == {"wrong-type"}
+
+
+@pytest.mark.parametrize(("extension", "days"), [({}, 60), ({"noticePeriod": 90}, 90)])
+def test_the_notice_period_is_inherited_unless_the_child_sets_it(extension: dict[str, int], days: int) -> None:
+    """Subscribers of a child have the time that its parent promises."""
+    parent = parent_of({"common": {}, "extension": {"noticePeriod": 60}})
+    found = contract_of(child_of({"extension": extension}), parent).dataset("orders")
+
+    assert found is not None
+    assert found.notice_days == days

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,7 +11,10 @@ import pytest
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.inherit.resolve import resolve
+from lakegate.contracts.lake.lifecycle import LineStatus, StatusChange, moment
+from lakegate.contracts.lake.subscriptions import subscribed
 from lakegate.contracts.model.labels import labels_of
+from lakegate.functions.usecases.lifecycle import change
 from lakegate.functions.usecases.parents import BreaksChildren, parents_of, pinned_parents
 from lakegate.functions.usecases.publish_contract import CompiledContract, planned, publish
 from lakegate.functions.usecases.routing import add_route
@@ -192,3 +197,17 @@ def test_a_text_that_is_no_document_has_no_pins() -> None:
     assert parents_of(env.dependencies, b"a: [")("acme", 2) is None
     (version,) = env.dependencies.registry.contract("acme").versions
     assert pinned_parents(env.dependencies, version)("acme", 1) is None
+
+
+def test_a_new_line_waits_for_the_notice_period_that_a_parent_promises() -> None:
+    """The product says nothing about it: its subscribers have the 60 days of the policy."""
+    env = Environment()
+    published(env, parent_of({"common": {}, "extension": {"noticePeriod": 60}}))
+    published(env, product())
+    subscribe = partial(subscribed, team="finance")
+    drive(env.dependencies, change(env.dependencies, "shop/orders_v1", "", subscribe))
+    published(env, product("2.0.0"))
+    now = env.dependencies.clock.now()
+    (change_to_active,) = env.dependencies.lines.get("shop/orders_v2").planned(moment(now))
+
+    assert change_to_active == StatusChange(LineStatus.ACTIVE, moment(now + timedelta(days=60)))

@@ -14,7 +14,7 @@ from lakegate.contracts.lake.block import from_json, to_json
 from lakegate.contracts.lake.lifecycle import moment
 from lakegate.contracts.lake.records import Record
 from lakegate.contracts.lake.waiver import Waiver
-from lakegate.functions.ports.errors import ConditionFailed
+from lakegate.functions.ports.errors import AccessDenied, ConditionFailed
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.pausing import pause, resume
 from lakegate.functions.usecases.replay import replay
@@ -266,6 +266,26 @@ def test_a_quarantined_copy_that_was_deleted_is_not_let_through() -> None:
     drive(env.dependencies, sweep(env.dependencies))
 
     assert env.dependencies.workloads.get(replay_id(row.id)).state is State.GONE
+
+
+def test_a_waived_delivery_that_could_not_be_read_is_still_waived_when_it_is_replayed() -> None:
+    """The key of the quarantined copy was not granted: FAILED. Once it is, the replay is let through, not judged."""
+    env, row = rejected()
+    (copy,) = [stored[-1].version for key, stored in env.lake.items() if key.startswith("quarantine/")]
+    steps = waive(env.dependencies, row.id, REASON, until(env))
+    created = steps.send(next(steps).do())
+    created.do()
+    steps.close()
+    env.memory.objects.locked[copy] = AccessDenied
+    env.memory.clock.sleep(600)
+    drive(env.dependencies, sweep(env.dependencies))
+    failed = env.dependencies.workloads.get(replay_id(row.id))
+    env.unlock()
+    drive(env.dependencies, replay(env.dependencies, failed.id))
+    after = env.dependencies.workloads.get(failed.id)
+
+    assert (failed.state, after.state) == (State.FAILED, State.PUBLISHED)
+    assert (after.waiver, after.chosen) == (failed.waiver, failed.chosen)
 
 
 def test_subscribers_to_rejections_hear_of_a_waiver() -> None:
