@@ -51,6 +51,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "reasons": "lakegate.cli.reasons:reasons",
     "history": "lakegate.cli.history:history",
     "observe": "lakegate.cli.observe:app",
+    "report": "lakegate.cli.line_report:report",
     "cost": "lakegate.cli.cost:cost",
     "doctor": "lakegate.cli.doctor:doctor",
     "replay": "lakegate.cli.replay:replay",

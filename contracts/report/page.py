@@ -1,10 +1,8 @@
-"""The report of a judged delivery as one HTML file: no script, no request, every text of others escaped."""
+"""The report of a judged delivery as one HTML file: no script, no request, every text of others escaped (`templates.py`)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from lakegate.contracts.judge.codes import in_words
@@ -13,12 +11,10 @@ from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.report.bars import Bar, bar
 from lakegate.contracts.report.delivery import RECORDS, is_masked, is_raw
-from lakegate.contracts.words import printable
+from lakegate.contracts.report.templates import template
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from jinja2 import Template
 
     from lakegate.contracts.judge.outcomes import CheckOutcome
     from lakegate.contracts.plan.result import Sample
@@ -154,7 +150,7 @@ def _page(  # noqa: PLR0913 - a page has these parts
     lines: Sequence[RuleLine] = (),
     unlisted: int = 0,
 ) -> str:
-    return _template().render(
+    return template("page.html").render(
         verdict=verdict,
         title=TITLES[verdict],
         rows=rows,
@@ -168,20 +164,6 @@ def _page(  # noqa: PLR0913 - a page has these parts
         statuses=STATUSES,
         history=_bars(history),
     )
-
-
-@cache
-def _template() -> Template:
-    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415 - a library that only this page needs
-
-    environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: printable(value) if type(value) is str else value,
-    )
-    return environment.from_string((files(__package__) / "page.html").read_text(encoding="utf-8"))
 
 
 def _facts(report: Report, checks: str) -> Iterator[tuple[str, str]]:

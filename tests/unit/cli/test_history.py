@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.unit.cli.conftest import Lakegate
 
 OBSERVE = "customProperties:\n  - property: lakegate\n    value: {mode: observe}\nschema:\n"
@@ -83,6 +85,43 @@ def test_a_refusal_before_the_job_is_found_by_its_rule(lakegate: Lakegate) -> No
 
     assert (rule["status"], rule["rows"]) == ("fail", None)
     assert heights(lakegate.json("history", "orders", "--rule", rule["rule"])) == [0]
+
+
+def test_a_line_is_reported_from_the_index(kept: Lakegate, tmp_path: Path) -> None:
+    """Deliveries by verdict, the share of each rule of the latest plan, and a page with the same."""
+    rule = broken_rule(kept)
+    page = tmp_path / "orders.html"
+    answer = kept.json("report", "orders", "--html", str(page))
+    shown = kept.ok("report", "orders", "--days", "2")
+
+    assert (answer["line"], answer["deliveries"], answer["freshness"]) == (
+        "shop/orders_v1",
+        {"accepted": 2, "accepted_with_warnings": 0, "rejected": 1},
+        {"promised_seconds": None, "deliveries": []},
+    )
+    assert answer["reasons"] == [{"rule": rule, "deliveries": 1, "failing_rows": 1}]
+    assert answer["rules"][0] == {
+        "rule": rule,
+        "measured": 3,
+        "passed": 2,
+        "failed": 1,
+        "warned": 0,
+        "failing_rows": 1,
+    }
+    assert all(each["passed"] == 3 for each in answer["rules"][1:])
+    assert "3 deliveries from" in page.read_text()
+    assert shown.startswith("shop/orders_v1, 2 days: 2 accepted, 0 accepted with warnings, 1 rejected\n")
+    assert shown.splitlines()[-1].split() == [rule, "2", "of", "3", "1", "0", "1"]
+
+
+def test_a_line_without_deliveries_is_reported(lakegate: Lakegate, tmp_path: Path) -> None:
+    """There is no plan to read; the page is written where it was asked for, and a wrong name is refused first."""
+    lakegate.routed()
+    page = tmp_path / "empty.html"
+
+    assert lakegate.ok("report", "orders", "--html", str(page)).endswith("empty.html: report written\n")
+    assert "No delivery was finished in this time." in page.read_text()
+    assert "name a file that ends in .html" in str(lakegate("report", "orders", "--html", "x.txt").exception)
 
 
 def test_a_duplicate_is_found_by_its_code(kept: Lakegate) -> None:

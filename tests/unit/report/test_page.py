@@ -21,7 +21,7 @@ from lakegate.contracts.plan.plan import Plan, PlanField
 from lakegate.contracts.plan.predicate import Present
 from lakegate.contracts.plan.result import Columns, Measured, Measurement, Result, Sample
 from lakegate.contracts.report.delivery import Report
-from lakegate.contracts.report.page import PastDelivery, render
+from lakegate.contracts.report.page import PastDelivery, render, render_unmeasured
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -175,6 +175,37 @@ def test_failed_checks_come_first() -> None:
     found = [table.index(word) for word in (" bad n", " warned n", " later n", " good n")]
 
     assert found == sorted(found)
+
+
+def test_reasons_and_checks_are_bounded() -> None:
+    """A page of ten thousand checks would not be read; what is left out is counted."""
+    names = [f"r{number}" for number in range(1_001)]
+    page = Page(render(report([check(name) for name in names], [failing(name) for name in names])))
+
+    assert page.elements.count("article") == 50
+    assert "951 more reasons are not listed here." in page.text
+    assert "1 more check is not listed here." in page.text
+    assert "1,000 more reasons" in page.text.partition("Files")[0]
+
+
+def test_reasons_of_the_gate_come_first() -> None:
+    """A duplicate is rejected although its checks passed; the code is explained."""
+    page = Page(render(report([check("r")], [failing("r", 0)]), gate=["duplicate-content"]))
+
+    assert "Look first at: the very same content was accepted before." in page.text
+
+
+@pytest.mark.parametrize("text", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}"])
+def test_reasons_of_what_was_not_measured_are_text(text: str) -> None:
+    """A refusal repeats names of columns, which are the producer's."""
+    pages = [
+        Page(render_unmeasured(Verdict.REJECTED, word, [f"{word}: {word}", word], [(word, word)], []))
+        for word in ("plain", text)
+    ]
+
+    assert pages[0].elements == pages[1].elements
+    assert pages[0].attributes == pages[1].attributes
+    assert "49" not in pages[1].text
 
 
 def test_the_history_has_thirty_deliveries_at_most() -> None:

@@ -1,0 +1,164 @@
+"""The report of a dataset line: its deliveries over time, how often each rule held, and what broke most often."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from lakegate.contracts.judge.codes import CODES
+from lakegate.contracts.judge.measured_numbers import lasting
+from lakegate.contracts.judge.verdict import Verdict
+from lakegate.contracts.report.templates import template
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lakegate.contracts.judge.counts import BrokenRule
+
+MOST_BARS: Final = 90
+"""Columns of a diagram."""
+MOST_REASONS: Final = 10
+MOST_RULES: Final = 1_000
+"""Rules in the table."""
+SHOWN: Final = (Verdict.REJECTED, Verdict.ACCEPTED_WITH_WARNINGS, Verdict.ACCEPTED)
+"""In a column, from its top."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineDelivery:
+    """One finished delivery, as the index has it."""
+
+    at: datetime
+    verdict: Verdict
+    rows: int | None
+    """None where nothing was measured."""
+    rules: tuple[BrokenRule, ...] | None
+    """That failed or warned; None where an earlier release wrote no index."""
+    youngest: datetime | None = None
+    """The latest event time in the data; None where the contract names none."""
+
+
+@dataclass(slots=True)
+class RuleHistory:
+    """How often a rule held."""
+
+    rule: str
+    measured: int = 0
+    """Deliveries."""
+    failed: int = 0
+    warned: int = 0
+    rows: int = 0
+    """Failing rows of all deliveries."""
+
+    @property
+    def passed(self) -> int:
+        """Deliveries."""
+        return self.measured - self.failed - self.warned
+
+    @property
+    def share(self) -> float:
+        """Of the deliveries that passed, in percent."""
+        return round(100 * self.passed / self.measured, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of the diagram of deliveries: some days."""
+
+    first: date
+    last: date
+    counts: dict[Verdict, int]
+
+
+@dataclass(slots=True)
+class LineHistory:
+    """What a line's report shows."""
+
+    line: str
+    since: datetime
+    until: datetime
+    deliveries: tuple[LineDelivery, ...]
+    """The oldest first."""
+    promised: Fraction | None = None
+    """Seconds: the oldest that the youngest row may be; None where nothing is promised."""
+    rules: list[RuleHistory] = field(default_factory=list)
+    """The least reliable first."""
+    reasons: list[tuple[str, int, int]] = field(default_factory=list)
+    """Rule or code, deliveries that it kept out or warned of, failing rows; the most frequent first."""
+
+    def counted(self, verdict: Verdict) -> int:
+        """Deliveries with a verdict."""
+        return sum(each.verdict is verdict for each in self.deliveries)
+
+    @property
+    def ages(self) -> list[tuple[LineDelivery, float]]:
+        """The latest deliveries with event times, the oldest first, and the seconds from the youngest row to the verdict."""
+        aged = [(each, (each.at - each.youngest).total_seconds()) for each in self.deliveries if each.youngest]
+        return aged[-MOST_BARS:]
+
+
+def history_of(
+    line: str,
+    period: tuple[datetime, datetime],
+    deliveries: Sequence[LineDelivery],
+    rules: Iterable[str] = (),
+    promised: Fraction | None = None,
+) -> LineHistory:
+    """Add up deliveries, the oldest first. `rules`: all that the line's plan measures."""
+    found = LineHistory(line, *period, tuple(deliveries), promised)
+    measured = [each for each in deliveries if each.rows is not None and each.rules is not None]
+    by_rule = {rule: RuleHistory(rule) for rule in rules}
+    for each in measured:
+        for broken in each.rules or ():
+            of_rule = by_rule.setdefault(broken.rule, RuleHistory(broken.rule))
+            of_rule.failed += broken.status == "fail"
+            of_rule.warned += broken.status != "fail"
+            of_rule.rows += broken.rows or 0
+    for of_rule in by_rule.values():
+        of_rule.measured = len(measured)
+    if measured:
+        found.rules = sorted(by_rule.values(), key=lambda each: (each.share, each.rule))
+    times: Counter[str] = Counter(broken.rule for each in deliveries for broken in each.rules or ())
+    rows: Counter[str] = Counter()
+    for each in deliveries:
+        rows.update({broken.rule: broken.rows or 0 for broken in each.rules or ()})
+    found.reasons = [(rule, count, rows[rule]) for rule, count in times.most_common(MOST_REASONS)]
+    return found
+
+
+def columns(found: LineHistory) -> list[Column]:
+    """The deliveries by day; of a long time by as many days as fit into the diagram."""
+    days = (found.until.date() - found.since.date()).days + 1
+    width = -(-days // MOST_BARS)
+    made = []
+    for begin in range(0, days, width):
+        first = found.since.date() + timedelta(days=begin)
+        last = min(first + timedelta(days=width - 1), found.until.date())
+        inside = [each for each in found.deliveries if first <= each.at.date() <= last]
+        made.append(Column(first, last, {each: sum(one.verdict is each for one in inside) for each in SHOWN}))
+    return made
+
+
+def render_line(found: LineHistory) -> str:
+    """The page."""
+    made = columns(found)
+    ages = found.ages
+    longest = max((age for _, age in ages), default=0.0)
+    return template("line.html").render(
+        found=found,
+        verdicts=SHOWN,
+        titles={Verdict.REJECTED: "rejected", Verdict.ACCEPTED_WITH_WARNINGS: "warned", Verdict.ACCEPTED: "accepted"},
+        columns=made,
+        most=max((sum(each.counts.values()) for each in made), default=0) or 1,
+        rules=found.rules[:MOST_RULES],
+        unlisted=max(len(found.rules) - MOST_RULES, 0),
+        codes=CODES,
+        ages=[(each, lasting(Fraction(age)), max(age, 0.0)) for each, age in ages],
+        promised=lasting(found.promised) if found.promised is not None else "",
+        limit=float(found.promised) if found.promised is not None else None,
+        top=max(longest, float(found.promised or 0)) or 1,
+        late=sum(found.promised is not None and age > found.promised for _, age in ages),
+    )

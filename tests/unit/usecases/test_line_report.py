@@ -1,0 +1,82 @@
+"""The history of a line: which deliveries, rules and promises it reads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+from fractions import Fraction
+
+from lakegate.contracts.lake.block import Block, BlockKind
+from lakegate.contracts.plan.check import Check, Interval, Metric, Tier, Unit
+from lakegate.contracts.report.line import RuleHistory
+from lakegate.functions.usecases.line_report import line_report
+from tests.simulation.contract import PLAN
+from tests.simulation.environment import LINE, Environment
+from tests.simulation.stage import Fault, Stage, settle
+from tests.unit.usecases.scenarios import KEY
+
+DAY = timedelta(days=1)
+
+
+def judged(env: Environment, *bodies: bytes) -> None:
+    for number, body in enumerate(bodies):
+        env.upload(f"{KEY}{number}", body)
+    settle(Stage(env, lambda _: Fault.NONE))
+
+
+def test_a_line_is_added_up_from_index_and_ledger() -> None:
+    """The rules are those of the latest plan; a refusal at the door is a delivery and no measurement."""
+    env = Environment()
+    judged(env, b"good:1", b"bad:1", b"%PDF:1")
+    found = line_report(env.dependencies, LINE, env.dependencies.clock.now() - DAY)
+
+    assert sorted(each.verdict for each in found.deliveries) == ["accepted", "rejected", "rejected"]
+    assert found.rules == [
+        RuleHistory("amount", 2, failed=1),
+        RuleHistory("name", 2, failed=1, rows=1),
+    ]
+    assert {rule for rule, _, _ in found.reasons} == {"amount", "name", "file/readable"}
+    assert found.promised is None
+
+
+def test_what_was_finished_before_is_left_out() -> None:
+    """A time that has not come yet has no deliveries, and no plan is read."""
+    env = Environment()
+    judged(env, b"good:1")
+    found = line_report(env.dependencies, LINE, env.dependencies.clock.now() + DAY)
+
+    assert (found.deliveries, found.rules) == ((), [])
+
+
+def test_keys_without_a_route_have_a_history_without_rules() -> None:
+    """No plan judged them."""
+    env = Environment()
+    env.upload("elsewhere/day.csv", b"good:1")
+    settle(Stage(env, lambda _: Fault.NONE))
+    (chain,) = env.memory.ledger.chains
+    found = line_report(env.dependencies, chain, env.dependencies.clock.now() - DAY)
+
+    assert (len(found.deliveries), found.rules, found.reasons) == (1, [], [("unrouted", 1, 0)])
+
+
+def test_freshness_is_that_of_the_blocks_and_the_promise_that_of_the_plan() -> None:
+    """The strictest limit of the plan, and the latest event time of each block."""
+    env = Environment()
+    limits = [Tier(Interval(high=Decimal(seconds))) for seconds in (7_200, 3_600)]
+    levels = [
+        Check(f"f{number}", f"f{number}", "serviceLevel", ("amount",), Metric.YOUNGEST, Unit.VALUE, limit)
+        for number, limit in enumerate(limits)
+    ]
+    plan = replace(PLAN, checks=(*PLAN.checks, *levels))
+    env.publish("1.0.0", "active", plan)
+    judged(env, b"%PDF:1")
+    (block,) = env.memory.ledger.chains[LINE]
+    assert isinstance(block, Block)
+    assert block.kind is BlockKind.QUARANTINED
+    at = "2026-01-01T00:00:00Z"
+    env.memory.ledger.chains[LINE][0] = replace(block, event_time=(at, at))
+    found = line_report(env.dependencies, LINE, env.dependencies.clock.now() - DAY)
+
+    assert found.promised == Fraction(3_600)
+    assert [each.youngest.isoformat() for each in found.deliveries if each.youngest] == ["2026-01-01T00:00:00+00:00"]
