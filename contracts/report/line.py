@@ -65,7 +65,7 @@ class RuleHistory:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class DaysOfLine:
     """One column of the diagram of deliveries: some days."""
 
     first: date
@@ -129,7 +129,7 @@ def history_of(
     return found
 
 
-def columns(found: LineHistory) -> list[Column]:
+def columns(found: LineHistory) -> list[DaysOfLine]:
     """The deliveries by day; of a long time by as many days as fit into the diagram."""
     days = (found.until.date() - found.since.date()).days + 1
     width = -(-days // MOST_BARS)
@@ -138,7 +138,7 @@ def columns(found: LineHistory) -> list[Column]:
         first = found.since.date() + timedelta(days=begin)
         last = min(first + timedelta(days=width - 1), found.until.date())
         inside = [each for each in found.deliveries if first <= each.at.date() <= last]
-        made.append(Column(first, last, {each: sum(one.verdict is each for one in inside) for each in SHOWN}))
+        made.append(DaysOfLine(first, last, {each: sum(one.verdict is each for one in inside) for each in SHOWN}))
     return made
 
 
