@@ -59,9 +59,12 @@ def completed(shell: str, line: str, **more: str) -> tuple[str, set[str]]:
 @pytest.mark.parametrize(
     ("shell", "answer"),
     [
-        ("bash", "replay\nreasons\nretire\nreactivate\nresume\nredrive\n"),
-        ("zsh", """_arguments '*: :(("replay"\n"reasons"\n"retire"\n"reactivate"\n"resume"\n"redrive"))'\n"""),
-        ("fish", "replay\nreasons\nretire\nreactivate\nresume\nredrive\n"),
+        ("bash", "replay\nreasons\nreport\nretire\nreactivate\nresume\nredrive\n"),
+        (
+            "zsh",
+            """_arguments '*: :(("replay"\n"reasons"\n"report"\n"retire"\n"reactivate"\n"resume"\n"redrive"))'\n""",
+        ),
+        ("fish", "replay\nreasons\nreport\nretire\nreactivate\nresume\nredrive\n"),
     ],
 )
 def test_names_of_commands_are_completed_without_their_modules(shell: str, answer: str) -> None:
