@@ -206,9 +206,9 @@ class Stage:
 
     def _by_the_pause(self, worker: Worker) -> None:
         """What is held is let go by the pause of its line: a lease that was refused before it was held does not count."""
-        identity = worker.call.do.args[0].id  # type: ignore[attr-defined]  # a partial of the port's method
-        if self.env.memory.rows.rows[identity].state is State.HELD:
-            worker.barred.discard(identity)
+        after, expected = worker.call.do.args  # type: ignore[attr-defined]  # a partial of the port's method
+        if expected.state is State.HELD:
+            worker.barred.discard(after.id)
 
     def _producer_first(self, effect: Effect) -> None:
         for trigger, act in [each for each in self.before if each[0] is effect]:
