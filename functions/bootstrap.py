@@ -20,6 +20,7 @@ from lakegate.functions.adapters.ledger import DynamoLedger
 from lakegate.functions.adapters.lines import DynamoLines
 from lakegate.functions.adapters.notices import DynamoNotices
 from lakegate.functions.adapters.pauses import DynamoPauses
+from lakegate.functions.adapters.promises import DynamoPromises
 from lakegate.functions.adapters.registry import DynamoRegistry
 from lakegate.functions.adapters.s3 import S3Store
 from lakegate.functions.adapters.upload_notes import Uploads
@@ -55,6 +56,7 @@ def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float
         identity=StsIdentity(client("sts")),
         lines=DynamoLines(workloads, ledger),
         notices=DynamoNotices(workloads),
+        promises=DynamoPromises(workloads),
         channels=channels(client("secretsmanager"), client("sns")),
         places=_places(settings),
         remaining=remaining,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.compile.rules.build import NEVER_MEASURED, skipped
 from lakegate.contracts.compile.rules.custom import columns_of
 from lakegate.contracts.compile.rules.nested_fields import of_parts, planned
+from lakegate.contracts.compile.rules.service_levels import promises_of
 from lakegate.contracts.compile.rules.table import compile_rule
 from lakegate.contracts.errors import ContractError, Problem
 from lakegate.contracts.model.storage import Format
@@ -55,6 +56,7 @@ def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
         policy=dataset.policy,
         csv=dataset.csv,
         storage=dataset.storage,
+        promises=promises_of(dataset.rules),
     )
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from lakegate.contracts.lake.workflow import PUSH, read
 from lakegate.contracts.model.policy import DeliveryUnit
 from lakegate.contracts.model.storage import Compression, Format, Storage
+from lakegate.contracts.plan.plan import Promise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,6 +58,8 @@ class Terms:
     max_bytes: int | None = None
     """Of a delivery."""
     allow_empty: bool = False
+    promises: tuple[Promise, ...] = ()
+    """About the time of the next accepted delivery."""
     notify_producers: bool = False
     """Whether producers are notified of their deliveries."""
     dialect: Mapping[str, object] = field(default_factory=dict)
@@ -86,6 +89,7 @@ def terms_of(plan: bytes) -> Terms:
         parts_within=timedelta(minutes=policy.get("parts_within_minutes", 0)),
         max_bytes=policy["max_bytes"],
         allow_empty=policy["allow_empty"],
+        promises=tuple(Promise(**each) for each in document.get("promises", ())),
         notify_producers=policy.get("notify_producers", False),
         dialect={"format": storage.format.value, "compression": storage.compression.value, "csv": csv},
     )

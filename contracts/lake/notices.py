@@ -42,7 +42,7 @@ class Occurrence:
     at: str
     """RFC 3339, UTC, six decimals (`moment`)."""
     kind: str = ""
-    """`rejected`, `warned`, `failed`, `breaking`, `deprecated` or `drift`; empty: no cause occurred."""
+    """`rejected`, `warned`, `failed`, `late`, `breaking`, `deprecated` or `drift`; empty: no cause occurred."""
     key: str = ""
     """What distinguishes the cause from others of this kind: the same rules of the same producer have the same key."""
     title: str = ""
@@ -51,7 +51,7 @@ class Occurrence:
     workload: str = ""
     """The delivery; empty if it is about a line."""
     group: str = ""
-    """Only causes of the same group are ended: the prefix of the producer's route."""
+    """Only causes of the same group, or of none, are ended: the prefix of the producer's route."""
     ends: tuple[str, ...] = ()
     """Kinds of causes that are resolved."""
 
@@ -136,7 +136,7 @@ def occurred(notice: ChannelNotice, what: Occurrence) -> ChannelNotice:
 
 
 def _ended(notice: ChannelNotice, cause: OpenCause, what: Occurrence) -> OpenCause:
-    is_meant = cause.kind in what.ends and (cause.group == what.group or cause.id == _others(notice))
+    is_meant = cause.kind in what.ends and (cause.group in {"", what.group} or cause.id == _others(notice))
     return replace(cause, resolved=True, last=max(cause.last, what.at)) if is_meant and not cause.resolved else cause
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 AUDIENCES: Final = ("consumer", "producer", "operator")
 ALWAYS: Final = frozenset({"breaking", "deprecated"})
 """What every subscriber is notified of."""
-ON_REQUEST: Final = frozenset({"rejected", "warned", "failed", "drift"})
+ON_REQUEST: Final = frozenset({"rejected", "warned", "failed", "late", "drift"})
 """What a subscriber is notified of if the team asks for it."""
 QUIET: Final = r"([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d"
 LONGEST_DIGEST: Final = 24 * 7

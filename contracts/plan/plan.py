@@ -64,6 +64,15 @@ class PlanField:
         return self.classification is not None and self.classification.strip().lower() == "public"
 
 
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """How long after an accepted delivery the next one is accepted at the latest: a service level of the contract."""
+
+    name: str
+    """`frequency` or `freshness`."""
+    seconds: int
+
+
 @dataclass(frozen=True)
 class Plan(VersionedDocument):
     """All checks of one dataset of one contract version."""
@@ -78,6 +87,7 @@ class Plan(VersionedDocument):
     csv: Csv = field(default_factory=Csv)
     storage: Storage = field(default_factory=Storage)
     version: str = VERSION
+    promises: tuple[Promise, ...] = ()
 
     @property
     def digest(self) -> str:

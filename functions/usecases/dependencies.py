@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from lakegate.functions.ports.objects import ObjectStore
     from lakegate.functions.ports.outbox import Outbox
     from lakegate.functions.ports.pauses import Pauses
+    from lakegate.functions.ports.promises import Promises
     from lakegate.functions.ports.registry import Registry
     from lakegate.functions.ports.workloads import Workloads
     from lakegate.functions.workload import Workload
@@ -118,6 +119,7 @@ class Dependencies:
     identity: Identity
     lines: DatasetLines
     notices: Notices
+    promises: Promises
     channels: Channels
     places: Places
     timing: Timing = field(default_factory=Timing)

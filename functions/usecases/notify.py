@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.functions.ports.errors import PortError
 from lakegate.functions.usecases.notices import Delivered, deliver, note
+from lakegate.functions.usecases.promises import renew, report_missed
 from lakegate.functions.usecases.steps import Effect, perform
 
 if TYPE_CHECKING:
@@ -40,12 +41,17 @@ def notify(dependencies: Dependencies, batch: int = BATCH) -> Steps[Notified]:
             notified.sent.append(message)
         except PortError as trouble:
             notified.troubles.append(trouble)
+    try:
+        notified.troubles += yield from report_missed(dependencies)
+    except PortError as trouble:
+        notified.troubles.append(trouble)
     notified.channels = yield from deliver(dependencies, noted)
     return notified
 
 
 def _tell(dependencies: Dependencies, message: Message) -> Steps[tuple[str, ...]]:
     yield from perform(Effect.SEND, partial(dependencies.notifier.send, message))
+    yield from renew(dependencies, message)
     noted = yield from note(dependencies, message)
     yield from perform(Effect.MARK_SENT, partial(dependencies.outbox.sent, message))
     return noted

@@ -9,7 +9,7 @@ from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.lake.lifecycle import Line, moment
 from lakegate.contracts.lake.notices import Occurrence
 from lakegate.contracts.words import printable
-from lakegate.functions.ports.errors import NotFound
+from lakegate.functions.ports.errors import AccessDenied, NotFound
 from lakegate.functions.ports.history import broken_rules
 from lakegate.functions.usecases.steps import Alarm
 
@@ -81,7 +81,7 @@ def _kind(message: Message) -> tuple[str, tuple[str, ...]]:
         return "failed", ()
     if message.kind == "published":
         warned = json.loads(message.body)["verdict"] == Verdict.ACCEPTED_WITH_WARNINGS
-        return ("warned", ("rejected", "failed")) if warned else ("", ("rejected", "failed", "warned"))
+        return ("warned", ("rejected", "failed", "late")) if warned else ("", ("rejected", "failed", "warned", "late"))
     return "", ()
 
 
@@ -89,7 +89,7 @@ def _agreed(dependencies: Dependencies, workload: Workload) -> bool:
     """Whether the contract agrees that producers are notified; not where its plan cannot be read."""
     try:
         return dependencies.terms(workload).notify_producers
-    except Alarm:
+    except (AccessDenied, Alarm):
         return False
 
 
@@ -97,7 +97,7 @@ def _of_line(dependencies: Dependencies, message: Message, body: Mapping[str, An
     kind, title, reasons = _DESCRIBED.get(message.kind, _lifecycle)(body)
     line = dependencies.lines.get(body["follows"] if kind == "breaking" else message.line)
     at = moment(message.at)
-    what = Occurrence(message.id, at, kind, title=printable(title), reasons=tuple(map(printable, reasons)))
+    what = Occurrence(message.id, at, kind, title, title=printable(title), reasons=tuple(map(printable, reasons)))
     return Noted(what, line)
 
 
@@ -118,8 +118,15 @@ def _drift(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
     return "drift", title, [f"{each['field'] or 'object'}: {each['difference']} ({each['objects']})" for each in fields]
 
 
+def _late(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+    since = body["last_accepted"][:16].replace("T", " ")
+    title = f"Late: {body['line']} has missed its {body['promise']}"
+    return "late", title, [f"No delivery was accepted within {body['seconds']:,} seconds after {since} UTC"]
+
+
 _DESCRIBED: Final[Mapping[str, Callable[[Mapping[str, Any]], tuple[str, str, list[str]]]]] = {
     "breaking": _breaking,
     "drift": _drift,
+    "late": _late,
 }
 """Kind, title and reasons of a message about a line, by its kind; all others are about its lifecycle."""

@@ -79,6 +79,8 @@ class Effect(StrEnum):
     REPORT_DRIFT = "report the drift of a line"
     REPLACE = "replace an object by what an erasure leaves of it"
     ERASE = "delete a version for ever that an erasure replaced"
+    WRITE_PROMISES = "store what a line promises"
+    REPORT_MISSED = "report a missed promise"
 
 
 @dataclass(slots=True)

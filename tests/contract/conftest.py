@@ -18,6 +18,7 @@ from lakegate.functions.adapters.ledger import DynamoLedger
 from lakegate.functions.adapters.lines import DynamoLines
 from lakegate.functions.adapters.notices import DynamoNotices
 from lakegate.functions.adapters.pauses import DynamoPauses
+from lakegate.functions.adapters.promises import DynamoPromises
 from lakegate.functions.adapters.registry import DynamoRegistry
 from lakegate.functions.adapters.workloads import DynamoAgenda, DynamoOutbox, DynamoWorkloads
 from tests.fakes import Memory
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from lakegate.functions.ports.objects import Address, ObjectStore, ObjectVersion
     from lakegate.functions.ports.outbox import Outbox
     from lakegate.functions.ports.pauses import Pauses
+    from lakegate.functions.ports.promises import Promises
     from lakegate.functions.ports.registry import Registry
     from lakegate.functions.ports.workloads import Workloads
 
@@ -56,6 +58,7 @@ class Ports:
     registry: Registry
     lines: DatasetLines
     notices: Notices
+    promises: Promises
     jobs: JobRunner
     application: str
     land: Callable[[Address, bytes, str], ObjectVersion]
@@ -85,6 +88,7 @@ def in_memory() -> Ports:
         memory.registry,
         memory.lines,
         memory.notices,
+        memory.promises,
         memory.jobs,
         "application",
         land,
@@ -108,6 +112,7 @@ def on_aws(there: Cloud) -> Ports:
         DynamoRegistry(there.table("registry"), "landing", there.table("ledger")),
         DynamoLines(table, there.table("ledger")),
         DynamoNotices(table),
+        DynamoPromises(table),
         EmrServerless(emr, application),
         application,
         partial(landed, there),

@@ -13,7 +13,7 @@ from tests.fakes.identity import MemoryIdentity
 from tests.fakes.jobs import MemoryJobs
 from tests.fakes.ledger import MemoryLedger
 from tests.fakes.lines import MemoryLines
-from tests.fakes.notices import MemoryChannels, MemoryNotices
+from tests.fakes.notices import MemoryChannels, MemoryNotices, MemoryPromises
 from tests.fakes.objects import MemoryObjects
 from tests.fakes.registry import MemoryRegistry
 from tests.fakes.rows import MemoryRows
@@ -29,6 +29,7 @@ __all__ = [
     "MemoryNotices",
     "MemoryNotifier",
     "MemoryObjects",
+    "MemoryPromises",
     "MemoryRegistry",
     "MemoryRows",
     "VirtualClock",
@@ -49,6 +50,7 @@ class Memory:
     notifier: MemoryNotifier
     lines: MemoryLines
     notices: MemoryNotices
+    promises: MemoryPromises
     channels: MemoryChannels
 
     @staticmethod
@@ -68,5 +70,6 @@ class Memory:
             MemoryNotifier(faults),
             MemoryLines(rows, ledger, lag),
             MemoryNotices(clock, faults, lag),
+            MemoryPromises(faults),
             MemoryChannels(faults),
         )

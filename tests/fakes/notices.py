@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.lake.channels import channel_of
 from lakegate.contracts.lake.lifecycle import instant_of
+from lakegate.contracts.lake.promises import PromisingLine
 from lakegate.functions.ports.errors import ConditionFailed, PortError
 
 if TYPE_CHECKING:
@@ -57,6 +58,32 @@ class MemoryNotices:
             _, notice = self._late.pop(0)
             self._index[notice.id] = notice
         return tuple(self._index.values())
+
+
+class MemoryPromises:
+    """Promises, by line; its index does not lag."""
+
+    def __init__(self, faults: FaultInjector) -> None:
+        self._faults = faults
+        self.lines: dict[str, PromisingLine] = {}
+
+    def get(self, line: str) -> PromisingLine:
+        """The promises."""
+        return self.lines.get(line, PromisingLine(line))
+
+    def write(self, line: PromisingLine) -> None:
+        """A conditional put."""
+        self._faults.pass_or_refuse()
+        if self.get(line.line).revision != line.revision - 1:
+            raise ConditionFailed("promises")
+        self.lines[line.line] = line
+
+    def due(self, now: datetime, limit: int) -> tuple[str, ...]:
+        """Names by the time of the next miss."""
+        found = sorted(
+            (each.due, name) for name, each in self.lines.items() if each.due and instant_of(each.due) <= now
+        )
+        return tuple(name for _, name in found[:limit])
 
 
 class MemoryChannels:

@@ -143,6 +143,7 @@ class Environment:
             MemoryIdentity(),
             m.lines,
             m.notices,
+            m.promises,
             m.channels,
             places,
             TIMING,

@@ -91,6 +91,7 @@ def stand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
         pauses=memory.rows,
         lines=memory.lines,
         notices=memory.notices,
+        promises=memory.promises,
         channels=memory.channels,
         batches=memory.rows.batches,
         jobs=memory.jobs,

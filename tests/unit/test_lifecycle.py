@@ -342,7 +342,8 @@ def test_a_line_that_ends_takes_no_new_subscribers() -> None:
 def test_an_unknown_cause_is_refused() -> None:
     """Who asks for what is never sent would wait in vain."""
     with pytest.raises(
-        InputError, match="`accepted` cannot be subscribed to; known are `breaking`, `deprecated`, `drift`, `failed`"
+        InputError,
+        match="`accepted` cannot be subscribed to; known are `breaking`, `deprecated`, `drift`, `failed`, `late`",
     ):
         subscribed(Line(NAME), at(0), "sales", ["accepted"])
 

@@ -17,9 +17,10 @@ from lakegate.contracts.model.literals import number_of
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.check import Check, Interval, Tier, Unit
 from lakegate.contracts.plan.metrics import Metric
+from lakegate.contracts.plan.plan import Promise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from lakegate.contracts.model.contract import Field, Rule
 
@@ -109,3 +110,21 @@ _LEVELS: dict[str, Callable[[Rule, tuple[Field, ...], Interval], Check]] = {
     **dict.fromkeys(("latency", "ly"), _latency),
     **dict.fromkeys(("retention", "re"), _retention),
 }
+_PROMISES = {"frequency": "frequency", "fy": "frequency", "freshness": "freshness", "fr": "freshness"}
+_INTERVALS = {"hourly": _HOUR, "daily": _DAY, "weekly": 7 * _DAY, "monthly": 31 * _DAY, "yearly": 366 * _DAY}
+_SHORTEST, _LONGEST = _MINUTE, 10 * 366 * _DAY
+
+
+def promises_of(rules: Iterable[Rule]) -> tuple[Promise, ...]:
+    """The shortest promise of each name: a frequency is the time from one delivery to the next, a freshness the age of the data.
+
+    An interval that is no length of time, such as a cron expression, is no promise that can be watched.
+    """
+    found: dict[str, int] = {}
+    for rule in rules:
+        name = _PROMISES.get(str(rule.arguments.get("property"))) if rule.kind == "serviceLevel" else None
+        value = rule.arguments.get("value")
+        seconds = _INTERVALS.get(str(value).casefold()) or duration(value, rule.arguments.get("unit"))
+        if name and seconds is not None and _SHORTEST <= seconds <= _LONGEST:
+            found[name] = min(int(seconds), found.get(name, _LONGEST))
+    return tuple(Promise(name, found[name]) for name in sorted(found))

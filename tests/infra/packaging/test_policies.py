@@ -179,7 +179,14 @@ def test_notify_reads_and_sends_and_nothing_else(stack: Stack) -> None:
     """The function that sends to the outside can neither read data nor decide anything; of secrets it reads the channels'."""
     document = {"Statement": list(statements(stack, "NotifyRole"))}
     table = stack.resolve({"Fn::GetAtt": ["WorkloadsTable", "Arn"]})
-    puts = [Call("dynamodb:PutItem", table, {"dynamodb:LeadingKeys": [f"{kind}#1"]}) for kind in ("notice", "workload")]
+    keys = (
+        "notice#1",
+        "promise#1",
+        "message#shop/orders_v1:late:frequency:2026",
+        "workload#1",
+        "message#1:published:1",
+    )
+    puts = [Call("dynamodb:PutItem", table, {"dynamodb:LeadingKeys": [key]}) for key in keys]
     names = ("secretsmanager:eu-west-1:123456789012:secret", "sns:eu-west-1:123456789012")
     uses = [
         Call(action, f"arn:aws:{service}:{name}")
@@ -191,7 +198,7 @@ def test_notify_reads_and_sends_and_nothing_else(stack: Stack) -> None:
         *("dynamodb:Query", "dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:PutItem", "events:PutEvents"),
         *("s3:GetObject", "s3:GetObjectVersion", "s3:ListBucket", "secretsmanager:GetSecretValue", "sns:Publish"),
     }
-    assert allowed_by([document], [*puts, *uses]) == [True, False, True, False, True, False]
+    assert allowed_by([document], [*puts, *uses]) == [True, True, True, False, False, True, False, True, False]
     assert not allowed(stack, "NotifyRole", "s3:GetObject", "arn:aws:s3:::LakeBucket/accepted/a")
 
 

@@ -1,0 +1,68 @@
+"""What a line promises about time, and when it is missed: pure functions.
+
+A promise begins with an accepted delivery: within `seconds` after it, the next one has to be accepted. It is missed at that
+time, also if nothing arrives at all, and kept again with the next accepted delivery.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.lake.lifecycle import instant_of, moment
+
+if TYPE_CHECKING:
+    from lakegate.contracts.plan.plan import Promise
+
+
+@dataclass(frozen=True, slots=True)
+class Pledge:
+    """A promise of the version by which the latest delivery was accepted."""
+
+    name: str
+    """`frequency` or `freshness`."""
+    seconds: int
+    missed: bool = False
+    """Whether it was reported as missed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromisingLine:
+    """The promises of a line since its latest accepted delivery."""
+
+    line: str
+    last: str = ""
+    """When the latest delivery was accepted, as `moment` writes it."""
+    version: str = ""
+    """Of the contract."""
+    pledges: tuple[Pledge, ...] = ()
+    revision: int = 0
+
+    def end_of(self, pledge: Pledge) -> str:
+        """When a promise is missed unless a delivery is accepted before."""
+        return moment(instant_of(self.last) + timedelta(seconds=pledge.seconds))
+
+    @property
+    def due(self) -> str:
+        """When the next promise is missed; empty if there is none that was not reported."""
+        return min((self.end_of(each) for each in self.pledges if not each.missed), default="")
+
+
+def accepted(line: PromisingLine, at: str, version: str, promises: tuple[Promise, ...]) -> PromisingLine:
+    """The line after an accepted delivery; the same line if a later one is known or nothing is promised."""
+    if at <= line.last or not (promises or line.pledges):
+        return line
+    pledges = tuple(Pledge(each.name, each.seconds) for each in promises)
+    return replace(line, last=at, version=version, pledges=pledges, revision=line.revision + 1)
+
+
+def missed(line: PromisingLine, now: str) -> tuple[Pledge, ...]:
+    """The promises that are missed by now and were not reported."""
+    return tuple(each for each in line.pledges if not each.missed and line.end_of(each) <= now)
+
+
+def reported(line: PromisingLine, pledges: tuple[Pledge, ...]) -> PromisingLine:
+    """The line after some promises were reported as missed."""
+    after = tuple(replace(each, missed=True) if each in pledges else each for each in line.pledges)
+    return replace(line, pledges=after, revision=line.revision + 1)

@@ -1,0 +1,83 @@
+"""Promises about time: what an accepted delivery begins, and the message when the next one does not come.
+
+The index of what is due finds missed promises, so that nothing has to arrive and nothing is scanned.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from lakegate.contracts.lake.lifecycle import LineStatus, moment
+from lakegate.contracts.lake.promises import accepted, missed, reported
+from lakegate.functions.ports.errors import AccessDenied, ConditionFailed, NotFound, PortError
+from lakegate.functions.usecases.addressing import addressed
+from lakegate.functions.usecases.steps import Alarm, Effect, perform
+from lakegate.functions.workload import Message
+
+if TYPE_CHECKING:
+    from lakegate.contracts.lake.promises import Pledge, PromisingLine
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.usecases.steps import Steps
+
+MOST_DUE: Final = 1_000
+"""Lines of one turn; further ones are left to the next."""
+
+
+def renew(dependencies: Dependencies, message: Message) -> Steps[None]:
+    """After a message about an accepted delivery: its line has kept its promises, and gives those of the delivery's version."""
+    if message.kind != "published":
+        return
+    try:
+        workload = dependencies.workloads.get(message.workload)
+        promises = dependencies.terms(workload).promises
+    except (NotFound, AccessDenied, Alarm):  # no row or no plan to read: no reason to send the event again
+        return
+    assert workload.pin is not None
+    before = dependencies.promises.get(workload.pin.chain)
+    after = accepted(before, moment(message.at), workload.pin.version, promises)
+    if after is not before:
+        yield from _write(dependencies, after)
+
+
+def report_missed(dependencies: Dependencies) -> Steps[list[PortError]]:
+    """Put a message into the outbox for each promise that is missed, once. Returns the errors of single lines."""
+    troubles: list[PortError] = []
+    for name in dependencies.promises.due(dependencies.clock.now(), MOST_DUE):
+        try:
+            yield from _report(dependencies, name)
+        except PortError as trouble:
+            troubles.append(trouble)
+    return troubles
+
+
+def _report(dependencies: Dependencies, name: str) -> Steps[None]:
+    line, now = dependencies.promises.get(name), moment(dependencies.clock.now())
+    found = missed(line, now)
+    if dependencies.lines.get(name).status_at(now) is not LineStatus.RETIRED:
+        for each in found:
+            add = partial(dependencies.outbox.add, _message(dependencies, line, each))
+            yield from perform(Effect.REPORT_MISSED, add)
+    if found:
+        yield from _write(dependencies, reported(line, found))
+
+
+def _write(dependencies: Dependencies, line: PromisingLine) -> Steps[None]:
+    with suppress(ConditionFailed):  # another turn has written it: that one, or the next, does what is left
+        yield from perform(Effect.WRITE_PROMISES, partial(dependencies.promises.write, line))
+
+
+def _message(dependencies: Dependencies, line: PromisingLine, pledge: Pledge) -> Message:
+    body = {
+        "line": line.line,
+        "contract_version": line.version,
+        "promise": pledge.name,
+        "seconds": pledge.seconds,
+        "last_accepted": line.last,
+        "missed_at": line.end_of(pledge),
+        "subscribers": addressed(dependencies.lines.get(line.line), "late"),
+    }
+    identity = f"{line.line}:late:{pledge.name}:{line.last}"
+    return Message(identity, "", "late", json.dumps(body, sort_keys=True), dependencies.clock.now(), line.line)

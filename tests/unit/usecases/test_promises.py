@@ -1,0 +1,186 @@
+"""A missed promise raises a message of its own, also where nothing arrives at all."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lakegate.contracts.lake.lifecycle import Line, LineStatus, StatusChange, moment
+from lakegate.contracts.lake.promises import Pledge, PromisingLine, accepted, missed, reported
+from lakegate.contracts.lake.subscriptions import subscribed
+from lakegate.contracts.plan.plan import Promise
+from lakegate.contracts.schemas import validate
+from lakegate.functions.adapters.eventbridge import detail
+from lakegate.functions.ports.errors import AccessDenied, Throttled
+from lakegate.functions.usecases.lifecycle import change
+from lakegate.functions.usecases.notify import notify
+from lakegate.functions.usecases.steps import run
+from tests.fakes.fault_injector import BEGINNING
+from tests.unit.usecases.test_notices import LINE, OPERATOR, Gate
+
+if TYPE_CHECKING:
+    from lakegate.functions.workload import Message
+
+DAY = Promise("frequency", 86_400)
+
+
+def promising(*promises: tuple[str, int]) -> Gate:
+    """A gate whose contract promises something, and one accepted delivery."""
+    gate = Gate()
+    assert gate.row.pin is not None
+    plan = json.loads(gate.env.dependencies.plan(gate.row))
+    plan["promises"] = [{"name": name, "seconds": seconds} for name, seconds in promises]
+    gate.env.dependencies.plans[gate.row.pin.plan] = json.dumps(plan).encode()
+    gate.subscribe(OPERATOR, "late")
+    gate.ends("published", "accepted", ())
+    gate.turn()
+    return gate
+
+
+def late(gate: Gate) -> list[Message]:
+    return [each for each in gate.env.memory.notifier.sent if each.kind == "late"]
+
+
+def test_a_line_without_a_delivery_in_time_is_late_once() -> None:
+    """The event bus and the channel hear of it when the time is over, and once again when a delivery is accepted."""
+    gate = promising(("frequency", 86_400))
+    gate.turn(23.8)
+    early = (late(gate), gate.sent())
+    for _ in range(5):
+        gate.turn(0.2)
+    [event] = late(gate)
+    during = gate.sent()
+    gate.ends("published", "accepted", ())
+    gate.turn()
+    over = gate.sent()
+    for _ in range(2):
+        gate.turn(25)
+    again = late(gate)
+
+    assert early == ([], [])
+    assert (during, over) == ([(OPERATOR, "late", 1, False)], [(OPERATOR, "late", 1, True)])
+    assert len(again) == len({each.id for each in again}) == 2
+    validate("line-event", detail(event))
+    body = json.loads(event.body)
+    assert (body["promise"], body["seconds"], [each["team"] for each in body["subscribers"]]) == (
+        "frequency",
+        86_400,
+        [OPERATOR],
+    )
+
+
+def test_each_promise_is_missed_on_its_own() -> None:
+    """A title names the promise, and a text the time that was promised."""
+    gate = promising(("freshness", 3_600), ("frequency", 7_200))
+    for _ in range(3):
+        gate.turn(1.1)
+    sent = [each for _, each in gate.env.memory.channels.sent]
+
+    assert [(each.title, each.text) for each in sent] == [
+        (
+            f"Late: {LINE} has missed its {name}",
+            (f"No delivery was accepted within {seconds} seconds after 2026-01-05 12:00 UTC",),
+        )
+        for name, seconds in [("freshness", "3,600"), ("frequency", "7,200")]
+    ]
+
+
+def test_a_rejected_delivery_keeps_no_promise() -> None:
+    """What consumers can read is what was promised."""
+    gate = promising(("frequency", 3_600))
+    gate.turn(0.5)
+    gate.ends("quarantined", "rejected")
+    gate.turn(0.6)
+    gate.turn()
+
+    assert len(late(gate)) == 1
+
+
+def test_a_retired_line_promises_nothing() -> None:
+    """Its producers have been told to stop."""
+    gate = promising(("frequency", 3_600))
+    lines = gate.env.memory.lines
+    retired = StatusChange(LineStatus.RETIRED, moment(gate.env.memory.clock.now()))
+    lines.lines[LINE] = replace(lines.get(LINE), changes=(retired,), recorded=1)
+    gate.turn(2)
+    gate.turn()
+
+    assert late(gate) == []
+    assert gate.env.dependencies.promises.due(gate.env.memory.clock.now(), 10) == ()
+
+
+@pytest.mark.parametrize("lost", ["row", "plan"])
+def test_an_event_is_sent_once_where_its_promises_cannot_be_read(lost: str) -> None:
+    """What the function may not read is no reason to send the event again."""
+    gate = Gate()
+    row = gate.ends("published", "accepted", ())
+
+    def refuse(*_: Any) -> None:
+        raise AccessDenied("GetObject")
+
+    if lost == "row":
+        del gate.env.memory.rows.rows[row.id]
+    else:
+        gate.env.dependencies = replace(gate.env.dependencies, plans={})
+        gate.env.memory.objects.read = refuse  # type: ignore[method-assign,assignment]
+    for _ in range(2):
+        assert gate.turn().troubles == []
+
+    assert len(gate.env.memory.notifier.sent) == 1
+
+
+def test_lines_that_fail_and_an_index_that_fails_are_troubles_of_the_turn() -> None:
+    """The next turn reports them; channels are served meanwhile."""
+    gate = promising(("frequency", 3_600))
+    gate.env.memory.clock.sleep(7_200)
+    promises = gate.env.memory.promises
+
+    def refuse(*_: Any) -> None:
+        raise Throttled("GetItem")
+
+    for name in ("get", "due"):
+        kept = getattr(promises, name)
+        setattr(promises, name, refuse)
+        assert [str(each) for each in run(notify(gate.env.dependencies), gate.env.dependencies.clock).troubles] == [
+            "GetItem"
+        ]
+        setattr(promises, name, kept)
+    gate.turn()
+    gate.turn()
+
+    assert len(late(gate)) == 1
+
+
+def test_an_accepted_delivery_that_another_turn_has_noted_is_not_written_again() -> None:
+    """Messages come more than once and in any order; a notice of an index that lags reports nothing twice."""
+    first = accepted(PromisingLine(LINE), moment(BEGINNING), "1.0.0", (DAY,))
+    after = moment(BEGINNING + timedelta(days=1))
+    found = missed(first, after)
+
+    assert first == PromisingLine(LINE, moment(BEGINNING), "1.0.0", (Pledge("frequency", 86_400),), 1)
+    assert accepted(first, moment(BEGINNING), "1.0.0", (DAY,)) is first
+    assert accepted(PromisingLine(LINE), moment(BEGINNING), "1.0.0", ()) == PromisingLine(LINE)
+    assert (first.due, found, missed(first, moment(BEGINNING))) == (after, first.pledges, ())
+    assert (reported(first, found).due, missed(reported(first, found), after)) == ("", ())
+    assert accepted(reported(first, found), after, "2.0.0", ()).pledges == ()
+
+
+def test_two_turns_report_a_missed_promise_once() -> None:
+    """Both find it in the index; the second finds it reported, or its write refused."""
+    gate = promising(("frequency", 3_600))
+    gate.env.memory.clock.sleep(7_200)
+    due = gate.env.memory.promises.due(gate.env.memory.clock.now(), 10)
+    gate.turn()
+    gate.env.memory.promises.due = lambda *_: due  # type: ignore[method-assign]
+    gate.turn()
+    gate.env.memory.promises.write = lambda _: (_ for _ in ()).throw(AssertionError)  # type: ignore[method-assign]
+    gate.turn()
+
+    assert len(late(gate)) == 1
+    run(change(gate.env.dependencies, LINE, "", partial(subscribed, team="x")), gate.env.dependencies.clock)
+    assert gate.env.dependencies.lines.get(LINE) != Line(LINE)
