@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from lakegate.contracts.lake.workflow import PUSH, read
 from lakegate.contracts.model.policy import DeliveryUnit
 from lakegate.contracts.model.storage import Compression, Format, Storage
-from lakegate.contracts.plan.plan import Promise
+from lakegate.contracts.plan.promise import Promise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

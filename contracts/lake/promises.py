@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.lake.lifecycle import instant_of, moment
 
 if TYPE_CHECKING:
-    from lakegate.contracts.plan.plan import Promise
+    from lakegate.contracts.plan.promise import Promise
 
 
 @dataclass(frozen=True, slots=True)

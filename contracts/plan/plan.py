@@ -15,6 +15,7 @@ from lakegate.contracts.model.storage import Csv, Storage
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.check import Check
 from lakegate.contracts.plan.document import VersionedDocument
+from lakegate.contracts.plan.promise import Promise
 from lakegate.contracts.plan.serialization import digest
 
 VERSION = "lakegate/plan/1"
@@ -62,15 +63,6 @@ class PlanField:
     def public(self) -> bool:
         """Whether raw values may be shown in reports (P15: an allow-list)."""
         return self.classification is not None and self.classification.strip().lower() == "public"
-
-
-@dataclass(frozen=True, slots=True)
-class Promise:
-    """How long after an accepted delivery the next one is accepted at the latest: a service level of the contract."""
-
-    name: str
-    """`frequency` or `freshness`."""
-    seconds: int
 
 
 @dataclass(frozen=True)

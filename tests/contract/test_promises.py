@@ -10,7 +10,7 @@ import pytest
 
 from lakegate.contracts.lake.lifecycle import moment
 from lakegate.contracts.lake.promises import PromisingLine, accepted, reported
-from lakegate.contracts.plan.plan import Promise
+from lakegate.contracts.plan.promise import Promise
 from lakegate.functions.ports.errors import ConditionFailed
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from lakegate.contracts.model.literals import number_of
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.check import Check, Interval, Tier, Unit
 from lakegate.contracts.plan.metrics import Metric
-from lakegate.contracts.plan.plan import Promise
+from lakegate.contracts.plan.promise import Promise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -9,7 +9,7 @@ import pytest
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.door.terms import terms_of
 from lakegate.contracts.lint.examine import examine
-from lakegate.contracts.plan.plan import Promise
+from lakegate.contracts.plan.promise import Promise
 
 CONTRACT = """\
 apiVersion: v3.1.0

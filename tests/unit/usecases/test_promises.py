@@ -13,7 +13,7 @@ import pytest
 from lakegate.contracts.lake.lifecycle import Line, LineStatus, StatusChange, moment
 from lakegate.contracts.lake.promises import Pledge, PromisingLine, accepted, missed, reported
 from lakegate.contracts.lake.subscriptions import subscribed
-from lakegate.contracts.plan.plan import Promise
+from lakegate.contracts.plan.promise import Promise
 from lakegate.contracts.schemas import validate
 from lakegate.functions.adapters.eventbridge import detail
 from lakegate.functions.ports.errors import AccessDenied, Throttled
