@@ -49,7 +49,8 @@ def parameters(route: str, endpoint: Endpoint) -> list[dict[str, Any]]:
     text: dict[str, Any] = {"type": "string"}
     names = re.findall(r"{(\w+)}", route)
     of_path = [{"name": name, "in": "path", "required": True, "schema": text | {"minLength": 1}} for name in names]
-    of_query = [{"name": name, "in": "query", "schema": text} for name in endpoint.query]
+    forms = {"cursor": {"pattern": "^[A-Za-z0-9_-]*$"}}
+    of_query = [{"name": name, "in": "query", "schema": text | forms.get(name, {})} for name in endpoint.query]
     flag = {"type": "string", "enum": ["true", "false"], "default": "false"}
     return of_path + of_query + [{"name": name, "in": "query", "schema": flag} for name in endpoint.flags]
 
