@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.contracts.errors import InputError
+from lakegate.contracts.errors import InputError, LakegateError
 from lakegate.contracts.judge.drift import SchemaDifference
 from lakegate.contracts.lake.versions import major, precedence
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.addressing import addressed
+from lakegate.functions.usecases.lines import published_lines
 from lakegate.functions.usecases.readers import newest
 from lakegate.functions.usecases.steps import Effect, perform
 from lakegate.functions.workload import Message
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 OBJECTS: Final = 20
 """Objects of a line that are looked at, the newest first."""
+CURSOR: Final = "drift"
+"""The name of the place where the schedule is."""
+ENOUGH: Final = 30.0
+"""Seconds: with less than this left no further line is begun."""
 MOST_FIELDS: Final = 50
 """Fields that an event names."""
 
@@ -90,6 +95,43 @@ def drift(
         if differences:
             found.append(ObjectDrift(delivery["height"], delivery["workload"], of_it, each["key"], differences))
     return DriftReport(line, chosen, len(listed), tuple(found))
+
+
+@dataclass(slots=True)
+class DriftCheck:
+    """What one run of the schedule did, for metrics."""
+
+    compared: int = 0
+    """Lines."""
+    drifted: list[str] = field(default_factory=list)
+    """Names of lines."""
+    troubles: list[LakegateError] = field(default_factory=list)
+    """Errors of single lines, which keep no other from being compared."""
+
+
+def check_lines(dependencies: Dependencies, reader: SchemaReader) -> Steps[DriftCheck]:
+    """Compare all lines, and report drift; a run that is out of time leaves the rest to the next one.
+
+    The place is kept before a line is read, so that one whose data ends the function is passed over by the next run.
+    """
+    found = DriftCheck()
+    agenda, after = dependencies.agenda, dependencies.agenda.cursor(CURSOR) or ""
+    for line in published_lines(dependencies):
+        if line <= after:
+            continue
+        if dependencies.remaining() < ENOUGH:
+            return found
+        yield from perform(Effect.KEEP_CURSOR, partial(agenda.keep, CURSOR, line))
+        found.compared += 1
+        try:
+            report = drift(dependencies, reader, line)
+            yield from report_drift(dependencies, report)
+        except LakegateError as trouble:
+            found.troubles.append(trouble)
+        else:
+            found.drifted += [line] if report.drifted else []
+    yield from perform(Effect.KEEP_CURSOR, partial(agenda.keep, CURSOR, None))
+    return found
 
 
 def _of_object(

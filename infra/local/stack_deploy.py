@@ -28,9 +28,9 @@ BUNDLED: Final = ("lakegate", "contracts", "functions", "infra/packaging", "infr
 LOCAL_BUILD: Final = ROOT / "build/local"
 """What is made for the Python of this machine: the embedded AWS has no other."""
 JUDGE: Final = LOCAL_BUILD / "judge/judge.zip"
-OF_THE_JUDGE: Final = ("lakegate", "contracts", "engine", "spark_jobs", "infra/packaging", "infra/setup")
+OF_THE_JUDGE: Final = ("lakegate", "contracts", "engine", "functions", "spark_jobs", "infra/packaging", "infra/setup")
 CODE: Final = "build/judge/judge.zip"
-"""The judge function's CodeUri in template.yaml."""
+"""The CodeUri of the judge function and of the drift function in template.yaml."""
 AT_ONCE: Final = 15
 """Job runs that the application takes at a time; how many run at once is a matter of this machine's processors."""
 PATIENCE_SECONDS: Final = 180
@@ -61,7 +61,8 @@ def _is_older(made: Path, names: tuple[str, ...]) -> bool:
 
 
 def _judges(parameters: Mapping[str, str]) -> bool:
-    return parameters.get("SmallFileBytes", "0") != "0"
+    """Whether the stack has the judge function or the drift function."""
+    return parameters.get("SmallFileBytes", "0") != "0" or parameters.get("DriftSchedule", "") != ""
 
 
 def template(folder: Path, parameters: Mapping[str, str]) -> Path:

@@ -64,7 +64,7 @@ UNUSED_BY_THE_JUDGE = (
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """The code of the functions, of the job or of the judge function, as it is deployed."""
+    """The code of the functions, of the job, or of the functions that read data (judge and drift), as it is deployed."""
 
     name: str
     """Of its lock file."""
@@ -83,8 +83,13 @@ JOB = Bundle("job", ("contracts", "engine", "spark_jobs"), frozenset({"s3", "sts
 """`sts`: a run may have to turn a token into its role's credentials."""
 JUDGE = Bundle(
     "judge",
-    ("contracts", "engine", *(f"spark_jobs/{name}.py" for name in ("__init__", "answer", "judge_function", "store"))),
-    frozenset({"s3"}),
+    (
+        "contracts",
+        "engine",
+        "functions",
+        *(f"spark_jobs/{name}.py" for name in ("__init__", "answer", "judge_function", "store")),
+    ),
+    frozenset({"dynamodb", "s3"}),
     UNUSED_BY_THE_JUDGE,
 )
 

@@ -260,6 +260,8 @@ def test_the_judges_bundle_fits_and_is_for_the_runtime_of_the_template() -> None
 def test_the_judges_bundle_judges(tmp_path: Path) -> None:
     """A bare interpreter answers an attempt with the bundle alone: of a table and of a text, and without Spark."""
     fill(tmp_path / "task", JUDGE, ROOT, TOOLS, RUNNING)
+    drift = "import os; os.environ['LAKEGATE_STACK'] = 'x'; import lakegate.functions.drift"
+    assert python("-c", f"{drift}\nprint('imported')", PYTHONPATH=str(tmp_path / "task")) == "imported\n"
     answers = []
     for name, storage in (("csv", Storage()), ("parquet", Storage(Format.PARQUET))):
         folder = tmp_path / name

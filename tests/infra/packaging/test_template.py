@@ -372,8 +372,9 @@ def test_alarms_look_at_this_stack_alone(stack: Stack) -> None:
         "Troubles": {"stack": "lakegate", "service": "sweep"},
         "Unsent": {"stack": "lakegate", "service": "notify"},
         "DeadNotices": {"stack": "lakegate", "service": "notify"},
+        "DriftFound": {"stack": "lakegate", "service": "drift"},
     }
-    assert others == {*FUNCTIONS, "lakegate-judge", "LandedQueue", "MovedQueue", "DeadLetterQueue"}
+    assert others == {*FUNCTIONS, "lakegate-judge", "lakegate-drift", "LandedQueue", "MovedQueue", "DeadLetterQueue"}
 
 
 def test_every_function_and_queue_has_its_alarms(stack: Stack) -> None:
@@ -384,7 +385,7 @@ def test_every_function_and_queue_has_its_alarms(stack: Stack) -> None:
     }
 
     assert {(metric, function) for metric in ("Errors", "Throttles") for function in FUNCTIONS} <= watched
-    assert ("Errors", "lakegate-judge") in watched
+    assert {("Errors", "lakegate-judge"), ("Errors", "lakegate-drift")} <= watched
     assert {("Invocations", "SweepFunction"), ("Invocations", "NotifyFunction")} <= watched
     assert {("ApproximateAgeOfOldestMessage", queue) for queue in ("LandedQueue", "MovedQueue")} <= watched
 
@@ -446,6 +447,34 @@ def test_the_judge_function_is_made_on_request(built: Path) -> None:
     assert [str(each["LAKEGATE_SMALL_FILE_BYTES"]) for each in settings] == ["0", "67108864"]
     assert made == [set(), {"JudgeFunction"}]
     assert ["JudgeRole" in each.resources("AWS::IAM::Role") for each in (off, on)] == [False, True]
+
+
+def test_drift_is_checked_on_request(built: Path) -> None:
+    """Without `DriftSchedule` there is neither function nor schedule nor role; with it, what it may do is listed here (P16)."""
+    off, on = Stack.read(built), Stack.read(built, DriftSchedule="rate(1 day)")
+    made, function = on.resources("AWS::IAM::Role")["DriftRole"], on.function("DriftFunction")
+    granted = {
+        each["Sid"]: (each["Action"], each["Resource"])
+        for policy in made["Policies"]
+        for each in policy["PolicyDocument"]["Statement"]
+    }
+    reads, keeps = ["s3:GetObject", "s3:GetObjectVersion"], ["dynamodb:GetItem", "dynamodb:PutItem"]
+
+    assert [len(each.resources("AWS::Scheduler::Schedule")) for each in (off, on)] == [2, 3]
+    assert "DriftRole" not in off.resources("AWS::IAM::Role")
+    assert "DriftLog" not in off.resources("AWS::Logs::LogGroup")
+    assert "DriftFunction" not in off.resources("AWS::Serverless::Function")
+    assert on.resources("AWS::Scheduler::Schedule")["DriftEvery"]["ScheduleExpression"] == "rate(1 day)"
+    assert (function["FunctionName"], function["Handler"]) == ("lakegate-drift", "lakegate.functions.drift.handler")
+    own = {sid: (action, resource) for sid, (action, resource) in granted.items() if sid not in {"Log", "Trace"}}
+    table = "arn:aws:dynamodb:eu-west-1:123456789012:table/"
+    assert granted["Log"][1] == "arn:aws:logs:eu-west-1:123456789012:log-group:DriftLog"
+    assert own == {
+        "TellAbsentFromForbidden": ("s3:ListBucket", "arn:aws:s3:::LakeBucket"),
+        "ReadPlansAndAccepted": (reads, ["arn:aws:s3:::LakeBucket/plans/*", "arn:aws:s3:::LakeBucket/accepted/*"]),
+        "FindLines": (["dynamodb:GetItem", "dynamodb:Scan"], f"{table}RegistryTable"),
+        "ReportDrift": (keeps, f"{table}WorkloadsTable"),
+    }
 
 
 def test_an_invocation_is_over_before_its_deadline(built: Path) -> None:
