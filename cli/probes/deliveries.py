@@ -39,6 +39,8 @@ BY_FAILURE: Final = {
     FailureCause.ARCHIVED: "object-archived",
 }
 """Causes that need no look at a job run."""
+BY_STATUS: Final = ("contract-draft", "contract-sunset", "contract-retired")
+"""Reasons of the door by the status of version or line, each a cause of its own."""
 DETAILS: Final = (
     (
         "job-python",
@@ -154,8 +156,9 @@ def _refused(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
         routes = examined.dependencies.registry.snapshot().versions
         cause = "route-missing" if routes else "contract-missing"
         yield CAUSES[cause].found(row.id, key=(row.landed or row.source).key, short=row.id[:SHORT])
-    if "contract-retired" in reasons:
-        yield CAUSES["contract-retired"].found(row.id, contract=_contract(row), short=row.id[:SHORT])
+    for cause in [each for each in BY_STATUS if each in reasons]:
+        line = row.pin.chain if row.pin else "unknown"
+        yield CAUSES[cause].found(row.id, contract=_contract(row), line=line, short=row.id[:SHORT])
 
 
 def _failed(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:

@@ -124,11 +124,16 @@ def unrouted_without_contracts(world: World) -> None:
     emptied(world)
 
 
-def retired(world: World) -> None:
-    table = world.lakegate.clients["dynamodb"]
-    for item in table.scan(TableName="registry")["Items"]:
-        table.put_item(TableName="registry", Item=item | {"status": {"S": "retired"}})
-    delivered(world)
+def with_status(status: str) -> Callable[[World], object]:
+    """A delivery below the route of a version with this status."""
+
+    def inject(world: World) -> None:
+        table = world.lakegate.clients["dynamodb"]
+        for item in table.scan(TableName="registry")["Items"]:
+            table.put_item(TableName="registry", Item=item | {"status": {"S": status}})
+        delivered(world)
+
+    return inject
 
 
 def untaken(world: World) -> None:
@@ -168,7 +173,9 @@ CASES: tuple[Case, ...] = (
     ),
     Case("route-missing", unrouted, "lakegate route add PREFIX/ CONTRACT, then: lakegate replay", ("nobody/x.csv",)),
     Case("route-missing", unrouted_and_ignored, "lakegate route add", ("nobody/x.csv",), name="ignored"),
-    Case("contract-retired", retired, "publish an active version", (KEY,)),
+    Case("contract-draft", with_status("draft"), "lakegate reactivate shop/orders_v1", (KEY,)),
+    Case("contract-sunset", with_status("sunset"), "lakegate subscribers shop/orders_v1", (KEY,)),
+    Case("contract-retired", with_status("retired"), "publish an active version", (KEY,)),
     Case("plan-missing", unplanned, "publish the same document again"),
     Case("plan-missing", unplanned_delivery, "publish the same document again", (KEY,), name="of a delivery"),
     Case("source-lost", lost, "CloudTrail"),
