@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from lakegate.functions.usecases.dependencies import Dependencies
 
-LONGEST_TEXT = 500
-"""Characters of a reason or an address: they are part of events and of the reasons of every delivery."""
 On = Annotated[str | None, typer.Option("--on", help="From this day on (UTC, YYYY-MM-DD); by default from now on.")]
 
 
@@ -214,6 +212,6 @@ def _day(written: str | None) -> str:
 
 
 def _text(written: str) -> str:
-    if not written.isprintable() or len(written) > LONGEST_TEXT:
-        raise InputError(f"reason, replacement and guide are each one line of at most {LONGEST_TEXT} characters")
+    if not written.isprintable() or len(written) > states.LONGEST_TEXT:
+        raise InputError(f"reason, replacement and guide are each one line of at most {states.LONGEST_TEXT} characters")
     return written.strip()

@@ -19,6 +19,9 @@ LEAST_DEPRECATED: Final = timedelta(days=30)
 LEAST_SUNSET: Final = timedelta(days=7)
 """ADR-0029, as above: between sunset and retirement."""
 
+LONGEST_TEXT: Final = 500
+"""Characters of a reason or an address: they are part of events and of the reasons of every delivery."""
+
 
 class LineStatus(StrEnum):
     """The statuses of a line, from the least to the most restrictive, but for the draft."""

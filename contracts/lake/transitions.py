@@ -64,6 +64,16 @@ def deprecate(  # noqa: PLR0913 - the plan of an end has these parts
     return _planned(line, now, plan if begun else (first, *plan), ending)
 
 
+def announced(line: Line, now: str, ending: Ending, sunset_day: str) -> Line:
+    """The end that a contract document announces: an active line is deprecated now, and sunset on the day, or as soon as allowed.
+
+    A line that is not active stays as it is: what was commanded is not changed by a document.
+    """
+    if line.status_at(now) is not S.ACTIVE:
+        return line
+    return deprecate(line, now, ending, sunset=max(sunset_day, later(now, LEAST_DEPRECATED)))
+
+
 def sunset(line: Line, now: str, *, on: str = "") -> Line:
     """Sunset a deprecated line now or on another day. It is retired as planned, but not within 7 days of its sunset."""
     status = line.status_at(now)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.errors import ContractError, LakegateError
 from lakegate.contracts.inherit.resolve import resolve
+from lakegate.contracts.lake.lifecycle import LONGEST_TEXT, Ending, LineStatus
 from lakegate.contracts.model.labels import labels_of
 from lakegate.contracts.words import listed, shown
 from lakegate.functions.usecases.names import refuse_unusable
@@ -87,7 +88,18 @@ def _compiled(contract: Contract, body: bytes) -> CompiledContract:
         written_status=contract.status or ACTIVE,
         labels=labels_of(contract),
         draft=_folded(contract.status) in DRAFTS,
+        end=_end(contract),
     )
+
+
+def _end(contract: Contract) -> tuple[Ending, str] | None:
+    """What a deprecated document says about its end (ADR-0029, "datacontract.yaml Deprecation Fields"), each on one line."""
+    said = contract.about.deprecation
+    if said is None or status_of(contract.status) != LineStatus.DEPRECATED:
+        return None
+    texts = (" ".join((each or "").split()) for each in (said.reason, said.replacement, said.migration_guide))
+    ending = Ending(*("".join(filter(str.isprintable, each))[:LONGEST_TEXT] for each in texts))
+    return ending, f"{said.sunset_date}T00:00:00.000000Z" if said.sunset_date else ""
 
 
 def _folded(status: str | None) -> str:

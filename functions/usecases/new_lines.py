@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.lifecycle import LineStatus, Notice, moment
 from lakegate.contracts.lake.routes import line_of, parts_of
-from lakegate.contracts.lake.transitions import activated, drafted, noticed, reactivate
+from lakegate.contracts.lake.transitions import activated, announced, drafted, noticed, reactivate
 from lakegate.contracts.lake.versions import major, precedence
 from lakegate.contracts.model.contract import NOTICE_DAYS
 from lakegate.functions.usecases.lifecycle import change
@@ -36,6 +36,21 @@ def begin_lines(dependencies: Dependencies, seen: RegistrySnapshot, compiled: Co
                 yield from change(dependencies, name, "draft", drafted)
             else:
                 yield from put_in_force(dependencies, seen, name, compiled.version)
+    yield from _announce_end(dependencies, seen, compiled)
+
+
+def _announce_end(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> Steps[None]:
+    """Deprecate the lines that a deprecated version leads, once: not when it is published again."""
+    is_known = any((each.version, each.status) == (compiled.version, compiled.status) for each in seen.versions)
+    if compiled.end is None or is_known:
+        return
+    ending, sunset_day = compiled.end
+    for dataset in compiled.plans:
+        known = versions_of(seen, dataset, major(compiled.version))
+        if not known or precedence(known[-1].version) <= precedence(compiled.version):
+            name = line_of(compiled.contract, dataset, major(compiled.version))
+            decide = partial(announced, ending=ending, sunset_day=sunset_day)
+            yield from change(dependencies, name, "deprecate", decide)
 
 
 def end_drafts(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> Steps[None]:

@@ -5,9 +5,8 @@ The current version of a line is the published one with the highest number. Ever
 1. read the contract in the registry: which version the new one follows, and which routes it takes over;
 2. refuse a number that is too low for the changes (`lakegate.functions.usecases.succession`);
 3. write what the transaction will name: content-addressed, so a retry writes the same bytes;
-4. let lines begin that have no version yet: as drafts, or with a notice period (`lakegate.functions.usecases.new_lines`);
-5. write version, routes and the record of who published in one transaction, if nobody has written the contract since step 1;
-   else begin again. What is published already is not written again;
+4. let lines begin, or end as a deprecated document announces (`lakegate.functions.usecases.new_lines`);
+5. write version, routes and record in one transaction, if nobody has written the contract since step 1; else begin again;
 6. put drafts in force that the version ends.
 """
 
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.compare.change import VersionComparison
     from lakegate.contracts.inherit.resolve import PinnedDocument
+    from lakegate.contracts.lake.lifecycle import Ending
     from lakegate.contracts.lake.routes import Route
     from lakegate.functions.ports.registry import RegistrySnapshot
     from lakegate.functions.usecases.dependencies import Dependencies
@@ -71,6 +71,8 @@ class CompiledContract:
     """Whether its document is a draft: a line that begins with it refuses deliveries, or only observes them."""
     needs: tuple[PinnedDocument, ...] = ()
     """The documents that it inherits from, the nearest first."""
+    end: tuple[Ending, str] | None = None
+    """What a deprecated document says about its end, and the time of the sunset; empty if it names none."""
 
     @property
     def parent(self) -> str:
@@ -113,9 +115,8 @@ def planned(dependencies: Dependencies, compiled: CompiledContract) -> PlannedCh
 def publish(dependencies: Dependencies, compiled: CompiledContract) -> Steps[Publication]:
     """Make a version valid, and move the routes of its line to the current version. Idempotent.
 
-    Raises IncompatibleVersion when the number is too low for the changes, BreaksChildren when contracts that inherit from it
-    would be weaker, and InputError when the version is published with
-    another content, when a name cannot be a folder, and when a route delivers to a dataset that the version no longer has.
+    Raises IncompatibleVersion (a number too low for the changes), BreaksChildren (contracts that inherit would be weaker),
+    and InputError: another content under a published number, a name that is no folder, a route to a dataset that is gone.
     """
 
     def decide(seen: RegistrySnapshot) -> Publication:
@@ -157,9 +158,8 @@ def write(
 ) -> Steps[Publication]:
     """Decide by the contract as it is, and write the decision in one transaction; again if somebody else has written meanwhile.
 
-    An act is recorded in that transaction, on the chain of the contract. Nothing is written where nothing would change.
-    What was decided by a parent is written only if nobody has written the parent since.
-    Whoever writes makes progress, so that only endless writers could keep this from ending: it ends after `MOST_TRIES`.
+    An act is recorded in that transaction, on the chain of the contract. Nothing is written where nothing would change, or where
+    somebody has written the parent since. It ends after `MOST_TRIES`.
     """
     for _ in range(MOST_TRIES):
         above = SeenParent(parent, dependencies.registry.contract(parent)) if parent else None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.lifecycle import moment
+from lakegate.contracts.lake.lifecycle import Ending, moment
 from lakegate.functions.adapters.clock import SystemClock
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.usecases.sweep import sweep
@@ -206,6 +206,54 @@ def test_a_deprecated_line_warns_new_subscribers_and_a_sunset_line_refuses_them(
     assert warned.exit_code == 0
     assert warned.stderr.startswith("lakegate: warning: line-deprecated: shop/orders_v1 is deprecated; it is sunset on")
     assert str(refused.exception) == "shop/orders_v1 is sunset and takes no new subscribers: use shop/orders_v2"
+
+
+# --- the end that a document announces
+
+DEPRECATION = """name: Shop
+deprecation:
+  announced: "2026-01-03"
+  sunset_date: "SUNSET"
+  replacement: shop/orders_v2
+  migration_guide: https://wiki.example/orders
+  reason: one row
+    per order
+"""
+
+
+def deprecated_document(lakegate: Lakegate, version: str, sunset_day: str) -> str:
+    return lakegate.contract(version, "deprecated", **{"name: Shop\n": DEPRECATION.replace("SUNSET", sunset_day)})
+
+
+@pytest.mark.parametrize(("days", "sunset_in"), [(90, 90), (-300, 30)])
+def test_a_deprecated_document_ends_its_line(lakegate: Lakegate, days: int, sunset_in: int) -> None:
+    """The line has the document's reason, replacement, guide and sunset date, which is at least 30 days ahead."""
+    lakegate.ok("publish", lakegate.contract())
+    lakegate.ok("publish", deprecated_document(lakegate, "1.1.0", day(days)))
+    line = lakegate.dependencies.lines.get("shop/orders_v1")
+    planned = {each.status: each.at[:10] for each in line.changes}
+    content = lakegate.json("log", "shop/orders_v1")["blocks"][0]["content"]
+
+    assert line.ending == Ending("one row per order", "shop/orders_v2", "https://wiki.example/orders")
+    assert planned == {"deprecated": day(0), "sunset": day(sunset_in), "retired": day(sunset_in + 7)}
+    assert (content["act"], content["status"]) == ("deprecate", "deprecated")
+
+
+def test_a_document_changes_nothing_that_was_commanded(lakegate: Lakegate) -> None:
+    """Neither of a line that was reactivated since, when the version is published again, nor of one that is deprecated."""
+    first = deprecated_document(lakegate, "1.0.0", day(90))
+    lakegate.ok("publish", first)
+    lakegate.ok("reactivate", "orders_v1")
+    lakegate.ok("publish", first)
+    active = lakegate.json("subscribers", "orders_v1")["status"]
+    lakegate.ok("deprecate", "orders_v1", "--reason", "mine")
+    lakegate.ok("publish", deprecated_document(lakegate, "1.1.0", day(90)))
+    commanded = lakegate.dependencies.lines.get("shop/orders_v1").ending.reason
+    lakegate.ok("reactivate", "orders_v1")
+    lakegate.ok("publish", deprecated_document(lakegate, "1.0.1", day(90)))
+
+    assert (active, commanded) == ("active", "mine")
+    assert lakegate.json("subscribers", "orders_v1")["status"] == "active"  # 1.0.1 does not lead the line
 
 
 # --- new major versions
