@@ -124,13 +124,16 @@ class Lifecycles:
 
     def _announced(self, before: Line, line: Line, recorded: Collection[str]) -> Broken | None:
         """A change has a record and a message; a subscription has none."""
-        changed = any(getattr(before, each) != getattr(line, each) for each in ("changes", "recorded", "ending"))
+        parts = ("changes", "recorded", "ending")
+        announced = any(getattr(before, each) != getattr(line, each) for each in parts)
+        changed = announced or before.notice != line.notice
         event = hashlib.sha256(f'["lifecycle","{line.name}",{line.revision}]'.encode()).hexdigest()
         if changed is not (event in recorded):
             return Broken("P3", "a change of a line has no record, or a record has no change")
-        if changed:
+        if announced:
             begun = line.recorded > before.recorded
             kind = line.changes[line.recorded - 1].status.value if begun else "planned"
+            kind = "breaking" if line.notice and not before.notice else kind
             self.messages.add(f"{line.name}:{kind}:{line.revision}")
         return None
 

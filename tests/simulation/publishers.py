@@ -1,4 +1,5 @@
-"""Every order in which people who publish and route at once can move, with a crash at each step; bugs are planted and found.
+"""Every order in which people who publish, route and change lines at once can move, with a crash at each step, and a sweep that
+records what has begun by its date; bugs are planted and found.
 
 Each person is a use case of the product. The orders are all interleavings of what they read and write in the registry; documents
 and plans are written at the digests of their bytes, so that these writes commute, and one order of them stands for all. A
@@ -9,26 +10,39 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.compare.compare import compare
 from lakegate.contracts.compare.version import read_version
 from lakegate.contracts.errors import InputError, LakegateError
 from lakegate.contracts.inherit.resolve import Resolver
+from lakegate.contracts.lake.lifecycle import instant_of, moment
 from lakegate.contracts.lake.versions import major, precedence
 from lakegate.functions.ports.errors import PortError
+from lakegate.functions.usecases.lifecycle import settle_line
+from lakegate.functions.usecases.notify import notify
 from lakegate.functions.usecases.parents import document_of, newest_release, pinned_parents
 from lakegate.functions.usecases.publish_contract import leading
-from lakegate.functions.usecases.steps import Effect
+from lakegate.functions.usecases.steps import Effect, run
 from lakegate.functions.usecases.succession import followed
 from tests.simulation.environment import LAKE, LANDING, Environment
+from tests.simulation.lifecycle import Lifecycles, manifests
 from tests.simulation.promises import Violation
 
 if TYPE_CHECKING:
+    from lakegate.contracts.lake.lifecycle import Line
     from lakegate.functions.usecases.steps import Call, Steps
 
 Command = Callable[[Environment], "Steps[Any]"]
 """What a person does; evaluated when the command begins, so that it reads the registry as it is then."""
+
+
+NOTICE = timedelta(days=30)
+INDEXED = 60.0
+"""Seconds after which the index of messages knows all of them."""
+COMMUTING = frozenset({Effect.WRITE_DOCUMENT, Effect.WRITE_PLAN})
 
 
 @dataclass(slots=True)
@@ -45,7 +59,7 @@ class Person:
         """Run to the first effect."""
         self.steps = self.command(env)
         self._advance(next)
-        while not self.ended and self.call is not None and self.call.effect is not Effect.PUBLISH:
+        while not self.ended and self.call is not None and self.call.effect in COMMUTING:
             self.perform()
 
     def perform(self) -> None:
@@ -116,6 +130,7 @@ def explore(prepare: Callable[[], Environment], commands: dict[str, Command], *,
 def _play(env: Environment, commands: dict[str, Command], choices: Choices, crashes: int) -> None:
     people = [Person(name, command) for name, command in commands.items()]
     known: set[tuple[str, str]] = set()
+    lines = Lifecycles(env)
     left = crashes
     while True:
         waiting = [each for each in people if not each.ended]
@@ -127,9 +142,39 @@ def _play(env: Environment, commands: dict[str, Command], choices: Choices, cras
         else:
             person.perform()
             registry_holds(env, known)
+            lines_hold(env, lines)
         if left > 0 and choices.pick(2) == 1:
             left -= 1
             person.crash()
+    for name in list(env.memory.lines.lines):
+        run(settle_line(env.dependencies, name), env.memory.clock)
+    env.memory.clock.sleep(INDEXED)
+    run(notify(env.dependencies), env.memory.clock)
+    lines_hold(env, lines)
+    if broken := lines.finished(manifests(env)):
+        raise Violation(broken.promise, broken.seen)
+
+
+def lines_hold(env: Environment, lines: Lifecycles) -> None:
+    """What `Lifecycles` promises, and that a line with consumers before it is never active without notice."""
+    if broken := lines.look(env.memory.ledger.events):
+        raise Violation(broken.promise, broken.seen)
+    now = moment(env.memory.clock.now())
+    for each in env.dependencies.registry.contract("shop").versions:
+        old = env.dependencies.lines.get(f"shop/orders_v{major(each.version) - 1}")
+        new = env.dependencies.lines.get(f"shop/orders_v{major(each.version)}")
+        if old.consumers and new.notice is None:
+            raise Violation("P21", f"{each.version} is in force, and the consumers of {old.name} had no notice")
+        if new.notice is not None and new.status_at(now) == "active" and not _was_waited_for(new, now):
+            raise Violation("P21", f"{new.name} is active before its notice is over")
+
+
+def _was_waited_for(line: Line, now: str) -> bool:
+    """Whether the time of a notice is over, or everybody has acknowledged it."""
+    assert line.notice is not None
+    begun = [each for each in line.changes if each.at <= now]
+    over = bool(begun[1:]) and instant_of(begun[1].at) - instant_of(begun[0].at) >= NOTICE
+    return over or set(line.notice.teams) <= set(line.notice.acknowledged)
 
 
 def registry_holds(env: Environment, known: set[tuple[str, str]]) -> None:
@@ -158,7 +203,15 @@ def registry_holds(env: Environment, known: set[tuple[str, str]]) -> None:
         _keeps_to_parent(env, child)
 
 
+@cache
+def _alone(before: bytes, after: bytes) -> bool:
+    """Whether a document without parents may follow another one; compared once for all schedules."""
+    return compare(read_version(before, published=True), read_version(after, published=True)).ok
+
+
 def _is_compatible(env: Environment, before: Any, after: Any) -> bool:
+    if not before.needs and not after.needs:
+        return _alone(document_of(env.dependencies, before).text, document_of(env.dependencies, after).text)
     sides = []
     for each in (before, after):
         document = document_of(env.dependencies, each)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from datetime import timedelta
+from functools import cache, partial
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,15 @@ import pytest
 from lakegate.contracts.compare.compare import compare
 from lakegate.contracts.compare.version import read_version
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.lifecycle import Ending, moment
+from lakegate.contracts.lake.subscriptions import subscribed
+from lakegate.contracts.lake.transitions import deprecate
 from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases import publish_contract, succession
+from lakegate.functions.usecases import lifecycle, manifest, new_lines, publish_contract, succession
+from lakegate.functions.usecases.lifecycle import acknowledge, change, settle_line
 from lakegate.functions.usecases.publish_contract import publish
 from lakegate.functions.usecases.routing import add_route
+from tests.fakes.lines import MemoryLines
 from tests.fakes.registry import MemoryRegistry
 from tests.simulation.environment import LAKE, Environment
 from tests.simulation.promises import Violation
@@ -27,9 +33,11 @@ from tests.unit.usecases.test_parents import compiled, policy, product, publishe
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lakegate.contracts.lake.lifecycle import Line
     from lakegate.functions.usecases.steps import Steps
     from tests.simulation.publishers import Command
 
+OLD, NEW = "shop/orders_v1", "shop/orders_v2"
 NOTE = {"name": "note", "logicalType": "string"}
 
 
@@ -45,6 +53,12 @@ def comparison(before: bytes, after: bytes) -> Any:
     return compare(read_version(before), read_version(after))
 
 
+@cache
+def read_alone(text: bytes) -> Any:
+    """A published document without parents, read once for all schedules."""
+    return read_version(text, published=True)
+
+
 @pytest.fixture(autouse=True)
 def compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same two documents are compared in every schedule; comparing takes most of its time."""
@@ -57,6 +71,11 @@ def compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return comparison(dependencies.objects.read(Address(LAKE, before.document)), document)
 
     monkeypatch.setattr(succession, "compared_with_followed", remembered)
+    monkeypatch.setattr(
+        new_lines,
+        "read_published",
+        lambda gate, version: read_alone(gate.objects.read(Address(LAKE, version.document))),
+    )
 
 
 def publishing(text: bytes) -> Command:
@@ -72,9 +91,15 @@ def publishing(text: bytes) -> Command:
     return command
 
 
-def nothing() -> Steps[Any]:
+def nothing(*_: object) -> Steps[Any]:
     """A command that refuses before its first effect."""
     yield from ()
+
+
+def read_line(dependencies: Any, name: str) -> Steps[Line]:
+    """A line as it is stored."""
+    yield from ()
+    return dependencies.lines.get(name)
 
 
 def one_version() -> Environment:
@@ -106,6 +131,122 @@ SCENES: dict[str, tuple[Callable[[], Environment], dict[str, Command]]] = {
         {"parent": publishing(policy(7, "1.1.0")), "child": publishing(product("2.0.0", least=6))},
     ),
 }
+
+
+def with_consumer() -> Environment:
+    """A line that a team reads."""
+    env = one_version()
+    drive(env.dependencies, change(env.dependencies, OLD, "", partial(subscribed, team="finance")))
+    return env
+
+
+def waiting() -> Environment:
+    """The notice of a breaking version is over since a second, and nothing recorded it yet."""
+    env = with_consumer()
+    drive(env.dependencies, publish(env.dependencies, compiled_alone(document({}, "2.0.0"))))
+    env.memory.clock.sleep(timedelta(days=30, seconds=1).total_seconds())
+    return env
+
+
+def drafting() -> Environment:
+    """A line that begins with a draft."""
+    env = Environment()
+    drive(env.dependencies, publish(env.dependencies, compiled_alone(document({"status": "draft"}, "1.0.0"))))
+    return env
+
+
+def ending() -> Environment:
+    """A line whose deprecation begins by its date while others publish."""
+    env = with_consumer()
+    now = env.memory.clock.now()
+    announced = partial(deprecate, ending=Ending("replaced"), on=moment(now + timedelta(seconds=1)))
+    drive(env.dependencies, change(env.dependencies, OLD, "deprecate", announced))
+    env.memory.clock.sleep(2)
+    return env
+
+
+def sweeping(line: str) -> Command:
+    """What the sweep does about a line that is due."""
+    return lambda env: settle_line(env.dependencies, line)
+
+
+LINES: dict[str, tuple[Callable[[], Environment], dict[str, Command]]] = {
+    "two publishers of a breaking version": (
+        with_consumer,
+        {"first": publishing(document({}, "2.0.0")), "second": publishing(document({}, "2.1.0"))},
+    ),
+    "a publisher, and a notice that is over": (
+        waiting,
+        {"publisher": publishing(document({}, "2.1.0")), "sweep": sweeping(NEW)},
+    ),
+    "a consumer who acknowledges, and a notice that is over": (
+        waiting,
+        {
+            "consumer": lambda env: acknowledge(env.dependencies, NEW, "2.0.0", "finance"),
+            "sweep": sweeping(NEW),
+        },
+    ),
+    "two publishers who end a draft": (
+        drafting,
+        {"first": publishing(document({}, "1.1.0")), "second": publishing(document({}, "1.2.0"))},
+    ),
+    "a publisher of a breaking version, and a deprecation by date": (
+        ending,
+        {"publisher": publishing(document({}, "2.0.0")), "sweep": sweeping(OLD)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_no_order_of_publishers_and_dates_breaks_a_line(name: str) -> None:
+    """P21: every interleaving of people and sweeps who change a line, with a crash after any step of one."""
+    prepare, commands = LINES[name]
+
+    assert explore(prepare, commands) > len(commands)
+
+
+def unfenced(original: Callable[..., None]) -> Callable[..., None]:
+    """The write of a line without the condition of its revision."""
+
+    def write(self: MemoryLines, line: Line, *given: Any) -> None:
+        self.lines[line.name] = replace(self.get(line.name), revision=line.revision - 1)
+        original(self, line, *given)
+
+    return write
+
+
+def test_a_line_that_is_written_over_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: the revision of the line is no condition of its write."""
+    monkeypatch.setattr(MemoryLines, "write", unfenced(MemoryLines.write))
+    with pytest.raises(Violation):
+        explore(*LINES["two publishers of a breaking version"])
+
+
+@pytest.mark.parametrize(
+    ("module", "function", "planted", "name"),
+    [
+        (publish_contract, "begin_lines", nothing, "two publishers of a breaking version"),
+        (
+            lifecycle,
+            "record_due",
+            read_line,
+            "a publisher, and a notice that is over",
+        ),
+        (manifest, "update", nothing, "a publisher, and a notice that is over"),
+    ],
+    ids=[
+        "lines begin without notice",
+        "what began by its date is not recorded",
+        "the manifest is not brought up to date",
+    ],
+)
+def test_a_planted_bug_of_a_step_is_found(
+    module: Any, function: str, planted: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the step some order breaks a promise."""
+    monkeypatch.setattr(module, function, planted)
+    with pytest.raises(Violation):
+        explore(*LINES[name], crashes=0)
 
 
 @pytest.mark.parametrize("name", SCENES)
