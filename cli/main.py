@@ -31,6 +31,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "check": "lakegate.cli.check:check",
     "explain": "lakegate.cli.explain:explain",
     "diff": "lakegate.cli.diff:diff",
+    "convert": "lakegate.cli.convert:convert",
     "publish": "lakegate.cli.publish:publish",
     "proposals": "lakegate.cli.proposed:proposals",
     "approve": "lakegate.cli.approve:approve",

@@ -1,0 +1,85 @@
+"""The promises of a dataset by field, and which of them a target expresses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.contracts.model.contract import Dataset, Field, Rule
+
+BY_TYPES = ("type", "nested")
+"""Kinds of rules that every target expresses by its own types."""
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """A dataset of a contract in another format."""
+
+    text: str
+    omitted: tuple[str, ...]
+    """The ids of the rules that the format does not express."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressedPromises:
+    """The rules of a dataset; those that a target asks for are expressed by it."""
+
+    dataset: Dataset
+    _expressed: set[str] = field(default_factory=set)
+
+    def of(self, path: str, kind: str) -> Iterator[Rule]:
+        """The rules of a kind about one field alone."""
+        for rule in self.dataset.rules:
+            if rule.kind == kind and rule.fields == (path,):
+                self._expressed.add(rule.id)
+                yield rule
+
+    def has(self, path: str, kind: str) -> bool:
+        """Whether a field has a rule of a kind."""
+        return len(list(self.of(path, kind))) > 0
+
+    def key(self) -> tuple[str, ...]:
+        """The fields of the primary key."""
+        rules = [each for each in self.dataset.rules if each.kind == "primaryKey"]
+        self._expressed.update(each.id for each in rules)
+        return tuple(name for each in rules for name in each.fields)
+
+    def words(self, path: str) -> tuple[str, ...] | None:
+        """The only texts that a field may have; None where any is allowed."""
+        for rule in self.dataset.rules:
+            if rule.fields == (path,) and _is_list(rule):
+                self._expressed.add(rule.id)
+                found = rule.arguments["values" if rule.kind == "enum" else "validValues"]
+                return tuple(each for each in found if each is not None)  # type: ignore[attr-defined] # readers make tuples
+        return None
+
+    def omitted(self) -> tuple[str, ...]:
+        """The ids of all other rules."""
+        rules = (each for each in self.dataset.rules if each.kind not in BY_TYPES)
+        return tuple(each.id for each in rules if each.id not in self._expressed)
+
+
+def _is_list(rule: Rule) -> bool:
+    """Whether a rule is broken by each value that is not in its list."""
+    if rule.kind == "enum":
+        return True
+    is_none = (
+        rule.comparison is not None
+        and rule.comparison.operator == "mustBe"
+        and rule.comparison.operands == (Decimal(0),)
+    )
+    return rule.kind == "invalidValues" and set(rule.arguments) == {"validValues"} and is_none
+
+
+def part(parent: Field, suffix: str) -> Field | None:
+    """The items of a list (`[]`), the keys (`.key`) or values (`.value`) of a map; None if they are not described."""
+    return next((each for each in parent.parts if each.name == f"{parent.name}{suffix}"), None)
+
+
+def own_name(each: Field, parent: Field | None) -> str:
+    """The name of a field without the path of its record."""
+    return each.name if parent is None else each.name.removeprefix(f"{parent.name}.")

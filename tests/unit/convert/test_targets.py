@@ -1,0 +1,269 @@
+"""Datasets in formats of other tools, each judged by the tool itself."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import duckdb as engine
+import pytest
+import sqlglot
+import yaml
+from jsonschema import Draft202012Validator
+
+from lakegate.contracts.convert.dbt import dbt
+from lakegate.contracts.convert.ddl import athena, duckdb
+from lakegate.contracts.convert.json_schema import json_schema
+from lakegate.contracts.lint.examine import read
+from lakegate.contracts.model.storage import Csv, Format, Storage
+from lakegate.infra.local.places import ROOT
+
+if TYPE_CHECKING:
+    from lakegate.contracts.model.contract import Contract
+
+HOSTILE = "a\"b`c'; DROP TABLE x"
+DOCUMENT: dict[str, Any] = {
+    "apiVersion": "v3.2.0",
+    "kind": "DataContract",
+    "id": "shop",
+    "version": "1.2.0",
+    "status": "active",
+    "schema": [
+        {
+            "name": "orders",
+            "properties": [
+                {
+                    "name": "id",
+                    "logicalType": "integer",
+                    "required": True,
+                    "primaryKey": True,
+                    "description": "the number",
+                    "logicalTypeOptions": {"minimum": 1, "exclusiveMaximum": 100, "multipleOf": 1},
+                },
+                {
+                    "name": "code",
+                    "logicalType": "string",
+                    "required": True,
+                    "unique": True,
+                    "logicalTypeOptions": {"pattern": "^A", "minLength": 2, "maxLength": 4},
+                },
+                {"name": HOSTILE, "logicalType": "string", "enum": [{"value": HOSTILE}, {"value": "no"}]},
+                {
+                    "name": "state",
+                    "logicalType": "string",
+                    "required": True,
+                    "quality": [
+                        {"metric": "invalidValues", "arguments": {"validValues": ["on", "off"]}, "mustBe": 0},
+                        {"id": "few_nulls", "metric": "nullValues", "mustBeLessThan": 5, "unit": "percent"},
+                        {
+                            "id": "most",
+                            "metric": "invalidValues",
+                            "arguments": {"validValues": ["on"]},
+                            "mustBeLessThan": 9,
+                        },
+                        {"id": "long", "metric": "invalidValues", "arguments": {"minLength": 2}, "mustBe": 0},
+                    ],
+                },
+                {"name": "level", "logicalType": "integer", "enum": [{"value": 1}, {"value": 2}]},
+                {"name": "ok", "logicalType": "boolean"},
+                {"name": "share", "logicalType": "number", "logicalTypeOptions": {"maximum": 0.5}},
+                {"name": "price", "logicalType": "number", "physicalType": "decimal(10,2)"},
+                {"name": "day", "logicalType": "date"},
+                {"name": "clock", "logicalType": "time"},
+                {"name": "at", "logicalType": "timestamp"},
+                {"name": "raw", "logicalType": "string", "physicalType": "binary"},
+                {
+                    "name": "who",
+                    "logicalType": "object",
+                    "properties": [{"name": "age", "logicalType": "integer", "required": True}],
+                },
+                {"name": "tags", "logicalType": "array", "items": {"logicalType": "string", "required": True}},
+                {"name": "more", "logicalType": "array"},
+                {
+                    "name": "prices",
+                    "logicalType": "map",
+                    "map": {"key": {"logicalType": "string"}, "value": {"logicalType": "number"}},
+                },
+                {
+                    "name": "some",
+                    "logicalType": "map",
+                    "map": {each: {"logicalType": "string"} for each in ("key", "value")},
+                },
+                {"name": "none", "logicalType": "object"},
+            ],
+            "customProperties": [{"property": "lakegate", "value": {"format": "jsonl"}}],
+        }
+    ],
+}
+RECORD = {
+    "id": 5,
+    "code": "A1",
+    "state": "on",
+    "level": None,
+    "share": 0.25,
+    "who": {"age": 3},
+    "tags": ["x"],
+    "prices": {"a": 1.5},
+    HOSTILE: None,
+}
+
+
+def contract(**changes: Any) -> Contract:
+    """The contract, whose only dataset has some other settings."""
+    found = read(json.dumps(DOCUMENT).encode())
+    fields = tuple(replace(each, parts=()) if each.name == "some" else each for each in found.datasets[0].fields)
+    return replace(found, datasets=(replace(found.datasets[0], fields=fields, **changes),))
+
+
+def converted(convert: Any, found: Contract | None = None) -> Any:
+    """The only dataset in another format."""
+    found = found or contract()
+    return convert(found, found.datasets[0])
+
+
+@pytest.mark.parametrize(
+    ("changes", "wrong"),
+    [
+        ({}, []),
+        ({"id": 100}, ["id"]),
+        ({"id": "5"}, ["id"]),
+        ({"id": None}, ["id"]),
+        ({"code": "B1"}, ["code"]),
+        ({"code": "A"}, ["code"]),
+        ({"state": "none"}, ["state"]),
+        ({"level": 3}, ["level"]),
+        ({"share": 0.75}, ["share"]),
+        ({HOSTILE: "yes"}, [HOSTILE]),
+        ({HOSTILE: HOSTILE}, []),
+        ({"who": {}}, ["who"]),
+        ({"who": None}, []),
+        ({"tags": [None]}, ["tags"]),
+        ({"prices": {"a": "x"}}, ["prices"]),
+        ({"prices": {"a": None}}, []),
+    ],
+)
+def test_a_json_schema_accepts_what_the_gate_accepts(changes: dict[str, Any], wrong: list[str]) -> None:
+    """Types, lists, bounds, patterns and nested fields reject the same records."""
+    schema = json.loads(converted(json_schema).text)
+    Draft202012Validator.check_schema(schema)
+    errors = Draft202012Validator(schema).iter_errors(RECORD | changes)
+
+    assert [str(error.absolute_path[0]) for error in errors] == wrong
+
+
+def test_several_patterns_all_hold() -> None:
+    """A field with two patterns has both."""
+    found = contract()
+    (rule,) = (each for each in found.datasets[0].rules if each.kind == "pattern")
+    other = replace(rule, id="other", arguments={"pattern": "1$"})
+    schema = json.loads(converted(json_schema, contract(rules=(*found.datasets[0].rules, other))).text)
+
+    assert schema["properties"]["code"]["allOf"] == [{"pattern": "^A"}, {"pattern": "1$"}]
+
+
+def test_what_a_format_cannot_express_is_listed() -> None:
+    """Each rule is expressed or listed by its id."""
+    others = ("few_nulls", "most", "long")
+    bounds = ("id:minimum:1", "id:maximum:1", "id:multipleOf:1", "share:maximum:1")
+    texts = ("code:minLength:1", "code:maxLength:1", "code:pattern:1")
+    lists = (f"{HOSTILE}:enum:1", "state:invalidValues:1", "level:enum:1")
+    inner = ("who.age:required:1", "tags[]:required:1")
+
+    assert set(converted(json_schema).omitted) == {"code:unique:1", "id:primaryKey:1", *others}
+    assert set(converted(duckdb).omitted) == {*others, *bounds, *texts, *lists, *inner}
+    assert set(converted(dbt).omitted) == {*others, *bounds, *texts, *inner}
+    kept = [each for each in contract().datasets[0].rules if each.kind not in {"type", "nested"}]
+    assert converted(athena).omitted == tuple(each.id for each in kept)
+
+
+def test_duckdb_makes_the_table() -> None:
+    """Hostile names are quoted; nulls and repeated keys are refused by the table."""
+    with engine.connect() as connection:
+        connection.execute(converted(duckdb).text)
+        described = connection.execute("DESCRIBE orders").fetchall()
+        connection.execute("INSERT INTO orders (id, code, state) VALUES (1, 'A1', 'on')")
+        with pytest.raises(engine.ConstraintException):
+            connection.execute("INSERT INTO orders (id, code, state) VALUES (1, 'A2', 'on')")
+
+    assert [(name, kind) for name, kind, *_ in described] == [
+        ("id", "BIGINT"),
+        ("code", "VARCHAR"),
+        (HOSTILE, "VARCHAR"),
+        ("state", "VARCHAR"),
+        ("level", "BIGINT"),
+        ("ok", "BOOLEAN"),
+        ("share", "DOUBLE"),
+        ("price", "DECIMAL(38,18)"),
+        ("day", "DATE"),
+        ("clock", "TIME"),
+        ("at", "TIMESTAMP"),
+        ("raw", "BLOB"),
+        ("who", "STRUCT(age BIGINT)"),
+        ("tags", "VARCHAR[]"),
+        ("more", "VARCHAR[]"),
+        ("prices", "MAP(VARCHAR, DOUBLE)"),
+        ("some", "MAP(VARCHAR, VARCHAR)"),
+        ("none", "VARCHAR"),
+    ]
+
+
+def test_a_table_without_rules_is_one() -> None:
+    """No promise, no constraint."""
+    text = converted(duckdb, contract(rules=())).text
+
+    assert not any(word in text for word in ("NULL", "UNIQUE", "PRIMARY KEY"))
+
+
+@pytest.mark.parametrize("form", [Format.JSONL, Format.PARQUET, Format.CSV])
+def test_athena_can_read_the_statement(form: Format) -> None:
+    """Another program reads it by the grammar of Hive, which Athena follows; the location is the line's."""
+    found = contract(storage=Storage(form), csv=Csv(delimiter="\t", quote="'"))
+    text = converted(athena, found).text
+    tables = sqlglot.parse(text, dialect="hive")
+
+    assert len([each for each in tables if each is not None]) == 1
+    assert "LOCATION 's3://LAKE-BUCKET/accepted/shop/orders_v1/'" in text
+    assert ("'separatorChar' = '\\t', 'quoteChar' = '\\''" in text) == (form is Format.CSV)
+    assert ("`id` string" in text, "`id` bigint" in text) == (form is Format.CSV, form is not Format.CSV)
+
+
+def test_a_csv_without_a_header_skips_no_line() -> None:
+    """The first line of such a file has values."""
+    found = (converted(athena, contract(storage=Storage(), csv=Csv(header=each))).text for each in (True, False))
+
+    assert ["skip.header" in text for text in found] == [True, False]
+
+
+def test_dbt_gets_a_source_with_its_own_tests() -> None:
+    """Types, and the generic tests of dbt."""
+    source = yaml.safe_load(converted(dbt).text)["sources"][0]
+    columns = {each["name"]: each for each in source["tables"][0]["columns"]}
+
+    assert (source["name"], source["tables"][0]["name"]) == ("shop", "orders")
+    number = {"name": "id", "description": "the number", "data_type": "BIGINT"}
+    assert columns["id"] == number | {"data_tests": ["not_null", "unique"]}
+    assert columns["state"]["data_tests"] == ["not_null", {"accepted_values": {"values": ["on", "off"]}}]
+    assert columns[HOSTILE]["data_tests"] == [{"accepted_values": {"values": [HOSTILE, "no"]}}]
+    assert columns["ok"] == {"name": "ok", "data_type": "BOOLEAN"}
+
+
+def test_a_key_of_two_columns_is_no_test_of_dbt() -> None:
+    """Dbt itself has no test of several columns."""
+    found = contract()
+    rules = [
+        replace(each, fields=("id", "code")) if each.kind == "primaryKey" else each for each in found.datasets[0].rules
+    ]
+
+    assert "id:primaryKey:1" in converted(dbt, contract(rules=tuple(rules))).omitted
+
+
+@pytest.mark.parametrize("name", ["orders.odcs.yaml", "weather.dcm.yaml"])
+@pytest.mark.parametrize("convert", [json_schema, duckdb, athena, dbt])
+def test_the_examples_are_converted(name: str, convert: Any) -> None:
+    """Contracts of every format have a text, and list what it lacks."""
+    found = read((ROOT / "contracts/examples" / name).read_bytes())
+    answer = convert(found, found.datasets[0])
+
+    assert all(each.name in answer.text for each in found.datasets[0].fields)
+    assert set(answer.omitted) < {each.id for each in found.datasets[0].rules}
