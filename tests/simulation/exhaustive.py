@@ -27,7 +27,9 @@ OF_PARTS = {Effect.JOIN, Effect.WRITE_PARTS}
 """Effects of deliveries of several objects, which tests/simulation/parts.py plays."""
 OF_PEOPLE = {Effect.REPLAY, Effect.REVIVE, Effect.RECORD, Effect.PAUSE, Effect.RESUME}
 PUBLISHING = {Effect.PROPOSE, Effect.WRITE_DOCUMENT, Effect.WRITE_PLAN, Effect.PUBLISH}
-NOT_PLAYED = {Effect.KEEP_CURSOR, Effect.REPORT_DRIFT, *OF_PEOPLE, *OF_PARTS, *PUBLISHING}
+OF_NOTIFICATIONS = {Effect.WRITE_NOTICE, Effect.NOTIFY, Effect.WRITE_PROMISES, Effect.REPORT_MISSED}
+"""Of subscribers with channels and of promises: tests/unit/usecases/test_notices.py and test_promises.py have them."""
+NOT_PLAYED = {Effect.KEEP_CURSOR, Effect.REPORT_DRIFT, *OF_PEOPLE, *OF_PARTS, *OF_NOTIFICATIONS, *PUBLISHING}
 """Effects of a person, of long listings and of parts: the random schedules and unit tests have them."""
 Planned = tuple[Effect, Fault]
 
