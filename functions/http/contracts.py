@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from dataclasses import asdict
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
@@ -15,7 +16,7 @@ from lakegate.functions.usecases.names import is_usable
 from lakegate.functions.usecases.steps import run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from lakegate.contracts.errors import Problem
     from lakegate.functions.http.messages import HttpRequest
@@ -27,6 +28,8 @@ YAML: Final = frozenset({"application/yaml", "application/x-yaml", "text/yaml"})
 LABELS: Final = ("tag", "producer", "consumer")
 LONGEST_CURSOR: Final = 2_000
 ACTORS: Final = ("producer", "consumer")
+KEPT_DOCUMENTS: Final = 16
+"""Whose actors a function remembers: reading one takes as long as everything else of the request."""
 
 
 def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
@@ -158,7 +161,8 @@ def document_in(request: HttpRequest) -> bytes:
     raise HttpProblem(400, "invalid-body", "The body is not a JSON string that contains the document.")
 
 
-def _actors(text: bytes) -> dict[str, object]:
+@lru_cache(KEPT_DOCUMENTS)
+def _actors(text: bytes) -> Mapping[str, object]:
     """Name and group of producer and consumer, as the document has them."""
     from lakegate.contracts.documents.document import parse  # noqa: PLC0415 - as above
 
