@@ -18,46 +18,13 @@ from lakegate.infra.local.stack import Stack, StackOptions
 from lakegate.infra.local.stack_deploy import bundle, client, deploy, outputs_of
 from lakegate.infra.local.state import VARIABLE
 from tests.e2e.deployed import Deployed, until
+from tests.sam.other_values import NOT_UPDATED, OTHER_VALUES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from lakegate.infra.local.state import LocalState
-
-OTHER_VALUES = {
-    "JobMinutes": "90",
-    "SmallFileBytes": "1048576",
-    "MaxVcpu": "32",
-    "MaxConcurrentRuns": "4",
-    "WarmWorkers": "1",
-    "Unrouted": "ignore",
-    "SweepSchedule": "rate(10 minutes)",
-    "NotifySchedule": "rate(5 minutes)",
-    "ReserveConcurrency": "yes",
-    "RequireApproval": "yes",
-    "LogDays": "30",
-    "JobCode": "1.0",
-    "EntryPoint": "s3://another/validate.py",
-    "JobParameters": "--conf spark.a=b",
-    "IgnoredKeys": "_SUCCESS",
-    "KmsKey": "own",
-    "UploadKeys": "arn:aws:kms:eu-west-1:000000000000:key/1,arn:aws:kms:eu-west-1:000000000000:key/2",
-    "PermissionsBoundary": "arn:aws:iam::000000000000:policy/boundary",
-    "AlarmTopic": "arn:aws:sns:eu-west-1:000000000000:ours",
-    "AnchorDays": "1",
-    "SubnetIds": "subnet-0123456789abcdef0,subnet-0123456789abcdef1",
-    "SecurityGroupIds": "sg-0123456789abcdef0",
-}
-"""Another value of every parameter, but of those in `NOT_UPDATED`."""
-NOT_UPDATED = {
-    "AuditQuarantine": "the embedded AWS makes no trails by CloudFormation",
-    "EmrApplicationId": "the local stack has the application that the template makes",
-    "EmrEndpoint": "what makes this AWS reachable",
-    "ServiceEndpoint": "what makes this AWS reachable",
-    "ExistingLandingBucket": "chosen with the first deployment",
-    "ExistingLakeBucket": "chosen with the first deployment",
-}
 
 
 @pytest.fixture

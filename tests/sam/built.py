@@ -157,8 +157,8 @@ class Stack:
         assert name in self.values or name in self.template["Resources"], name
         return self.values.get(name, name)
 
-    def _attribute(self, path: list[str]) -> Any:
-        name, attribute = path
+    def _attribute(self, path: str | list[str]) -> Any:
+        name, attribute = path.split(".", 1) if isinstance(path, str) else path
         assert name in self.template["Resources"], name
         kind = self.template["Resources"][name]["Type"]
         return ARNS[kind] + self._ref(name) if attribute == "Arn" else self._ref(name)

@@ -1,0 +1,164 @@
+"""Updates of a stack: which resources another value of each parameter changes, and that none of them is replaced."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.infra.packaging.test_policies import SCHEMAS
+from tests.sam.built import PSEUDO, ROOT, Stack, _Loader
+from tests.sam.other_values import NOT_UPDATED, OTHER_VALUES
+
+GIVEN = {
+    "AuditQuarantine": "yes",
+    "EmrApplicationId": "00f1982r1uukb925",
+    "EmrEndpoint": "http://127.0.0.1:1",
+    "ServiceEndpoint": "http://127.0.0.1:2",
+    "ExistingLandingBucket": "ours-landing",
+    "ExistingLakeBucket": "ours-lake",
+}
+"""Another value of the parameters that the embedded AWS cannot change."""
+TOGETHER = {
+    "SubnetIds": "SecurityGroupIds",
+    "SecurityGroupIds": "SubnetIds",
+    "JwtAudience": "JwtIssuer",
+    "JwtIssuer": "JwtAudience",
+}
+"""Parameters that only have an effect together."""
+EXPECTED = {
+    "AlarmTopic": (
+        "-Alarms -AlarmsPolicy ApiFails ApiThrottled CompletionFails CompletionThrottled DeadLetters DeadNotices "
+        "DoctorPolicy FailedRule IntakeFails IntakeThrottled JudgeFails LandedWaits MovedWaits NotifyFails "
+        "NotifyStopped NotifyThrottled SweepFails SweepStopped SweepThrottled Troubles Unsent"
+    ),
+    "AnchorDays": "+AnchorBucket +AnchorBucketPolicy OperatorPolicy",
+    "ApiRate": "ApiStage",
+    "AuditQuarantine": "+AuditBucket +AuditBucketPolicy +AuditTrail",
+    "BatchBytes": "Functions",
+    "BatchFiles": "Functions",
+    "BatchSeconds": "Functions",
+    "ChannelPrefix": "NotifyRole",
+    "EmrApplicationId": "-Application Dashboard DoctorPolicy EnginePolicy Functions JobRole MovedRule OperatorPolicy",
+    "EmrEndpoint": "Functions",
+    "EntryPoint": "Functions",
+    "ExistingLakeBucket": (
+        "-LakeBucket -LakeBucketPolicy ApiRole DeployerPolicy DoctorPolicy EnginePolicy ErasurePolicy Functions "
+        "JobRole LifecyclePolicy NotifyRole OperatorPolicy StewardPolicy"
+    ),
+    "ExistingLandingBucket": "-LandingBucket -LandingBucketPolicy DoctorPolicy EnginePolicy Functions LandedRule OperatorPolicy",
+    "IgnoredKeys": "Functions",
+    "JobCode": "Functions",
+    "JobMinutes": "Functions",
+    "JobParameters": "Functions",
+    "JwtAudience": (
+        "+ApiAuthorizer FindContractsRoute PublishContractRoute PutContractRoute ReadContractRoute "
+        "ReadWorkloadOfContractRoute ReadWorkloadRoute"
+    ),
+    "JwtIssuer": (
+        "+ApiAuthorizer FindContractsRoute PublishContractRoute PutContractRoute ReadContractRoute "
+        "ReadWorkloadOfContractRoute ReadWorkloadRoute"
+    ),
+    "KmsKey": (
+        "+Key +KeyPolicy Alarms ApiAccessLog ApiLog ApiRole CompletionLog CompletionRole DeadLetterQueue IntakeLog "
+        "IntakeRole JobRole LakeBucket LandedQueue LandingBucket LedgerTable MovedQueue NotifyLog NotifyRole "
+        "RegistryTable SweepLog SweepRole WorkloadsTable"
+    ),
+    "LogDays": "ApiAccessLog ApiLog CompletionLog IntakeLog NotifyLog SweepLog",
+    "MaxConcurrentRuns": "Application Functions",
+    "MaxVcpu": "Application Functions",
+    "NotifySchedule": "NotifyEvery",
+    "PermissionsBoundary": "ApiRole CompletionRole DeployerPolicy IntakeRole JobRole NotifyRole SchedulerRole SweepRole",
+    "Prices": "Functions",
+    "RequireApproval": "+ApproverPolicy ApiRole Functions StewardPolicy",
+    "ReserveConcurrency": "SweepFunction",
+    "SecurityGroupIds": "+VpcPolicy ApiRole Application CompletionRole Functions IntakeRole NotifyRole SweepRole",
+    "ServiceEndpoint": "Functions",
+    "SmallFileBytes": "+JudgeFunction +JudgeLog +JudgeRole Functions",
+    "SubnetIds": "+VpcPolicy ApiRole Application CompletionRole Functions IntakeRole NotifyRole SweepRole",
+    "SweepSchedule": "SweepEvery",
+    "Unrouted": "Functions",
+    "UploadKeys": "+KeyPolicy ApiRole CompletionRole IntakeRole JobRole NotifyRole SweepRole",
+    "WarmWorkers": "Application",
+}
+"""By parameter: the resources that it changes, makes (+) and removes (-). `Functions` is what all functions share."""
+
+
+@cache
+def document() -> dict[str, Any]:
+    """The template."""
+    return dict(yaml.load((ROOT / "template.yaml").read_text(), _Loader))  # noqa: S506 - a safe loader
+
+
+def resources(**values: str) -> dict[str, Any]:
+    """Properties of each resource; of all functions, what they share under `Functions`."""
+    defaults = {name: str(each.get("Default", "")) for name, each in document()["Parameters"].items()}
+    stack = Stack(document(), {**PSEUDO, **defaults, **values})
+    made = {
+        name: stack.resolve(each.get("Properties", {}))
+        for name, each in document()["Resources"].items()
+        if "Condition" not in each or stack.holds(each["Condition"])
+    }
+    return {**made, "Functions": stack.resolve(document()["Globals"]["Function"])}
+
+
+@cache
+def as_deployed() -> dict[str, Any]:
+    """With the defaults."""
+    return resources()
+
+
+def with_other(parameter: str) -> dict[str, Any]:
+    """With another value of one parameter, and of the one without which it has no effect."""
+    values = {**OTHER_VALUES, **GIVEN}
+    names = {parameter, TOGETHER.get(parameter, parameter)}
+    return resources(**{name: values[name] for name in names})
+
+
+@cache
+def fixed() -> dict[str, set[str]]:
+    """By type the properties whose change replaces a resource (`createOnlyProperties` of CloudFormation's registry)."""
+    found: dict[str, set[str]] = {}
+    for path in SCHEMAS.glob("*.json"):
+        described = json.loads(path.read_text())
+        names = {each.split("/")[2] for each in described.get("createOnlyProperties", ())}
+        found.setdefault(described["typeName"], set()).update(names)
+    return found
+
+
+def test_every_parameter_has_another_value() -> None:
+    """A new parameter is updated by the nightly run, too, or its reason is stated."""
+    assert OTHER_VALUES.keys() | GIVEN.keys() == document()["Parameters"].keys()
+    assert OTHER_VALUES.keys() & NOT_UPDATED.keys() == set()
+    assert GIVEN.keys() == NOT_UPDATED.keys() == EXPECTED.keys() - OTHER_VALUES.keys()
+
+
+@pytest.mark.parametrize("parameter", sorted(EXPECTED))
+def test_a_parameter_changes_these_resources(parameter: str) -> None:
+    """No parameter is without an effect, and none reaches further than it should."""
+    before, after = as_deployed(), with_other(parameter)
+    changed = {name for name in before.keys() & after.keys() if before[name] != after[name]}
+    made, removed = after.keys() - before.keys(), before.keys() - after.keys()
+
+    assert {*changed, *(f"+{name}" for name in made), *(f"-{name}" for name in removed)} == set(
+        EXPECTED[parameter].split()
+    )
+
+
+@pytest.mark.parametrize("parameter", sorted(EXPECTED))
+def test_no_parameter_replaces_a_resource(parameter: str) -> None:
+    """What is changed keeps its data, its address and its subscribers: no property changes that CloudFormation cannot update."""
+    before, after = as_deployed(), with_other(parameter)
+    kinds = {name: each["Type"] for name, each in document()["Resources"].items()}
+    replaced = {
+        (name, key)
+        for name in before.keys() & after.keys() & kinds.keys()
+        for key in fixed().get(kinds[name], set())
+        if before[name].get(key) != after[name].get(key)
+    }
+
+    assert fixed()["AWS::DynamoDB::Table"] >= {"TableName"}
+    assert replaced == set()
