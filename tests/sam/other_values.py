@@ -15,6 +15,7 @@ OTHER_VALUES = {
     "Unrouted": "ignore",
     "SweepSchedule": "rate(10 minutes)",
     "NotifySchedule": "rate(5 minutes)",
+    "DriftSchedule": "rate(1 day)",
     "ChannelPrefix": "ours-",
     "ReserveConcurrency": "yes",
     "RequireApproval": "yes",
