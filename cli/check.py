@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lakegate.cli import documents, failures, terminal
+from lakegate.cli.against import as_document, earlier, lines
 from lakegate.cli.check_formats import CheckAnswer, CheckFormat, write
 from lakegate.cli.completeness import complete
 from lakegate.cli.contracts import ALONE, load, plan_of
 from lakegate.cli.deliveries import DataFile, files_of
 from lakegate.cli.engine import EngineName, measure
 from lakegate.cli.interrupts import interruptible_folder
+from lakegate.cli.options import DEFAULT_STACK, Local, StackName
 from lakegate.cli.outputs import usable, write_text
 from lakegate.cli.parents import ParentPaths, ParentPlaces
 from lakegate.cli.referring import accepted, linked, referred, referred_lines
@@ -28,6 +30,7 @@ from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.plan.request import Request, StagedPart
 from lakegate.contracts.report.delivery import Report
+from lakegate.contracts.report.progress import progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +45,10 @@ DATA = "The files of one delivery: files, folders and patterns such as 'part-*.c
 ENGINE = "native runs in this process; spark runs the gate's own job, with Spark and Deequ. The results are the same."
 REPORT = "Write an HTML report into a file, to pass on: the verdict, what to change first, every check, failing rows."
 FORMATS = "text for people; json; junit, sarif, github and markdown for continuous integration."
+AGAINST = (
+    "What the files improve on an earlier result: a workload of the stack (its id or landing key), or a .json file that"
+    " `check --json` or `reasons --json` wrote."
+)
 FAILURES = "Write failing rows into a file, .csv or .json; their values are shapes unless --show-values is given."
 
 
@@ -84,6 +91,9 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     page: Annotated[Path | None, typer.Option("--report", help=REPORT, show_default=False)] = None,
     show_values: Annotated[bool, typer.Option("--show-values", help="Show failing values instead of shapes.")] = False,
     show_all: Annotated[bool, typer.Option("--all", help="Show every check, not only failures.")] = False,
+    against: Annotated[str | None, typer.Option("--against", help=AGAINST, show_default=False)] = None,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
     measured_by: Annotated[EngineName, typer.Option("--engine", help=ENGINE)] = EngineName.NATIVE,
     form: Annotated[CheckFormat, typer.Option("--format", help=FORMATS)] = CheckFormat.TEXT,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
@@ -99,6 +109,7 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     inputs = documents.Inputs(contract, [DataFile(each) for each in data], reference or [])
     try:
         files = files_of(data)
+        before = earlier(against, stack, local=local) if against is not None else None
         inputs = documents.Inputs(contract, files, reference or [])
         delivery = LocalDelivery(
             contract,
@@ -120,10 +131,13 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
         elif form is not CheckFormat.TEXT:
             write(form, CheckAnswer(tuple(data), error=error))
         raise
+    found = progress(before.findings, report.judgement.outcomes) if before is not None else None
     if form is CheckFormat.TEXT:
+        advice = (*advice, *(lines(before, found) if before and found else ()))
         show(terminal.answers(), report, show_all=show_all, advice=advice)
     elif form is CheckFormat.JSON:
-        terminal.print_json(documents.judged(inputs, report))
+        more = {"against": as_document(before, found)} if before and found else {}
+        terminal.print_json(documents.judged(inputs, report) | more)
     else:
         write(form, CheckAnswer(report.files, report))
     codes = {Verdict.REJECTED: CheckExit.REJECTED, Verdict.UNDECIDED: CheckExit.UNDECIDED}

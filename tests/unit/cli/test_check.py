@@ -409,6 +409,44 @@ def asked(*words: str) -> tuple[Any, LakegateError]:
     return document, answer.exception
 
 
+def test_a_corrected_file_is_compared_with_an_earlier_check(folder: Path, job: Engine) -> None:
+    """What was fixed, what is still broken, and what is new; also in the document."""
+    job.answers |= {"amount:type": Measurement("", BAD), "required": Measurement("", BAD)}
+    (folder / "before.json").write_text(lakegate("a.csv", "--json").stdout)
+    job.answers["amount:type"] = Measurement("", GOOD)
+    job.answers["required"] = Measurement("", Measured(of=12_000, failing=3))
+    text = lakegate("b.csv", "--against", "before.json", columns=200)
+    document = json.loads(lakegate("b.csv", "--against", "before.json", "--json").stdout)
+    validate("check", document)
+    against = document["against"]
+
+    assert (against["name"], against["verdict"]) == ("before.json", "rejected")
+    assert [(each["before"]["status"], each["now"]["status"]) for each in against["fixed"]] == [("fail", "pass")]
+    assert {each["now"]["failing_rows"] for each in against["still_broken"]} == {3}
+    assert (against["newly_broken"], against["not_measured"]) == ([], [])
+    still = len(against["still_broken"])
+    assert f"Against before.json, rejected: 1 fixed, {still} still broken, 0 newly broken" in text.stdout
+    assert "(950 failing rows before, 3 now)" in text.stdout
+
+
+@pytest.mark.usefixtures("job")
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("{", "this is no answer of"),
+        ("[]", "this is no answer of"),
+        ('{"checks": [{"id": "a", "status": "good", "failing_rows": 1}], "verdict": "x"}', "this is no answer of"),
+        ('{"checks": [], "verdict": null}', "nothing was measured then"),
+        ("[" * 100_000, "this is no answer of"),
+    ],
+)
+def test_what_is_no_result_cannot_be_compared_with(folder: Path, content: str, words: str) -> None:
+    """Nothing is measured then."""
+    (folder / "before.json").write_text(content)
+
+    assert words in str(lakegate("a.csv", "--against", "before.json").exception)
+
+
 @pytest.mark.usefixtures("job")
 def test_a_contract_that_is_none_gets_a_document(folder: Path) -> None:
     """A refused contract is an error with all its problems, in the same schema."""

@@ -159,6 +159,20 @@ def test_status_names_the_report_that_the_gate_wrote(lakegate: Lakegate, tmp_pat
     assert "Rejected: its rows were not read" in page.read_text()
 
 
+def test_a_corrected_file_is_compared_with_a_delivery(lakegate: Lakegate) -> None:
+    """By its landing key or its id; one that was refused at the door is compared by its reasons."""
+    lakegate.routed()
+    lakegate.delivered(**BAD)  # type: ignore[arg-type] # an upload's own words
+    refused = lakegate.upload(name="empty.csv", body=b"")
+    lakegate.intake("orders/empty.csv")
+    lakegate.upload(name="waiting.csv")
+    words = ("check", "--contract", lakegate.contract(), lakegate.file(), "--against")
+
+    assert "1 fixed, 0 still broken, 0 newly broken" in " ".join(lakegate.ok(*words, "orders/bad.csv").split())
+    assert "fixed: file/rows" in lakegate.ok(*words, refused)
+    assert "was not judged yet" in str(lakegate(*words, "orders/waiting.csv").exception)
+
+
 def test_failing_rows_are_shown_as_many_as_asked_for(lakegate: Lakegate) -> None:
     """`--rows 0` shows none."""
     lakegate.routed()
