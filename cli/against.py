@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.report.progress import Finding
+from lakegate.contracts.report.progress import CheckFinding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from lakegate.contracts.report.progress import Change, Progress
+    from lakegate.contracts.report.progress import CheckChange, Progress
 
 SHOWN = 20
 """Checks of a group on the terminal."""
@@ -32,7 +32,7 @@ class Earlier:
 
     name: str
     verdict: str
-    findings: Mapping[str, Finding]
+    findings: Mapping[str, CheckFinding]
 
 
 def earlier(name: str, stack: str, *, local: bool) -> Earlier:
@@ -48,7 +48,9 @@ def _of_file(path: Path) -> Earlier:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         checks, verdict = document["checks"], document["verdict"]
-        findings = {str(each["id"]): Finding(Status(each["status"]), _rows(each["failing_rows"])) for each in checks}
+        findings = {
+            str(each["id"]): CheckFinding(Status(each["status"]), _rows(each["failing_rows"])) for each in checks
+        }
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(
             f"--against {path}: this is no answer of `lakegate check --json` or `lakegate reasons --json`"
@@ -76,9 +78,9 @@ def _of_delivery(name: str, stack: str, *, local: bool) -> Earlier:
     row = one.delivery.row
     if one.measured is not None:
         outcomes = one.measured.judgement.outcomes
-        findings = {each.id: Finding(each.status, each.failing_rows) for each in outcomes}
+        findings = {each.id: CheckFinding(each.status, each.failing_rows) for each in outcomes}
     elif row is not None and row.decision is not None:
-        findings = {code_of(each): Finding(Status.FAIL) for each in row.decision.reasons}
+        findings = {code_of(each): CheckFinding(Status.FAIL) for each in row.decision.reasons}
     else:
         raise InputError(f"--against {name}: {one.delivery.key} was not judged yet")
     return Earlier(f"{one.delivery.key} (workload {one.delivery.id[:12]})", one.verdict or "undecided", findings)
@@ -91,7 +93,7 @@ def lines(before: Earlier, found: Progress) -> Iterator[str]:
     )
     yield f"Against {before.name}, {before.verdict.replace('_', ' ')}: {counts}"
     for name, words in WORDS.items():
-        group: tuple[Change, ...] = getattr(found, name)
+        group: tuple[CheckChange, ...] = getattr(found, name)
         for each in group[:SHOWN]:
             yield f"  {words}: {each.id}{_numbers(each)}"
         if len(group) > SHOWN:
@@ -102,8 +104,8 @@ def _named(found: Progress) -> tuple[str, ...]:
     return (*list(WORDS)[:3], *(("not_measured",) if found.not_measured else ()))
 
 
-def _numbers(each: Change) -> str:
-    before, now = (None if one is None else one.rows for one in (each.before, each.now))
+def _numbers(each: CheckChange) -> str:
+    before, now = (None if one is None else one.rows for one in (each.before, each.after))
     return "" if before is None or now is None else f" ({before:,} failing rows before, {now:,} now)"
 
 
@@ -113,9 +115,9 @@ def as_document(before: Earlier, found: Progress) -> dict[str, object]:
     return {"name": before.name, "verdict": before.verdict, **groups}
 
 
-def _as_document(each: Change) -> dict[str, object]:
-    return {"id": each.id, "before": _finding(each.before), "now": _finding(each.now)}
+def _as_document(each: CheckChange) -> dict[str, object]:
+    return {"id": each.id, "before": _finding(each.before), "now": _finding(each.after)}
 
 
-def _finding(finding: Finding | None) -> dict[str, object] | None:
+def _finding(finding: CheckFinding | None) -> dict[str, object] | None:
     return None if finding is None else {"status": finding.status.value, "failing_rows": finding.rows}

@@ -18,7 +18,7 @@ OF_FILE: Final = "file/"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckFinding:
     """A check of the earlier delivery."""
 
     status: Status
@@ -27,13 +27,13 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class CheckChange:
     """A check that was broken, or is."""
 
     id: str
-    before: Finding | None
+    before: CheckFinding | None
     """None where it was not measured."""
-    now: Finding | None
+    after: CheckFinding | None
     """Likewise."""
 
 
@@ -41,30 +41,30 @@ class Change:
 class Progress:
     """Every check that was broken, or is, in one of four groups; in each, in the order of the plan."""
 
-    fixed: tuple[Change, ...]
-    still_broken: tuple[Change, ...]
-    newly_broken: tuple[Change, ...]
-    not_measured: tuple[Change, ...]
+    fixed: tuple[CheckChange, ...]
+    still_broken: tuple[CheckChange, ...]
+    newly_broken: tuple[CheckChange, ...]
+    not_measured: tuple[CheckChange, ...]
     """Broken before; now skipped, or no check of the contract any more."""
 
 
-def progress(before: Mapping[str, Finding], outcomes: Iterable[CheckOutcome]) -> Progress:
+def progress(before: Mapping[str, CheckFinding], outcomes: Iterable[CheckOutcome]) -> Progress:
     """Compare by the ids of checks. What was skipped counts as not measured."""
-    found = {each.id: Finding(each.status, each.failing_rows) for each in outcomes}
-    fixed: list[Change] = []
-    still: list[Change] = []
-    newly: list[Change] = []
-    unmeasured: list[Change] = []
+    found = {each.id: CheckFinding(each.status, each.failing_rows) for each in outcomes}
+    fixed: list[CheckChange] = []
+    still: list[CheckChange] = []
+    newly: list[CheckChange] = []
+    unmeasured: list[CheckChange] = []
     for name in dict.fromkeys((*found, *before)):
-        change = Change(name, _measured(before.get(name)), _measured(found.get(name)))
+        change = CheckChange(name, _measured(before.get(name)), _measured(found.get(name)))
         was_broken = change.before is not None and change.before.status in BROKEN
-        if change.now is not None and change.now.status in BROKEN:
+        if change.after is not None and change.after.status in BROKEN:
             (still if was_broken else newly).append(change)
         elif was_broken:
-            is_fixed = change.now is not None or (name.startswith(OF_FILE) and name not in found)
+            is_fixed = change.after is not None or (name.startswith(OF_FILE) and name not in found)
             (fixed if is_fixed else unmeasured).append(change)
     return Progress(tuple(fixed), tuple(still), tuple(newly), tuple(unmeasured))
 
 
-def _measured(finding: Finding | None) -> Finding | None:
+def _measured(finding: CheckFinding | None) -> CheckFinding | None:
     return None if finding is None or finding.status is Status.SKIP else finding

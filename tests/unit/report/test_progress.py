@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakegate.contracts.judge.outcomes import CheckOutcome, Status
-from lakegate.contracts.report.progress import BROKEN, Change, Finding, Progress, progress
+from lakegate.contracts.report.progress import BROKEN, CheckChange, CheckFinding, Progress, progress
 
 FAIL, WARN, PASS, SKIP, ERROR = Status.FAIL, Status.WARN, Status.PASS, Status.SKIP, Status.ERROR
 
@@ -18,14 +18,14 @@ def outcome(name: str, status: Status, rows: int | None = None) -> CheckOutcome:
 def test_each_broken_check_is_in_one_group() -> None:
     """A check that only passed, or was never measured, is in none."""
     before = {
-        "fixed": Finding(FAIL, 4),
-        "better": Finding(FAIL, 9),
-        "worse": Finding(PASS, 0),
-        "skipped": Finding(FAIL, 1),
-        "removed": Finding(WARN),
-        "file/readable": Finding(FAIL),
-        "same": Finding(PASS),
-        "never": Finding(SKIP),
+        "fixed": CheckFinding(FAIL, 4),
+        "better": CheckFinding(FAIL, 9),
+        "worse": CheckFinding(PASS, 0),
+        "skipped": CheckFinding(FAIL, 1),
+        "removed": CheckFinding(WARN),
+        "file/readable": CheckFinding(FAIL),
+        "same": CheckFinding(PASS),
+        "never": CheckFinding(SKIP),
     }
     now = [
         outcome("fixed", PASS, 0),
@@ -38,17 +38,17 @@ def test_each_broken_check_is_in_one_group() -> None:
 
     assert progress(before, now) == Progress(
         fixed=(
-            Change("fixed", Finding(FAIL, 4), Finding(PASS, 0)),
-            Change("file/readable", Finding(FAIL), None),
+            CheckChange("fixed", CheckFinding(FAIL, 4), CheckFinding(PASS, 0)),
+            CheckChange("file/readable", CheckFinding(FAIL), None),
         ),
-        still_broken=(Change("better", Finding(FAIL, 9), Finding(WARN, 2)),),
+        still_broken=(CheckChange("better", CheckFinding(FAIL, 9), CheckFinding(WARN, 2)),),
         newly_broken=(
-            Change("worse", Finding(PASS, 0), Finding(FAIL, 3)),
-            Change("never", None, Finding(ERROR)),
+            CheckChange("worse", CheckFinding(PASS, 0), CheckFinding(FAIL, 3)),
+            CheckChange("never", None, CheckFinding(ERROR)),
         ),
         not_measured=(
-            Change("skipped", Finding(FAIL, 1), None),
-            Change("removed", Finding(WARN), None),
+            CheckChange("skipped", CheckFinding(FAIL, 1), None),
+            CheckChange("removed", CheckFinding(WARN), None),
         ),
     )
 
@@ -60,7 +60,7 @@ STATUSES = st.dictionaries(st.sampled_from(["a", "b", "file/c", "file/d"]), st.s
 def test_every_broken_check_is_in_exactly_one_group(before: dict[str, Status], now: dict[str, Status]) -> None:
     """Whatever was measured, nothing is lost and nothing is listed twice."""
     found = progress(
-        {name: Finding(each) for name, each in before.items()}, [outcome(name, each) for name, each in now.items()]
+        {name: CheckFinding(each) for name, each in before.items()}, [outcome(name, each) for name, each in now.items()]
     )
     groups = (found.fixed, found.still_broken, found.newly_broken, found.not_measured)
     listed = [each.id for group in groups for each in group]
