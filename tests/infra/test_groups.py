@@ -72,11 +72,13 @@ def calls_of(target: str) -> list[Call]:
 
 
 def markers_of(file: Path) -> set[str]:
-    """The markers of a file's tests that targets name; an empty one for tests without any."""
+    """The markers of a file's tests that targets name; an empty one for tests without any; none at all of a nightly file."""
     of_folder = {mark.name for place, mark in NEEDS.items() if place in (file, *file.parents)}
     text = file.read_text()
+    if "pytestmark = pytest.mark.full" in text:
+        return set()
     own = {name for name in PROGRAMS | {"corpus"} if f"mark.{name}" in text}
-    return of_folder | own if of_folder or "pytestmark" in text else {"", *own}
+    return of_folder | own if of_folder or (own and "pytestmark" in text) else {"", *own}
 
 
 def test_make_test_runs_each_test_once() -> None:

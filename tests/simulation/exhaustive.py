@@ -29,8 +29,13 @@ OF_PEOPLE = {Effect.REPLAY, Effect.REVIVE, Effect.RECORD, Effect.PAUSE, Effect.R
 PUBLISHING = {Effect.PROPOSE, Effect.WRITE_DOCUMENT, Effect.WRITE_PLAN, Effect.PUBLISH}
 OF_NOTIFICATIONS = {Effect.WRITE_NOTICE, Effect.NOTIFY, Effect.WRITE_PROMISES, Effect.REPORT_MISSED}
 """Of subscribers with channels and of promises: tests/unit/usecases/test_notices.py and test_promises.py have them."""
-NOT_PLAYED = {Effect.KEEP_CURSOR, Effect.REPORT_DRIFT, *OF_PEOPLE, *OF_PARTS, *OF_NOTIFICATIONS, *PUBLISHING}
-"""Effects of a person, of long listings and of parts: the random schedules and unit tests have them."""
+OF_ERASURE = {Effect.REPLACE, Effect.ERASE}
+"""Effects of an erasure, which tests/simulation/test_erasures.py plays."""
+NOT_PLAYED = {
+    *(Effect.KEEP_CURSOR, Effect.REPORT_DRIFT),
+    *(*OF_PEOPLE, *OF_PARTS, *OF_NOTIFICATIONS, *OF_ERASURE, *PUBLISHING),
+}
+"""Effects of a person, of long listings, of parts, erasures and reports: the random schedules and unit tests have them."""
 Planned = tuple[Effect, Fault]
 
 
