@@ -57,6 +57,11 @@ def key_of(uri: str) -> str:
     return uri.removeprefix(f"s3://{LAKE}/")
 
 
+def result_key(request: str) -> str:
+    """Where the result of a request goes."""
+    return f"{request.removesuffix('request.json')}result.json"
+
+
 @dataclass(slots=True)
 class Upload:
     """One version that landed, and what its producer did to it later."""
@@ -95,8 +100,8 @@ class Environment:
     """Attempts that came to nothing, by any cause: workload and number."""
     waited: set[tuple[str, int]] = field(default_factory=set)
     """Those of them that only waited for their turn, and do not count."""
-    answered: set[tuple[str, int]] = field(default_factory=set)
-    """Attempts whose run gave a usable verdict before anybody cancelled it."""
+    answered: set[str] = field(default_factory=set)
+    """Keys of usable results that a run wrote before anybody cancelled it; an attempt that joined two batches may have two."""
     began: dict[str, datetime] = field(default_factory=dict)
     """When each job run was first seen."""
     offered: set[tuple[str, str, str]] = field(default_factory=lambda: {("", "", "")})
@@ -309,11 +314,11 @@ class Environment:
         """Remember which attempts of a run may be given up now."""
         invoked, attempts = is_invocation(run.request), self.attempts_of(run)
         is_over = run.state is not JobState.RUNNING
-        for at in attempts:
+        for at, request in zip(attempts, self.requests_of(run), strict=True):
             if invoked:  # nobody can cancel it: its result may come after its attempt was given up
                 is_over = at in self.dead or self.memory.clock.now() - self._first(at) >= INVOCATION_LIMIT
             if at in answered and not is_over:
-                self.answered.add(at)
+                self.answered.add(result_key(request))
             else:
                 self.dead.add(at)
             if ending is Ending.QUEUE_TIMED_OUT and run.state is JobState.RUNNING and not invoked:
@@ -323,8 +328,13 @@ class Environment:
 
     def has_result(self, run: Run, at: tuple[str, int]) -> bool:
         """Whether a run left a result of an attempt: a usable one, or one that counts against it."""
-        folders = [each.removesuffix("request.json") for each in self.requests_of(run)]
-        return any(f"{each}result.json" in self.lake for each in folders if f"/{at[0]}/attempt={at[1]}/" in f"/{each}")
+        results = map(result_key, self.requests_of(run))
+        return any(each in self.lake for each in results if f"/{at[0]}/attempt={at[1]}/" in f"/{each}")
+
+    def unanswered(self, run: Run) -> list[tuple[str, int]]:
+        """The attempts of a run that have not come to nothing, and have no usable result of it."""
+        pairs = zip(self.attempts_of(run), map(result_key, self.requests_of(run)), strict=True)
+        return [at for at, result in pairs if at not in self.dead and result not in self.answered]
 
     def _is_poisoned(self, key: str) -> bool:
         """Whether a delivery ends every run that is to judge it, before any result is written."""

@@ -215,7 +215,7 @@ class Promises:
         found = self.env.memory.jobs.runs.get(run)
         if found is None or found.state is not JobState.CANCELLED:
             return
-        still = [at for at in self.env.attempts_of(found) if at not in self.env.dead and at not in self.env.answered]
+        still = self.env.unanswered(found)
         if not still:
             return
         if self.env.memory.clock.now() - self.env.began[run] < JOB_LIMIT:
@@ -351,7 +351,7 @@ class Promises:
             raise Violation("P6", f"attempt {row.attempt} follows attempt {before.attempt}")
         at = row.id, before.attempt
         # a worker that joined a batch and ended may leave a result in another batch than that of the row
-        if at in self.env.answered and _result_of(before) in self.env.lake:
+        if _result_of(before) in self.env.answered:
             raise Violation("P4", "a good result was thrown away")
         if at not in self.env.dead and not self._expired(before):
             raise Violation("P4", "an attempt was given up that could still answer")
