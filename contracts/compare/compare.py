@@ -16,8 +16,9 @@ from lakegate.contracts.compare.settings import compare_settings
 from lakegate.contracts.compile.rules.nested_fields import with_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from lakegate.contracts.compare.fields import FieldPairs
     from lakegate.contracts.compare.pairs import Pairs
     from lakegate.contracts.compare.version import ContractVersion
     from lakegate.contracts.model.contract import Contract, Dataset, Field
@@ -62,14 +63,16 @@ def _of_dataset(
     old: ContractVersion, new: ContractVersion, was: Dataset, now: Dataset, metadata: Metadata
 ) -> Iterator[Change]:
     fields = pair_fields(was, now)
-    before, after = requirements(old.contract, _renamed(was, fields.paths)), requirements(new.contract, now)
+    before, after = requirements(old.contract, _renamed(was, fields)), requirements(new.contract, now)
     sides = Side(was, required_fields(before)), Side(now, required_fields(after))
     yield from compare_settings(was, now)
     yield from compare_fields(*sides, fields, is_one_format=old.family == new.family)
     yield from metadata.of_element("dataset", now.name, was.origin.path, now.origin.path)
     for field, other in fields.same:
         yield from metadata.of_element("field", f"{now.name}.{other.name}", field.origin.path, other.origin.path)
-    matched = match(before, after, _all_names(fields.removed), _all_names(fields.added))
+    removed = _all_names(fields.removed) - fields.paths.keys()
+    added = _all_names(fields.added) - set(fields.paths.values())
+    matched = match(before, after, removed, added)
     yield from compare_requirements(matched, before, after)
     for first, second in matched.pairs:
         if first.is_quality and second.is_quality:
@@ -82,21 +85,38 @@ def _all_names(fields: Iterable[Field]) -> frozenset[str]:
     return frozenset(each.name for each in with_parts(fields))
 
 
-def _renamed(dataset: Dataset, paths: Mapping[str, str]) -> Dataset:
-    """The dataset with other paths of its fields; queries and calls of other engines keep the names that they contain."""
+def _renamed(dataset: Dataset, found: FieldPairs) -> Dataset:
+    """The dataset with its fields where they are now; queries and calls of other engines keep the names that they contain."""
+    paths = found.paths
     if all(old == new for old, new in paths.items()):
         return dataset
     taken = set(paths.values()) - _all_names(dataset.fields)
     names = {**{name: f"{name} (undeclared)" for name in taken}, **paths}
+    away = {old.name for old, _ in found.moved}
+    fields = _renamed_fields(dataset.fields, paths, away)
+    for old, new in sorted(found.moved, key=lambda pair: pair[1].name):
+        fields = _placed(fields, replace(old, name=new.name, parts=_renamed_fields(old.parts, paths, away)))
     return replace(
         dataset,
-        fields=tuple(_renamed_field(each, paths) for each in dataset.fields),
+        fields=fields,
         rules=tuple(
             replace(rule, fields=tuple(names.get(name, name) for name in rule.fields)) for rule in dataset.rules
         ),
     )
 
 
-def _renamed_field(field: Field, paths: Mapping[str, str]) -> Field:
-    parts = tuple(_renamed_field(each, paths) for each in field.parts)
-    return replace(field, name=paths.get(field.name, field.name), parts=parts)
+def _renamed_fields(fields: tuple[Field, ...], paths: Mapping[str, str], away: Collection[str]) -> tuple[Field, ...]:
+    """The fields that are still where they were, by their new paths."""
+    return tuple(
+        replace(each, name=paths.get(each.name, each.name), parts=_renamed_fields(each.parts, paths, away))
+        for each in fields
+        if each.name not in away
+    )
+
+
+def _placed(fields: tuple[Field, ...], field: Field) -> tuple[Field, ...]:
+    """The fields with another one, inside the one whose path its own begins with."""
+    for place, each in enumerate(fields):
+        if field.name.startswith((f"{each.name}.", f"{each.name}[")):
+            return (*fields[:place], replace(each, parts=_placed(each.parts, field)), *fields[place + 1 :])
+    return (*fields, field)

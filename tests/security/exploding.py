@@ -36,7 +36,7 @@ class Exploding:
 
 @cache
 def corpus() -> list[Exploding]:
-    return [Exploding(**each) for each in yaml.load(CORPUS.read_text(), yaml.CSafeLoader)]
+    return [Exploding(**each) for each in yaml.safe_load(CORPUS.read_text())]
 
 
 def sample(count: int) -> list[Exploding]:

@@ -14,7 +14,7 @@ from lakegate.functions.ports.errors import ConditionFailed, TransactionConflict
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.audit import Damage
-from lakegate.functions.usecases.erasure import Erasing, Staged, Why, erase, settle
+from lakegate.functions.usecases.erasure import Erasing, Staged, Why, erase, resume, settle
 from lakegate.functions.usecases.layout import manifest_key
 from lakegate.functions.usecases.recording import TRIES, append
 from lakegate.functions.usecases.submission import job_request
@@ -137,6 +137,18 @@ def test_an_erasure_whose_staged_copy_is_gone_is_not_reported_as_done() -> None:
         erased(env, planned)
     settled(env)
     assert (listed(env), found(env)) == ([(6, 1)], [])
+
+
+def test_an_object_that_was_replaced_before_a_crash_is_not_replaced_again() -> None:
+    """What continues an erasure records the version that is there: no other version of the same bytes is written."""
+    env = finished(b"good:1")
+    planned = erasing(env)
+    begun(env, planned, effects=2)
+    replaced = env.memory.objects.head(Address(LAKE, planned.key)).version
+
+    assert replaced != planned.version
+    assert drive(env.dependencies, resume(env.dependencies, LINE)) == 1
+    assert env.memory.objects.head(Address(LAKE, planned.key)).version == replaced
 
 
 def test_a_quarantined_copy_whose_replay_ended_stays_deleted() -> None:
