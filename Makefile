@@ -15,7 +15,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 # the tests start hundreds of Python processes: without bytecode files each of them compiles all that it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup quick links test test-programs test-stack spark lint format nightly mutation simulate bench sample-data docs lock clean
+.PHONY: help setup quick links test spark lint format nightly mutation simulate bench sample-data docs lock clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -43,13 +43,7 @@ test: tools stack-tools lint ## The whole gate
 	$(BIN)/python -m coverage report --fail-under=100 --skip-covered
 	$(BIN)/python -m pytest -q -m "not $(PROGRAMS) and not full" -n 2 $(UNMEASURED)
 	$(BIN)/python -m tests.simulation 2000 --pairs 10 --planted
-	@$(MAKE) -j 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) test-programs test-stack
-
-# both wait for their programs half of the time: at once, they share the processors
-test-programs:
 	$(BIN)/python -m pytest -q -m "$(PROGRAMS) and not (e2e or full)" -n 2 --dist loadgroup --no-loadscope-reorder $(WITH_PROGRAMS)
-
-test-stack:
 	$(BIN)/python -m pytest -q -m "e2e and not full" -n 2 --dist loadgroup --no-loadscope-reorder tests/e2e
 
 spark: setup ## Only the tests that need Spark
