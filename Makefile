@@ -28,7 +28,7 @@ setup: .venv/ready ## Make .venv/ (with .venv/bin/lakegate), .tools/ (jars, an a
 PROGRAMS := (spark or tools or service or simulation or e2e)
 
 # tests without programs: those that decide the coverage of contracts/ and functions/, and those that run without it, which is two to four times as
-# fast (decision 47). A run gets its folders, because collecting all tests takes ten seconds; a test compares the lists with the files (decision 67)
+# fast. A run gets its folders, because collecting all tests takes ten seconds; a test compares the lists with the files (decision 47)
 MEASURED := $(addprefix tests/,contract golden security unit)
 UNMEASURED := $(addprefix tests/,agreement bench engine infra mutation)
 WITH_PROGRAMS := $(addprefix tests/,agreement infra sam simulation spark)
@@ -38,9 +38,10 @@ quick: setup lint ## The inner loop: lint, types and the tests without a JVM, ot
 
 test: tools stack-tools lint ## The whole gate
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m coverage run -m pytest -q -m "not $(PROGRAMS) and not full" -n 2 $(MEASURED)
+	$(BIN)/python -m coverage run -m pytest -q -m "not ($(PROGRAMS) or full or hypothesis)" -n 2 $(MEASURED)
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report --fail-under=100 --skip-covered
+	$(BIN)/python -m pytest -q -m "hypothesis and not ($(PROGRAMS) or full)" -n 2 $(MEASURED)
 	$(BIN)/python -m pytest -q -m "not $(PROGRAMS) and not full" -n 2 $(UNMEASURED)
 	$(BIN)/python -m tests.simulation 2000 --pairs 10 --planted
 	$(BIN)/python -m pytest -q -m "$(PROGRAMS) and not (e2e or full)" -n 2 --dist loadgroup --no-loadscope-reorder $(WITH_PROGRAMS)

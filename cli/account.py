@@ -48,7 +48,7 @@ class Account:
     measured: Report | None
     lake: str
     landing: str
-    trouble: str = ""
+    problem: str = ""
     """Why what was measured cannot be read, though there is something: a matter for the operator."""
     first: Delivery | None = None
     """The delivery that brought the same content, where this one is refused as a duplicate."""
@@ -134,11 +134,11 @@ def account(dependencies: Dependencies, delivery: Delivery) -> Account:
 
     A plan that is missing, or a result that is none, hides neither this delivery nor the others of a list.
     """
-    measured, trouble = None, ""
+    measured, problem = None, ""
     try:
         measured = judged(dependencies, delivery.row) if delivery.row else None
     except (Alarm, InputError) as error:
-        trouble = str(error)
+        problem = str(error)
     row = delivery.row
     is_duplicate = row is not None and row.decision is not None and DUPLICATE in row.decision.reasons
     return Account(
@@ -146,7 +146,7 @@ def account(dependencies: Dependencies, delivery: Delivery) -> Account:
         measured,
         dependencies.places.lake,
         dependencies.places.landing,
-        trouble,
+        problem,
         first_of_content(dependencies, row) if row and is_duplicate else None,
         row_of(dependencies, replay_id(row.id)) if row and row.state is State.QUARANTINED else None,
         bool(row and row.waiver and row.waiver.has_expired(dependencies.clock.now().isoformat())),
@@ -208,7 +208,7 @@ def as_document(each: Account) -> dict[str, object]:
         "where": list(each.where),
         "report": each.report,
         "seconds": each.seconds,
-        "trouble": each.trouble or None,
+        "problem": each.problem or None,
         "replay_of": row.replay_of or None if row else None,
         "replayed_by": each.replay.id if each.replay else None,
         "waiver": asdict(row.waiver) | {"expired": each.expired} if row and row.waiver else None,

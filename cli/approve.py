@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -58,6 +59,7 @@ def approve(  # noqa: PLR0913 - a command has these options
         allowed = found.publication.unmeasured_rules > 0
         parents = registry_parents(stack, local=local)(body)
         compiled = compiled_document(name, body, parents, allow_unmeasured=allowed, as_json=as_json)
+        compiled = replace(compiled, inherited_from=found.publication.inherited_from)
         try:
             change = planned(dependencies, compiled)
             if change.comparison is not None and not as_json:

@@ -98,6 +98,7 @@ class DeployedStack:
                 batch_files=1,
                 batch_bytes=1,
                 batch_seconds=1,
+                landed_queue="",
                 bus=self.output("EventBusName"),
                 unrouted="quarantine",
                 approval="yes" if self.requires_approval else "no",

@@ -121,7 +121,7 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
             show_values,
             measured_by,
             page,
-            ParentPlaces.of(parents),
+            ParentPlaces.of(parents, stack, local=local),
         )
         with interruptible_folder() as folder:
             report, advice = judge_delivery(delivery, folder)

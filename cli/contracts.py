@@ -22,14 +22,19 @@ ALONE = ParentPlaces()
 
 def load(path: Path, places: ParentPlaces = ALONE) -> Contract:
     """The contract in a file, with what it inherits; ContractError or InputError where it cannot be used."""
-    try:
-        text = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"the contract {path} cannot be read: {error.strerror}") from error
-    examined = resolve(text, places.parents(str(path))).examined
+    text = read_text(path)
+    examined = resolve(text, places.parents(str(path), text)).examined
     if examined.contract is None or examined.errors:
         raise ContractError(examined.errors)
     return examined.contract
+
+
+def read_text(path: Path) -> bytes:
+    """The document in a file; InputError where it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"the contract {path} cannot be read: {error.strerror}") from error
 
 
 def plan_of(contract: Contract, dataset: str | None) -> Plan:

@@ -1,4 +1,4 @@
-"""`lakegate convert`: a dataset of a contract in a format of another tool."""
+"""`lakegate convert`: contracts in formats of other tools or as ODCS, and contracts from schemas of other tools."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lakegate.cli import terminal
+from lakegate.cli.convert_sources import SchemaFormat, imported
 from lakegate.cli.drafts import STANDARD_OUTPUT, writable, write_draft
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import AsJson  # noqa: TC001 - typer reads the annotation
@@ -18,16 +19,20 @@ from lakegate.contracts.errors import InputError
 
 if TYPE_CHECKING:
     from lakegate.contracts.convert.promises import Converted
+    from lakegate.contracts.documents.document import Document
+    from lakegate.contracts.documents.notes import Notes
     from lakegate.contracts.model.contract import Contract, Dataset
 
 
 class Target(StrEnum):
     """A format to convert to."""
 
+    ODCS = "odcs"
     JSON_SCHEMA = "json-schema"
     DUCKDB = "duckdb"
     ATHENA = "athena"
     DBT = "dbt"
+    ODF = "odf"
 
 
 WRITERS = {
@@ -35,46 +40,104 @@ WRITERS = {
     Target.DUCKDB: "ddl:duckdb",
     Target.ATHENA: "ddl:athena",
     Target.DBT: "dbt:dbt",
+    Target.ODF: "odf:odf",
 }
 """Module of `lakegate.contracts.convert` and function of each format."""
+SOURCE = "The contract document (ODCS, DCS or DCM), or a schema in the format of --from."
+DATASET = "Which dataset, where there are several; of a schema, also with --to odcs."
+NAME = "The name of a contract that is made of a schema; by default that of the file."
+DIALECT = (
+    "The SQL dialect of --from sql or dbt, such as spark or postgres; by default what most of them have in common."
+)
 OUTPUT = "The file to write; by default standard output. No file is overwritten."
 
 
-def convert(
-    contract: Annotated[Path, typer.Argument(help="The contract document (ODCS, DCS or DCM).", show_default=False)],
-    to: Annotated[Target, typer.Option("--to", help="The format.", show_default=False)],
-    dataset: Annotated[str | None, typer.Option(help="Which dataset, where the contract has several.")] = None,
+def convert(  # noqa: PLR0913, PLR0917 - the options of the command
+    source: Annotated[Path, typer.Argument(help=SOURCE, show_default=False)],
+    to: Annotated[Target, typer.Option("--to", help="The format to write.")] = Target.ODCS,
+    origin: Annotated[
+        SchemaFormat | None, typer.Option("--from", help="The format of a schema to read.", show_default=False)
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help=DATASET, show_default=False)] = None,
+    name: Annotated[str | None, typer.Option(help=NAME, show_default=False)] = None,
+    dialect: Annotated[str | None, typer.Option(help=DIALECT, show_default=False)] = None,
     output: Annotated[str, typer.Option("--output", "-o", help=OUTPUT, show_default=False)] = STANDARD_OUTPUT,
     as_json: AsJson = False,
 ) -> None:
-    """Write a dataset as JSON Schema, as a table of DuckDB or Athena, or as a source of dbt.
+    """Write a contract as ODCS, JSON Schema, a DuckDB or Athena table, a dbt source or an ODF schema; or make one of a schema.
 
-    The rules that the format cannot express are listed on standard error.
+    What the written format cannot express is listed on standard error.
 
     Example: lakegate convert contracts/examples/orders.odcs.yaml --to json-schema
     """
-    from lakegate.cli.contracts import load  # noqa: PLC0415 - yaml and more, for this command alone
-
     writable(output)
-    document = load(contract)
-    chosen = _chosen(document, dataset)
-    module, _, name = WRITERS[to].partition(":")
-    found: Converted = getattr(import_module(f"lakegate.contracts.convert.{module}"), name)(document, chosen)
+    if origin is None:
+        if name is not None or dialect is not None:
+            raise InputError("--name and --dialect belong to a schema: name its format with --from")
+        found, chosen = _of_contract(source, to, dataset)
+    else:
+        found, chosen = _of_schema(origin, source, to, dataset, name, dialect)
     write_draft(output, found.text, as_json=as_json)
     if as_json:
         is_printed = output == STANDARD_OUTPUT
         terminal.print_json(
             {
                 "to": to.value,
-                "dataset": chosen.name,
+                "dataset": chosen,
                 "file": None if is_printed else output,
                 "text": found.text if is_printed else None,
                 "omitted": list(found.omitted),
             }
         )
     elif found.omitted:
-        rules = ", ".join(found.omitted)
-        sys.stderr.write(f"lakegate: {to.value} does not express {len(found.omitted)} rules: {escaped(rules)}\n")
+        lines = "".join(f"\n  {escaped(each)}" for each in found.omitted)
+        sys.stderr.write(f"lakegate: {to.value} has no equivalent of {len(found.omitted)}:{lines}\n")
+
+
+def _of_contract(path: Path, to: Target, dataset: str | None) -> tuple[Converted, str | None]:
+    from lakegate.cli.contracts import load  # noqa: PLC0415 - yaml and more, for this command alone
+
+    if to is not Target.ODCS:
+        return _written(to, load(path), dataset)
+    if dataset is not None:
+        raise InputError("--to odcs writes the whole contract: leave out --dataset")
+    return _as_odcs(path), None
+
+
+def _of_schema(  # noqa: PLR0913, PLR0917 - what a schema is read by
+    origin: SchemaFormat, path: Path, to: Target, dataset: str | None, name: str | None, dialect: str | None
+) -> tuple[Converted, str | None]:
+    from dataclasses import replace  # noqa: PLC0415 - likewise
+
+    from lakegate.contracts.convert.odcs import odcs_of_schema  # noqa: PLC0415 - likewise
+
+    contract, lost = imported(origin, path, name, dialect)
+    if to is Target.ODCS:
+        chosen = None if dataset is None else _chosen(contract, dataset)
+        found = odcs_of_schema(contract if chosen is None else replace(contract, datasets=(chosen,)))
+        written = chosen.name if chosen else None
+    else:
+        found, written = _written(to, contract, dataset)
+    return replace(found, omitted=(*lost, *found.omitted)), written
+
+
+def _as_odcs(path: Path) -> Converted:
+    """The document itself, without what its parents add: ODCS inherits too."""
+    from lakegate.cli.contracts import read_text  # noqa: PLC0415 - likewise
+    from lakegate.contracts.compare.version import read_version  # noqa: PLC0415 - likewise
+    from lakegate.contracts.convert.odcs import odcs  # noqa: PLC0415 - likewise
+
+    def alone(contract: Contract, _document: Document, _notes: Notes) -> Contract:
+        return contract
+
+    return odcs(read_version(read_text(path), complete=alone))
+
+
+def _written(to: Target, contract: Contract, dataset: str | None) -> tuple[Converted, str]:
+    chosen = _chosen(contract, dataset)
+    module, _, name = WRITERS[to].partition(":")
+    found: Converted = getattr(import_module(f"lakegate.contracts.convert.{module}"), name)(contract, chosen)
+    return found, chosen.name
 
 
 def _chosen(contract: Contract, name: str | None) -> Dataset:

@@ -17,7 +17,7 @@ from lakegate.cli.probes.causes import CauseFinding, Level
 from lakegate.cli.probes.deliveries import SHORT
 from lakegate.cli.probes.entrance import enter
 from lakegate.cli.probes.examination import Examination, ExaminedStack, examine
-from lakegate.cli.probes.reading import StackReader
+from lakegate.cli.probes.reading import SECONDS, StackReader
 from lakegate.cli.probes.table import PROBES
 from lakegate.cli.status import LATEST
 from lakegate.functions.usecases.deliveries import named
@@ -47,7 +47,7 @@ def doctor(
         typer.Argument(help="A workload's id, the beginning of one, or a landing key.", show_default=False),
     ] = None,
     *,
-    timeout: Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds for all probes together.")] = 5.0,
+    timeout: Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds for all probes together.")] = SECONDS,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     as_json: AsJson = False,
@@ -59,7 +59,7 @@ def doctor(
     Exit code: 0 no cause was found, 1 at least one, 3 none but some probe could not look, 2 the examination is impossible.
     """
     name = entered(stack, local=local)
-    ask = StackReader()
+    ask = StackReader(timeout)
     with readable_errors():
         there = enter(ask, name)
         if isinstance(there, CauseFinding):

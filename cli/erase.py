@@ -43,7 +43,7 @@ def erase(  # noqa: PLR0913 - a command has these options
     reason: Annotated[
         str, typer.Option(help="Recorded in the ledger, which keeps it for ever: a ticket, not a name.")
     ] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="ErasureSearch and count, and change nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Search and count, and change nothing.")] = False,
     yes: Yes = False,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,

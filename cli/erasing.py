@@ -23,7 +23,7 @@ from lakegate.engine.split.without import without
 from lakegate.functions.adapters.clients import client
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases import layout
+from lakegate.functions.usecases import layout, retention
 from lakegate.functions.usecases.deliveries import ALWAYS, NO_VERDICT, SEARCHED_ROWS, Wanted, recent
 from lakegate.functions.usecases.delivery import row_of
 from lakegate.functions.usecases.erasure import Erasing, Staged
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from lakegate.cli.aws import DeployedStack
     from lakegate.contracts.lake.block import Block, LedgerObject
+    from lakegate.contracts.lake.erasures import Erasures
     from lakegate.engine.split.without import Key
     from lakegate.functions.ports.objects import ObjectVersion
     from lakegate.functions.usecases.dependencies import Dependencies
@@ -84,7 +85,7 @@ def searched(
         hits: list[Hit] = []
         for each in erasures.objects_of(block):
             try:
-                found = _found(dependencies, block, each)
+                found = _found(dependencies, block, each, erasures)
                 if found is not None:
                     hits += _hits(dependencies, block, found, keys, folder / f"{search.count}")
             except (InputError, UnreadableError, duckdb.Error, OSError) as error:
@@ -107,7 +108,9 @@ def whole(dependencies: Dependencies, chain: str, workloads: tuple[str, ...]) ->
             raise InputError(
                 f"{chain} has {'several deliveries' if named else 'no delivery'} whose id begins so: {name}"
             )
-        objects = filter(None, (_found(dependencies, named[0], each) for each in erasures.objects_of(named[0])))
+        objects = filter(
+            None, (_found(dependencies, named[0], each, erasures) for each in erasures.objects_of(named[0]))
+        )
         hits = [Hit(each.key, each.version, None, None) for each in objects]
         search.count += len(hits)
         if hits:
@@ -130,13 +133,16 @@ def remaining(dependencies: Dependencies, chain: str) -> Iterator[tuple[str, str
     yield from ((identity, str(state)) for identity, state in known.items() if state is not State.GONE)
 
 
-def _found(dependencies: Dependencies, block: Block, each: LedgerObject) -> ObjectVersion | None:
-    """The object; None where its replay ended, which deleted it."""
+def _found(dependencies: Dependencies, block: Block, each: LedgerObject, erasures: Erasures) -> ObjectVersion | None:
+    """The object; None where it expired, or its replay ended, which deleted it."""
     try:
         return dependencies.objects.head(Address(dependencies.places.lake, each.key, each.version))
     except NotFound:
         row = row_of(dependencies, replay_id(block.workload))
         if row is not None and row.state in TERMINAL:
+            return None
+        until = retention.kept_until(dependencies, block, each.key, erasures)
+        if until is not None and dependencies.clock.now() >= until:
             return None
         raise InputError(f"{each.key} is not there any more: lakegate verify {block.chain} --objects") from None
 

@@ -40,7 +40,7 @@ class Fetch:
     wanted: tuple[ListedDelivery, ...] = ()
     done: list[tuple[ListedDelivery, tuple[bool, ...]]] = field(default_factory=list)
     """Each delivery that is there whole, and which of its files were fetched now."""
-    trouble: str = ""
+    problem: str = ""
     """Why the run stopped; empty where everything is there."""
 
     @property
@@ -77,8 +77,8 @@ def get(  # noqa: PLR0913 - a command has these options
         terminal.print_json(_as_document(fetch))
     else:
         _print(fetch, " --local" if local else "")
-    if fetch.trouble:
-        terminal.errors().print(escaped(f"lakegate: {fetch.trouble}"), markup=False)
+    if fetch.problem:
+        terminal.errors().print(escaped(f"lakegate: {fetch.problem}"), markup=False)
         raise typer.Exit(DIFFERS)
 
 
@@ -108,7 +108,7 @@ def _fetch(dependencies: Dependencies, fetch: Fetch, known: dict[str, Any]) -> N
             for each in fetch.wanted:
                 fetch.done.append((each, fetched(dependencies, fetch.folder, each, arrived)))
     except DiffersError as error:
-        fetch.trouble = str(error)
+        fetch.problem = str(error)
     finally:
         if fetch.done:
             folder.write(_merged(known, fetch))
@@ -129,7 +129,7 @@ def _as_document(fetch: Fetch) -> dict[str, object]:
         "folder": str(fetch.folder),
         "since": fetch.since,
         "height": fetch.height,
-        "complete": not fetch.trouble,
+        "complete": not fetch.problem,
         "deliveries": [
             {
                 "height": delivery.height,
@@ -157,7 +157,7 @@ def _print(fetch: Fetch, stack: str) -> None:
             text = f"waived  height {delivery.height}: {_in_words(Waiver(**delivery.listed['waiver']))}"
             console.print(escaped(text), markup=False, soft_wrap=True)
     line = fetch.manifest["line"]
-    if not fetch.done and not fetch.trouble:
+    if not fetch.done and not fetch.problem:
         console.print(
             escaped(f"Nothing of {line} was accepted above height {fetch.since}."), markup=False, soft_wrap=True
         )

@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 
     from lakegate.functions.usecases.dependencies import Dependencies
 
-On = Annotated[str | None, typer.Option("--on", help="From this day on (UTC, YYYY-MM-DD); by default from now on.")]
+DEPRECATED, SUNSET = states.LEAST_DEPRECATED.days, states.LEAST_SUNSET.days
+ON = "From this day on (UTC, YYYY-MM-DD); by default from now on."
+On = Annotated[str | None, typer.Option("--on", help=ON)]
+SunsetOn = Annotated[str | None, typer.Option("--on", help=f"{ON} At least {DEPRECATED} days after the deprecation.")]
+RetireOn = Annotated[str | None, typer.Option("--on", help=f"{ON} At least {SUNSET} days after the sunset.")]
 
 
 def deprecate(  # noqa: PLR0913 - a command has these options
@@ -38,16 +42,23 @@ def deprecate(  # noqa: PLR0913 - a command has these options
     guide: Annotated[str, typer.Option(help="The address of a migration guide.")] = "",
     on: On = None,
     sunset_on: Annotated[
-        str | None, typer.Option("--sunset", help="The day of the sunset; by default 30 days after the deprecation.")
+        str | None,
+        typer.Option(
+            "--sunset",
+            help=f"The day of the sunset: {DEPRECATED} days after the deprecation by default, and at least.",
+        ),
     ] = None,
     retire_on: Annotated[
-        str | None, typer.Option("--retire", help="The day of the retirement; by default 7 days after the sunset.")
+        str | None,
+        typer.Option(
+            "--retire", help=f"The day of the retirement: {SUNSET} days after the sunset by default, and at least."
+        ),
     ] = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     as_json: AsJson = False,
 ) -> None:
-    """Announce the end of a line: it is deprecated, at least 30 days later sunset, and at least 7 days after that retired.
+    """Announce the end of a line: it is deprecated, later sunset, and after that retired.
 
     Example: lakegate deprecate orders_v1 --replacement shop/orders_v2 --reason "one row per order" --sunset 2027-02-01
 
@@ -59,7 +70,7 @@ def deprecate(  # noqa: PLR0913 - a command has these options
     ending = states.Ending(*map(_text, (reason, replacement, guide)))
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
-        days = partial(transitions.deprecate, on=_day(on), sunset=_day(sunset_on), retire=_day(retire_on))
+        days = partial(transitions.deprecate, on=day_of(on), sunset=day_of(sunset_on), retire=day_of(retire_on))
         decide = partial(days, ending=ending)
         after = run(change(dependencies, named_line(dependencies, line), "deprecate", decide), dependencies.clock)
     answer(after, _now(dependencies), as_json=as_json)
@@ -68,7 +79,7 @@ def deprecate(  # noqa: PLR0913 - a command has these options
 def sunset(  # noqa: PLR0913 - a command has these options
     line: Line,
     *,
-    on: On = None,
+    on: SunsetOn = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     yes: Yes = False,
@@ -78,12 +89,11 @@ def sunset(  # noqa: PLR0913 - a command has these options
 
     Example: lakegate sunset orders_v1 --on 2027-03-01
 
-    A line is deprecated for at least 30 days, and in sunset for at least 7. A producer is known once a delivery below the
-    prefix of its route was accepted.
+    A producer is known once a delivery below the prefix of its route was accepted.
 
     Exit code: 0 done (twice is once), 2 it is not allowed, or was not confirmed.
     """
-    decide = partial(transitions.sunset, on=_day(on))
+    decide = partial(transitions.sunset, on=day_of(on))
     after, now = _confirmed(line, "sunset", decide, stack, local=local, yes=yes)
     answer(after, now, as_json=as_json)
 
@@ -91,7 +101,7 @@ def sunset(  # noqa: PLR0913 - a command has these options
 def retire(  # noqa: PLR0913 - a command has these options
     line: Line,
     *,
-    on: On = None,
+    on: RetireOn = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     yes: Yes = False,
@@ -103,7 +113,7 @@ def retire(  # noqa: PLR0913 - a command has these options
 
     Exit code: 0 done (twice is once), 2 it is not allowed, or was not confirmed.
     """
-    decide = partial(transitions.retire, on=_day(on))
+    decide = partial(transitions.retire, on=day_of(on))
     after, now = _confirmed(line, "retire", decide, stack, local=local, yes=yes)
     answer(after, now, as_json=as_json)
 
@@ -199,7 +209,7 @@ def _utc(at: str) -> str:
     return f"{at[:10]} {at[11:16]} UTC"
 
 
-def _day(written: str | None) -> str:
+def day_of(written: str | None) -> str:
     """The beginning of a day; empty for none, and for today, which means now."""
     if written is None:
         return ""

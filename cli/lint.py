@@ -15,6 +15,7 @@ import typer
 
 from lakegate.cli.escape import escaped
 from lakegate.cli.inputs import InputDocument, sources
+from lakegate.cli.options import DEFAULT_STACK, Local, StackName
 from lakegate.cli.parents import ParentPaths, ParentPlaces
 from lakegate.contracts.errors import ContractError, InputError, Problem
 
@@ -52,6 +53,8 @@ def lint(  # noqa: PLR0913 - a command has these options
         typer.Option("--format", help="Text for people; json; sarif for code scanning; github for annotations."),
     ] = LintFormat.TEXT,
     parents: ParentPaths = None,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
     only_contracts: Annotated[
         bool, typer.Option("--only-contracts", help="Skip files that declare no contract format.")
     ] = False,
@@ -59,7 +62,8 @@ def lint(  # noqa: PLR0913 - a command has these options
 ) -> None:
     """Judge contract documents: syntax, the schema of their version, their meaning; every error at once, with its line.
 
-    A rule that can never be measured is a warning; --strict refuses what has warnings.
+    A rule that can never be measured is a warning; --strict refuses what has warnings. What a document inherits from is
+    read from files, and what no file has from the registry of the stack; nothing else is asked of the stack.
 
     Example: lakegate lint contracts/examples/weather.dcm.yaml
 
@@ -67,7 +71,7 @@ def lint(  # noqa: PLR0913 - a command has these options
 
     Exit code: 0 valid (without --strict warnings are allowed), 1 refused, 2 a file that cannot be read.
     """
-    judged, unreadable = _judge(files, ParentPlaces.of(parents), only_contracts=only_contracts)
+    judged, unreadable = _judge(files, ParentPlaces.of(parents, stack, local=local), only_contracts=only_contracts)
     WRITERS[LintFormat.JSON if as_json else form](judged, unreadable)
     for reason in unreadable.values():
         sys.stderr.write(f"lakegate: {escaped(reason)}\n")
@@ -94,7 +98,7 @@ def _judge(files: list[str], places: ParentPlaces, *, only_contracts: bool) -> t
         elif (each.found or only_contracts) and not declares_format(text):
             sys.stderr.write(f"lakegate: {escaped(each.name)} is not a contract, passed over\n")
         else:
-            judged[each.name] = resolve(text, places.parents(each.name)).examined
+            judged[each.name] = resolve(text, places.parents(each.name, text)).examined
     if not judged and not unreadable and not only_contracts:
         unreadable[", ".join(files)] = "No contract was found."
     return judged, unreadable

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from lakegate.cli.extras import advice
 from lakegate.cli.inputs import STANDARD_INPUT, SUFFIXES, InputDocument, sources
-from lakegate.contracts.errors import ContractError, InputError
+from lakegate.contracts.errors import ContractError, InputError, LakegateError
 from lakegate.contracts.inherit.resolve import ParentDocument, identity_of
 from lakegate.contracts.lake.versions import is_release, major, precedence
 
@@ -22,10 +23,43 @@ ParentPaths: TypeAlias = Annotated[
     list[Path] | None,
     typer.Option(
         "--parents",
-        help="A file or folder with contracts to inherit from; by default the folder of the document.",
+        help="A file or folder with contracts to inherit from; by default the folder of the document, then the registry.",
         show_default=False,
     ),
 ]
+
+
+@dataclass(slots=True)
+class StackRegistry:
+    """The registry of a stack, which is opened for the first parent that no file has."""
+
+    stack: str
+    local: bool
+    _fault: str = field(default="", init=False)
+    """Why it cannot be read: it is not asked again."""
+
+    def parents(self, text: bytes) -> Parents:
+        """Finds the parents of a document as `lakegate publish` does. InputError where the registry cannot be read."""
+
+        def find(contract: str, line: int) -> ParentDocument | None:
+            try:
+                if not self._fault:
+                    # boto3 is another extra, and takes longer to import than a document to lint
+                    from lakegate.cli.inheriting import registry_parents  # noqa: PLC0415
+
+                    return registry_parents(self.stack, local=self.local)(text)(contract, line)
+            except LakegateError as error:
+                self._fault = str(error)
+            except ModuleNotFoundError as error:
+                self._fault = advice(error) or ""
+                if not self._fault:
+                    raise
+            raise InputError(
+                f"no file has it, and the registry of the stack {self.stack} cannot be read ({self._fault}):"
+                " give its file with --parents, or name another stack with --stack"
+            )
+
+        return find
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,25 +68,30 @@ class ParentPlaces:
 
     paths: tuple[Path, ...] = ()
     """Files and folders; if there are any, the folder of the document is not searched."""
+    registry: StackRegistry | None = None
+    """Where a parent is searched that no file has."""
 
     @staticmethod
-    def of(paths: list[Path] | None) -> ParentPlaces:
+    def of(paths: list[Path] | None, stack: str, *, local: bool) -> ParentPlaces:
         """The places of a command's options."""
-        return ParentPlaces(tuple(paths or ()))
+        return ParentPlaces(tuple(paths or ()), StackRegistry(stack, local))
 
-    def parents(self, document: str) -> Parents:
-        """Finds the highest release of a major number in the files; the folders are read when a document inherits."""
+    def parents(self, document: str, text: bytes) -> Parents:
+        """Finds the highest release of a major number, first in the files; they are read when a document inherits."""
         folder = Path() if document == STANDARD_INPUT else Path(document).parent
         paths = [str(each) for each in self.paths]
+        published = None if self.registry is None else self.registry.parents(text)
 
         def find(contract: str, line: int) -> ParentDocument | None:
             found = {
-                version: text
-                for (name, version), text in _identified(sources(paths) if paths else _beside(folder))
+                version: body
+                for (name, version), body in _identified(sources(paths) if paths else _beside(folder))
                 if name == contract and is_release(version) and major(version) == line
             }
             newest = max(found, key=precedence, default=None)
-            return None if newest is None else ParentDocument(found[newest], find)
+            if newest is not None:
+                return ParentDocument(found[newest], find)
+            return None if published is None else published(contract, line)
 
         return find
 

@@ -12,6 +12,7 @@ from rich.text import Text
 from lakegate.cli import terminal
 from lakegate.cli.contracts import load, plan_of
 from lakegate.cli.escape import escaped
+from lakegate.cli.options import DEFAULT_STACK, Local, StackName
 from lakegate.cli.parents import ParentPaths, ParentPlaces
 from lakegate.contracts.errors import ContractError
 
@@ -22,10 +23,12 @@ if TYPE_CHECKING:
 REFUSED = 1
 
 
-def plan(
+def plan(  # noqa: PLR0913, PLR0917 - a command has these options
     file: Annotated[Path, typer.Argument(help="The contract document (ODCS, DCS or DCM).", show_default=False)],
     dataset: Annotated[str | None, typer.Option(help="Which dataset, where the contract has several.")] = None,
     parents: ParentPaths = None,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
     explain: Annotated[bool, typer.Option("--explain", help="Rule by rule, in words.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The plan as a document (the default).")] = False,
 ) -> None:
@@ -34,7 +37,7 @@ def plan(
     Example: lakegate plan contracts/examples/orders.odcs.yaml --explain
     """
     try:
-        compiled = plan_of(load(file, ParentPlaces.of(parents)), dataset)
+        compiled = plan_of(load(file, ParentPlaces.of(parents, stack, local=local)), dataset)
     except ContractError as error:
         terminal.say_refused(error)
         raise typer.Exit(REFUSED) from None

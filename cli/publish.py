@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
@@ -13,6 +14,7 @@ from lakegate.cli.diff import print_comparison
 from lakegate.cli.escape import escaped
 from lakegate.cli.inheriting import print_broken, registry_parents, without_parents
 from lakegate.cli.inputs import InputDocument
+from lakegate.cli.lifecycle import day_of
 from lakegate.cli.lint import REFUSED, as_document, show
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from lakegate.cli.proposed import tell_proposal
@@ -45,6 +47,14 @@ def publish(  # noqa: PLR0913 - a command has these options
     allow_unmeasured: Annotated[
         bool, typer.Option("--allow-unmeasured", help="Publish rules that can never be measured; recorded.")
     ] = False,
+    inherited_from: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="DAY",
+            help="Contracts inherit from it from this day on; owners of weaker ones get notice.",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Write nothing: say what would change, for pull requests.")
     ] = False,
@@ -59,6 +69,9 @@ def publish(  # noqa: PLR0913 - a command has these options
     measured refuse the document, unless they are allowed. A number that is too low for the changes since the version that
     it follows is refused, with the changes and the number that would do (`lakegate diff`).
 
+    A version that published contracts would be weaker than is refused, or inherited later (--from 2027-01-01). Then it is
+    published now, their owners get notice at once, and until the day contracts are published with the version before.
+
     Where the stack requires approval (RequireApproval), this leaves a proposal, which another person approves
     (`lakegate approve`).
 
@@ -66,6 +79,7 @@ def publish(  # noqa: PLR0913 - a command has these options
     """
     parents = registry_parents(stack, local=local)
     compiled = compiled_contract(file, parents, allow_unmeasured=allow_unmeasured, as_json=as_json)
+    compiled = replace(compiled, inherited_from=day_of(inherited_from))
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
         try:
@@ -171,6 +185,7 @@ def _as_document(published: Publication, routes: list[Route]) -> dict[str, objec
         "version": published.version,
         "status": published.status,
         "document": published.document,
+        "inherited_from": published.inherited_from or None,
         "unmeasured_rules": published.unmeasured_rules,
         "datasets": [{"dataset": dataset, "plan": plan} for dataset, plan in published.plans],
         "routes": [{"prefix": each.prefix, "line": each.line, "version": each.version} for each in routes],
@@ -187,6 +202,8 @@ def _print(published: Publication, routes: list[Route]) -> None:
         console.print(escaped(f"  {dataset}: plan {plan[:12]}"), markup=False, soft_wrap=True)
     for route in routes:
         console.print(escaped(f"  {route.prefix} → {route.line} {route.version}"), markup=False, soft_wrap=True)
+    if published.inherited_from:
+        console.print(f"  Contracts inherit from it from {published.inherited_from[:10]} on.", soft_wrap=True)
     if not routes:
         console.print("No prefix delivers to it yet:", soft_wrap=True)
         console.print(escaped(f"  lakegate route add PREFIX/ {published.contract}"), markup=False, soft_wrap=True)

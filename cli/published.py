@@ -14,22 +14,25 @@ from lakegate.cli import terminal
 from lakegate.cli.aws import opened
 from lakegate.cli.escape import escaped
 from lakegate.cli.inheriting import inherited_elements
+from lakegate.cli.line_statuses import status_of, statuses_of
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from lakegate.cli.plan import explained
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.lifecycle import LineStatus  # noqa: TC001 - typer reads the annotation
+from lakegate.contracts.lake.routes import line_of
 from lakegate.contracts.lake.versions import major, precedence
 from lakegate.contracts.model.labels import NAMES
 from lakegate.contracts.plan.plan import Plan, Shape
 from lakegate.contracts.words import did_you_mean
 from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.parents import document_of
+from lakegate.functions.usecases.parents import datasets_of, document_of
 
 Prefixes: TypeAlias = defaultdict[tuple[str, str, str], list[str]]
 
 if TYPE_CHECKING:
     from lakegate.cli.inheriting import Inherited
+    from lakegate.cli.line_statuses import Statuses
     from lakegate.functions.ports.registry import Publication, Registry, RegistrySnapshot
-
 
 Filter: TypeAlias = Annotated[list[str] | None, typer.Option(help="Only contracts with this label.", metavar="NAME")]
 
@@ -42,7 +45,8 @@ def contracts(  # noqa: PLR0913 - a filter for each label
     producer: Filter = None,
     consumer: Filter = None,
     status: Annotated[
-        list[str] | None, typer.Option(help="Only versions with this status: active, deprecated, sunset, retired.")
+        list[LineStatus] | None,
+        typer.Option(help="Only versions of a line with this status.", case_sensitive=False),
     ] = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
@@ -54,23 +58,31 @@ def contracts(  # noqa: PLR0913 - a filter for each label
 
     Labels are those of the documents, in upper or lower case: the owner, the domain of ODCS, the tags, producer and consumer
     of DCM. Several values of one option are alternatives; several options hold together.
+
+    The status is the one that judges deliveries now: of the line or of the version's document, whichever is stricter.
     """
     wanted = {"owner": owner, "domain": domain, "tag": tag, "producer": producer, "consumer": consumer}
     with opened(stack, local=local) as there:
-        snapshot = there.dependencies().registry.snapshot()
+        dependencies = there.dependencies()
+        snapshot = dependencies.registry.snapshot()
+        labelled = [
+            each
+            for each in _in_order(snapshot)
+            if all(_is_one_of(values, *_values(each, name)) for name, values in wanted.items())
+        ]
+        statuses = statuses_of(dependencies, labelled)
     versions = [
         each
-        for each in _in_order(snapshot)
-        if _is_one_of(status, each.status)
-        and all(_is_one_of(values, *_values(each, name)) for name, values in wanted.items())
+        for each in labelled
+        if not status or any(status_of(statuses, each, dataset) in status for dataset in datasets_of(each))
     ]
     prefixes = _by_dataset(snapshot)
     if as_json:
-        terminal.print_json({"contracts": [_as_document(prefixes, each) for each in versions]})
+        terminal.print_json({"contracts": [_as_document(prefixes, statuses, each) for each in versions]})
     elif versions:
-        terminal.answers().print(_table(prefixes, versions))
+        terminal.answers().print(_table(prefixes, statuses, versions))
     elif snapshot.versions:
-        terminal.answers().print("No published contract has these labels.")
+        terminal.answers().print("No published contract has these labels and this status.")
     else:
         terminal.answers().print("No contract is published yet: lakegate publish FILE")
 
@@ -104,10 +116,11 @@ def show(  # noqa: PLR0913 - a command has these options
         }
         document = document_of(dependencies, found)
         text = document.text.decode(errors="backslashreplace")
+        version_document = _as_document(_by_dataset(snapshot), statuses_of(dependencies, [found]), found)
     if resolved:
-        _show_resolved(as_document(snapshot, found), plans, inherited_elements(document), as_json=as_json)
+        _show_resolved(version_document, plans, inherited_elements(document), as_json=as_json)
     elif as_json:
-        terminal.print_json({**as_document(snapshot, found), "text": text})
+        terminal.print_json({**version_document, "text": text})
     else:
         console = terminal.answers()
         for line in text.splitlines():
@@ -155,14 +168,16 @@ def chosen(snapshot: RegistrySnapshot, contract: str, version: str | None = None
     return max(of_it, key=lambda each: precedence(each.version))
 
 
-def as_document(snapshot: RegistrySnapshot, version: Publication) -> dict[str, object]:
+def _as_document(prefixes: Prefixes, statuses: Statuses, version: Publication) -> dict[str, object]:
     """One version for machines."""
-    return _as_document(_by_dataset(snapshot), version)
-
-
-def _as_document(prefixes: Prefixes, version: Publication) -> dict[str, object]:
     datasets = [
-        {"dataset": dataset, "plan": plan, "prefixes": prefixes[version.contract, version.version, dataset]}
+        {
+            "dataset": dataset,
+            "line": line_of(version.contract, dataset, major(version.version)),
+            "status": status_of(statuses, version, dataset),
+            "plan": plan,
+            "prefixes": prefixes[version.contract, version.version, dataset],
+        }
         for dataset, plan in version.plans
     ]
     return {
@@ -170,6 +185,7 @@ def _as_document(prefixes: Prefixes, version: Publication) -> dict[str, object]:
         "version": version.version,
         "status": version.status,
         "document": version.document,
+        "inherited_from": version.inherited_from or None,
         "unmeasured_rules": version.unmeasured_rules,
         "labels": {name: list(_values(version, name)) for name in NAMES},
         "datasets": datasets,
@@ -199,14 +215,14 @@ def _by_dataset(snapshot: RegistrySnapshot) -> Prefixes:
     return found
 
 
-def _table(prefixes: Prefixes, versions: list[Publication]) -> Table:
+def _table(prefixes: Prefixes, statuses: Statuses, versions: list[Publication]) -> Table:
     grid = Table(box=None, header_style="bold", pad_edge=False)
     for name in ("contract", "version", "status", "line", "delivered from"):
         grid.add_column(name, overflow="fold")
     for each in versions:
-        for dataset, _plan in each.plans:
-            cells = (each.contract, each.version, each.status, f"{dataset}_v{major(each.version)}")
-            grid.add_row(
-                *(Text(escaped(cell)) for cell in (*cells, ", ".join(prefixes[each.contract, each.version, dataset])))
-            )
+        for dataset in datasets_of(each):
+            status, line = status_of(statuses, each, dataset), f"{dataset}_v{major(each.version)}"
+            inherited = [f"inherited from {each.inherited_from[:10]} on"] if each.inherited_from else []
+            places = ", ".join([*prefixes[each.contract, each.version, dataset], *inherited])
+            grid.add_row(*(Text(escaped(cell)) for cell in (each.contract, each.version, status, line, places)))
     return grid

@@ -33,23 +33,25 @@ SECONDS = 30
 def named_version(name: str, stack: str, *, local: bool) -> ContractVersion:
     """The version that a name means, with what it inherits. ContractError or InputError where it cannot be read.
 
-    The parents of a published version are those that it was published with, all others are files beside the document.
+    The parents of a published version are those that it was published with, all others are files beside the document, or
+    in the registry.
     """
     if name == STANDARD_INPUT or os.path.exists(name):  # noqa: PTH110 - a name may be no path at all
-        return _read(InputDocument(name).read(), name)
+        return _read(InputDocument(name).read(), name, stack, local=local)
     published = PUBLISHED.fullmatch(name)
     if published:
         return _published(published["contract"], published["version"], stack, local=local)
     revision, colon, path = name.partition(":")
     if colon:
-        return _read(_at_revision(revision, path), path)
+        return _read(_at_revision(revision, path), path, stack, local=local)
     raise InputError(
         f"{shown(name)} is neither a file nor a version: write FILE, CONTRACT@VERSION, CONTRACT@latest or REVISION:PATH"
     )
 
 
-def _read(text: bytes, name: str) -> ContractVersion:
-    return read_version(text, complete=Resolver(ParentPlaces().parents(name)).complete)
+def _read(text: bytes, name: str, stack: str, *, local: bool) -> ContractVersion:
+    parents = ParentPlaces.of(None, stack, local=local).parents(name, text)
+    return read_version(text, complete=Resolver(parents).complete)
 
 
 def _published(contract: str, version: str, stack: str, *, local: bool) -> ContractVersion:

@@ -13,6 +13,7 @@ from lakegate.cli import terminal
 from lakegate.cli.aws import opened
 from lakegate.cli.confirm import Yes, confirm
 from lakegate.cli.escape import escaped
+from lakegate.cli.line_statuses import as_judged
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from lakegate.cli.published import chosen
 from lakegate.cli.route_effects import effects
@@ -20,7 +21,7 @@ from lakegate.cli.route_import import as_document, declared_in, imported, print_
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.versions import major
 from lakegate.contracts.words import listed
-from lakegate.functions.usecases.publish_contract import leading
+from lakegate.functions.usecases.leading import leading
 from lakegate.functions.usecases.route_lint import lint_routes
 from lakegate.functions.usecases.routing import add_route, planned_route, remove_route
 from lakegate.functions.usecases.steps import run
@@ -55,7 +56,7 @@ def add(  # noqa: PLR0913 - a command has these options
 
     Example: lakegate route add orders/ 5f0c8a52-8f2e-4d07-9a60-0b7c1a3f6d11
 
-    An abbreviated contract id, a prefix that another line receives now, and a retired version must be confirmed.
+    An abbreviated contract id, a prefix that another line receives now, and a retired version or line must be confirmed.
 
     Exit code: 0 added (twice is once), 2 it cannot be added, or was not confirmed.
     """
@@ -67,7 +68,7 @@ def add(  # noqa: PLR0913 - a command has these options
         first = leading(snapshot, newest.contract, number) or newest
         name = _dataset(first, dataset)
         wanted = (_folders(prefix), newest.contract, name, number)
-        confirm(effects(planned_route(dependencies, *wanted), contract), yes=yes)
+        confirm(effects(dependencies, planned_route(dependencies, *wanted), contract), yes=yes)
         route = run(add_route(dependencies, *wanted), dependencies.clock)
     _answer("Added", route, as_json=as_json)
 
@@ -102,7 +103,7 @@ def remove(prefix: Prefix, stack: StackName = DEFAULT_STACK, local: Local = Fals
 
 @app.command("lint")
 def lint(stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
-    """Report routes that overlap, that no delivery reaches, and that lead to retired versions.
+    """Report routes that overlap, that no delivery reaches, and that lead to retired versions or lines.
 
     Example: lakegate route lint
 
@@ -110,7 +111,8 @@ def lint(stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson
     """
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
-        found = lint_routes(dependencies.registry.snapshot().routes, dependencies.places)
+        routes = as_judged(dependencies, dependencies.registry.snapshot().routes)
+        found = lint_routes(routes, dependencies.places)
     if as_json:
         terminal.print_json({"valid": not found, "findings": [_as_finding(each) for each in found]})
     for each in () if as_json else found:

@@ -14,7 +14,7 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.dbt import MOST_BYTES, DeclaredRoute, declared_routes
 from lakegate.contracts.lake.versions import major, precedence
 from lakegate.contracts.words import listed
-from lakegate.functions.usecases.publish_contract import leading
+from lakegate.functions.usecases.leading import leading
 from lakegate.functions.usecases.routing import add_route, planned_route
 from lakegate.functions.usecases.steps import run
 
@@ -44,7 +44,10 @@ def imported(
     found = [_planned(dependencies, each) for each in declared]
     if dry_run:
         return found
-    confirm([text for each in found if each.plan for text in effects(each.plan, each.declared.contract)], yes=yes)
+    confirm(
+        [text for each in found if each.plan for text in effects(dependencies, each.plan, each.declared.contract)],
+        yes=yes,
+    )
     return [_added(dependencies, each) for each in found]
 
 

@@ -164,8 +164,8 @@ def _lines(one: Account) -> Iterable[tuple[str, str]]:
     yield "state", standing(row) if row else STANDING[one.state]
     yield "verdict", COLOURS.get(one.verdict or "", ("", "none yet"))[1]
     yield from (("reason", reason) for reason in one.reasons)
-    if one.trouble:
-        yield "trouble", f"{one.trouble} (docs/operator.md)"
+    if one.problem:
+        yield "problem", f"{one.problem} (docs/operator.md)"
     if one.counted is not None:
         yield "checks", one.counted.checks_in_words
         yield "rows", one.counted.rows_in_words

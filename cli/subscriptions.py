@@ -42,7 +42,9 @@ def subscribe(  # noqa: PLR0913 - a command has these options
     ] = None,
     to: Annotated[
         list[str] | None,
-        typer.Option(help="A channel, repeated for several: slack:, teams:, pagerduty:, webhook:SECRET or sns:ARN."),
+        typer.Option(
+            help="A channel, repeated for several: slack:, teams:, pagerduty:, webhook:SECRET, openlineage:SECRET or sns:ARN."
+        ),
     ] = None,
     quiet: Annotated[str, typer.Option(help="Hours, UTC, in which nothing is sent to the channels: 22:00-06:00.")] = "",
     digest: Annotated[int, typer.Option(help="Hours between messages about the same cause.")] = 24,
@@ -150,12 +152,19 @@ def _answer(line: states.Line, now: str, *, as_json: bool) -> None:
             "teams": list(line.notice.teams),
             "acknowledged": list(line.notice.acknowledged),
         }
-        terminal.print_json({**lifecycle.as_document(line, now), "subscribers": entries, "notice": notice})
+        parents = [asdict(each) for each in line.parents]
+        terminal.print_json(
+            {**lifecycle.as_document(line, now), "subscribers": entries, "notice": notice, "parents": parents}
+        )
         return
     lifecycle.answer(line, now, as_json=False)
     for each in line.subscriptions:
         text = f"  {each.team}{'' if each.audience == 'consumer' else f' ({each.audience})'}: {', '.join(each.on)}"
         text += f" to {', '.join(each.to)}" if each.to else ""
+        terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
+    for parent in line.parents:
+        owner = f" (owner: {parent.owner})" if parent.owner else ""
+        text = f"  weaker than {parent.version}{owner}, which is inherited from {parent.inherited_from[:10]} on"
         terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
     if line.notice is not None:
         waiting = sorted(set(line.notice.teams) - set(line.notice.acknowledged))

@@ -18,7 +18,7 @@ from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.ledger import ChainFault, Wrong, verify_stored
 from lakegate.contracts.words import shown
-from lakegate.functions.usecases.audit import damages
+from lakegate.functions.usecases.audit import Damage, damages
 from lakegate.functions.usecases.lines import line_named
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ REMEDIES = {
     "  aws s3api delete-object --bucket {bucket} --key {key} --version-id {current}",
     "unerased": "An erasure of its rows is recorded and not finished. `lakegate log` lists it: repeat that\n"
     "  `lakegate erase`.",
+    "overdue": "Its contract keeps it for fewer days, so its bucket lacks a lifecycle rule, or the object its tag. A\n"
+    "  bucket of your own needs the rules that docs/deploy.md lists.",
     "restored": "An erasure left nothing of it: find out who wrote it, then delete it:\n"
     "  aws s3api delete-object --bucket {bucket} --key {key} --version-id {current}",
 }
@@ -55,6 +57,8 @@ class Compared:
     """What `--objects` found."""
 
     count: int
+    expired: int
+    """As their contract says."""
     damaged: tuple[DamagedObject, ...]
 
 
@@ -135,8 +139,14 @@ def _compared(dependencies: Dependencies, chain: str, height: int) -> Compared:
             count = so_far
             progress(f"comparing objects: {so_far:,}")
 
-        damaged = tuple(damages(dependencies, chain, height, compared))
-    return Compared(count, damaged)
+        damaged: list[DamagedObject] = []
+        expired = 0
+        for each in damages(dependencies, chain, height, compared):
+            if each.damage is Damage.EXPIRED:
+                expired += 1
+            else:
+                damaged.append(each)
+    return Compared(count, expired, tuple(damaged))
 
 
 def _as_document(
@@ -149,7 +159,7 @@ def _as_document(
         "head": head.digest,
         "intact": not faults and not damaged,
         "faults": [{"height": each.height, "what": each.what.value} for each in faults],
-        "objects": {"compared": compared.count, "damaged": damaged} if compared else None,
+        "objects": {"compared": compared.count, "expired": compared.expired, "damaged": damaged} if compared else None,
     }
 
 
@@ -176,6 +186,9 @@ def _in_words(lake: str, compared: Compared) -> Iterator[str]:
     number = len(compared.damaged)
     if not number:
         yield f"{begin}version, size and checksum of each are as recorded; no object is extra."
+    if compared.expired:
+        yield f"Of these, {compared.expired:,} expired in quarantine, as their contract says."
+    if not number:
         return
     yield f"{begin}{number:,} {'is' if number == 1 else 'are'} not as recorded."
     for each in compared.damaged[:MOST_SHOWN]:

@@ -18,7 +18,7 @@ from lakegate.functions.usecases.delivery import Delivery, row_of
 from lakegate.functions.workload import State
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from lakegate.cli.account import Account
     from lakegate.functions.usecases.dependencies import Dependencies
@@ -27,7 +27,7 @@ Wait: TypeAlias = Annotated[bool, typer.Option("--wait", help="Wait until every 
 Timeout: TypeAlias = Annotated[int, typer.Option("--timeout", min=1, help="Seconds to wait at most.")]
 LONGEST_WAIT = 900
 FIRST_LOOK, LONGEST_PAUSE, SLOWER = 0.1, 2.0, 1.3
-"""Seconds between two looks, and by how much they grow: a door refusal is quick, a job may take minutes."""
+"""Seconds between two looks, and the factor by which they grow: a refusal is quick, a job may take minutes."""
 DECIDED = frozenset({State.DECIDED, State.PUBLISHED, State.QUARANTINED})
 
 
@@ -83,9 +83,17 @@ class Waited:
         return ("verdict", self.verdict), ("completion", self.finished)
 
 
+def pauses() -> Iterator[float]:
+    """Seconds between two looks, without an end."""
+    pause = FIRST_LOOK
+    while True:
+        yield pause
+        pause = min(pause * SLOWER, LONGEST_PAUSE)
+
+
 def wait(dependencies: Dependencies, deliveries: Sequence[Waited], timeout: int) -> None:
     """Look until all of them are finished, or the time is up."""
-    began, pause = time.monotonic(), FIRST_LOOK
+    began, seconds = time.monotonic(), pauses()
     with terminal.working(standing(None)) as progress:
         while (spent := time.monotonic() - began) < timeout:
             for each in deliveries:
@@ -96,8 +104,7 @@ def wait(dependencies: Dependencies, deliveries: Sequence[Waited], timeout: int)
                 return
             count = f"{len(deliveries) - len(left)} of {len(deliveries)} finished; " if len(deliveries) > 1 else ""
             progress(f"{count}{left[0].key}: {left[0].standing} ({spent:.0f} s)")
-            dependencies.clock.sleep(pause)
-            pause = min(pause * SLOWER, LONGEST_PAUSE)
+            dependencies.clock.sleep(next(seconds))
 
 
 def tell_end(one: Account, waited: Waited, since: str) -> None:

@@ -10,6 +10,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 from lakegate.contracts.errors import InputError
 from lakegate.functions.edge import INVOCATION, HandlerError, dependencies, metrics, sanitize_errors
 from lakegate.functions.http.messages import GatewayEvent, HttpProblem
+from lakegate.functions.http.repeats import known_again
 from lakegate.functions.http.routes import ROUTES
 from lakegate.functions.logs import fingerprint, logger
 from lakegate.functions.ports.errors import Throttled, TransactionConflict, Unanswered
@@ -63,7 +64,7 @@ def _tried(request: HttpRequest) -> HttpAnswer:
     """What the route answers. A refusal by the use case, and a service that is busy, are answers and no defects."""
     own = replace(dependencies(), identity=RequestCaller(request.caller))
     try:
-        return ROUTES[request.route].answer(own, request)
+        return ROUTES[request.route].answer(own, known_again(own, request))
     except HttpProblem as problem:
         return problem.answer(request.id)
     except InputError as refused:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.door.terms import BatchLimits
 from lakegate.contracts.plan.billing import Prices
+from lakegate.functions.adapters.announcements import DynamoAnnouncements
 from lakegate.functions.adapters.batches import DynamoBatches
 from lakegate.functions.adapters.channels import channels
-from lakegate.functions.adapters.clients import client
+from lakegate.functions.adapters.clients import client, signer
 from lakegate.functions.adapters.clock import SystemClock
 from lakegate.functions.adapters.dynamodb import DynamoTable
 from lakegate.functions.adapters.emr import EmrServerless
@@ -22,8 +23,10 @@ from lakegate.functions.adapters.notices import DynamoNotices
 from lakegate.functions.adapters.pauses import DynamoPauses
 from lakegate.functions.adapters.promises import DynamoPromises
 from lakegate.functions.adapters.registry import DynamoRegistry
+from lakegate.functions.adapters.request_keys import DynamoRequestKeys
 from lakegate.functions.adapters.s3 import S3Store
 from lakegate.functions.adapters.upload_notes import Uploads
+from lakegate.functions.adapters.uploads import PresignedUploads
 from lakegate.functions.adapters.workloads import DynamoAgenda, DynamoOutbox, DynamoWorkloads
 from lakegate.functions.usecases.dependencies import Dependencies, JobSettings, Places
 
@@ -58,6 +61,9 @@ def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float
         notices=DynamoNotices(workloads),
         promises=DynamoPromises(workloads),
         channels=channels(client("secretsmanager"), client("sns")),
+        announcements=DynamoAnnouncements(workloads),
+        uploads=PresignedUploads(signer(), client("sqs"), settings.landing, settings.landed_queue),
+        requests=DynamoRequestKeys(workloads),
         places=_places(settings),
         remaining=remaining,
     )

@@ -28,8 +28,8 @@ def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     found = sanitize_errors(_check, LOG, METRICS)
     METRICS.add_metric("ComparedLines", MetricUnit.Count, found.compared)
     METRICS.add_metric("DriftedLines", MetricUnit.Count, len(found.drifted))
-    troubles = log_failures("Troubles", found.troubles, LOG, METRICS)
-    return {"compared": found.compared, "drifted": len(found.drifted), "troubles": troubles}
+    failures = log_failures("StepFailures", found.failures, LOG, METRICS)
+    return {"compared": found.compared, "drifted": len(found.drifted), "failures": failures}
 
 
 def _check() -> DriftCheck:

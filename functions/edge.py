@@ -94,12 +94,12 @@ def sanitize_errors(act: Callable[[], Any], log: Logger, count: Metrics) -> Any:
         raise HandlerError(type(error).__name__) from None
 
 
-def log_failures(what: str, troubles: Sequence[BaseException], log: Logger, count: Metrics) -> int:
+def log_failures(what: str, failures: Sequence[BaseException], log: Logger, count: Metrics) -> int:
     """Log and count the errors that a use case collected without stopping."""
-    for trouble in troubles:
-        log.error(what, extra=of_error(trouble))
-    count.add_metric(what, MetricUnit.Count, len(troubles))
-    return len(troubles)
+    for failure in failures:
+        log.error(what, extra=of_error(failure))
+    count.add_metric(what, MetricUnit.Count, len(failures))
+    return len(failures)
 
 
 def _done(record: Mapping[str, Any], act: Callable[[Any], object], wanted: Wanted, log: Logger, count: Metrics) -> bool:

@@ -35,8 +35,8 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
         count(message)
     METRICS.add_metric("Notifications", MetricUnit.Count, notified.channels.sent)
     METRICS.add_metric("DeadNotices", MetricUnit.Count, notified.channels.dead)
-    log_failures("Undelivered", notified.channels.troubles, LOG, METRICS)
-    return {"unsent": log_failures("Unsent", notified.troubles, LOG, METRICS)}
+    log_failures("Undelivered", notified.channels.failures, LOG, METRICS)
+    return {"unsent": log_failures("Unsent", notified.failures, LOG, METRICS)}
 
 
 def tested(channel: str) -> dict[str, Any]:

@@ -54,6 +54,8 @@ class Settings:
     batch_seconds: int
     prices: str
     """A table of prices (`contracts/plan/billing.py`); empty means the one of this version."""
+    landed_queue: str
+    """URL of the queue of intake; empty for those who never send to it."""
     bus: str
     """The event bus that messages are put on."""
     unrouted: str
@@ -85,6 +87,7 @@ PATTERNS: Final[Mapping[str, str]] = {
     "batch_bytes": r"[1-9]\d{0,9}",
     "batch_seconds": r"[1-9]\d{0,3}",
     "prices": f"({FORM})?",
+    "landed_queue": r"(https?://[\w.:/-]{1,1000})?",
     "bus": r"[\w./:-]{1,1600}",
     "unrouted": "quarantine|ignore",
     "approval": "yes|no",
@@ -110,6 +113,7 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "batch_bytes": str(64 << 20),
     "batch_seconds": "300",
     "prices": "",
+    "landed_queue": "",
     "bus": "default",
     "unrouted": "quarantine",
     "approval": "no",

@@ -24,4 +24,4 @@ def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     INVOCATION.set(context)
     swept = sanitize_errors(lambda: run(sweep(dependencies()), dependencies().clock), LOG, METRICS)
     METRICS.add_metric("LookedAt", MetricUnit.Count, swept.looked_at)
-    return {"looked_at": swept.looked_at, "troubles": log_failures("Troubles", swept.troubles, LOG, METRICS)}
+    return {"looked_at": swept.looked_at, "failures": log_failures("StepFailures", swept.failures, LOG, METRICS)}

@@ -200,7 +200,7 @@ class Workload(NamedTuple):
     parts: SourceObject | None = None
     """The list of such a delivery's parts, with the size and the checksum of their content; None before it is complete."""
     joined: str = ""
-    """Of a part: the delivery that it belongs to."""
+    """Of a part: the delivery that it belongs to. Of an announcement: the workload of what landed at its key."""
     held: str = ""
     """The line that was paused when it was taken in; in the state HELD `due_at` is when it arrived."""
     batch: str = ""

@@ -80,8 +80,9 @@ def lint(contract: Place, *, parents: Sequence[Place] = ()) -> LintResult:
     from lakegate.contracts.inherit.resolve import resolve  # noqa: PLC0415 - `check` imports it only for a document that it can read
 
     try:
-        found = ParentPlaces(tuple(map(Path, parents))).parents(fspath(contract))
-        examined = resolve(Path(contract).read_bytes(), found).examined
+        text = Path(contract).read_bytes()
+        found = ParentPlaces(tuple(map(Path, parents))).parents(fspath(contract), text)
+        examined = resolve(text, found).examined
     except OSError as error:
         raise InputError(f"the contract {fspath(contract)} cannot be read: {error.strerror}") from error
     return LintResult(examined.valid, examined.errors, examined.warnings, as_document({fspath(contract): examined}))

@@ -1,5 +1,6 @@
-"""Spark as the backend of an attempt (`lakegate.engine.attempt.Backend`): the native engine in its workers, Deequ over
-their partial results.
+"""Spark as the backend of an attempt: the native engine in its workers, Deequ over their partial results.
+
+The interface is `lakegate.engine.attempt.Backend`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Runs Deequ through PyDeequ: constraints in, the metric and Deequ's own status of each out.
 
 The JVM calls the assertion of a constraint. Without PySpark's own callback server (daemon threads, a free port) the process
-would never end (docs/decisions/0007).
+would never end (docs/decisions/0001).
 """
 
 from __future__ import annotations

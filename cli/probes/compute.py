@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from lakegate.cli.probes.causes import CauseFinding
     from lakegate.cli.probes.examination import ExaminedStack
 
-FUNCTIONS: Final = ("IntakeFunction", "CompletionFunction", "SweepFunction", "NotifyFunction")
+FUNCTIONS: Final = ("IntakeFunction", "CompletionFunction", "SweepFunction", "NotifyFunction", "ApiFunction")
 LOGS: Final = {name: name.removesuffix("Function") + "Log" for name in FUNCTIONS}
-PATTERN: Final = '?failed ?unintelligible ?Troubles ?Unsent ?errorType ?"Task timed out"'
+PATTERN: Final = '?failed ?unintelligible ?StepFailures ?Unsent ?errorType ?"Task timed out"'
 """Log lines of failures: an unstructured filter pattern of CloudWatch Logs, any of these words."""
-FAILURES: Final = frozenset({"failed", "Troubles", "Unsent"})
+FAILURES: Final = frozenset({"failed", "StepFailures", "Unsent"})
 PAGES: Final = 3
 BY_CODE: Final = (
     ("kms-refused", re.compile(r"KMS.*|DisabledException")),
@@ -45,6 +45,7 @@ ENGINE: Final = (
     ("s3:PutObject", "arn:{partition}:s3:::{lake}/staging/a"),
     ("s3:PutObject", "arn:{partition}:s3:::{lake}/accepted/a"),
     ("s3:PutObject", "arn:{partition}:s3:::{lake}/quarantine/a"),
+    ("s3:PutObjectTagging", "arn:{partition}:s3:::{lake}/quarantine/a"),
     ("dynamodb:BatchGetItem", "arn:{partition}:dynamodb:{region}:{account}:table/{registry_table}"),
     ("dynamodb:PutItem", "arn:{partition}:dynamodb:{region}:{account}:table/{workloads_table}"),
     ("dynamodb:PutItem", "arn:{partition}:dynamodb:{region}:{account}:table/{ledger_table}"),
@@ -62,6 +63,11 @@ RIGHTS: Final = {
         ("dynamodb:Query", "arn:{partition}:dynamodb:{region}:{account}:table/{workloads_table}/index/agenda"),
         ("dynamodb:UpdateItem", "arn:{partition}:dynamodb:{region}:{account}:table/{workloads_table}"),
         ("events:PutEvents", "arn:{partition}:events:{region}:{account}:event-bus/{bus}"),
+    ),
+    "ApiFunction": (
+        ("dynamodb:GetItem", "arn:{partition}:dynamodb:{region}:{account}:table/{registry_table}"),
+        ("s3:GetObject", "arn:{partition}:s3:::{lake}/plans/a"),
+        ("s3:PutObject", "arn:{partition}:s3:::{landing}/a"),
     ),
 }
 """What the role of each function must be allowed, on a resource of each kind; the job's is below."""

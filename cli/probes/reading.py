@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
     from lakegate.functions.ports.errors import PortError
 
-CONNECT_SECONDS: Final = 1.5
-READ_SECONDS: Final = 3.5
+SECONDS: Final = 5.0
+"""The usual time for all probes together."""
+CONNECT_SHARE, READ_SHARE = 0.3, 0.7
+"""The shares of that time after which a connection, and an answer, count as missing."""
 DENIED: Final = frozenset(
     {
         "AccessDenied",
@@ -43,10 +45,14 @@ def code_of(error: PortError) -> str:
 
 
 class StackReader:
-    """Reads of AWS that no port has. An answer is kept, so that two probes may ask the same question."""
+    """Reads of AWS that no port has. An answer is kept, so that two probes may ask the same question.
 
-    def __init__(self, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+    One request has the seconds of all probes together, because they run at once.
+    """
+
+    def __init__(self, seconds: float = SECONDS, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self.now = now
+        self._seconds = seconds
         self.skew = 0.0
         """Seconds that this machine's clock is ahead of AWS's, by the latest answer."""
         self._clients: dict[tuple[str, str | None], Any] = {}
@@ -92,8 +98,8 @@ class StackReader:
                     region_name=region,
                     config=Config(
                         retries={"mode": "standard", "total_max_attempts": 2 if region is None else 1},
-                        connect_timeout=CONNECT_SECONDS,
-                        read_timeout=READ_SECONDS,
+                        connect_timeout=CONNECT_SHARE * self._seconds,
+                        read_timeout=READ_SHARE * self._seconds,
                         max_pool_connections=30,
                     ),
                 )

@@ -156,6 +156,11 @@ KINDS: dict[str, ChangeKind] = {
     "policy-changed": _for_nobody(f"{NO_DATA}.", "policy-changed"),
     "limit-lowered": _for_producers("larger files are refused.", "limit-raised"),
     "limit-raised": _for_nobody("Every file that was accepted before is accepted.", "limit-lowered"),
+    "quarantine-shortened": _for_nobody(
+        f"{NO_DATA}: rejected deliveries are deleted earlier, and cannot be replayed afterwards.",
+        "quarantine-lengthened",
+    ),
+    "quarantine-lengthened": _for_nobody(f"{NO_DATA}: rejected deliveries are kept longer.", "quarantine-shortened"),
     "notice-shortened": _for_consumers("Consumers have less time before a breaking version.", "notice-lengthened"),
     "notice-lengthened": _for_nobody("Consumers have more time before a breaking version.", "notice-shortened"),
     "file-format": _breaking("Files are written and read in another way.", "file-format"),

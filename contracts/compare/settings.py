@@ -62,4 +62,6 @@ def _kind(key: str, was: Any, now: Any) -> str:  # noqa: ANN401 - the values of 
         return "policy-stricter" if after > before else "policy-looser"
     if key == "maxBytes":
         return "limit-lowered" if (now or UNBOUNDED) < (was or UNBOUNDED) else "limit-raised"
+    if key == "quarantineDays":
+        return "quarantine-shortened" if (now or UNBOUNDED) < (was or UNBOUNDED) else "quarantine-lengthened"
     return "policy-changed" if key in POLICY else "file-format"

@@ -15,6 +15,7 @@ from lakegate.contracts.compile.rules.nested_fields import of_parts, planned
 from lakegate.contracts.compile.rules.service_levels import promises_of
 from lakegate.contracts.compile.rules.table import compile_rule
 from lakegate.contracts.errors import ContractError, Problem
+from lakegate.contracts.model.origin import FieldLineage
 from lakegate.contracts.model.storage import Format
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.words import did_you_mean, shown
@@ -57,7 +58,15 @@ def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
         csv=dataset.csv,
         storage=dataset.storage,
         promises=promises_of(dataset.rules),
+        lineage=tuple(_lineage(dataset.fields)),
     )
+
+
+def _lineage(fields: tuple[Field, ...]) -> Iterator[FieldLineage]:
+    for each in fields:
+        if each.sources:
+            yield FieldLineage(each.name, each.sources)
+        yield from _lineage(each.parts)
 
 
 def compile_rules(contract: Contract, dataset: Dataset) -> Compiled:

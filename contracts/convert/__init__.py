@@ -1,1 +1,1 @@
-"""Writes contracts in formats of other tools, and lists what those cannot express."""
+"""Writes contracts in formats of other tools, reads schemas of those, and lists what the other side cannot express."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.compile.rules.nested_fields import NESTED_KIND
 from lakegate.contracts.documents.about import about
+from lakegate.contracts.documents.definitions import expanded
 from lakegate.contracts.documents.extension import EXTENSION, Extension, inheritance
-from lakegate.contracts.documents.references import expanded
 from lakegate.contracts.documents.schemas import schema_problems
 from lakegate.contracts.documents.service_levels import key_rules
 from lakegate.contracts.documents.unknown_keys import warn_unknown_keys

@@ -10,6 +10,7 @@ from lakegate.contracts.documents.odcs_options import RANGES, UNMEASURED_DATE
 from lakegate.contracts.documents.quality import Owner, quality_rules
 from lakegate.contracts.documents.values import exact, examples, rule_id, texts
 from lakegate.contracts.model.contract import Field, Rule
+from lakegate.contracts.model.origin import FieldSource, Transformation
 from lakegate.contracts.model.types import LogicalType
 
 if TYPE_CHECKING:
@@ -59,8 +60,20 @@ def read_field(layers: Layers, path: str, definitions: Definitions, ordinals: Co
         declared=layers["type"].text,
         parts=tuple(each for each, _ in inner),
         examples=examples(layers["examples"], layers["example"]),
+        sources=tuple(_sources(layers["lineage"]["inputFields"])),
     )
     return field, [*_rules(layers, path, logical, ordinals, notes), *nested]
+
+
+def _sources(inputs: Place) -> Iterator[FieldSource]:
+    for each in inputs.items:
+        steps = (
+            Transformation(
+                step["type"].text or "", step["subtype"].text, step["description"].text, step["masking"].flag
+            )
+            for step in each["transformations"].items
+        )
+        yield FieldSource(each["namespace"].text or "", each["name"].text or "", each["field"].text or "", tuple(steps))
 
 
 def _logical(layers: Layers) -> LogicalType | None:

@@ -1,7 +1,8 @@
 """Fields of DCS and the definitions they refer to (`$ref: '#/definitions/order_id'`): the first layer with a key wins.
 
 Nothing is copied, so that problems of a definition are reported at the definition. The number of fields and levels reached
-through references is limited, because definitions that refer to each other can grow exponentially.
+through references is limited, because definitions that refer to each other can grow exponentially. In ODCS and DCM the document
+is expanded before it is read (`lakegate.contracts.documents.definitions`).
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from lakegate.contracts.model.policy import (
     MOST_BATCH_BYTES,
     MOST_BATCH_FILES,
     MOST_BATCH_SECONDS,
+    QUARANTINE_DAYS,
     Additional,
     DeliveryUnit,
     Duplicates,
@@ -90,6 +91,12 @@ def _count_to(most: int, unit: str = "") -> Parser:
     return parse
 
 
+def _days(place: Place) -> int:
+    if place.number not in QUARANTINE_DAYS:
+        raise _InvalidValueError(f"one of {listed(map(str, QUARANTINE_DAYS))}, in days")
+    return int(place.number)
+
+
 def _character(place: Place) -> str:
     if place.text is None or len(place.text) != 1 or place.text in "\r\n\0":
         raise _InvalidValueError("one character, in quotes")
@@ -149,6 +156,7 @@ POLICY: dict[str, tuple[str, Parser]] = {
     "batchFiles": ("batch_files", _count_to(MOST_BATCH_FILES)),
     "batchBytes": ("batch_bytes", _count_to(MOST_BATCH_BYTES)),
     "batchSeconds": ("batch_seconds", _count_to(MOST_BATCH_SECONDS)),
+    "quarantineDays": ("quarantine_days", _days),
     "notifyProducers": ("notify_producers", _flag),
 }
 STORAGE: dict[str, tuple[str, Parser]] = {

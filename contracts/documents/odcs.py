@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.documents.about import DEPRECATION, about
 from lakegate.contracts.documents.advice import advised, merge_by_owner
+from lakegate.contracts.documents.definitions import expanded
 from lakegate.contracts.documents.extension import EXTENSION, Extension, inheritance
 from lakegate.contracts.documents.odcs_properties import Property, is_column, read_property, read_relationship
-from lakegate.contracts.documents.pointers import by_names
+from lakegate.contracts.documents.odcs_references import by_names
 from lakegate.contracts.documents.quality import Owner, quality_rules
-from lakegate.contracts.documents.references import expanded
 from lakegate.contracts.documents.schemas import schema_problems
 from lakegate.contracts.documents.server_format import served
 from lakegate.contracts.documents.service_levels import element_rules
@@ -38,6 +38,7 @@ SCHEMAS = {
     "v3.2.0": "official/odcs-3.2.0",
 }
 WITH_VARIABLES = ("v3.2.0",)
+"""The versions whose documents have variables: in all others the linter warns of them."""
 VERSIONS = tuple(SCHEMAS)
 UNTYPED = "The key `logicalType` is missing: options have no meaning without it, so add it."
 READ_KEYS = ("apiVersion", "kind", "id", "version", "name", "status", "schema", "slaProperties")

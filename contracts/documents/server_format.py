@@ -1,7 +1,7 @@
 """The file format in the servers of a document: the default, which the `lakegate` extension overrides.
 
 A server describes the data that consumers read. Accepted data is published unchanged, so that a format on which all servers agree
-is that of the deliveries too. A format is never replaced by another one (decision 5).
+is that of the deliveries too. A format is never replaced by another one (decision 2).
 """
 
 from __future__ import annotations

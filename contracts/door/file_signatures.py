@@ -65,6 +65,11 @@ def promised(storage: Storage) -> str:
     return "plain CSV" if storage.format is Format.CSV else f"plain text, {title}"
 
 
+def is_utf_16(text: bytes) -> bool:
+    """Whether a text begins as UTF-16: with its byte order mark, or with a character of ASCII beside a zero byte."""
+    return text.startswith(_UTF_16) or b"\0" in text[:2]
+
+
 def settled(storage: Storage, text: bytes) -> Storage:
     """The storage of a file with this beginning: the first character decides between JSON lines and a JSON array."""
     if storage.format is not Format.ANY_JSON:
@@ -137,7 +142,7 @@ def _remedy(found: str, storage: Storage) -> str:
 
 
 def _utf_16(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
-    if not head.startswith(_UTF_16) and b"\0" not in head[:2]:
+    if not is_utf_16(head):
         return None
     remedy = "save it as UTF-8" if storage.format is Format.CSV else "JSON is written in UTF-8 (RFC 8259)"
     return "encoding", f"the file is UTF-16: {remedy}"

@@ -47,6 +47,12 @@ def refusals(plan: bytes, size: int, first: bytes) -> tuple[str, ...]:
     return next((reasons for refusal in REFUSALS.values() if (reasons := refusal(arrival))), ())
 
 
+def refused_by_size(plan: bytes, size: int) -> tuple[str, ...]:
+    """The reasons to refuse an object of `size` bytes unread."""
+    arrival = Arrival(json.loads(plan), size, b"")
+    return _too_large(arrival) or _empty(arrival)
+
+
 def refused_rules(plan: bytes, reasons: Sequence[str]) -> tuple[BrokenRule, ...]:
     """The rules behind the reasons of a refusal, which are texts `<check>: <message>`; none for a code without a message.
 

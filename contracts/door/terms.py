@@ -60,6 +60,8 @@ class Terms:
     allow_empty: bool = False
     promises: tuple[Promise, ...] = ()
     """About the time of the next accepted delivery."""
+    quarantine_days: int | None = None
+    """How long quarantined data is kept; None: for ever."""
     notify_producers: bool = False
     """Whether producers are notified of their deliveries."""
     dialect: Mapping[str, object] = field(default_factory=dict)
@@ -90,6 +92,7 @@ def terms_of(plan: bytes) -> Terms:
         max_bytes=policy["max_bytes"],
         allow_empty=policy["allow_empty"],
         promises=tuple(Promise(**each) for each in document.get("promises", ())),
+        quarantine_days=policy.get("quarantine_days"),
         notify_producers=policy.get("notify_producers", False),
         dialect={"format": storage.format.value, "compression": storage.compression.value, "csv": csv},
     )

@@ -1,1 +1,1 @@
-"""Drafts a contract document from the profile of a delivery (decision 107)."""
+"""Drafts a contract document from the profile of a delivery (decision 105)."""

@@ -12,9 +12,6 @@ from lakegate.contracts.plan.plan import Shape
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MOST_WORDS = 50
-"""Distinct values of a column that are kept, at most."""
-
 
 @dataclass(frozen=True, slots=True)
 class Values:

@@ -23,6 +23,8 @@ ENOUGH_VALUES = 20
 """Values below which nothing is suggested of their range, words, form or length."""
 LONGEST_WORD = 40
 FEWEST_WORDS = 2
+MOST_WORDS = 50
+"""Distinct values of a list of allowed values; a profile keeps no more of a column."""
 REPEATS = 5
 """How often each word of a list occurs on average, at least."""
 PERCENT = 100

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from lakegate.contracts.documents.scalars import LONGEST_NUMBER
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-Scalar = str | int | Decimal
+Scalar = str | int | Decimal | None
 LONGEST_NOTE = 160
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*(?: [A-Za-z0-9_(-][A-Za-z0-9_().-]*)*")
 _WORDS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"])
@@ -81,11 +83,14 @@ def nodes(node: Node) -> int:
 
 
 def scalar(value: Scalar) -> str:
-    """A scalar on one line; a text is read as the same text by every parser."""
+    """A scalar on one line; a text is read as the same text by every parser, a number within the limits of documents."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if value is None:
+        return "null"
     if not isinstance(value, str):
-        return str(value) if isinstance(value, int) else f"{value:f}"
+        plain = f"{value:f}" if isinstance(value, Decimal) else str(value)
+        return plain if len(plain) <= LONGEST_NUMBER else f"{value:E}"
     is_plain = _PLAIN.fullmatch(value) is not None and value.casefold() not in _WORDS
     return value if is_plain else f'"{"".join(map(_escaped, value))}"'
 
@@ -116,7 +121,7 @@ def _lines(node: Mapping | Items, depth: int) -> Iterator[str]:
     for item in node.items:
         if isinstance(item, Remark):
             yield f"{indent}{comment(item.text)}"
-        elif isinstance(item, Mapping | Items):
+        elif isinstance(item, Mapping | Items) and not _is_empty(item):
             first, *rest = _lines(item, 0)
             yield f"{indent}- {first}"
             yield from (f"{indent}  {line}" for line in rest)
@@ -129,12 +134,24 @@ def _entry(each: YamlEntry | Remark) -> Iterator[str]:
         yield comment(each.text)
         return
     note = f"  {comment(each.note)}" if each.note else ""
-    if isinstance(each.value, Mapping | Items):
+    if isinstance(each.value, Mapping | Items) and not _is_empty(each.value):
         yield f"{scalar(each.key)}:{note}"
         yield from _lines(each.value, 1)
     else:
         yield f"{scalar(each.key)}: {_inline(each.value)}{note}"
 
 
-def _inline(value: Scalar | Flow) -> str:
-    return f"[{', '.join(map(scalar, value.items))}]" if isinstance(value, Flow) else scalar(value)
+def _is_empty(value: Mapping | Items) -> bool:
+    return not (value.entries if isinstance(value, Mapping) else value.items)
+
+
+def _inline(value: Node) -> str:
+    match value:
+        case Mapping():
+            return "{}"
+        case Items():
+            return "[]"
+        case Flow(items):
+            return f"[{', '.join(map(scalar, items))}]"
+        case _:
+            return scalar(value)

@@ -36,7 +36,7 @@ UNJUDGED = ("contract-id", "dataset-renamed", "dataset-removed", "field-position
 """Kinds that a child may differ in: it is another contract, and its file has other fields beside the inherited ones."""
 FOR_CHILDREN = (
     *("limit-raised", "personal-unmarked", "classification-lowered", "classification-changed"),
-    *("warning-looser", "warning-changed", "warning-removed", "policy-changed"),
+    *("warning-looser", "warning-changed", "warning-removed", "policy-changed", "quarantine-lengthened"),
 )
 """Kinds that affect no consumer of two versions, and are weaknesses of a child."""
 WEAKNESSES = frozenset({kind for kind, effect in KINDS.items() if effect.consumer and kind not in UNJUDGED}) | {

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from lakegate.contracts.judge.causes import Cause, explained, reasons
 from lakegate.contracts.judge.counts import LONGEST_RULE, MOST_RULES, BrokenRule, Counts
-from lakegate.contracts.judge.file_outcomes import RECORDS, column_outcomes, file_outcomes
+from lakegate.contracts.judge.file_outcomes import RECORDS, file_outcomes
 from lakegate.contracts.judge.outcomes import CheckOutcome, Status, check_outcome
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.model.policy import Mode, OnReject
@@ -26,11 +26,11 @@ from lakegate.contracts.plan.result import Result
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lakegate.contracts.plan.check import Check
+    from lakegate.contracts.plan.check import Check, Tier
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.result import Columns
 
-MOST_REASONS: Final = 50
+MOST_REASONS_OF_DELIVERY: Final = 50
 LONGEST_REASON: Final = 500
 """Characters: reasons are stored in a row of DynamoDB, which holds 400 KB."""
 
@@ -98,21 +98,34 @@ def broken_rules(outcomes: Sequence[CheckOutcome]) -> tuple[BrokenRule, ...]:
 
 def reason_texts(outcomes: Sequence[CheckOutcome]) -> tuple[str, ...]:
     """The reasons as texts `<check>: <message>`, bounded in number and length; masked as the messages are."""
-    return tuple(f"{each.id}: {each.message}"[:LONGEST_REASON] for each in outcomes[:MOST_REASONS])
+    return tuple(f"{each.id}: {each.message}"[:LONGEST_REASON] for each in outcomes[:MOST_REASONS_OF_DELIVERY])
 
 
 def early_rejections(plan: Plan, columns: Columns) -> tuple[CheckOutcome, ...]:
-    """What a header alone decides: the failed outcomes that reject the delivery whatever rows follow it.
+    """What a header alone decides: the failed outcomes that reject the delivery whatever rows follow it."""
+    return certain_failures(plan, Result("", 0, "", "", rows=1, columns=columns))
 
-    None where the rows decide: the policy observes, or refuses rows only.
+
+def certain_failures(plan: Plan, seen: Result) -> tuple[CheckOutcome, ...]:
+    """What a part of a result decides: the failed outcomes that reject the delivery whatever the rest of the result is.
+
+    `seen` has columns, the number of rows, and measurements that can only be worse. The policy decides what rejects: nothing that
+    rules say with `mode: observe`, and with `onReject: rows` neither rules of single rows nor the header.
     """
-    if plan.policy.mode is Mode.OBSERVE or plan.policy.on_reject is OnReject.ROWS:
+    measured = {each.check for each in seen.measurements}
+    of_file = tuple(file_outcomes(plan, seen))
+    if _unmeasured(plan, seen):
+        return tuple(each for each in of_file if each.status is Status.FAIL)
+    if plan.policy.mode is Mode.OBSERVE:
         return ()
-    answer = Result("", 0, "", "", rows=0, columns=columns)
-    absent = set(columns.absent)
-    lacking = (check for check in plan.checks if check.reads & absent or check.metric.of_header)
-    outcomes = (*column_outcomes(plan, columns), *(check_outcome(check, answer, None) for check in lacking))
-    causes, outcomes = explained(plan, answer, outcomes)
+    if plan.policy.on_reject is OnReject.ROWS:
+        of_file, known = (), [each for each in plan.checks if each.id in measured and not _blames_rows(each)]
+    else:
+        absent = _absent(seen)
+        known = [each for each in plan.checks if each.reads & absent or each.metric.of_header or each.id in measured]
+    answers = {each.check: each for each in seen.measurements}
+    outcomes = (*of_file, *(check_outcome(each, seen, answers.get(each.id)) for each in known))
+    causes, outcomes = explained(plan, seen, outcomes)
     return tuple(each for each in reasons(causes, outcomes) if each.status is Status.FAIL)
 
 
@@ -120,8 +133,11 @@ def row_rules(plan: Plan, result: Result) -> tuple[Check, ...]:
     """The failed checks of single rows: with `onReject: rows`, the rows that break one are rejected."""
     outcomes = zip(plan.checks, _check_outcomes(plan, result), strict=True)
     failed = (check for check, outcome in outcomes if outcome.status is Status.FAIL)
-    absent = set(result.columns.absent) if result.columns else set()
-    return tuple(check for check in failed if _blames_rows(check) and not absent & check.reads)
+    return tuple(check for check in failed if _blames_rows(check) and not _absent(result) & check.reads)
+
+
+def _absent(result: Result) -> frozenset[str]:
+    return frozenset(result.columns.absent) if result.columns else frozenset()
 
 
 def _verdict(
@@ -168,10 +184,15 @@ def _worst_first(each: BrokenRule) -> tuple[str, int, str]:
 
 def _blames_rows(check: Check) -> bool:
     counts_rows = check.metric is Metric.FAILING_ROWS or (check.metric is Metric.DUPLICATE_ROWS and _is_plain(check))
-    deciding = (check.tolerate or check.accept).interval
-    fewer_is_better = deciding.low is None or deciding.low <= 0
-    bounded = fewer_is_better if check.unit not in {Unit.SHARE, Unit.PART} else deciding.high is None
-    return counts_rows and bounded and not deciding.outside
+    return counts_rows and is_upper_bound(check, check.tolerate or check.accept)
+
+
+def is_upper_bound(check: Check, tier: Tier) -> bool:
+    """Whether a tier of a check of rows allows so many bad rows at most, and fewer always."""
+    interval = tier.interval
+    fewer_is_better = interval.low is None or interval.low <= 0
+    bounded = fewer_is_better if check.unit not in {Unit.SHARE, Unit.PART} else interval.high is None
+    return bounded and not interval.outside
 
 
 def _is_plain(check: Check) -> bool:

@@ -1,4 +1,4 @@
-"""Computes the number of a check from its measurement, and compares it with the thresholds."""
+"""Computes the number of a check from its measurement, and asks the thresholds of the check whether it is good."""
 
 from __future__ import annotations
 

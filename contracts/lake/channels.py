@@ -16,8 +16,11 @@ FORMS: Final = {
     "slack": _NAME,
     "teams": _NAME,
     "pagerduty": _NAME,
+    "openlineage": _NAME,
 }
 """By kind: the form of the reference, the ARN of a topic or the name of a secret."""
+OF_LINEAGE: Final = "openlineage"
+"""The kind of channel that gets the lineage of every delivery, and nothing else."""
 MOST: Final = 10
 """Channels of one subscription."""
 
@@ -27,6 +30,11 @@ class Channel(NamedTuple):
 
     kind: str
     reference: str
+
+
+def gets_lineage(channel: str) -> bool:
+    """Whether a channel, as a subscription names it, gets the lineage of deliveries instead of notifications."""
+    return channel.partition(":")[0] == OF_LINEAGE
 
 
 def channel_of(text: str) -> Channel:

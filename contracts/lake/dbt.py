@@ -55,7 +55,7 @@ def declared_routes(manifest: bytes, stage: str) -> tuple[DeclaredRoute, ...]:
 
     Raises InputError for what is no manifest of a known schema, or declares too many routes.
     """
-    document = _document(manifest)
+    document = manifest_of(manifest)
     found = [
         _declared(resource, each, declaration, stage)
         for group in _GROUPS
@@ -67,7 +67,8 @@ def declared_routes(manifest: bytes, stage: str) -> tuple[DeclaredRoute, ...]:
     return tuple(_once(sorted(found, key=lambda each: each.resource)))
 
 
-def _document(manifest: bytes) -> Mapping[str, Any]:
+def manifest_of(manifest: bytes) -> Mapping[str, Any]:
+    """The document of a manifest; InputError for what is no manifest of a known schema."""
     if len(manifest) > MOST_BYTES:
         raise InputError(f"the manifest has more than {MOST_BYTES:,} bytes")
     try:

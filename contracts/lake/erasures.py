@@ -31,6 +31,8 @@ class Left:
 
     height: int
     """Of the record."""
+    at: str
+    """Its time."""
     rows: int | None
     """That were erased, by this and all earlier erasures; None where one erased the object unread."""
     current: LedgerObject | None
@@ -84,7 +86,7 @@ def erasures_of(blocks: Iterable[AnyBlock]) -> Erasures:
         elif block.kind == DONE:
             replaced = _replaced(begun.pop(block.content["erasure"], None))
             for each in block.content["objects"]:
-                left[each["key"]] = _left(each, block.height, left.get(each["key"]), replaced.get(each["key"]))
+                left[each["key"]] = _left(each, block, left.get(each["key"]), replaced.get(each["key"]))
             height = block.height
     return Erasures(left, tuple(begun.values()), height)
 
@@ -94,7 +96,7 @@ def _replaced(begun: Record | None) -> dict[str, str]:
     return {each["key"]: each["version"] for each in begun.content["objects"]} if begun else {}
 
 
-def _left(described: Mapping[str, Any], height: int, before: Left | None, replaced: str | None) -> Left:
+def _left(described: Mapping[str, Any], record: Record, before: Left | None, replaced: str | None) -> Left:
     rows, current = described["rows"], described["left"]
     versions = {replaced} if replaced else set()
     if before is not None:
@@ -103,4 +105,6 @@ def _left(described: Mapping[str, Any], height: int, before: Left | None, replac
     stored = (
         LedgerObject(described["key"], current["version"], current["size"], current["checksum"]) if current else None
     )
-    return Left(height, rows, stored, frozenset(versions - {stored.version if stored else ""}))
+    return Left(
+        record.height, record.system_time, rows, stored, frozenset(versions - {stored.version if stored else ""})
+    )

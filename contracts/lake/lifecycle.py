@@ -95,6 +95,18 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
+class ParentNotice:
+    """A version of the contract that the line's contract inherits from, which it will be weaker than."""
+
+    version: str
+    """e.g. `acme-policies@1.1.0`"""
+    inherited_from: str
+    """As `StatusChange.at`: from when new versions of the line's contract inherit from it."""
+    owner: str = ""
+    """Of the line's contract; empty if its document names none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
     """Lifecycle and subscriptions of a dataset line; one without changes is active."""
 
@@ -106,6 +118,8 @@ class Line:
     """How many of the changes, from the first, are in the ledger."""
     ending: Ending = Ending()
     notice: Notice | None = None
+    parents: tuple[ParentNotice, ...] = ()
+    """By time; without those that have begun."""
     subscriptions: tuple[Subscription, ...] = ()
     listed: bool = True
     """Whether the readers' manifest states all that is recorded."""

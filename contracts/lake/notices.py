@@ -20,7 +20,7 @@ from lakegate.contracts.lake.lifecycle import instant_of, moment
 
 MOST_CAUSES: Final = 50
 """Open causes of one notice; further ones are counted together, so that the item stays below 100 KB."""
-MOST_REASONS: Final = 5
+MOST_REASONS_OF_CAUSE: Final = 5
 LONGEST_REASON: Final = 300
 """Characters."""
 REMEMBERED: Final = 300
@@ -29,7 +29,7 @@ TRIES: Final = 8
 """Then a notice is a dead letter: with the pauses between them, after about four hours."""
 FIRST_PAUSE: Final = timedelta(minutes=1)
 LONGEST_PAUSE: Final = timedelta(hours=2)
-ONCE: Final = frozenset({"breaking", "deprecated", "drift"})
+ONCE: Final = frozenset({"breaking", "deprecated", "drift", "lineage"})
 """Kinds that nothing resolves: each occurrence is a cause of its own, which ends when it was sent."""
 
 
@@ -42,7 +42,7 @@ class Occurrence:
     at: str
     """RFC 3339, UTC, six decimals (`moment`)."""
     kind: str = ""
-    """`rejected`, `warned`, `failed`, `late`, `breaking`, `deprecated` or `drift`; empty: no cause occurred."""
+    """`rejected`, `warned`, `failed`, `late`, `breaking`, `deprecated`, `drift` or `lineage`; empty: no cause occurred."""
     key: str = ""
     """What distinguishes the cause from others of this kind: the same rules of the same producer have the same key."""
     title: str = ""
@@ -97,11 +97,16 @@ class ChannelNotice:
     dead: bool = False
     """Given up after the last try; `retried` begins again."""
     revision: int = 0
+    delivery: str = ""
+    """Of a channel that gets lineage: the message about the one delivery of the notice. No two are counted together."""
+    ended: str = ""
+    """When that delivery ended."""
 
     @property
     def id(self) -> str:
-        """The same for the same channel and line."""
-        return hashlib.sha256(f"{self.channel}\0{self.line}".encode()).hexdigest()
+        """The same for the same channel and line, and delivery if it is about one."""
+        parts = (self.channel, self.line, self.delivery) if self.delivery else (self.channel, self.line)
+        return _digest(*parts)
 
     @property
     def due(self) -> str:
@@ -146,7 +151,7 @@ def _counted(notice: ChannelNotice, causes: tuple[OpenCause, ...], what: Occurre
         identity, title = _others(notice), f"Further causes: {notice.line}"
     before = next((each for each in causes if each.id == identity), None)
     if before is None:
-        reasons = tuple(each[:LONGEST_REASON] for each in what.reasons[:MOST_REASONS])
+        reasons = tuple(each[:LONGEST_REASON] for each in what.reasons[:MOST_REASONS_OF_CAUSE])
         return (*causes, OpenCause(identity, what.kind, title, reasons, what.at, what.at, what.workload, what.group))
     again = replace(
         before, count=before.count + 1, last=max(before.last, what.at), workload=what.workload, resolved=False

@@ -24,7 +24,7 @@ class State(StrEnum):
     FAILED = "FAILED"
     GONE = "GONE"
     JOINED = "JOINED"
-    """Of one part: its delivery has a row of its own. Nothing happens to it any more."""
+    """Of one part, or of an announcement: the delivery has a row of its own. Nothing happens to it any more."""
 
 
 class Outcome(StrEnum):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.channels import MOST as MOST_CHANNELS
-from lakegate.contracts.lake.channels import channel_of
+from lakegate.contracts.lake.channels import OF_LINEAGE, channel_of, gets_lineage
 from lakegate.contracts.lake.lifecycle import Line, LineStatus, Subscription
 from lakegate.contracts.words import listed
 
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 AUDIENCES: Final = ("consumer", "producer", "operator")
 ALWAYS: Final = frozenset({"breaking", "deprecated"})
 """What every subscriber is notified of."""
-ON_REQUEST: Final = frozenset({"rejected", "warned", "failed", "late", "drift"})
+LINEAGE: Final = "lineage"
+"""Not a cause: every delivery, for channels of this kind alone."""
+ON_REQUEST: Final = frozenset({"rejected", "warned", "failed", "late", "drift", LINEAGE})
 """What a subscriber is notified of if the team asks for it."""
 QUIET: Final = r"([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d"
 LONGEST_DIGEST: Final = 24 * 7
@@ -75,6 +77,8 @@ def _check(on: Iterable[str], audience: str, channels: tuple[str, ...], quiet: s
         raise InputError(f"a subscription has at most {MOST_CHANNELS} channels")
     for each in channels:
         channel_of(each)
+    if any(map(gets_lineage, channels)) is not (LINEAGE in on):
+        raise InputError(f"a channel {OF_LINEAGE}:… and the kind {LINEAGE} need each other")
     if quiet and (not re.fullmatch(QUIET, quiet, re.ASCII) or quiet[:5] == quiet[6:]):
         raise InputError("quiet hours are two times of the day, UTC, such as 22:00-06:00")
     if not 1 <= digest <= LONGEST_DIGEST:

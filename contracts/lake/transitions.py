@@ -1,8 +1,8 @@
 """Transitions of a line's lifecycle: pure functions from a line and a time to the line afterwards.
 
-`draft → active → deprecated (at least 30 days) → sunset (at least 7 days) → retired`, and back to active from each of them. Every
-function returns the same line if nothing is to be done, so that a command can be repeated, and raises IllegalTransition, with the
-legal way, for what may not be done. Times are texts of `lakegate.contracts.lake.lifecycle.moment`.
+`draft → active → deprecated (at least LEAST_DEPRECATED) → sunset (at least LEAST_SUNSET) → retired`, and back to active from each
+of them. Every function returns the same line if nothing is to be done, so that a command can be repeated, and raises
+IllegalTransition, with the legal way, for what may not be done. Times are texts of `lakegate.contracts.lake.lifecycle.moment`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from lakegate.contracts.lake.lifecycle import (
     Line,
     LineStatus,
     Notice,
+    ParentNotice,
     StatusChange,
     instant_of,
     moment,
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
 
 S = LineStatus
 WAY = (
-    "an active line is deprecated first (lakegate deprecate), is sunset at least 30 days later (lakegate sunset), "
-    "and is retired at least 7 days after that (lakegate retire)"
+    "an active line is deprecated first (lakegate deprecate), "
+    f"is sunset at least {LEAST_DEPRECATED.days} days later (lakegate sunset), "
+    f"and is retired at least {LEAST_SUNSET.days} days after that (lakegate retire)"
 )
 
 
@@ -44,7 +46,7 @@ def deprecate(  # noqa: PLR0913 - the plan of an end has these parts
 ) -> Line:
     """Announce the end of an active line: deprecated now or later, then sunset, then retired.
 
-    By default the sunset is 30 days after the deprecation and the retirement 7 days after the sunset. Of a line that is
+    By default sunset and retirement are as early as they may be. Of a line that is
     deprecated, or planned to be, the plan is replaced as far as it has not begun.
     """
     status = line.status_at(now)
@@ -75,7 +77,7 @@ def announced(line: Line, now: str, ending: Ending, sunset_day: str) -> Line:
 
 
 def sunset(line: Line, now: str, *, on: str = "") -> Line:
-    """Sunset a deprecated line now or on another day. It is retired as planned, but not within 7 days of its sunset."""
+    """Sunset a deprecated line now or on another day. It is retired as planned, but not within LEAST_SUNSET of its sunset."""
     status = line.status_at(now)
     if status is S.SUNSET and not on:
         return line
@@ -131,6 +133,15 @@ def noticed(line: Line, now: str, notice: Notice, period: timedelta) -> Line:
     begins = () if line.changes else (StatusChange(S.DRAFT, now),)
     plan = (*begins, StatusChange(S.ACTIVE, later(now, period)))
     return replace(_planned(line, now, plan, line.ending), notice=notice)
+
+
+def parent_announced(line: Line, now: str, notice: ParentNotice) -> Line:
+    """The line once its owner has notice of a stricter parent; the same line if that was announced before."""
+    if notice in line.parents:
+        return line
+    parents = (*(each for each in line.parents if each.inherited_from > now), notice)
+    ordered = tuple(sorted(parents, key=lambda each: (each.inherited_from, each.version)))
+    return replace(line, parents=ordered, revision=line.revision + 1)
 
 
 def acknowledged(line: Line, now: str, version: str, team: str, subscribed: Collection[str]) -> Line:

@@ -1,3 +1,4 @@
-"""Semantic lints of contracts, which a JSON Schema cannot express: one function for each code (see
-`lakegate.contracts.lint.lint`).
+"""Semantic lints of contracts, which a JSON Schema cannot express: one function for each code.
+
+`lakegate.contracts.lint.table` lists them.
 """

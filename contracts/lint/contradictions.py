@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.compile.rules.table import compile_rule
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.lint.linear import superlinear
-from lakegate.contracts.lint.literals import holds
 from lakegate.contracts.lint.walk import pairs
 from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.literals import holds
 from lakegate.contracts.words import shown
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def _checks(contract: Contract, dataset: Dataset) -> dict[str, list[Check]]:
 def _broken(checks: Iterable[Check], field: Field, value: str) -> Iterator[str]:
     for check in checks:
         predicate = check.accept.predicate
-        if predicate is not None and not holds(predicate, field, value):
+        if predicate is not None and not holds(predicate, field.type, value):
             yield check.wanted
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from lakegate.contracts.documents.odcs import WITH_VARIABLES
 from lakegate.contracts.lint.walk import extensions_of
 from lakegate.contracts.model.placeholders import PLACEHOLDERS, VARIABLE
 from lakegate.contracts.words import did_you_mean, shown
@@ -21,7 +22,6 @@ LINK_KEYS = ("url", "migration_guide", "invitationUrl", "endpointUrl")
 LOCATIONS = {"s3": ("s3://",), "sftp": ("sftp://",), "azure": ("az://", "abfss://", "https://"), "gcs": ("gs://",)}
 """The URL schemes of server types."""
 CURRENCY = re.compile(r"[A-Z]{3}")
-WITH_VARIABLES = "ODCS v3.2"
 
 
 def not_a_link(_contract: Contract, document: Document) -> Iterator[Finding]:
@@ -91,12 +91,12 @@ def not_a_currency(_contract: Contract, document: Document) -> Iterator[Finding]
 
 def unread_variable(contract: Contract, document: Document) -> Iterator[Finding]:
     """Variables stand in documents of a version that knows them: in others they are plain text."""
-    if contract.format.startswith(WITH_VARIABLES):
+    if contract.format.removeprefix("ODCS ") in WITH_VARIABLES:
         return
     for place in (each for key, places in document.places.items() if key != "query" for each in places):
         found = VARIABLE.search(place.text or "")
         if found and found["name"] not in PLACEHOLDERS:
-            yield place.path, f"{shown(found[0])} stays as it is: only ODCS 3.2 replaces variables."
+            yield place.path, f"{shown(found[0])} stays as it is: variables are replaced since ODCS 3.2."
 
 
 def csv_conflict(_contract: Contract, document: Document) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""The lifecycle of a contract (ADR-0029): its status and its deprecation."""
+"""Lints of the status and the deprecation of a contract (ADR-0029)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def reversed_days(contract: Contract, _document: Document) -> Iterator[Finding]:
 
 
 def short_notice(contract: Contract, _document: Document) -> Iterator[Finding]:
-    """Consumers have at least 30 days to migrate."""
+    """Consumers have time enough to migrate between announcement and sunset."""
     notice = _notice(contract)
     if notice is not None and 0 <= notice < LEAST_NOTICE_DAYS:
         yield (

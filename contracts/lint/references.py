@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.compile.rules.nested_fields import with_parts
 from lakegate.contracts.compile.rules.references import form_elsewhere
 from lakegate.contracts.compile.rules.service_levels import MOMENTS
-from lakegate.contracts.documents.pointers import ANCHOR, qualified
+from lakegate.contracts.documents.odcs_references import ANCHOR, qualified
 from lakegate.contracts.documents.service_levels import TIMESTAMPS
 from lakegate.contracts.lint.walk import is_odcs
 from lakegate.contracts.model.types import LogicalType

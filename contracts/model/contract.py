@@ -12,6 +12,7 @@ from decimal import Decimal
 from enum import Enum
 from types import MappingProxyType
 
+from lakegate.contracts.model.origin import FieldSource
 from lakegate.contracts.model.policy import Policy
 from lakegate.contracts.model.storage import Csv, Storage
 from lakegate.contracts.model.types import LogicalType
@@ -102,6 +103,8 @@ class Field:
     examples: tuple[Example, ...] = ()
     physical: str | None = None
     """The physical name of the column, if the document declares one: queries may use it."""
+    sources: tuple[FieldSource, ...] = ()
+    """What it is made of, if the document declares its lineage."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ MOST_BATCH_FILES = 250
 MOST_BATCH_BYTES = 1 << 30
 """One process judges them, one after the other."""
 MOST_BATCH_SECONDS = 3_600
+QUARANTINE_DAYS = (7, 30, 90, 365)
+"""How long quarantined data may be kept: a lifecycle rule of the lake bucket for each."""
 
 
 class Additional(Enum):
@@ -79,5 +81,7 @@ class Policy:
     """A batch of so many bytes is closed; a delivery of so many is judged alone."""
     batch_seconds: int | None = None
     """A batch is closed so long after its first delivery."""
+    quarantine_days: int | None = None
+    """One of `QUARANTINE_DAYS`; then quarantined data is deleted. None: it is kept."""
     notify_producers: bool = False
     """Whether subscribers of the audience `producer` are notified of deliveries, not of the line's lifecycle alone."""

@@ -1,7 +1,7 @@
-"""A check: a rule applied to one field (or to the dataset), compiled into a metric that an engine can measure.
+"""A check: a metric that an engine can measure, with its thresholds (`Interval`: which numbers are good).
 
-The engine reports a number; `Tier.interval` contains the good numbers. Comparisons are exact (`Fraction`, `Decimal`); only
-floating-point aggregates are compared with a relative epsilon.
+A rule applied to one field, or to the dataset, is compiled into checks. The engine reports a number; `Tier.interval` contains the
+good numbers. Comparisons are exact (`Fraction`, `Decimal`); only floating-point aggregates are compared with a relative epsilon.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 
+from lakegate.contracts.model.origin import FieldLineage
 from lakegate.contracts.model.policy import Policy
 from lakegate.contracts.model.storage import Csv, Storage
 from lakegate.contracts.model.types import LogicalType
@@ -80,6 +81,8 @@ class Plan(VersionedDocument):
     storage: Storage = field(default_factory=Storage)
     version: str = VERSION
     promises: tuple[Promise, ...] = ()
+    lineage: tuple[FieldLineage, ...] = ()
+    """Of the fields whose lineage the contract declares."""
 
     @property
     def digest(self) -> str:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """How long after an accepted delivery the next one is accepted at the latest: a service level of the contract."""
+    """A service level of the contract: how long it takes at most until a delivery is accepted."""
 
     name: str
-    """`frequency` or `freshness`."""
+    """`frequency` or `freshness`: after an accepted delivery; `latency`: after what is delivered was taken in."""
     seconds: int

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MOST_BARS: Final = 90
 """Columns of a diagram."""
-MOST_REASONS: Final = 10
+MOST_REASONS_OF_LINE: Final = 10
 MOST_RULES: Final = 1_000
 """Rules in the table."""
 SHOWN: Final = (Verdict.REJECTED, Verdict.ACCEPTED_WITH_WARNINGS, Verdict.ACCEPTED)
@@ -125,7 +125,7 @@ def history_of(
     rows: Counter[str] = Counter()
     for each in deliveries:
         rows.update({broken.rule: broken.rows or 0 for broken in each.rules or ()})
-    found.reasons = [(rule, count, rows[rule]) for rule, count in times.most_common(MOST_REASONS)]
+    found.reasons = [(rule, count, rows[rule]) for rule, count in times.most_common(MOST_REASONS_OF_LINE)]
     return found
 
 

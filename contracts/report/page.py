@@ -36,7 +36,7 @@ STATUSES: Final = {
 MOST_ROWS: Final = 20
 """Failing rows of a reason."""
 MOST_FILES: Final = 20
-MOST_REASONS: Final = 50
+MOST_REASONS_OF_PAGE: Final = 50
 MOST_LINES: Final = 1_000
 """Checks in the table: a page of them has less than a megabyte."""
 MOST_DELIVERIES: Final = 30
@@ -111,7 +111,7 @@ def render(
     `gate`: reasons of the gate that are no check of the contract, which come first.
     """
     counts = counts_of(report.plan, report.judgement)
-    shown = report.judgement.reasons[:MOST_REASONS]
+    shown = report.judgement.reasons[:MOST_REASONS_OF_PAGE]
     status = Status.FAIL if report.judgement.verdict is Verdict.REJECTED else Status.WARN
     return _page(
         report.judgement.verdict,
@@ -136,7 +136,7 @@ def render_unmeasured(
     `rows`: how many there are, in words. `reasons`: texts `<check or code>: <message>`.
     """
     status = Status.FAIL if verdict is Verdict.REJECTED else Status.WARN
-    shown = [_reason_of_gate(status, each) for each in reasons[:MOST_REASONS]]
+    shown = [_reason_of_gate(status, each) for each in reasons[:MOST_REASONS_OF_PAGE]]
     return _page(verdict, rows, shown, facts, history, unlisted=len(reasons) - len(shown))
 
 

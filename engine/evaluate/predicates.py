@@ -1,5 +1,7 @@
-"""Predicates as SQL of DuckDB: one small function for each kind, over columns of texts (`c0`), of values (`vc0`), and of whether
-a pattern is found (`found_name`), so that each pattern of a field is searched for once, however many predicates have it.
+"""Predicates as SQL of DuckDB: one small function for each kind.
+
+Its columns are texts (`c0`), values (`vc0`), and whether a pattern is found (`found_name`), so that each pattern of a field is
+searched for once, however many predicates have it.
 
 An expression is false where the predicate does not hold; true and NULL both mean that it does, which is the null policy of
 `lakegate.contracts.plan.predicate`: `fails` applies it.

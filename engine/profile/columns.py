@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.draft.personal import FORMS
-from lakegate.contracts.draft.profile import MOST_WORDS, Values
+from lakegate.contracts.draft.profile import Values
+from lakegate.contracts.draft.suggestions import MOST_WORDS
 from lakegate.contracts.judge.value_mistakes import NULL_WORDS
 from lakegate.contracts.model.storage import Format
 from lakegate.contracts.model.types import GRAMMARS, LogicalType

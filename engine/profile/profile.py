@@ -1,4 +1,4 @@
-"""The profile of a delivery: one scan into tables of texts, which DuckDB then measures (decision 107)."""
+"""The profile of a delivery: one scan into tables of texts, which DuckDB then measures (decision 105)."""
 
 from __future__ import annotations
 

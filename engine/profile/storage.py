@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.door.file_signatures import BOM, FOREIGN, UnreadableError
+from lakegate.contracts.door.file_signatures import BOM, FOREIGN, UnreadableError, is_utf_16
 from lakegate.contracts.door.header import HEAD
 from lakegate.contracts.model.storage import COMPRESSIONS, FORMATS, Compression, Format, Storage
 from lakegate.engine.read.open import unpacked_beginning
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from lakegate.engine.read.chunk import Store
 
 _SPACE = b" \t\r\n"
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _JSON = {b"{": Format.JSONL, b"[": Format.JSON}
 
 
@@ -43,7 +42,7 @@ def _recognised(part: StagedPart, store: Store) -> tuple[Storage, bytes]:
     packed = (each for each, spec in COMPRESSIONS.items() if spec.signature and first.startswith(spec.signature))
     compression = next(packed, Compression.NONE)
     text = first if compression is Compression.NONE else unpacked_beginning(part, compression, store)
-    if text.startswith(_UTF_16) or b"\0" in text[:2]:
+    if is_utf_16(text):
         raise UnreadableError("encoding", "the file is UTF-16: save it as UTF-8")
     return Storage(_format_of(text), compression), text
 

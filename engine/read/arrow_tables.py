@@ -1,6 +1,6 @@
 """Parquet and ORC, by Arrow: a file's schema, and its row groups and stripes one after the other.
 
-Arrow reads every type of both formats and knows no time zone of a machine (decision 4).
+Arrow reads every type of both formats and knows no time zone of a machine (decision 2).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from lakegate.engine.read.addressed import AddressedFile
 from lakegate.engine.read.bounds import GRACE_VALUES, LONGEST_FOOTER, RATIO, unreadable
 from lakegate.engine.read.schema import Table, refuse_values, refuse_wide
-from lakegate.engine.type.arrow import physical
+from lakegate.engine.type.arrow import physical_of
 from lakegate.engine.type.physical import Kind, Physical
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class ArrowReader:
         with closing(AddressedFile(self.store, address)) as file:
             self.format.check_footer(file)
             opened = _opened(self.format, file)
-            parts = tuple((each.name, physical(each.type)) for each in opened.schema)
+            parts = tuple((each.name, physical_of(each)) for each in opened.schema)
             table = Table(Physical(Kind.RECORD, "record", parts=parts), opened.rows, _bounds(opened))
             refuse_wide(table.schema)
             refuse_values(table, opened.unpacked, file.size)

@@ -1,9 +1,8 @@
-"""Arrow's types, which Parquet and ORC are read as, in the kinds of `lakegate.engine.type.physical`; and its arrays as
-those kinds.
-"""
+"""The types of Arrow, which Parquet and ORC are read as, in the kinds of `lakegate.engine.type.physical`; its arrays likewise."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -35,6 +34,11 @@ def physical(kind: pa.DataType) -> Physical:
     if kind == pa.uint64():
         return Physical(Kind.EXACT, words, _UNSIGNED_DIGITS)
     return Physical(next((each for is_of, each in _KINDS.items() if is_of(kind)), Kind.OTHER), words)
+
+
+def physical_of(column: pa.Field) -> Physical:
+    """The kind of a column, or of a part of one."""
+    return replace(physical(column.type), is_required=not column.nullable)
 
 
 def canonical(array: pa.Array, kind: Physical) -> pa.Array:
@@ -75,14 +79,14 @@ def _map(array: pa.Array, kind: Physical) -> pa.Array:
 
 
 _WITH_PARTS: dict[Callable[[pa.DataType], bool], tuple[Kind, str, Callable[[pa.DataType], Parts]]] = {
-    pa.types.is_struct: (Kind.RECORD, "record", lambda kind: tuple((each.name, physical(each.type)) for each in kind)),
+    pa.types.is_struct: (Kind.RECORD, "record", lambda kind: tuple((each.name, physical_of(each)) for each in kind)),
     pa.types.is_map: (
         Kind.MAP,
         "map",
-        lambda kind: (("{key}", physical(kind.key_type)), ("{value}", physical(kind.item_type))),
+        lambda kind: (("{key}", physical(kind.key_type)), ("{value}", physical_of(kind.item_field))),
     ),
     **{
-        is_list: (Kind.LIST, "list", lambda kind: (("[]", physical(kind.value_type)),))
+        is_list: (Kind.LIST, "list", lambda kind: (("[]", physical_of(kind.value_field)),))
         for is_list in (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
     },
 }

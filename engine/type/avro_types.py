@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -9,6 +10,8 @@ from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.engine.type.physical import Kind, Physical
 
 DEEPEST = 64
+MOST_TYPES = 100_000
+"""Types of one schema: named types that use each other twice would multiply without an end."""
 SIMPLE = {
     "null": Kind.NOTHING,
     "boolean": Kind.BOOLEAN,
@@ -31,40 +34,48 @@ WIDER = {frozenset({"int", "long"}): "long", frozenset({"float", "double"}): "do
 """Unions that Spark reads as the wider of two types."""
 
 
+class _Names(dict[str, Any]):
+    """The named types of a schema so far, and how many types were read."""
+
+    read = 0
+
+
 def physical(schema: object) -> Physical:
     """The kind of a whole schema; UnreadableError if it is invalid or recursive."""
     try:
-        return _physical(schema, {}, 0)
+        return _physical(schema, _Names(), 0)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise UnreadableError("schema", "the schema of the Avro file cannot be read, or leads back to itself") from None
 
 
-def _physical(schema: Any, known: dict[str, Any], depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
-    if depth > DEEPEST:
+def _physical(schema: Any, known: _Names, depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
+    known.read += 1
+    if depth > DEEPEST or known.read > MOST_TYPES:
         raise ValueError(depth)
     if isinstance(schema, list):
-        return _union(schema, known, depth)
+        return replace(_union(schema, known, depth), is_required="null" not in schema)
     if isinstance(schema, str):
-        return Physical(SIMPLE[schema], schema) if schema in SIMPLE else _physical(known[schema], known, depth + 1)
+        found = Physical(SIMPLE[schema], schema) if schema in SIMPLE else _physical(known[schema], known, depth + 1)
+        return replace(found, is_required=schema != "null")
     word = schema["type"]
     if not isinstance(word, str):
         return _physical(word, known, depth + 1)
     if "name" in schema:
         known |= dict.fromkeys(names_of(schema), schema)
     with_parts = _WITH_PARTS.get(word)
-    return (with_parts or partial(_leaf, word))(schema, known, depth)
+    return replace((with_parts or partial(_leaf, word))(schema, known, depth), is_required=word != "null")
 
 
-def _record(schema: Any, known: dict[str, Any], depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
+def _record(schema: Any, known: _Names, depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
     members = tuple((each["name"], _physical(each["type"], known, depth + 1)) for each in schema["fields"])
     return Physical(Kind.RECORD, "record", parts=members)
 
 
-def _array(schema: Any, known: dict[str, Any], depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
+def _array(schema: Any, known: _Names, depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
     return Physical(Kind.LIST, "array", parts=(("[]", _physical(schema["items"], known, depth + 1)),))
 
 
-def _map(schema: Any, known: dict[str, Any], depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
+def _map(schema: Any, known: _Names, depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
     value = _physical(schema["values"], known, depth + 1)
     return Physical(Kind.MAP, "map", parts=(("{key}", Physical(Kind.TEXT, "string")), ("{value}", value)))
 
@@ -72,7 +83,7 @@ def _map(schema: Any, known: dict[str, Any], depth: int) -> Physical:  # noqa: A
 _WITH_PARTS = {"record": _record, "error": _record, "array": _array, "map": _map}
 
 
-def _leaf(word: str, schema: dict[str, Any], known: dict[str, Any], depth: int) -> Physical:
+def _leaf(word: str, schema: dict[str, Any], known: _Names, depth: int) -> Physical:
     logical = str(schema.get("logicalType"))
     if logical == "decimal" and word in {"bytes", "fixed"}:
         precision, scale = int(schema["precision"]), int(schema.get("scale", 0))
@@ -82,7 +93,7 @@ def _leaf(word: str, schema: dict[str, Any], known: dict[str, Any], depth: int) 
     return Physical(SIMPLE[word], word) if word in SIMPLE else _physical(word, known, depth + 1)
 
 
-def _union(members: list[Any], known: dict[str, Any], depth: int) -> Physical:
+def _union(members: list[Any], known: _Names, depth: int) -> Physical:
     values = [each for each in members if each != "null"]
     if len(values) == 1:
         return _physical(values[0], known, depth + 1)

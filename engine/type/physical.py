@@ -6,7 +6,7 @@ type, none of its values is one, and the reason names the file's own type.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -54,6 +54,8 @@ class Physical:
     """Precision and scale of an exact number."""
     parts: tuple[tuple[str, Physical], ...] = ()
     """Of a record its members; of a list `[]`; of a map `{key}` and `{value}`."""
+    is_required: bool = field(default=False, compare=False)
+    """Whether the schema forbids nulls; files with and without may be one delivery."""
 
     def part(self, step: str) -> Physical | None:
         """The part that a step of a plan's path leads to."""
@@ -97,11 +99,11 @@ _HELD = {
 _SHAPES = {Shape.RECORD: Kind.RECORD, Shape.LIST: Kind.LIST, Shape.MAP: Kind.MAP}
 
 
-def holds(physical: Physical, field: PlanField) -> bool:
+def holds(physical: Physical, planned: PlanField) -> bool:
     """Whether a column of that type can contain values of the declared one."""
-    if physical.kind is Kind.NOTHING or field.shape is Shape.ANY:
+    if physical.kind is Kind.NOTHING or planned.shape is Shape.ANY:
         return True
-    if field.shape in _SHAPES:
-        return physical.kind is _SHAPES[field.shape]
+    if planned.shape in _SHAPES:
+        return physical.kind is _SHAPES[planned.shape]
     is_fraction = physical.kind is Kind.EXACT and physical.digits[1] > 0
-    return physical.kind in _HELD[field.type] and not (is_fraction and field.type is LogicalType.INTEGER)
+    return physical.kind in _HELD[planned.type] and not (is_fraction and planned.type is LogicalType.INTEGER)

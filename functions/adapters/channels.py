@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from lakegate.contracts.lake.channels import channel_of
+from lakegate.contracts.lake.channels import OF_LINEAGE, channel_of
+from lakegate.functions.adapters.openlineage import OpenLineage
 from lakegate.functions.adapters.pagerduty import PagerDuty
 from lakegate.functions.adapters.secrets import Secrets
 from lakegate.functions.adapters.slack import Slack
@@ -17,31 +18,47 @@ from lakegate.functions.adapters.webhook import Webhook
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lakegate.functions.ports.channels import Channels as Port
     from lakegate.functions.ports.channels import Notification
+    from lakegate.functions.ports.lineage import JudgedDelivery
+
+
+class ChannelAdapter(Protocol):
+    """Channels of one kind."""
+
+    def deliver(self, reference: str, notification: Notification) -> None:
+        """Send one notification. Raises as `lakegate.functions.ports.channels.Channels`."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelsByKind:
     """Channels."""
 
-    adapters: Mapping[str, Port]
+    adapters: Mapping[str, ChannelAdapter]
+    lineage: OpenLineage
 
     def deliver(self, channel: str, notification: Notification) -> None:
         """By the adapter of the kind, to the reference behind it."""
         kind, reference = channel_of(channel)
         self.adapters[kind].deliver(reference, notification)
 
+    def report(self, channel: str, delivery: JudgedDelivery) -> None:
+        """By the adapter for lineage."""
+        self.lineage.report(channel_of(channel).reference, delivery)
+
 
 def channels(secrets: Any, sns: Any, web: Web | None = None) -> ChannelsByKind:  # noqa: ANN401 - clients, as boto3 has them
     """Every kind of channel, over clients of Secrets Manager and SNS."""
     by, web = Secrets(secrets), web or Web()
+    lineage = OpenLineage(by, web)
     return ChannelsByKind(
         {
+            OF_LINEAGE: lineage,
             "sns": Sns(sns),
             "webhook": Webhook(by, web),
             "slack": Slack(by, web),
             "teams": Teams(by, web),
             "pagerduty": PagerDuty(by, web),
-        }
+        },
+        lineage,
     )

@@ -32,6 +32,12 @@ def client(service: str) -> Any:  # noqa: ANN401 - the caller names the type of 
     return Lazy(lambda: _client(service))
 
 
+def signer() -> Any:  # noqa: ANN401 - an S3Client
+    """A client of S3 that only signs URLs: version 4, with the address of the bucket in its region."""
+    settings = Config(signature_version="s3v4", s3={"addressing_style": "virtual"})
+    return Lazy(cache(lambda: botocore.session.get_session().create_client("s3", config=settings)))
+
+
 @cache
 def _client(service: str) -> Any:  # noqa: ANN401 - as above
     return botocore.session.get_session().create_client(

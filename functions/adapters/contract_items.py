@@ -37,6 +37,7 @@ def contract_of(contract: str, item: Mapping[str, Any]) -> RegistrySnapshot:
             unmeasured_rules=unmeasured_rules,
             labels=pairs(labels),
             needs=pairs(more[0]) if more else (),
+            inherited_from=more[1] if len(more) > 1 else "",
         )
         for version, status, document, plans, unmeasured_rules, labels, *more in content["versions"]
     )
@@ -52,7 +53,16 @@ def pairs(listed: Sequence[Sequence[str]]) -> tuple[tuple[str, str], ...]:
 def listed(contract: str, snapshot: RegistrySnapshot) -> dict[str, Any]:
     """The item of a contract, written if it is one revision older."""
     versions = [
-        (each.version, each.status, each.document, each.plans, each.unmeasured_rules, each.labels, each.needs)
+        (
+            each.version,
+            each.status,
+            each.document,
+            each.plans,
+            each.unmeasured_rules,
+            each.labels,
+            each.needs,
+            *filter(None, (each.inherited_from,)),
+        )
         for each in snapshot.versions
     ]
     routes = [{name: getattr(each, name) for name in (*OF_A_ROUTE, "major")} for each in snapshot.routes]

@@ -89,7 +89,7 @@ def port_errors(*condition: str) -> Iterator[None]:
         raise translated(error, condition) from None
     except BROKEN_OFF as error:
         raise Unanswered(type(error).__name__) from None
-    except BotoCoreError as error:  # nothing was sent: a defect or a stack without credentials, and no other's trouble
+    except BotoCoreError as error:  # nothing was sent: a defect or a stack without credentials, and no other's failure
         raise PortError(type(error).__name__) from None
 
 

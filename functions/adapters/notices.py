@@ -6,8 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from lakegate.contracts.lake.lifecycle import instant_of
 from lakegate.contracts.lake.notices import ChannelNotice
 from lakegate.contracts.plan.serialization import decode, encode
+from lakegate.functions.adapters.rows import REMEMBERED
 from lakegate.functions.adapters.tables import ALWAYS, instant, number, shard, text
 
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ class DynamoNotices:
         """A conditional put."""
         content = json.dumps(encode(notice), separators=(",", ":"), ensure_ascii=False)
         item = {**_key(notice.id), "revision": number(notice.revision), "notice": text(content), **_index(notice)}
+        if notice.ended:  # with its message
+            item["expires"] = number(int((instant_of(notice.ended) + REMEMBERED).timestamp()))
         condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(id)"}
         if notice.revision > 1:
             condition = {

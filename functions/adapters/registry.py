@@ -196,6 +196,7 @@ def _publication(item: Mapping[str, Any]) -> Publication:
         unmeasured_rules=unmeasured,
         labels=pairs(json.loads(item["labels"]["S"])) if "labels" in item else (),
         needs=pairs(json.loads(item["needs"]["S"])) if "needs" in item else (),
+        inherited_from=item["inherited_from"]["S"] if "inherited_from" in item else "",
         **{name: item[name]["S"] for name in _OF_A_VERSION},
     )
 
@@ -209,6 +210,7 @@ def _version(publication: Publication) -> dict[str, Any]:
             "unmeasured_rules": number(publication.unmeasured_rules),
             "labels": text(json.dumps(publication.labels)),
             "needs": text(json.dumps(publication.needs)),
+            **({"inherited_from": text(publication.inherited_from)} if publication.inherited_from else {}),
         },
         "ConditionExpression": "attribute_not_exists(id) OR document = :document",
         "ExpressionAttributeValues": {":document": text(publication.document)},

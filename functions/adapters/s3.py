@@ -90,10 +90,7 @@ class S3Store:
             answer = self.client.list_object_versions(
                 Bucket=bucket, Prefix=prefix, MaxKeys=limit, ExpectedBucketOwner=self.owner, **markers
             )
-        more = {
-            "KeyMarker": answer.get("NextKeyMarker", ""),
-            "VersionIdMarker": answer.get("NextVersionIdMarker", ""),
-        }
+        more = {"KeyMarker": answer.get("NextKeyMarker", ""), "VersionIdMarker": answer.get("NextVersionIdMarker", "")}
         return VersionPage(
             versions=tuple(_listed(bucket, each) for each in answer.get("Versions", ())),
             after=json.dumps({name: marker for name, marker in more.items() if marker})
@@ -113,8 +110,7 @@ class S3Store:
     ) -> ObjectVersion:
         """PutObject with the checksum of what we meant to write."""
         options: dict[str, Any] = ({"IfNoneMatch": "*"} if absent else {}) | ({"IfMatch": etag} if etag else {})
-        options |= {"Tagging": f"lakegate={tag}"} if tag else {}
-        options |= {"ContentType": content_type} if content_type else {}
+        options |= _tagging(tag) | ({"ContentType": content_type} if content_type else {})
         reason = "etag" if etag else "absent"
         checksum = base64.b64encode(hashlib.sha256(body).digest()).decode()
         try:
@@ -126,13 +122,13 @@ class S3Store:
             raise ConditionFailed(reason) from None
         return self.head(to._replace(version=answer.get("VersionId")))
 
-    def copy(self, source: Address, etag: str, to: Address, *, absent: bool = False) -> ObjectVersion:
+    def copy(self, source: Address, etag: str, to: Address, *, absent: bool = False, tag: str = "") -> ObjectVersion:
         """CopyObject, or parts above the limit; what arrived is compared with what was meant."""
         original = self.head(source)
         if original.etag != etag:
             raise ConditionFailed("etag")
         copy = self._copy_whole if original.size <= self.limit else self._copy_in_parts
-        arrived = copy(original, source, to, {"IfNoneMatch": "*"} if absent else {})
+        arrived = copy(original, source, to, {"IfNoneMatch": "*"} if absent else {}, tag)
         if arrived.size != original.size or not agree(original.checksum, arrived.checksum):
             raise PortError("CopyObject: the copy differs from its source")
         return arrived
@@ -143,7 +139,7 @@ class S3Store:
             self.client.delete_object(**self._at(address))
 
     def _copy_whole(
-        self, original: ObjectVersion, source: Address, to: Address, condition: Mapping[str, Any]
+        self, original: ObjectVersion, source: Address, to: Address, condition: Mapping[str, Any], tag: str
     ) -> ObjectVersion:
         with port_errors("absent"):
             answer = self.client.copy_object(
@@ -151,15 +147,16 @@ class S3Store:
                 TaggingDirective="REPLACE",
                 ChecksumAlgorithm=kept_algorithm(original),
                 **condition,
+                **_tagging(tag),
                 **self._from(original, source),
                 **self._at(to),
             )
         return self.head(to._replace(version=answer.get("VersionId")))
 
     def _copy_in_parts(
-        self, original: ObjectVersion, source: Address, to: Address, condition: Mapping[str, Any]
+        self, original: ObjectVersion, source: Address, to: Address, condition: Mapping[str, Any], tag: str
     ) -> ObjectVersion:
-        upload = self.uploads.get(to) or self._begin(to)
+        upload = self.uploads.get(to) or self._begin(to, tag)
         at = {"UploadId": upload, **self._at(to)}
         try:
             with port_errors("absent"):
@@ -187,10 +184,10 @@ class S3Store:
         with suppress(NotFound), port_errors():  # another worker may have completed or ended it
             self.client.abort_multipart_upload(**at)
 
-    def _begin(self, to: Address) -> str:
+    def _begin(self, to: Address, tag: str) -> str:
         with port_errors():
             upload = self.client.create_multipart_upload(
-                ChecksumAlgorithm=OF_COPIES, ChecksumType="FULL_OBJECT", **self._at(to)
+                ChecksumAlgorithm=OF_COPIES, ChecksumType="FULL_OBJECT", **_tagging(tag), **self._at(to)
             )["UploadId"]
         noted = self.uploads.note(to, upload)
         if noted != upload:
@@ -233,6 +230,10 @@ class S3Store:
             "CopySourceIfMatch": original.etag,
             "ExpectedSourceBucketOwner": self.owner,
         }
+
+
+def _tagging(tag: str) -> dict[str, Any]:
+    return {"Tagging": f"lakegate={tag}"} if tag else {}
 
 
 def _listed(bucket: str, listed: Mapping[str, Any]) -> ObjectVersion:

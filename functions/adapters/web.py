@@ -59,6 +59,7 @@ class Web:
     context: ssl.SSLContext | None = None
     """None: the certificates that the system trusts."""
     seconds: float = SECONDS
+    most: int = MOST_BODY
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> None:
         """Send a POST request once. Errors name the status or the kind of failure, never the address or the answer.
@@ -66,7 +67,7 @@ class Web:
         Raises Throttled (429), Unanswered (5xx, no answer in time, a broken connection) and PortError (any other status,
         an address that is not allowed).
         """
-        if len(body) > MOST_BODY:
+        if len(body) > self.most:
             raise PortError("too-large")
         parts = _split(url)
         port = parts.port or 443

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from lakegate.contracts.lake.versions import precedence
+from lakegate.functions.http.bodies import media_type
 from lakegate.functions.http.messages import JSON, HttpAnswer, HttpProblem
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.names import is_usable
@@ -146,7 +147,7 @@ def summary(publication: Publication) -> dict[str, object]:
 
 def document_in(request: HttpRequest) -> bytes:
     """The document: a text in JSON, or the body itself if it is YAML. Raises HttpProblem."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = media_type(request)
     if kind in YAML:
         return request.body
     if kind != JSON:

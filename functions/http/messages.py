@@ -46,6 +46,8 @@ class HttpRequest:
     query: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
+    token: str = field(default="", repr=False)
+    """Random: what the request creates is known by it, also when it is sent again under the same `Idempotency-Key`."""
 
     def allows(self, contract: str) -> bool:
         """Whether the caller may use a contract."""
@@ -115,8 +117,10 @@ TITLES: Final[Mapping[str, str]] = {
     "invalid-body": "The body cannot be read",
     "invalid-contract": "The contract document has errors",
     "invalid-parameter": "A parameter is not valid",
+    "key-reused": "The idempotency key belongs to another request",
     "not-found": "There is no such resource",
     "refused": "The request cannot be done",
+    "summary-refused": "The data would be rejected",
     "too-large": "The body is too large",
     "unauthenticated": "The caller is not known",
     "unavailable": "A service does not answer, or too much is asked at once",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from lakegate.functions.http.announcements import announce, notify
 from lakegate.functions.http.contracts import contract, contracts, publish
 from lakegate.functions.http.workloads import workload
 
@@ -33,10 +34,11 @@ class Endpoint:
     """Parameters that are texts."""
     flags: tuple[str, ...] = ()
     """Parameters that are `true` or `false`."""
-    takes_document: bool = False
+    takes: str = ""
+    """The definition of its body: `DocumentText` also as YAML, others as JSON; empty: it has none."""
 
 
-READ, PUBLISH = "lakegate/read", "lakegate/publish"
+READ, PUBLISH, DELIVER = "lakegate/read", "lakegate/publish", "lakegate/deliver"
 ROUTES: Final[Mapping[str, Endpoint]] = {
     "POST /api/v1/data-contract": Endpoint(
         "publishContract",
@@ -46,7 +48,7 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         {200: "ContractId", 202: "Proposal"},
         (400, 403, 409, 413, 415),
         flags=("confirm", "allowUnmeasured"),
-        takes_document=True,
+        takes="DocumentText",
     ),
     "PUT /api/v1/data-contract/{id}": Endpoint(
         "putContract",
@@ -56,7 +58,7 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         {200: "ContractId", 202: "Proposal"},
         (400, 403, 409, 413, 415),
         flags=("confirm", "allowUnmeasured"),
-        takes_document=True,
+        takes="DocumentText",
     ),
     "GET /api/v1/data-contract": Endpoint(
         "findContracts",
@@ -75,6 +77,35 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
     ),
     "GET /api/v1/workload/{id}": Endpoint(
         "readWorkload", workload, READ, "Read status and result of a delivery", {200: "Workload"}, (404,)
+    ),
+    "POST /api/v1/workload": Endpoint(
+        "announceWorkload",
+        announce,
+        DELIVER,
+        "Announce a delivery: judge its summary, and get an upload URL",
+        {200: "Workload"},
+        (400, 404, 413, 415, 422),
+        takes="WantedDelivery",
+    ),
+    "POST /api/v1/data-contract/{id}/workload": Endpoint(
+        "announceWorkloadOfContract",
+        announce,
+        DELIVER,
+        "The same for a delivery to one contract",
+        {200: "Workload"},
+        (400, 404, 413, 415, 422),
+        takes="WantedDelivery",
+    ),
+    "POST /api/v1/workload/notify/{id}": Endpoint(
+        "notifyWorkload", notify, DELIVER, "The data of an announced delivery is there", {200: "Workload"}, (404, 413)
+    ),
+    "POST /api/v1/data-contract/{id}/workload/{workload}/notify": Endpoint(
+        "notifyWorkloadOfContract",
+        notify,
+        DELIVER,
+        "The same for a delivery to one contract",
+        {200: "Workload"},
+        (404, 413),
     ),
 }
 """By route key: API Gateway has chosen the route, so that no second router can choose otherwise."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from lakegate.contracts.judge.verdict import ACCEPTING
 from lakegate.functions.http.messages import HttpAnswer, HttpProblem
-from lakegate.functions.usecases.delivery import row_of
+from lakegate.functions.ports.announcements import Announcement
+from lakegate.functions.usecases.delivery import IDENTIFIER, row_of
 from lakegate.functions.workload import State
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.workload import Workload
 
-IDENTIFIER: Final = re.compile(r"[0-9a-f]{64}")
 STATUSES: Final[Mapping[State, str]] = {
     State.RECEIVED: "Created",
     State.HELD: "Held",
@@ -42,15 +41,30 @@ RUNNING: Final = frozenset(STATUSES) - {State.PUBLISHED, State.QUARANTINED, Stat
 def workload(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     """GET /api/v1/workload/{id}, and …/data-contract/{id}/workload/{workload} for those of one contract: status and result.
 
-    Of a part of a delivery those of its delivery.
+    Of a part of a delivery, and of an announcement whose data landed, those of the delivery.
+    """
+    return HttpAnswer(200, representation(dependencies, found(dependencies, request)))
+
+
+def found(dependencies: Dependencies, request: HttpRequest) -> Workload | Announcement:
+    """The workload that the address names, or the announcement that nothing has landed for. Raises HttpProblem.
+
+    Until its contract is pinned, a workload belongs to the one that it was announced for.
     """
     name = request.path.get("workload", request.path.get("id", ""))
-    row = row_of(dependencies, name) if IDENTIFIER.fullmatch(name) else None
+    is_id = IDENTIFIER.fullmatch(name) is not None
+    row = row_of(dependencies, name) if is_id else None
     if row is not None and row.joined:
         row = row_of(dependencies, row.joined)
-    if row is None or not _is_visible(request, row.pin.contract if row.pin else ""):
+    if row is not None and row.pin is not None:
+        there: Workload | Announcement | None = row
+        contract = row.pin.contract
+    else:
+        announcement = dependencies.announcements.get(name) if is_id else None
+        there, contract = row or announcement, announcement.contract if announcement else ""
+    if there is None or not _is_visible(request, contract):
         raise HttpProblem(404, "not-found", "No workload has this id.")
-    return HttpAnswer(200, representation(dependencies, row))
+    return there
 
 
 def _is_visible(request: HttpRequest, contract: str) -> bool:
@@ -58,8 +72,17 @@ def _is_visible(request: HttpRequest, contract: str) -> bool:
     return request.allows(contract) and ("workload" not in request.path or contract == request.path["id"])
 
 
-def representation(dependencies: Dependencies, row: Workload) -> dict[str, object]:
+def representation(dependencies: Dependencies, row: Workload | Announcement) -> dict[str, object]:
     """A workload as DCM has it. Raises Alarm where the result is not the one that was decided on."""
+    if isinstance(row, Announcement):
+        return {
+            "workloadId": row.id,
+            "dataContractId": row.contract,
+            "dataContractVersion": row.version,
+            "status": STATUSES[State.RECEIVED],
+            "verdict": None,
+            "result": {"result": "Running", "info": None},
+        }
     return {
         "workloadId": row.id,
         "dataContractId": row.pin.contract or None if row.pin else None,

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from lakegate.functions.ports.lineage import JudgedDelivery
+
 
 class Notification(NamedTuple):
     """One message to one channel."""
@@ -37,4 +39,8 @@ class Channels(Protocol):
 
     def deliver(self, channel: str, notification: Notification) -> None:
         """Send one notification. Raises PortError with a text that contains no address, no secret and no answer."""
+        ...
+
+    def report(self, channel: str, delivery: JudgedDelivery) -> None:
+        """Send the lineage of one delivery to a channel that gets it. Raises as `deliver` does."""
         ...

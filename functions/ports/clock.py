@@ -1,4 +1,4 @@
-"""Time."""
+"""The clock of use cases: the current time, and pauses."""
 
 from __future__ import annotations
 

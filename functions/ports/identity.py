@@ -1,4 +1,4 @@
-"""Who calls."""
+"""The identity of the caller, which records of the ledger name."""
 
 from __future__ import annotations
 

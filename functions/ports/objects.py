@@ -82,8 +82,8 @@ class ObjectWriter(Protocol):
         """
         ...
 
-    def copy(self, source: Address, etag: str, to: Address, *, absent: bool = False) -> ObjectVersion:
-        """Copy one version whose ETag is `etag`; `absent`: If-None-Match `*` on the destination.
+    def copy(self, source: Address, etag: str, to: Address, *, absent: bool = False, tag: str = "") -> ObjectVersion:
+        """Copy one version whose ETag is `etag`; `absent`: If-None-Match `*` on the destination; `tag`: as of `put`.
 
         The copy has a checksum of the whole object that identifies its content: the source's own (SHA-256, SHA-1, CRC-64/NVME)
         where the store can compute it of a copy of this size, else CRC-64/NVME.

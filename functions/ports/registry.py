@@ -32,6 +32,8 @@ class Publication:
     """What people find it by, such as `("owner", "sales")`; empty for a version of an older release."""
     needs: tuple[tuple[str, str], ...] = ()
     """The contract versions that it inherits from, the nearest first, each with the key of its document in the lake bucket."""
+    inherited_from: str = ""
+    """From when contracts inherit from it (RFC 3339, UTC, six decimals); empty: since it is published."""
 
 
 @dataclass(frozen=True, slots=True)

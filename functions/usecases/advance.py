@@ -1,4 +1,4 @@
-"""The engine: find out, look up, do; until nothing is left but to wait.
+"""Advances a workload: observes it, looks up the operation in the workflow, performs it, until it can only wait.
 
 Any caller with any row continues the protocol at the step that the workload has reached. That is why intake,
 completion, sweep and replay need no recovery code of their own.

@@ -16,9 +16,9 @@ from lakegate.contracts.errors import InputError
 from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.ports.registry import Proposal
 from lakegate.functions.usecases.contract_files import store
+from lakegate.functions.usecases.leading import leading_its_routes
 from lakegate.functions.usecases.publish_contract import (
     ANOTHER_CONTENT,
-    leading_its_routes,
     publication_of,
     refuse,
     write_with_lines,

@@ -10,6 +10,7 @@ import hashlib
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from functools import partial
 from itertools import islice, repeat
@@ -21,13 +22,14 @@ from lakegate.contracts.lake.erasures import RECORDED, erasures_of
 from lakegate.contracts.lake.states import State
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address, agree
-from lakegate.functions.usecases import layout
+from lakegate.functions.usecases import layout, retention
 from lakegate.functions.usecases.delivery import row_of
 from lakegate.functions.usecases.erasure import versions_of
 from lakegate.functions.workload import TERMINAL, replay_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from datetime import datetime
 
     from lakegate.contracts.lake.block import LedgerObject
     from lakegate.contracts.lake.erasures import Erasures
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 BATCH: Final = 256
 AT_ONCE: Final = 8
 """Requests to the store at the same time."""
+GRACE: Final = timedelta(days=7)
+"""S3 expires objects in the days after their time."""
 FOLDER: Final = re.compile(r"/workload=([0-9a-f]{64})/")
 
 
@@ -56,6 +60,10 @@ class Damage(StrEnum):
     """A current object of the accepted folder that no block names."""
     UNERASED = "unerased"
     """A recorded erasure is not finished: versions from before it still exist."""
+    EXPIRED = "expired"
+    """No damage: a quarantined object that is not kept any longer, as its contract says."""
+    OVERDUE = "overdue"
+    """A quarantined object that should have expired, and is still there."""
     RESTORED = "restored"
     """An object of which an erasure left nothing is there again."""
 
@@ -80,7 +88,7 @@ class DamagedObject:
 def damages(
     dependencies: Dependencies, chain: str, height: int, compared: Callable[[int], None]
 ) -> Iterator[DamagedObject]:
-    """Every object that differs from the chain up to a height; `compared` receives how many objects were compared."""
+    """Objects that differ from the chain up to a height, or have expired; `compared` receives how many were compared."""
     known: set[bytes] = set()
     erasures = _erasures(dependencies, chain)
     named = _named(dependencies, chain, height)
@@ -111,7 +119,9 @@ def _compare(dependencies: Dependencies, erasures: Erasures, named: tuple[Block,
     left = erasures.left.get(judged.key)
     wanted = left.current if left else judged
     current = _head(dependencies, judged.key)
-    damage = _damage(dependencies, block, wanted, current)
+    damage = _damage(
+        dependencies, block, wanted, current, retention.kept_until(dependencies, block, judged.key, erasures)
+    )
     unerased = _unerased(dependencies, erasures, judged.key)
     if unerased and (damage is None or (current and unerased(current))):
         damage = Damage.UNERASED
@@ -137,10 +147,17 @@ def _unerased(dependencies: Dependencies, erasures: Erasures, key: str) -> Calla
 
 
 def _damage(
-    dependencies: Dependencies, block: Block, wanted: LedgerObject | None, current: ObjectVersion | None
+    dependencies: Dependencies,
+    block: Block,
+    wanted: LedgerObject | None,
+    current: ObjectVersion | None,
+    kept_until: datetime | None,
 ) -> Damage | None:
     if wanted is None:
         return Damage.RESTORED if current else None
+    overdue = dependencies.clock.now() - kept_until if kept_until else timedelta(-1)
+    if current is None and overdue >= timedelta():
+        return None if _was_replayed(dependencies, block) else Damage.EXPIRED
     is_current = current is not None and current.version == wanted.version
     found = current if is_current else _head(dependencies, wanted.key, wanted.version)
     if found is None:
@@ -148,7 +165,7 @@ def _damage(
     if found.size != wanted.size or (wanted.checksum and found.checksum != wanted.checksum):
         return Damage.ALTERED
     if is_current:
-        return None
+        return Damage.OVERDUE if overdue > GRACE else None
     return Damage.REPLACED if current else Damage.HIDDEN
 
 

@@ -73,6 +73,12 @@ def effects_of(compiled: CompiledContract, change: PlannedChange) -> Iterator[st
     name = f"{compiled.contract} {compiled.version}"
     if change.is_new and not change.drafted and _folded(compiled.written_status) not in {ACTIVE, *KEPT}:
         yield f"the document's status is {shown(compiled.written_status)}: publishing makes {name} active"
+    for each in change.announced:
+        owner = f" (owner: {shown(each.owner)})" if each.owner else ""
+        yield (
+            f"{each.contract} {each.version}{owner} is weaker than {name}, from which new versions of it inherit from"
+            f" {compiled.inherited_from[:10]} on: its lines get notice"
+        )
     if change.closed:
         yield f"{name} is retired: every delivery below {listed(change.closed)} would be refused"
 

@@ -42,17 +42,17 @@ def _batch_ended(dependencies: Dependencies, batch: str) -> Steps[None]:
         members = dependencies.batches.get(batch).members
     except NotFound:
         return  # a run of somebody else's in the same application
-    troubles: list[LakegateError] = []
+    failures: list[LakegateError] = []
     for step in (advance, complete):
         for member in members:
             if dependencies.remaining() < ENOUGH:
                 raise Unfinished(batch)
             try:
                 yield from step(dependencies, dependencies.workloads.get(member.workload))
-            except LakegateError as trouble:
-                troubles.append(trouble)
-    if troubles:
-        raise troubles[0]
+            except LakegateError as failure:
+                failures.append(failure)
+    if failures:
+        raise failures[0]
 
 
 def invocation_ended(dependencies: Dependencies, workload: str, attempt: int, *, failed: bool) -> Steps[None]:

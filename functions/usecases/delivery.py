@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from lakegate.contracts.lake.block import Block
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.workload import SourceObject, Workload
+
+IDENTIFIER: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
+"""Of workloads and announcements."""
 
 
 @dataclass(frozen=True, slots=True)

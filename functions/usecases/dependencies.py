@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.door.terms import Terms
     from lakegate.contracts.plan.billing import Prices
     from lakegate.functions.ports.agenda import Agenda
+    from lakegate.functions.ports.announcements import Announcements
     from lakegate.functions.ports.batches import Batches
     from lakegate.functions.ports.channels import Channels
     from lakegate.functions.ports.clock import Clock
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from lakegate.functions.ports.pauses import Pauses
     from lakegate.functions.ports.promises import Promises
     from lakegate.functions.ports.registry import Registry
+    from lakegate.functions.ports.request_keys import RequestKeys
+    from lakegate.functions.ports.uploads import UploadGate
     from lakegate.functions.ports.workloads import Workloads
     from lakegate.functions.workload import Workload
 
@@ -121,6 +124,9 @@ class Dependencies:
     notices: Notices
     promises: Promises
     channels: Channels
+    announcements: Announcements
+    uploads: UploadGate
+    requests: RequestKeys
     places: Places
     timing: Timing = field(default_factory=Timing)
     remaining: Callable[[], float] = lambda: float("inf")

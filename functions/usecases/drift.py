@@ -105,7 +105,7 @@ class DriftCheck:
     """Lines."""
     drifted: list[str] = field(default_factory=list)
     """Names of lines."""
-    troubles: list[LakegateError] = field(default_factory=list)
+    failures: list[LakegateError] = field(default_factory=list)
     """Errors of single lines, which keep no other from being compared."""
 
 
@@ -126,8 +126,8 @@ def check_lines(dependencies: Dependencies, reader: SchemaReader) -> Steps[Drift
         try:
             report = drift(dependencies, reader, line)
             yield from report_drift(dependencies, report)
-        except LakegateError as trouble:
-            found.troubles.append(trouble)
+        except LakegateError as failure:
+            found.failures.append(failure)
         else:
             found.drifted += [line] if report.drifted else []
     yield from perform(Effect.KEEP_CURSOR, partial(agenda.keep, CURSOR, None))

@@ -25,7 +25,7 @@ from lakegate.contracts.lake.erasures import BEGUN, DONE, erasures_of
 from lakegate.contracts.lake.records import Record, event_id
 from lakegate.functions.ports.errors import ConditionFailed, NotFound, TransactionConflict
 from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases import layout, manifest
+from lakegate.functions.usecases import layout, manifest, retention
 from lakegate.functions.usecases.recording import TRIES, append, record_at_head
 from lakegate.functions.usecases.steps import Effect, perform
 
@@ -128,17 +128,20 @@ def _is_current(blocks: tuple[AnyBlock, ...], objects: tuple[Erasing, ...]) -> b
 
 def resume(dependencies: Dependencies, chain: str) -> Steps[int]:
     """Steps 2 and 3 of every erasure that is recorded as begun. Returns how many there were."""
-    begun = erasures_of(dependencies.ledger.blocks(chain)).unfinished
+    blocks = dependencies.ledger.blocks(chain)
+    begun = erasures_of(blocks).unfinished
+    plans = {block.workload: block.plan for block in deliveries(blocks)}
     for record in begun:
-        yield from _finish(dependencies, record)
+        yield from _finish(dependencies, record, plans[record.content["workload"]])
     return len(begun)
 
 
-def _finish(dependencies: Dependencies, begun: Record) -> Steps[None]:
+def _finish(dependencies: Dependencies, begun: Record, plan: str) -> Steps[None]:
     planned: list[dict[str, Any]] = begun.content["objects"]
     objects: list[dict[str, Any]] = []
     for each in planned:
-        objects += [(yield from _replace(dependencies, each))]
+        tag = retention.tag_of(dependencies, each["key"], plan, begun.content["workload"])
+        objects += [(yield from _replace(dependencies, each, tag))]
     content = {
         "erasure": begun.event,
         "workload": begun.content["workload"],
@@ -151,14 +154,14 @@ def _finish(dependencies: Dependencies, begun: Record) -> Steps[None]:
         yield from perform(Effect.ERASE, partial(dependencies.objects.delete, staged))
 
 
-def _replace(dependencies: Dependencies, planned: Mapping[str, Any]) -> Steps[dict[str, Any]]:
+def _replace(dependencies: Dependencies, planned: Mapping[str, Any], tag: str) -> Steps[dict[str, Any]]:
     """Replace an object by its staged copy, unless that was done. Returns what the record after states."""
     key, left = planned["key"], planned["left"]
     done = {"key": key, "rows": planned["rows"], "left": None}
     where = _lake(dependencies, key)
     try:
         current = dependencies.objects.head(where)
-    except NotFound:  # a quarantined copy, whose replay ended meanwhile
+    except NotFound:  # a quarantined copy, which expired, or whose replay ended meanwhile
         return done
     if left is None:
         return done
@@ -168,7 +171,8 @@ def _replace(dependencies: Dependencies, planned: Mapping[str, Any]) -> Steps[di
     except NotFound:  # it expired: the rows are still there, and the next run finds them
         return done | {"rows": 0, "left": _described(current)}
     if current.version == planned["version"] or (current.size, current.checksum) != (staged.size, staged.checksum):
-        current = yield from perform(Effect.REPLACE, partial(dependencies.objects.copy, source, staged.etag, where))
+        copy = partial(dependencies.objects.copy, source, staged.etag, where, tag=tag)
+        current = yield from perform(Effect.REPLACE, copy)
     return done | {"left": _described(current)}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from lakegate.contracts.model.policy import DeliveryUnit
 from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.usecases.advance import advance
 from lakegate.functions.usecases.collecting import is_unfinished
-from lakegate.functions.usecases.delivery import row_of
+from lakegate.functions.usecases.delivery import IDENTIFIER, row_of
 from lakegate.functions.usecases.steps import Effect, perform
 from lakegate.functions.workload import SourceObject, State, Workload, workload_id
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lakegate.contracts.door.terms import Terms
+    from lakegate.functions.ports.announcements import Announcement
     from lakegate.functions.ports.objects import ObjectVersion
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.steps import Steps
@@ -64,12 +66,33 @@ def admit(dependencies: Dependencies, version: ObjectVersion) -> Steps[None]:
         return
     elif terms and terms.delivery is not DeliveryUnit.OBJECT and not _is_overdue(dependencies, version, terms):
         return
+    yield from _link(dependencies, workload)
     try:
         yield from perform(Effect.CLAIM, partial(dependencies.workloads.create, workload))
     except ConditionFailed:
         if dependencies.workloads.get(workload.id) != workload:
             return  # another worker was first; otherwise an earlier try of ours had arrived
     yield from advance(dependencies, workload)
+
+
+def _announcement_of(dependencies: Dependencies, key: str) -> Announcement | None:
+    """The announcement that a key was given to; None for a key that a producer chose."""
+    *_, identity, _name = ("", *key.split("/"))
+    found = dependencies.announcements.get(identity) if IDENTIFIER.fullmatch(identity) else None
+    return found if found is not None and found.key == key else None
+
+
+def _link(dependencies: Dependencies, workload: Workload) -> Steps[None]:
+    """Link the announcement of the key, if there is one, to the first version that is claimed there: a row that leads to it.
+
+    Before the claim: what is claimed may be finished and deleted before anybody sees its key again.
+    """
+    announced = _announcement_of(dependencies, workload.source.key)
+    if announced is None:
+        return
+    link = Workload(announced.id, workload.source, State.JOINED, None, joined=workload.id)
+    with suppress(ConditionFailed):  # a link is never changed
+        yield from perform(Effect.LINK, partial(dependencies.workloads.create, link))
 
 
 def _quiet(number: int) -> str:

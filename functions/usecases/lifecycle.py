@@ -39,6 +39,8 @@ TRIES = 20
 """How often a decision is taken again because somebody else has written the line."""
 BY_DATE = "date"
 """The act of a change that began by its date."""
+PARENT = "parent"
+"""The act of announcing a stricter parent."""
 
 
 def change(dependencies: Dependencies, name: str, act: str, decide: Callable[[Line, str], Line]) -> Steps[Line]:
@@ -111,6 +113,8 @@ def _write(dependencies: Dependencies, before: Line, after: Line, act: str, now:
 
 def _record(dependencies: Dependencies, line: Line, act: str, now: str) -> Record:
     content = {"act": act, **_state(line, act, now), "notice": asdict(line.notice) if line.notice else None}
+    if act == PARENT:
+        content["parents"] = [asdict(each) for each in line.parents]
     event = event_id("lifecycle", line.name, line.revision)
     return record_at_head(dependencies, "lifecycle", line.name, json.loads(json.dumps(content)), event)
 
@@ -131,7 +135,7 @@ def _message(dependencies: Dependencies, before: Line, after: Line, act: str, no
     kind = _kind(before, after, act)
     if not kind:
         return None
-    notice = after.notice
+    notice = None if act == PARENT else after.notice
     asked = dependencies.lines.get(notice.follows) if notice and kind == "breaking" else after
     body = {
         "line": after.name,
@@ -140,13 +144,16 @@ def _message(dependencies: Dependencies, before: Line, after: Line, act: str, no
         "follows": notice.follows if notice else None,
         "subscribers": addressed(asked, "breaking" if kind == "breaking" else "deprecated"),
     }
+    if act == PARENT:
+        (parent,) = set(after.parents) - set(before.parents)
+        body |= {"follows": after.name, **asdict(parent)}
     identity = f"{after.name}:{kind}:{after.revision}"
     return Message(identity, "", kind, json.dumps(body, sort_keys=True), dependencies.clock.now(), after.name)
 
 
 def _kind(before: Line, after: Line, act: str) -> str:
     """What an event is about: a breaking version, a new status, or a new plan; empty: nobody needs to know."""
-    if act == "notice":
+    if act in {"notice", PARENT}:
         return "breaking"
     if after.changes == before.changes and after.recorded == before.recorded:
         return "planned" if after.ending != before.ending else ""

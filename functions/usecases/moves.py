@@ -110,8 +110,12 @@ def message(
         "waiver": asdict(workload.waiver) if workload.waiver and workload.state is State.PUBLISHED else None,
     }
     kind = workload.state.lower()
-    identity = f"{workload.id}:{kind}:{workload.attempt}"
-    return Message(identity, workload.id, kind, json.dumps(body, sort_keys=True), dependencies.clock.now())
+    return Message(message_id(workload), workload.id, kind, json.dumps(body, sort_keys=True), dependencies.clock.now())
+
+
+def message_id(workload: Workload) -> str:
+    """The id of the message about a finished workload: no two ends of a workload have the same state and attempt."""
+    return f"{workload.id}:{workload.state.lower()}:{workload.attempt}"
 
 
 def _since(judging_time: str, now: datetime) -> float:

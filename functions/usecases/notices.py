@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from lakegate.contracts.lake.channels import gets_lineage
 from lakegate.contracts.lake.lifecycle import moment
-from lakegate.contracts.lake.notices import ChannelNotice, failed, occurred, retried, sent
-from lakegate.contracts.lake.subscriptions import ALWAYS
+from lakegate.contracts.lake.notices import ChannelNotice, Occurrence, failed, occurred, retried, sent
+from lakegate.contracts.lake.subscriptions import ALWAYS, LINEAGE
 from lakegate.functions.ports.channels import Notification
 from lakegate.functions.ports.errors import ConditionFailed, PortError, TransactionConflict
 from lakegate.functions.usecases.occurrences import noted
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from lakegate.contracts.lake.lifecycle import Line
-    from lakegate.contracts.lake.notices import Occurrence, OpenCause
+    from lakegate.contracts.lake.notices import OpenCause
     from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.usecases.occurrences import Noted
     from lakegate.functions.usecases.steps import Steps
     from lakegate.functions.workload import Message
 
@@ -55,15 +57,24 @@ def note(dependencies: Dependencies, message: Message) -> Steps[tuple[str, ...]]
     found = noted(dependencies, message)
     if found is None:
         return ()
-    what, ids = found.what, []
+    ids = []
     for channel, wanted in channels_of(found.line, producers=found.producers).items():
-        mine = replace(what, kind=what.kind if what.kind in wanted.kinds else "")
+        begun, mine = _of_channel(found, channel, wanted)
         if mine.kind or mine.ends:
-            begun = ChannelNotice(found.line.name, channel)
             change = partial(_noted, begun=begun, wanted=wanted, what=mine)
             yield from _changed(dependencies, begun.id, change)
             ids.append(begun.id)
     return tuple(ids)
+
+
+def _of_channel(found: Noted, channel: str, wanted: ChannelSettings) -> tuple[ChannelNotice, Occurrence]:
+    """The notice of a channel before anything was counted, and what is counted in it."""
+    what, line = found.what, found.line.name
+    if gets_lineage(channel):
+        kind = LINEAGE if what.workload and LINEAGE in wanted.kinds else ""
+        begun = ChannelNotice(line, channel, delivery=what.event, ended=what.at)
+        return begun, Occurrence(what.event, what.at, kind, workload=what.workload)
+    return ChannelNotice(line, channel), replace(what, kind=what.kind if what.kind in wanted.kinds else "")
 
 
 def channels_of(line: Line, *, producers: bool = True) -> dict[str, ChannelSettings]:
@@ -85,7 +96,7 @@ class Delivered:
     """What a turn did, for metrics."""
 
     sent: int = 0
-    troubles: list[PortError] = field(default_factory=list)
+    failures: list[PortError] = field(default_factory=list)
     """Of channels that failed."""
     failing: set[str] = field(default_factory=set)
     dead: int = 0
@@ -105,8 +116,8 @@ def deliver(dependencies: Dependencies, noted_now: Iterable[str] = ()) -> Steps[
             if notice is not None and notice.channel not in done.failing:
                 yield from _deliver(dependencies, notice, done)
         done.dead = len(dependencies.notices.dead(MOST_DUE))
-    except PortError as trouble:  # of the table: the next turn goes on
-        done.troubles.append(trouble)
+    except PortError as failure:  # of the table: the next turn goes on
+        done.failures.append(failure)
     return done
 
 
@@ -132,17 +143,26 @@ def _deliver(dependencies: Dependencies, notice: ChannelNotice, done: Delivered)
         if dependencies.remaining() < ENOUGH:
             return
         now = dependencies.clock.now()
-        send = partial(dependencies.channels.deliver, notice.channel, _notification(notice, cause, now))
+        send = partial(_send, dependencies, notice, cause, now)
         try:
             yield from perform(Effect.NOTIFY, send)
-        except PortError as trouble:
-            done.troubles.append(trouble)
+        except PortError as failure:
+            done.failures.append(failure)
             done.failing.add(notice.channel)
-            error = f"{type(trouble).__name__}: {trouble}"
+            error = f"{type(failure).__name__}: {failure}"
             yield from _changed(dependencies, notice.id, partial(_failed, at=moment(now), error=error))
             return
         done.sent += 1
         yield from _changed(dependencies, notice.id, partial(_sent, cause=cause, at=moment(now)))
+
+
+def _send(dependencies: Dependencies, notice: ChannelNotice, cause: OpenCause, now: datetime) -> None:
+    if notice.delivery:
+        from lakegate.functions.usecases.lineage import judged_delivery  # noqa: PLC0415 - judgement, where it is asked for
+
+        dependencies.channels.report(notice.channel, judged_delivery(dependencies, notice, cause.workload))
+    else:
+        dependencies.channels.deliver(notice.channel, _notification(notice, cause, now))
 
 
 def _notification(notice: ChannelNotice, cause: OpenCause, now: datetime) -> Notification:

@@ -25,7 +25,7 @@ class Notified:
 
     sent: list[Message] = field(default_factory=list)
     """Marked as sent: each once, unless its mark had no answer."""
-    troubles: list[PortError] = field(default_factory=list)
+    failures: list[PortError] = field(default_factory=list)
     channels: Delivered = field(default_factory=Delivered)
 
 
@@ -39,12 +39,12 @@ def notify(dependencies: Dependencies, batch: int = BATCH) -> Steps[Notified]:
         try:
             noted += yield from _tell(dependencies, message)
             notified.sent.append(message)
-        except PortError as trouble:
-            notified.troubles.append(trouble)
+        except PortError as failure:
+            notified.failures.append(failure)
     try:
-        notified.troubles += yield from report_missed(dependencies)
-    except PortError as trouble:
-        notified.troubles.append(trouble)
+        notified.failures += yield from report_missed(dependencies)
+    except PortError as failure:
+        notified.failures.append(failure)
     notified.channels = yield from deliver(dependencies, noted)
     return notified
 

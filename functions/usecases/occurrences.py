@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.lake.lifecycle import Line, moment
 from lakegate.contracts.lake.notices import Occurrence
+from lakegate.contracts.lake.promises import LATENCY
 from lakegate.contracts.words import printable
 from lakegate.functions.ports.errors import AccessDenied, NotFound
 from lakegate.functions.ports.history import broken_rules
@@ -109,7 +110,10 @@ def _lifecycle(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
 
 
 def _breaking(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
-    return "breaking", f"{body['version']} breaks {body['follows']}", _lifecycle(body)[2]
+    day = body.get("inherited_from", "")[:10]
+    owner = f", whose owner is {body['owner']}" if body.get("owner") else ""
+    inherited = [f"{body['line']}{owner}, is weaker: new versions inherit from it from {day} on"] if day else []
+    return "breaking", f"{body['version']} breaks {body['follows']}", inherited + _lifecycle(body)[2]
 
 
 def _drift(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
@@ -119,8 +123,10 @@ def _drift(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
 
 
 def _late(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
-    since = body["last_accepted"][:16].replace("T", " ")
+    since = body.get("since", body["last_accepted"])[:16].replace("T", " ")  # an older release wrote no `since`
     title = f"Late: {body['line']} has missed its {body['promise']}"
+    if body["promise"] == LATENCY:
+        return "late", title, [f"What was taken in at {since} UTC was not accepted within {body['seconds']:,} seconds"]
     return "late", title, [f"No delivery was accepted within {body['seconds']:,} seconds after {since} UTC"]
 
 

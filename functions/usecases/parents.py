@@ -7,12 +7,16 @@ a parent changes neither it nor its plans. A parent is published only if the new
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.errors import ContractError, InputError
 from lakegate.contracts.inherit.resolve import ParentDocument, identity_of, pinned, resolve
+from lakegate.contracts.lake.lifecycle import moment
+from lakegate.contracts.lake.routes import line_of
 from lakegate.contracts.lake.versions import is_release, major, precedence
+from lakegate.contracts.model.contract import COMMON
 from lakegate.contracts.words import listed
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.names import is_usable
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.inherit.resolve import Parents, PinnedDocument
     from lakegate.functions.ports.registry import Publication, RegistrySnapshot
     from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.usecases.publish_contract import CompiledContract
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,8 @@ class BrokenChild:
     owner: str
     problems: tuple[Problem, ...]
     """In the document of the child."""
+    lines: tuple[str, ...] = ()
+    """Its dataset lines; of a contract without datasets one line that stands for it."""
 
 
 class BreaksChildren(InputError):  # noqa: N818 - the name is what happened
@@ -43,7 +50,8 @@ class BreaksChildren(InputError):  # noqa: N818 - the name is what happened
     def __init__(self, children: tuple[BrokenChild, ...]) -> None:
         names = listed(f"{each.contract} {each.version}" for each in children)
         super().__init__(
-            f"contracts that inherit from it would be weaker: {names}; publish stricter versions of them first"
+            f"contracts that inherit from it would be weaker: {names}; publish stricter versions of them first, or give their"
+            " owners notice (--from DAY)"
         )
         self.children = children
 
@@ -57,6 +65,12 @@ def newest_release(snapshot: RegistrySnapshot, line: int) -> Publication | None:
     """The highest published release of a major number; None if there is none."""
     found = (each for each in snapshot.versions if is_release(each.version) and major(each.version) == line)
     return max(found, key=lambda each: precedence(each.version), default=None)
+
+
+def parent_in_force(snapshot: RegistrySnapshot, line: int, at: str) -> Publication | None:
+    """The highest release of a major number that is inherited at a time (as `moment` writes it); None if there is none."""
+    versions = tuple(each for each in snapshot.versions if each.inherited_from <= at)
+    return newest_release(replace(snapshot, versions=versions), line)
 
 
 def document_of(dependencies: Dependencies, publication: Publication) -> ParentDocument:
@@ -82,53 +96,77 @@ def parents_of(dependencies: Dependencies, text: bytes) -> Parents:
             return pinned_parents(dependencies, each)
 
     def find(parent: str, line: int) -> ParentDocument | None:
-        newest = newest_release(dependencies.registry.contract(parent), line) if is_usable(parent) else None
-        return None if newest is None else document_of(dependencies, newest)
+        now = moment(dependencies.clock.now())
+        found = parent_in_force(dependencies.registry.contract(parent), line, now) if is_usable(parent) else None
+        return None if found is None else document_of(dependencies, found)
 
     return find
 
 
-def refuse_other_parent(parent: PinnedDocument, seen: RegistrySnapshot) -> None:
-    """Raise InputError if the parent of a contract is not the newest any more."""
+def refuse_other_parent(parent: PinnedDocument, seen: RegistrySnapshot, now: str) -> None:
+    """Raise InputError if the parent of a contract is not the newest in force any more."""
     _, _, version = parent.name.rpartition("@")
-    newest = newest_release(seen, major(version))
+    newest = parent_in_force(seen, major(version), now)
     if newest is None or newest.version != version:
         raise InputError(
             f"a newer version than {parent.name}, from which it inherits, was published meanwhile: publish again"
         )
 
 
-def refuse_breaking(
-    dependencies: Dependencies, seen: RegistrySnapshot, version: str, text: bytes, needs: tuple[PinnedDocument, ...]
-) -> None:
-    """Raise BreaksChildren if a new version of a parent is stricter than the newest version of a child."""
-    newest = newest_release(seen, major(version))
-    is_older = newest is not None and precedence(newest.version) >= precedence(version)
+def broken_children(
+    dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract, at: str
+) -> tuple[BrokenChild, ...]:
+    """The published contracts that could not inherit from a new version of their parent, from a time on."""
+    version = compiled.version
+    current = parent_in_force(seen, major(version), at)
+    is_older = current is not None and precedence(current.version) >= precedence(version)
     if is_older or not is_release(version) or not seen.children:
-        return
-    contract, line = identity_of(text)[0], major(version)
-    parent = ParentDocument(text, pinned({each.name: each.text for each in needs}), is_published=True)
-    broken = tuple(each for child in seen.children for each in _broken(dependencies, child, (contract, line), parent))
-    if broken:
-        raise BreaksChildren(broken)
+        return ()
+    line, needs = major(version), {each.name: each.text for each in compiled.needs}
+    parent = ParentDocument(compiled.document, pinned(needs), is_published=True)
+    announced = document_of(dependencies, current) if current and current.inherited_from else None
+    find = partial(_broken, dependencies, inherits=(compiled.contract, line), parent=parent, announced=announced)
+    return tuple(each for child in seen.children for each in find(child))
 
 
 def _broken(
-    dependencies: Dependencies, child: str, inherits: tuple[str, int], parent: ParentDocument
+    dependencies: Dependencies,
+    child: str,
+    *,
+    inherits: tuple[str, int],
+    parent: ParentDocument,
+    announced: ParentDocument | None,
 ) -> Iterator[BrokenChild]:
-    """The newest version of each line of a child that inherits from this line, if it would be weaker than the new parent."""
+    """The newest version of each line of a child that inherits from this line, if it would be weaker than the new parent.
+
+    Errors that it has with its own parents, or with one that was announced to its owner, are not those of the new parent.
+    """
     snapshot = dependencies.registry.contract(child)
     for line in sorted({major(each.version) for each in snapshot.versions}):
         publication = newest_release(snapshot, line)
         if publication is None or _parent_line(publication) != inherits:
             continue
         document = document_of(dependencies, publication)
-        before = resolve(document.text, document.parents).examined.errors
+
+        def errors(above: Parents, text: bytes = document.text) -> tuple[Problem, ...]:
+            return resolve(text, above).examined.errors
+
+        before = (*errors(document.parents), *(errors(_only(inherits, announced)) if announced else ()))
         known = {(each.code, each.path) for each in before}
-        after = resolve(document.text, lambda *wanted: parent if wanted == inherits else None).examined.errors
+        after = errors(_only(inherits, parent))
         problems = tuple(each for each in after if (each.code, each.path) not in known)
         if problems:
-            yield BrokenChild(child, publication.version, dict(publication.labels).get("owner", ""), problems)
+            lines = tuple(line_of(child, each, line) for each in datasets_of(publication))
+            yield BrokenChild(child, publication.version, dict(publication.labels).get("owner", ""), problems, lines)
+
+
+def datasets_of(publication: Publication) -> list[str]:
+    """The datasets of a version; `*` (`Contract.common`) for one that has only what others inherit."""
+    return [dataset for dataset, _plan in publication.plans] or [COMMON]
+
+
+def _only(inherits: tuple[str, int], parent: ParentDocument) -> Parents:
+    return lambda *wanted: parent if wanted == inherits else None
 
 
 def _parent_line(publication: Publication) -> tuple[str, int] | None:

@@ -1,6 +1,7 @@
 """Promises about time: what an accepted delivery begins, and the message when the next one does not come.
 
-The index of what is due finds missed promises, so that nothing has to arrive and nothing is scanned.
+The index of what is due finds missed promises, so that nothing has to arrive and nothing is scanned. Here time
+alone causes a message: another one of that kind is made in the same way.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from lakegate.contracts.lake.lifecycle import LineStatus, moment
-from lakegate.contracts.lake.promises import accepted, missed, reported
+from lakegate.contracts.lake.lifecycle import LineStatus, instant_of, moment
+from lakegate.contracts.lake.promises import accepted, missed, not_accepted, reported
 from lakegate.functions.ports.errors import AccessDenied, ConditionFailed, NotFound, PortError
 from lakegate.functions.usecases.addressing import addressed
 from lakegate.functions.usecases.steps import Alarm, Effect, perform
@@ -22,35 +23,42 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.steps import Steps
 
+ENDS: Final = {"published": accepted, "quarantined": not_accepted, "failed": not_accepted}
+"""What the end of a delivery does to the promises of its line, by the kind of the message."""
 MOST_DUE: Final = 1_000
 """Lines of one turn; further ones are left to the next."""
 
 
 def renew(dependencies: Dependencies, message: Message) -> Steps[None]:
-    """After a message about an accepted delivery: its line has kept its promises, and gives those of the delivery's version."""
-    if message.kind != "published":
+    """After a message about a delivery that ended.
+
+    If it was accepted, its line has kept its promises, and gives those of the delivery's version. If not, what it brought waits.
+    """
+    if message.kind not in ENDS:
         return
     try:
         workload = dependencies.workloads.get(message.workload)
         promises = dependencies.terms(workload).promises
     except (NotFound, AccessDenied, Alarm):  # no row or no plan to read: no reason to send the event again
         return
-    assert workload.pin is not None
-    before = dependencies.promises.get(workload.pin.chain)
-    after = accepted(before, moment(message.at), workload.pin.version, promises)
+    if workload.pin is None:
+        return  # no line
+    pin, taken_in = workload.pin, moment(instant_of(workload.pin.judging_time))
+    before = dependencies.promises.get(pin.chain)
+    after = ENDS[message.kind](before, moment(message.at), pin.version, promises, taken_in)
     if after is not before:
         yield from _write(dependencies, after)
 
 
 def report_missed(dependencies: Dependencies) -> Steps[list[PortError]]:
     """Put a message into the outbox for each promise that is missed, once. Returns the errors of single lines."""
-    troubles: list[PortError] = []
+    failures: list[PortError] = []
     for name in dependencies.promises.due(dependencies.clock.now(), MOST_DUE):
         try:
             yield from _report(dependencies, name)
-        except PortError as trouble:
-            troubles.append(trouble)
-    return troubles
+        except PortError as failure:
+            failures.append(failure)
+    return failures
 
 
 def _report(dependencies: Dependencies, name: str) -> Steps[None]:
@@ -75,9 +83,10 @@ def _message(dependencies: Dependencies, line: PromisingLine, pledge: Pledge) ->
         "contract_version": line.version,
         "promise": pledge.name,
         "seconds": pledge.seconds,
-        "last_accepted": line.last,
+        "last_accepted": line.last or None,
+        "since": pledge.since or line.last,
         "missed_at": line.end_of(pledge),
         "subscribers": addressed(dependencies.lines.get(line.line), "late"),
     }
-    identity = f"{line.line}:late:{pledge.name}:{line.last}"
+    identity = f"{line.line}:late:{pledge.name}:{pledge.since or line.last}"
     return Message(identity, "", "late", json.dumps(body, sort_keys=True), dependencies.clock.now(), line.line)

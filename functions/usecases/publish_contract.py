@@ -13,21 +13,28 @@ The current version of a line is the published one with the highest number. Ever
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.inherit.resolve import pinned
+from lakegate.contracts.lake.lifecycle import moment
 from lakegate.contracts.lake.records import contract_chain
-from lakegate.contracts.lake.versions import major, precedence
 from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.ports.registry import Publication, SeenParent
 from lakegate.functions.usecases.contract_files import store
+from lakegate.functions.usecases.leading import leading_its_routes
 from lakegate.functions.usecases.new_lines import are_drafts, begin_lines, end_drafts
-from lakegate.functions.usecases.parents import document_key, refuse_breaking, refuse_other_parent
+from lakegate.functions.usecases.parents import document_key, refuse_other_parent
 from lakegate.functions.usecases.recording import published_by, record_at_head
 from lakegate.functions.usecases.steps import Effect, perform
+from lakegate.functions.usecases.stricter_parents import (
+    announce,
+    children_to_notify,
+    refuse_breaking,
+    refuse_unannounced,
+)
 from lakegate.functions.usecases.succession import refuse_incompatible
 
 if TYPE_CHECKING:
@@ -36,9 +43,9 @@ if TYPE_CHECKING:
     from lakegate.contracts.compare.change import VersionComparison
     from lakegate.contracts.inherit.resolve import PinnedDocument
     from lakegate.contracts.lake.lifecycle import Ending
-    from lakegate.contracts.lake.routes import Route
     from lakegate.functions.ports.registry import RegistrySnapshot
     from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.usecases.parents import BrokenChild
     from lakegate.functions.usecases.recording import Act
     from lakegate.functions.usecases.steps import Steps
 
@@ -73,6 +80,8 @@ class CompiledContract:
     """The documents that it inherits from, the nearest first."""
     end: tuple[Ending, str] | None = None
     """What a deprecated document says about its end, and the time of the sunset; empty if it names none."""
+    inherited_from: str = ""
+    """As `Publication.inherited_from`."""
 
     @property
     def parent(self) -> str:
@@ -94,6 +103,8 @@ class PlannedChange:
     """The changes since the version that this one follows; None if it follows none, or is published already."""
     drafted: bool = False
     """Whether its lines are drafts afterwards."""
+    announced: tuple[BrokenChild, ...] = ()
+    """The contracts whose owners are given notice, because they are weaker than this version."""
 
 
 def planned(dependencies: Dependencies, compiled: CompiledContract) -> PlannedChange:
@@ -109,6 +120,7 @@ def planned(dependencies: Dependencies, compiled: CompiledContract) -> PlannedCh
         is_done=snapshot.has(publication),
         comparison=comparison,
         drafted=compiled.draft and are_drafts(dependencies, snapshot, compiled),
+        announced=children_to_notify(dependencies, snapshot, compiled),
     )
 
 
@@ -131,9 +143,19 @@ def publish(dependencies: Dependencies, compiled: CompiledContract) -> Steps[Pub
 def write_with_lines(
     dependencies: Dependencies, compiled: CompiledContract, decide: Callable[[RegistrySnapshot], Publication], act: Act
 ) -> Steps[Publication]:
-    """Let lines begin that have no version yet, `write`, and put drafts in force that the version ends."""
+    """Give notice of a stricter parent, let lines begin that have no version yet, `write`, and put drafts in force that the
+    version ends.
+    """
+
+    def decide_noticed(seen: RegistrySnapshot) -> Publication:
+        publication = decide(seen)
+        refuse_unannounced(dependencies, seen, compiled)
+        return publication
+
+    if compiled.inherited_from:
+        yield from announce(dependencies, dependencies.registry.contract(compiled.contract), compiled)
     yield from begin_lines(dependencies, dependencies.registry.contract(compiled.contract), compiled)
-    publication = yield from write(dependencies, compiled.contract, decide, act, compiled.parent)
+    publication = yield from write(dependencies, compiled.contract, decide_noticed, act, compiled.parent)
     yield from end_drafts(dependencies, dependencies.registry.contract(compiled.contract), compiled)
     return publication
 
@@ -142,9 +164,12 @@ def refuse(dependencies: Dependencies, seen: RegistrySnapshot, compiled: Compile
     """The changes of a new version. Raises InputError as `publish`; a version that is published already is not refused."""
     if any(each.version == compiled.version for each in seen.versions):
         return None
+    now = moment(dependencies.clock.now())
+    if compiled.inherited_from and compiled.inherited_from <= now:
+        raise InputError(f"{compiled.inherited_from[:10]} is not in the future: contracts inherit from a later day on")
     if compiled.needs:
-        refuse_other_parent(compiled.needs[0], dependencies.registry.contract(compiled.parent))
-    refuse_breaking(dependencies, seen, compiled.version, compiled.document, compiled.needs)
+        refuse_other_parent(compiled.needs[0], dependencies.registry.contract(compiled.parent), now)
+    refuse_breaking(dependencies, seen, compiled, now)
     parents = pinned({each.name: each.text for each in compiled.needs})
     return refuse_incompatible(dependencies, seen, compiled.version, compiled.document, parents)
 
@@ -209,32 +234,6 @@ def _write(
         raise InputError("the prefix belongs to another contract or dataset") from None
 
 
-def leading(snapshot: RegistrySnapshot, contract: str, line: int) -> Publication | None:
-    """The current version of a line: of those published the one with the highest number."""
-    of_the_line = (each for each in snapshot.versions if (each.contract, major(each.version)) == (contract, line))
-    return max(of_the_line, key=lambda each: precedence(each.version), default=None)
-
-
-def routed(route: Route, publication: Publication) -> Route:
-    """The route as a publication wants it. Raises InputError where the dataset is not the publication's."""
-    plan = dict(publication.plans).get(route.dataset)
-    if plan is None:
-        raise InputError(
-            f"version {publication.version} has no dataset {route.dataset}, to which {route.prefix} delivers"
-        )
-    return replace(route, version=publication.version, status=publication.status, plan=plan)
-
-
-def leading_its_routes(snapshot: RegistrySnapshot, publication: Publication) -> Publication:
-    """The publication with all routes of its line; with none where another version is current."""
-    line = (publication.contract, major(publication.version))
-    first = leading(snapshot, *line)
-    if first is not None and precedence(first.version) > precedence(publication.version):
-        return publication
-    routes = (routed(each, publication) for each in snapshot.routes if (each.contract, each.major) == line)
-    return replace(publication, routes=tuple(routes))
-
-
 def publication_of(compiled: CompiledContract) -> Publication:
     """The version as the registry has it, without its routes."""
     return Publication(
@@ -247,4 +246,5 @@ def publication_of(compiled: CompiledContract) -> Publication:
         unmeasured_rules=compiled.unmeasured_rules,
         labels=compiled.labels,
         needs=tuple((each.name, document_key(each.text)) for each in compiled.needs),
+        inherited_from=compiled.inherited_from,
     )

@@ -19,7 +19,7 @@ from lakegate.contracts.plan.result import Result, Shares
 from lakegate.functions.ports.errors import ConditionFailed, NotFound, TransactionConflict
 from lakegate.functions.ports.objects import Address, agree
 from lakegate.functions.ports.workloads import Expected
-from lakegate.functions.usecases import layout, parts
+from lakegate.functions.usecases import layout, parts, retention
 from lakegate.functions.usecases.addressing import addressed
 from lakegate.functions.usecases.moves import OutcomeChanged, is_same_write, message
 from lakegate.functions.usecases.source import address
@@ -126,7 +126,12 @@ def _written(dependencies: Dependencies, workload: Workload, share: str, written
         f"{lake}{layout.attempt_prefix(workload.id, workload.attempt, workload.batch)}/rows/{share}/"
     ):
         raise Alarm("rows-elsewhere", workload.id)
-    found = dependencies.objects.head(Address(dependencies.places.lake, written.uri.removeprefix(lake)))
+    try:
+        found = dependencies.objects.head(Address(dependencies.places.lake, written.uri.removeprefix(lake)))
+    except NotFound:
+        if dependencies.workloads.get(workload.id).state in TERMINAL:
+            raise ConcurrentUpdate(workload.id) from None
+        raise Alarm("rows-missing", workload.id) from None
     if (found.size, found.etag) != (written.size, written.etag):
         raise Alarm("rows-differ", workload.id)
     return SourceObject(found.bucket, found.key, found.version, found.etag, found.size, found.checksum)
@@ -136,9 +141,11 @@ def _rest(
     dependencies: Dependencies, workload: Workload, sources: tuple[SourceObject, ...], to: Address
 ) -> Steps[ObjectVersion]:
     """One object in its destination, whoever copied it there."""
+    assert workload.pin is not None
+    tag = retention.tag_of(dependencies, to.key, workload.pin.plan, workload.id)
     for source in sources:
         try:
-            copy = partial(dependencies.objects.copy, address(source), source.etag, to, absent=True)
+            copy = partial(dependencies.objects.copy, address(source), source.etag, to, absent=True, tag=tag)
             return _verified(workload, source, (yield from perform(Effect.COPY, copy)))
         except ConditionFailed:
             return _verified(workload, source, _there(dependencies, workload, to))

@@ -47,6 +47,7 @@ def published_by(proposal: Proposal | None = None) -> Act:
             "plans": [{"dataset": dataset, "plan": plan} for dataset, plan in publication.plans],
             "unmeasured_rules": publication.unmeasured_rules,
             "proposed_by": proposal.proposer if proposal else None,
+            **({"inherited_from": publication.inherited_from} if publication.inherited_from else {}),
         }
 
     return Act("publication", content, proposal)

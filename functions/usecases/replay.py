@@ -103,7 +103,9 @@ def _copy(dependencies: Dependencies, row: Workload, number: int) -> SourceObjec
     try:
         return described(dependencies.objects.head(where))
     except NotFound:
-        raise InputError("the quarantined copy is not there any more") from None
+        days = dependencies.terms(row).quarantine_days
+        until = f": its contract keeps it for {days} days" if days else ""
+        raise InputError(f"the quarantined copy is not there any more{until}") from None
 
 
 def _record(dependencies: Dependencies, row: Workload, replayed_by: str, chosen: ChosenVersion | None) -> Steps[None]:

@@ -1,4 +1,4 @@
-"""Faults of the routes of a registry: overlaps, routes that no delivery reaches, and routes to retired versions."""
+"""Faults of the routes of a registry: overlaps, routes that no delivery reaches, and routes to what is retired."""
 
 from __future__ import annotations
 
@@ -48,7 +48,10 @@ class RouteFinding:
 
 
 def lint_routes(routes: Iterable[Route], places: Places) -> tuple[RouteFinding, ...]:
-    """All faults, by prefix; the time grows with the number of routes and their depth, not with the pairs of routes."""
+    """All faults, by prefix; the status of a route is the one by which deliveries are judged now, its line's included.
+
+    The time grows with the number of routes and their depth, not with the pairs of routes.
+    """
     ordered = sorted(routes, key=lambda each: (each.bucket, each.prefix))
     found = (*_alone(ordered, places), *_nested(ordered), *_similar(ordered))
     return tuple(sorted(found, key=lambda each: (each.route.prefix, each.fault, each.message)))
@@ -60,7 +63,7 @@ def _alone(routes: list[Route], places: Places) -> Iterator[RouteFinding]:
         if reason:
             yield RouteFinding(RouteFault.UNREACHABLE, each, f"{reason}: remove the route")
         if each.status == RETIRED:
-            message = f"{each.contract} {each.version} is retired, so that every delivery is refused: remove the route"
+            message = f"{each.line} {each.version} is retired, so that every delivery is refused: remove the route"
             yield RouteFinding(RouteFault.RETIRED, each, message)
 
 

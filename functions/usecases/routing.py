@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.routes import MAX_DEPTH, Route, candidates, covering
-from lakegate.functions.usecases.publish_contract import leading, routed, write
+from lakegate.functions.usecases.leading import leading, routed
+from lakegate.functions.usecases.publish_contract import write
 
 if TYPE_CHECKING:
     from lakegate.functions.ports.registry import Publication, RegistrySnapshot

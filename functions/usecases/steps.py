@@ -28,6 +28,9 @@ class Effect(StrEnum):
     Waiting changes nothing but the time: it is one of them because others act meanwhile.
     """
 
+    ANNOUNCE = "announce a delivery"
+    HINT = "give intake the hint that an object landed"
+    LINK = "link an announcement to its workload"
     CLAIM = "claim the version"
     PIN = "pin contract and source"
     WRITE_PARTS = "write a list of parts"
@@ -49,7 +52,7 @@ class Effect(StrEnum):
     WRITE_SEGMENT = "write a segment of the readers' manifest"
     WRITE_MANIFEST = "write the readers' manifest"
     DELETE_SOURCE = "delete the judged version"
-    DELETE_STAGING = "delete the staging copy"
+    DELETE_STAGING = "delete a staging copy, or rows of a split"
     WRITE_REPORT = "write report.html"
     CLOSE = "close the workload"
     SEND = "send the message"

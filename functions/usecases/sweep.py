@@ -40,7 +40,7 @@ class Swept:
     """What a sweep did, for metrics."""
 
     looked_at: int = 0
-    troubles: list[LakegateError] = field(default_factory=list)
+    failures: list[LakegateError] = field(default_factory=list)
     """Errors of single workloads, reported here: one failure does not stop the others."""
 
 
@@ -132,8 +132,8 @@ def _guarded(swept: Swept, steps: Steps[T]) -> Steps[T | None]:
     swept.looked_at += 1
     try:
         return (yield from steps)
-    except LakegateError as trouble:
-        swept.troubles.append(trouble)
+    except LakegateError as failure:
+        swept.failures.append(failure)
         return None
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.lake.states import State
 from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases import delivery_report, manifest, parts
+from lakegate.functions.usecases import delivery_report, layout, manifest, parts
+from lakegate.functions.usecases.erasure import versions_of
 from lakegate.functions.usecases.moves import move
 from lakegate.functions.usecases.steps import Effect, perform
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def tidy(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
-    """Bring the manifest up to date, delete the judged version by its id and the staged copy, write the report, then close."""
+    """Bring the manifest up to date, delete the judged version by its id and all other copies, write the report, then close."""
     if workload.due_at is None:
         return workload
     assert workload.pin is not None
@@ -28,5 +29,15 @@ def tidy(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
     for each in parts.staged(dependencies, workload):
         staged = Address(each.bucket, each.key)
         yield from perform(Effect.DELETE_STAGING, partial(dependencies.objects.delete, staged))
+    for share in _shares(dependencies, workload):
+        yield from perform(Effect.DELETE_STAGING, partial(dependencies.objects.delete, share))
     yield from delivery_report.write(dependencies, workload)
     return (yield from move(dependencies, Effect.CLOSE, workload, workload._replace(due_at=None)))
+
+
+def _shares(dependencies: Dependencies, workload: Workload) -> tuple[Address, ...]:
+    """Rows of a split, whose copies are committed; of attempts that were given up and of rejected deliveries, too."""
+    if not dependencies.terms(workload).by_rows:
+        return ()
+    stored = versions_of(dependencies, f"{layout.batch_prefix(workload.batch)}{workload.id}/")
+    return tuple(Address(each.bucket, each.key) for each in stored if each.current and "/rows/" in each.key)

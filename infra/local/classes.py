@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pyspark
 
-from lakegate.infra.local.places import TOOLS
+from lakegate.infra.local.clone import TOOLS
 from lakegate.infra.setup.pins import pinned_jars
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local.places import TOOLS
+from lakegate.infra.local.clone import TOOLS
 from lakegate.infra.setup.pins import pinned_jars
 
 if TYPE_CHECKING:

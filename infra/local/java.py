@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local.places import TOOLS
+from lakegate.infra.local.clone import TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

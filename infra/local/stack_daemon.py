@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

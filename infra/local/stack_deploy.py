@@ -10,7 +10,7 @@ import botocore.session
 from botocore.config import Config
 
 from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local.places import ROOT, TOOLS
+from lakegate.infra.local.clone import ROOT, TOOLS
 from lakegate.infra.local.stack_programs import SAM
 from lakegate.infra.packaging.bundles import RUNNING, bundle_functions, bundle_judge
 

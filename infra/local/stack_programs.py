@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from lakegate.contracts.errors import SetUpError
+from lakegate.infra.local.clone import ROOT, TOOLS
 from lakegate.infra.local.jars import jars
 from lakegate.infra.local.java import java_home
-from lakegate.infra.local.places import ROOT, TOOLS
 from lakegate.infra.local.state import ACCOUNT, REGION
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.errors import SetUpError
 from lakegate.contracts.lint.examine import read
 from lakegate.contracts.plan.request import Request, StagedPart
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 from lakegate.infra.local.stack_deploy import ARTIFACTS, JOB, RELEASE, client
 from lakegate.infra.samples.catalogue import SAMPLES
 from lakegate.infra.samples.writer import write

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local.places import ROOT, TOOLS
+from lakegate.infra.local.clone import ROOT, TOOLS
 from lakegate.infra.packaging.bundles import bundle_functions, bundle_job, bundle_judge
 
 MAKERS = {"functions": bundle_functions, "judge": bundle_judge, "job": bundle_job}

@@ -77,8 +77,11 @@ class Bundle:
 
 
 FUNCTIONS = Bundle(
-    "lambda", ("contracts", "functions"), frozenset({"dynamodb", "emr-serverless", "events", "lambda", "s3"})
+    "lambda",
+    ("contracts", "functions"),
+    frozenset({"dynamodb", "emr-serverless", "events", "lambda", "s3", "secretsmanager", "sns", "sqs"}),
 )
+"""The services of functions/bootstrap.py, but `sts`, which commands alone ask."""
 JOB = Bundle("job", ("contracts", "engine", "spark_jobs"), frozenset({"s3", "sts"}), UNUSED_BY_JOBS)
 """`sts`: a run may have to turn a token into its role's credentials."""
 JUDGE = Bundle(

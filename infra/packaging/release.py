@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local.places import ROOT, TOOLS
+from lakegate.infra.local.clone import ROOT, TOOLS
 from lakegate.infra.packaging.archives import EXECUTABLE, READABLE
 from lakegate.infra.packaging.bundles import bundle_functions, bundle_job, bundle_judge
 from lakegate.infra.packaging.materials import sha256

@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local.places import TOOLS
+from lakegate.infra.local.clone import TOOLS
 from lakegate.infra.setup.environments import program
 
 if TYPE_CHECKING:

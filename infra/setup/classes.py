@@ -11,8 +11,8 @@ from lakegate.contracts.errors import SetUpError
 from lakegate.contracts.lint.examine import read
 from lakegate.contracts.plan.request import Request, StagedPart
 from lakegate.infra.local.classes import FOLDER, archive
+from lakegate.infra.local.clone import ROOT, TOOLS
 from lakegate.infra.local.java import java_home
-from lakegate.infra.local.places import ROOT, TOOLS
 from lakegate.infra.local.spark import use_local_spark
 from lakegate.infra.samples.catalogue import SAMPLES
 from lakegate.infra.samples.writer import write

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local.places import TOOLS
+from lakegate.infra.local.clone import TOOLS
 
 LOCKS = Path(__file__).parent
 MARK = "lock"

@@ -7,9 +7,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.errors import SetUpError
+from lakegate.infra.local.clone import TOOLS
 from lakegate.infra.local.jars import FOLDER
 from lakegate.infra.local.java import find_java
-from lakegate.infra.local.places import TOOLS
 from lakegate.infra.setup.jars import install_jars, sound
 from lakegate.infra.setup.java import install_java
 from lakegate.infra.setup.pins import pinned_jars

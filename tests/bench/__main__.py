@@ -16,7 +16,7 @@ from importlib.metadata import version
 from statistics import median
 from typing import TYPE_CHECKING
 
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 from lakegate.infra.setup.environments import install
 from tests.bench import stack
 from tests.bench.data import CLEAN, DIRTY, Work, prepare

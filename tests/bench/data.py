@@ -10,7 +10,7 @@ import pyarrow as pa
 import yaml
 from pyarrow import csv, parquet
 
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 from lakegate.infra.samples.catalogue import SAMPLES
 from lakegate.infra.samples.writer import write
 from tests.bench.weather import FIELDS, TEXTS, odcs, with_checks

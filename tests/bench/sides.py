@@ -19,8 +19,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from lakegate.infra.local.clone import ROOT
 from lakegate.infra.local.java import java_home
-from lakegate.infra.local.places import ROOT
 from lakegate.infra.setup.environments import program
 from tests.bench.weather import CHECKS, RULES
 

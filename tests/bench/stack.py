@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 from lakegate.infra.local.state import VARIABLE
 from tests.bench.data import CONTRACT, files
 from tests.bench.sides import LAKEGATE

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 from lakegate.infra.setup.browser import environment, machines_own
 from lakegate.infra.setup.environments import program
 from tests.browser.pages import line_of, report_of

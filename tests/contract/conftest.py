@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import boto3
 import pytest
 
+from lakegate.functions.adapters.announcements import DynamoAnnouncements
 from lakegate.functions.adapters.batches import DynamoBatches
 from lakegate.functions.adapters.emr import EmrServerless
 from lakegate.functions.adapters.history import DynamoHistory
@@ -20,6 +21,7 @@ from lakegate.functions.adapters.notices import DynamoNotices
 from lakegate.functions.adapters.pauses import DynamoPauses
 from lakegate.functions.adapters.promises import DynamoPromises
 from lakegate.functions.adapters.registry import DynamoRegistry
+from lakegate.functions.adapters.request_keys import DynamoRequestKeys
 from lakegate.functions.adapters.workloads import DynamoAgenda, DynamoOutbox, DynamoWorkloads
 from tests.fakes import Memory
 from tests.unit.adapters.conftest import BUCKETS, Cloud, clients, cloud  # noqa: F401 - fixtures
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lakegate.functions.ports.agenda import Agenda
+    from lakegate.functions.ports.announcements import Announcements
     from lakegate.functions.ports.batches import Batches
     from lakegate.functions.ports.history import History
     from lakegate.functions.ports.jobs import JobRunner
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from lakegate.functions.ports.pauses import Pauses
     from lakegate.functions.ports.promises import Promises
     from lakegate.functions.ports.registry import Registry
+    from lakegate.functions.ports.request_keys import RequestKeys
     from lakegate.functions.ports.workloads import Workloads
 
 
@@ -59,6 +63,8 @@ class Ports:
     lines: DatasetLines
     notices: Notices
     promises: Promises
+    announcements: Announcements
+    requests: RequestKeys
     jobs: JobRunner
     application: str
     land: Callable[[Address, bytes, str], ObjectVersion]
@@ -89,6 +95,8 @@ def in_memory() -> Ports:
         memory.lines,
         memory.notices,
         memory.promises,
+        memory.announcements,
+        memory.requests,
         memory.jobs,
         "application",
         land,
@@ -113,6 +121,8 @@ def on_aws(there: Cloud) -> Ports:
         DynamoLines(table, there.table("ledger")),
         DynamoNotices(table),
         DynamoPromises(table),
+        DynamoAnnouncements(table),
+        DynamoRequestKeys(table),
         EmrServerless(emr, application),
         application,
         partial(landed, there),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from lakegate.contracts.lake.lifecycle import moment
 from lakegate.contracts.lake.notices import TRIES, ChannelNotice, Occurrence, failed, occurred, sent
+from lakegate.functions.adapters.dynamodb import DynamoTable
+from lakegate.functions.adapters.notices import DynamoNotices
 from lakegate.functions.ports.errors import ConditionFailed
 
 if TYPE_CHECKING:
@@ -55,3 +57,20 @@ def test_what_is_due_and_what_is_dead_is_found_by_the_index(ports: Ports) -> Non
 
     assert (early, due, dead) == ((), (BEGUN.id,), ())
     assert (ports.notices.due(NOW + timedelta(days=9), 10), ports.notices.dead(10)) == ((), (BEGUN.id,))
+
+
+def test_the_notice_of_one_delivery_expires_with_its_message() -> None:
+    """After 90 days, whether it was sent or not; a notice of a line never expires."""
+    put: list[dict[str, Any]] = []
+
+    class Client:
+        def put_item(self, **request: Any) -> None:
+            put.append(request["Item"])
+
+    client: Any = Client()
+    notices = DynamoNotices(DynamoTable(client, "workloads"))
+    notices.write(BEGUN)
+    notices.write(replace(BEGUN, delivery="w:published:1", ended=moment(NOW)))
+
+    assert ["expires" in each for each in put] == [False, True]
+    assert put[1]["expires"] == {"N": str(int((NOW + timedelta(days=90)).timestamp()))}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
 BEGUN = accepted(
-    PromisingLine("shop/orders_v1"), moment(NOW), "1.0.0", (Promise("freshness", 60), Promise("frequency", 3_600))
+    PromisingLine("shop/orders_v1"), moment(NOW), "1.0.0", (Promise("freshness", 60), Promise("frequency", 3_600)), ""
 )
 
 

@@ -500,6 +500,18 @@ def test_a_child_is_listed_with_its_parent(ports: Ports) -> None:
     assert ports.registry.contract("acme").children == ("shop",)
 
 
+def test_a_version_that_is_inherited_later_is_read_as_it_was_written(ports: Ports) -> None:
+    """Its day is in the item of the version and in that of the contract; a proposal keeps it, too."""
+    version = replace(PUBLICATION, routes=(), plans=(), inherited_from="2027-01-01T00:00:00.000000Z")
+    ports.registry.publish(version)
+    proposal = replace(PROPOSAL, publication=replace(version, version="1.1.0"), base=1)
+    ports.registry.propose(proposal, None)
+
+    assert ports.registry.contract("orders").versions == (version,)
+    assert version in ports.registry.snapshot().versions
+    assert ports.registry.proposal("orders", "1.1.0") == proposal
+
+
 PROPOSAL = Proposal(
     replace(PUBLICATION, routes=(), plans=(("lines", "d" * 64),), labels=LABELS),
     ALICE,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lakegate.functions.workload import Workload
     from lakegate.infra.local.state import LocalState
 
-LIMIT = 60.0
+LIMIT = 300.0
 """Seconds after which what should have happened counts as lost."""
 TICK = threading.Event()
 

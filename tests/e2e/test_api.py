@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
+import shlex
 import subprocess
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 from lakegate.infra.setup.environments import program
+from tests.e2e.deployed import until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
 DESCRIPTION = json.loads((ROOT / "docs/openapi.json").read_text())
 EXAMPLES = re.findall(r"^\$ (curl .+)\n(.+)$", (ROOT / "docs/api.md").read_text(), re.MULTILINE)
 LEFT_OUT = "…"
+SHOP = "e2e-shop"
 NOT_DECLARED = ("positive_data_acceptance", "unsupported_method")
 """Checks that an HTTP API cannot keep: no JSON Schema says what a valid contract is, and API Gateway answers 404, not 405."""
 
@@ -95,3 +100,43 @@ def test_generated_requests_find_nothing(stack: Deployed, tmp_path: Path) -> Non
     )
 
     assert ended.returncode == 0, ended.stdout[-5_000:]
+
+
+def answered(stack: Deployed, path: str, *arguments: str) -> Any:
+    """The JSON answer of a signed request."""
+    return json.loads(curl(stack, f"curl $SIGNED {shlex.join(arguments)} $API{path}"))
+
+
+def test_an_announced_file_is_uploaded_by_its_url_and_followed(stack: Deployed, tmp_path: Path) -> None:
+    """A refused summary, then an announcement whose URL takes exactly the file; notified, it ends accepted, as one delivery."""
+    route, text, file = "/api/v1/workload", stack.fresh(), tmp_path / "day.csv"
+    file.write_bytes(text)
+    summary = {"rows": 3, "columns": [{"name": "id", "type": "integer", "minimum": 1, "maximum": 3}, {"name": "name"}]}
+    checksum = "sha256:" + base64.b64encode(sha256(text).digest()).decode()
+    wanted = {"contract": SHOP, "name": file.name, "size": len(text), "checksum": checksum, "summary": summary}
+    send = ("-H", "Content-Type: application/json", "-d")
+    refused = answered(stack, route, *send, json.dumps(wanted | {"summary": summary | {"rows": 0}}))
+    made = answered(stack, route, *send, json.dumps(wanted))
+    assert "upload" in made, made
+    headers = [part for name, value in made["upload"]["headers"].items() for part in ("-H", f"{name}: {value}")]
+    put = [
+        "curl",
+        "--silent",
+        "--upload-file",
+        str(file),
+        *headers,
+        "--write-out",
+        "%{http_code}",
+        made["upload"]["url"],
+    ]
+    sent = curl(stack, shlex.join(put))
+    notified = answered(stack, f"{route}/notify/{made['workloadId']}", "-X", "POST")
+    finished = until("linked", lambda: stack.row(made["workloadId"]))
+    stack.finished(finished.joined)
+    answer = answered(stack, f"{route}/{made['workloadId']}")
+
+    assert [each["code"] for each in refused["errors"]] == ["rows"]
+    assert (made["status"], sent) == ("Created", "200")
+    assert notified.get("dataContractId") == SHOP, notified
+    assert (answer["workloadId"], answer["status"]) == (finished.joined, "Accepted")
+    assert stack.blocks(stack.finished(finished.joined)) == 1

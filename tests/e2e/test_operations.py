@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lakegate.functions.adapters.clients import client
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 from tests.reference.sampling import FULL
 from tests.unit.cli.page_commands import aws, commands, sections
 
@@ -53,6 +53,32 @@ def test_doctor_finds_what_an_operator_did(stack: Deployed) -> None:
 
     assert set(changed) - set(before) == {"rule-disabled", "versioning-off"}
     assert set(causes()) == set(before)
+
+
+def test_the_rows_of_a_person_are_erased(stack: Deployed) -> None:
+    """The row is in no version of any object; the other rows keep their bytes, and readers and `verify` find them."""
+    body = stack.fresh()
+    landed = stack.finished(stack.upload(body))
+    *others, person = body.decode().splitlines()
+    name = person.partition(",")[2]
+    words = ("--where-key", f"name={name}", "--reason", "ticket 318", "--yes", "--json", "--local")
+    erased = ran("lakegate.cli.main", "erase", "e2e-shop/sales_v1", *words)
+    verified = ran("lakegate.cli.main", "verify", "e2e-shop/sales_v1", "--objects", "--json", "--local")
+    (left,) = stack.destinations(landed)
+    versions = client("s3").list_object_versions(Bucket=stack.dependencies.places.lake, Prefix="accepted/e2e-shop/")
+    (entry,) = json.loads(erased.stdout)["objects"]
+
+    assert (entry["rows"], entry["erased_rows"], entry["left"]) == (3, 1, True), erased.stderr
+    assert stack.body(left).decode().splitlines() == others
+    assert name not in "".join(
+        client("s3")
+        .get_object(Bucket=stack.dependencies.places.lake, Key=each["Key"], VersionId=each["VersionId"])["Body"]
+        .read()
+        .decode()
+        for each in versions["Versions"]
+        if each["Key"].endswith(".csv")
+    )
+    assert json.loads(verified.stdout)["intact"], verified.stdout
 
 
 @pytest.mark.parametrize("name", sorted(RUNBOOKS))

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from lakegate.contracts.model.storage import Compression, Format, Storage
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 from tests.deliveries.refused import BOMBS
 from tests.deliveries.written import as_parquet, packed, written
 

@@ -13,6 +13,7 @@ import pyarrow.parquet
 import pytest
 
 from lakegate.contracts.door.file_signatures import UnreadableError
+from lakegate.contracts.draft.suggestions import MOST_WORDS
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.model.storage import Compression, Csv, Format, Storage
 from lakegate.contracts.model.types import LogicalType
@@ -272,3 +273,15 @@ def test_thousands_of_columns_are_drafted(tmp_path: Path) -> None:
     assert len(found.profile.columns) == 10_000
     assert 8_000 < found.draft.columns < 10_000
     assert found.draft.left_out
+
+
+@pytest.mark.parametrize("count", [MOST_WORDS, MOST_WORDS + 1])
+def test_the_words_of_a_column_are_kept_where_they_are_few(tmp_path: Path, count: int) -> None:
+    """All distinct values of a column are counted, or none where there are more than a list of allowed values may have."""
+    words = [f"w{number:03}" for number in range(count)]
+    path = tmp_path / "words.csv"
+    path.write_text("\n".join(["a", *words, *words]) + "\n")
+
+    (column,) = profile(parts_of(path), LocalStore(), tmp_path).columns
+
+    assert column.values.words == (tuple((word, 2) for word in words) if count == MOST_WORDS else ())

@@ -16,7 +16,7 @@ from lakegate.cli.main import app
 from lakegate.contracts.model.storage import Csv
 from lakegate.engine.native import measure
 from lakegate.engine.read.local import LocalStore
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 from lakegate.infra.samples.catalogue import SAMPLES
 from lakegate.infra.samples.writer import write
 from tests.deliveries.delivery import plan_of, request_for

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tests.fakes.announcements import MemoryAnnouncements, MemoryRequestKeys, MemoryUploads
 from tests.fakes.fault_injector import FaultInjector, MemoryNotifier, VirtualClock
 from tests.fakes.identity import MemoryIdentity
 from tests.fakes.jobs import MemoryJobs
@@ -21,6 +22,7 @@ from tests.fakes.rows import MemoryRows
 __all__ = [
     "FaultInjector",
     "Memory",
+    "MemoryAnnouncements",
     "MemoryChannels",
     "MemoryIdentity",
     "MemoryJobs",
@@ -31,7 +33,9 @@ __all__ = [
     "MemoryObjects",
     "MemoryPromises",
     "MemoryRegistry",
+    "MemoryRequestKeys",
     "MemoryRows",
+    "MemoryUploads",
     "VirtualClock",
 ]
 
@@ -52,6 +56,9 @@ class Memory:
     notices: MemoryNotices
     promises: MemoryPromises
     channels: MemoryChannels
+    announcements: MemoryAnnouncements
+    uploads: MemoryUploads
+    requests: MemoryRequestKeys
 
     @staticmethod
     def of(*buckets: str, lag: float = 0.0) -> Memory:
@@ -72,4 +79,7 @@ class Memory:
             MemoryNotices(clock, faults, lag),
             MemoryPromises(faults),
             MemoryChannels(faults),
+            MemoryAnnouncements(faults),
+            MemoryUploads(faults),
+            MemoryRequestKeys(faults),
         )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.lake.notices import ChannelNotice
     from lakegate.functions.ports.channels import Notification
+    from lakegate.functions.ports.lineage import JudgedDelivery
     from tests.fakes.fault_injector import FaultInjector, VirtualClock
 
 
@@ -92,12 +93,21 @@ class MemoryChannels:
     def __init__(self, faults: FaultInjector) -> None:
         self._faults = faults
         self.sent: list[tuple[str, Notification]] = []
+        self.reported: list[tuple[str, JudgedDelivery]] = []
         self.broken: dict[str, PortError] = {}
 
     def deliver(self, channel: str, notification: Notification) -> None:
         """Keep it."""
+        self._pass(channel)
+        self.sent.append((channel, notification))
+
+    def report(self, channel: str, delivery: JudgedDelivery) -> None:
+        """Keep it."""
+        self._pass(channel)
+        self.reported.append((channel, delivery))
+
+    def _pass(self, channel: str) -> None:
         channel_of(channel)
         self._faults.pass_or_refuse()
         if channel in self.broken:
             raise self.broken[channel]
-        self.sent.append((channel, notification))

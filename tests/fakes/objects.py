@@ -114,7 +114,7 @@ class MemoryObjects:
         """A producer's put, with the checksum that its program chose; empty: one of each part, none of the whole."""
         return self._write(to, body, f'"{_digest(body)[:32]}"', checksum(body, algorithm))
 
-    def copy(self, source: Address, etag: str, to: Address, *, absent: bool = False) -> ObjectVersion:
+    def copy(self, source: Address, etag: str, to: Address, *, absent: bool = False, tag: str = "") -> ObjectVersion:
         """A new version with the bytes of another, if its conditions hold."""
         self._faults.pass_or_refuse()
         described, body = self._readable(source)
@@ -123,7 +123,10 @@ class MemoryObjects:
         self._judge(to, absent=absent)
         algorithm = described.checksum.partition(":")[0]
         kept = algorithm in {"sha256", "sha1"} and len(body) <= self.parts_above
-        return self._write(to, body, described.etag, checksum(body, algorithm if kept else "crc64nvme"))
+        copied = self._write(to, body, described.etag, checksum(body, algorithm if kept else "crc64nvme"))
+        if tag:
+            self.tags[copied.version] = tag
+        return copied
 
     def delete(self, address: Address) -> None:
         """A version for ever, or the key behind a marker."""

@@ -15,7 +15,7 @@ from tests.unit.layers import covers, own_files, product
 if TYPE_CHECKING:
     from pathlib import Path
 
-IMPORTED_BY_ALL = {"contracts/errors.py", "infra/local/places.py"}
+IMPORTED_BY_ALL = {"contracts/errors.py", "infra/local/clone.py"}
 """An exception class and the address of the repository: no reason to test a service again."""
 
 

@@ -10,7 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 from tests.conftest import NEEDS, group_of
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ class Call:
     folders: frozenset[Path]
 
     def runs(self, file: Path, marker: str) -> bool:
-        """Whether it runs the tests of a file that have this marker; empty: none that a target names."""
-        names = dict.fromkeys(re.findall(r"\w+", self.markers), False) | {marker: True}
+        """Whether it runs the tests of a file that have these markers, separated by spaces; empty: none that a target names."""
+        names = dict.fromkeys(re.findall(r"\w+", self.markers), False) | dict.fromkeys(marker.split(), True)
         selected: bool = eval(self.markers, {}, names)  # noqa: S307 - our own Makefile
         return selected and not self.folders.isdisjoint(file.parents)
 
@@ -87,10 +87,11 @@ def test_make_test_runs_each_test_once() -> None:
     times = {
         (str(file), marker): sum(call.runs(file, marker) for call in calls)
         for file in FILES_OF_TESTS
-        for marker in {name if name in PROGRAMS else "" for name in markers_of(file)}
+        for program in {name if name in PROGRAMS else "" for name in markers_of(file)}
+        for marker in (program, f"{program} hypothesis")
     }
 
-    assert len(calls) == 4
+    assert len(calls) == 5
     assert {test: number for test, number in times.items() if number != 1} == {}
     assert [folder for call in calls for folder in call.folders if not folder.is_dir()] == []
 

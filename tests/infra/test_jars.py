@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.contracts.errors import SetUpError
+from lakegate.infra.local.clone import TOOLS
 from lakegate.infra.local.jars import jars
-from lakegate.infra.local.places import TOOLS
 from lakegate.infra.setup.jars import ALREADY_IN_SPARK, install_jars, sound
 from lakegate.infra.setup.pins import Jar, pinned_jars
 from lakegate.infra.setup.trust import trust_options

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 from tests.mutation.__main__ import SURVIVORS, explanation
 from tests.mutation.mutants import Mutant
 from tests.mutation.packages import PACKAGES

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.lint.examine import read
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 from lakegate.infra.samples.thesis import CORRECTED, DELIVERED
 from lakegate.infra.samples.writer import SampleFile, write
 from tests.deliveries.delivery import judge_delivery, measure_natively

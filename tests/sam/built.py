@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from lakegate.infra.local.places import TOOLS
+from lakegate.infra.local.clone import TOOLS
 from lakegate.infra.packaging.bundles import bundle_functions
 from lakegate.infra.setup.environments import program
 
@@ -85,6 +85,11 @@ def run(tool: Path, *words: str, folder: Path = ROOT, **environment: str) -> str
     return ended.stdout
 
 
+def _merged(shared: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    both = {name for name in own if isinstance(own[name], dict) and isinstance(shared.get(name), dict)}
+    return {**shared, **own, **{name: _merged(shared[name], own[name]) for name in both}}
+
+
 @dataclass
 class Stack:
     """A template with values for its parameters; each resource is known by its logical id."""
@@ -109,9 +114,9 @@ class Stack:
         }
 
     def function(self, name: str) -> dict[str, Any]:
-        """A function's properties, with those that all share."""
+        """A function's properties, with those that all share: SAM merges maps, and replaces everything else."""
         shared = self.resolve(self.template["Globals"]["Function"])
-        return {**shared, **self.resources("AWS::Serverless::Function")[name]}
+        return _merged(shared, self.resources("AWS::Serverless::Function")[name])
 
     def resolve(self, value: Any) -> Any:
         """A value without its intrinsic functions."""

@@ -31,7 +31,7 @@ NOBODYS = moved("00f1cbn5g4bb0c01", "00f1982r1uukb925")
 CASES = [
     ("IntakeFunction", by_queue, (landed("in/a.csv"),), {"batchItemFailures": []}),
     ("CompletionFunction", by_queue, ("no json", NOBODYS), {"batchItemFailures": [{"itemIdentifier": "m0"}]}),
-    ("SweepFunction", scheduled, (), {"looked_at": 0, "troubles": 0}),
+    ("SweepFunction", scheduled, (), {"looked_at": 0, "failures": 0}),
     ("NotifyFunction", scheduled, (), {"unsent": 0}),
 ]
 

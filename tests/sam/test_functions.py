@@ -148,7 +148,7 @@ def test_sweep_finds_what_no_event_announced(env: Environment) -> None:
     """A lost event costs time and nothing else."""
     version = env.deployed.land("in/a.csv")
 
-    assert env.sweep.invoke(scheduled()) == {"looked_at": 1, "troubles": 0}
+    assert env.sweep.invoke(scheduled()) == {"looked_at": 1, "failures": 0}
 
     assert {workload_id("landing", "in/a.csv", version): "QUARANTINED"} == env.deployed.states()
 
@@ -189,7 +189,7 @@ def test_what_aws_refuses_is_failed_and_done_the_next_time(env: Environment) -> 
     overdue(env)
 
     assert [each["itemIdentifier"] for each in answered["batchItemFailures"]] == ["m0"]
-    assert env.sweep.invoke(scheduled()) == {"looked_at": 1, "troubles": 0}
+    assert env.sweep.invoke(scheduled()) == {"looked_at": 1, "failures": 0}
     assert list(env.deployed.states().values()) == ["QUARANTINED"]
 
 
@@ -208,7 +208,7 @@ def test_a_function_that_is_killed_leaves_work_that_sweep_carries_on(env: Enviro
     overdue(env)
 
     assert "Task timed out after 4.00 seconds" in output
-    assert env.sweep.invoke(scheduled()) == {"looked_at": 1, "troubles": 0}
+    assert env.sweep.invoke(scheduled()) == {"looked_at": 1, "failures": 0}
     assert list(env.deployed.states().values()) == ["QUARANTINED"]
 
 

@@ -31,7 +31,7 @@ from tests.simulation.stage import KINDS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-PLANTED_LIMIT = 10_000
+PLANTED_LIMIT = 100_000
 CHUNK = 500
 """Schedules of one task. Reference counts free an environment when its schedule ends; cycles are collected after a task."""
 

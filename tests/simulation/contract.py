@@ -44,7 +44,7 @@ def plan_version(version: str, most: int) -> Plan:
     name = Check("name", "name", "required", ("name",), Metric.FAILING_ROWS, Unit.ROWS, Tier(NONE, Present("name")))
     bound = Tier(Interval(high=Decimal(most)))
     amount = Check("amount", "amount", "sum", ("amount",), Metric.SUM, Unit.VALUE, bound)
-    policy = Policy(on_reject=OnReject.ROWS)
+    policy = Policy(on_reject=OnReject.ROWS, quarantine_days=30)
     return Plan("orders", version, "lines", fields, (name, amount), policy=policy, csv=Csv(header=False))
 
 

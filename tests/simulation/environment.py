@@ -150,10 +150,14 @@ class Environment:
             m.notices,
             m.promises,
             m.channels,
+            m.announcements,
+            m.uploads,
+            m.requests,
             places,
             TIMING,
         )
         m.objects.parts_above = PARTS_ABOVE
+        m.uploads.hints = self.inbox
         for version, body in PLANS.items():
             m.objects.put(Address(LAKE, f"plans/{DIGESTS[version]}.json"), body)
         self.publish("1.0.0", "active")

@@ -26,6 +26,7 @@ def kept_in_the_end(promises: Promises) -> None:
             raise Violation("P1", "a version was never claimed")
     for row in promises.rows.values():
         _check_row(promises, row)
+    _announcements_are_linked(promises)
     _no_pause_stays(promises)
     _staging_is_empty(promises)
     _ledger_and_lake_agree(promises)
@@ -33,6 +34,17 @@ def kept_in_the_end(promises: Promises) -> None:
     _messages_are_sent(promises)
     if broken := promises.lines.finished(manifests(promises.env)):
         raise Violation(broken.promise, broken.seen)
+
+
+def _announcements_are_linked(promises: Promises) -> None:
+    """Where something landed for an announcement and was claimed, the announcement leads to a workload of its key."""
+    keys = {row.source.key for row in promises.rows.values() if not row.replay_of}
+    for announced in promises.env.memory.announcements.kept.values():
+        link = promises.links.get(announced.id)
+        if announced.key in keys and (link is None or link.joined not in promises.rows):
+            uploads = [each for each in promises.env.uploads if each.version.key == announced.key]
+            if not any(each.deleted for each in uploads):
+                raise Violation("P3", "an announcement does not lead to its workload")
 
 
 def _check_row(promises: Promises, row: Workload) -> None:

@@ -123,10 +123,10 @@ class Lifecycles:
         return self._announced(before, line, recorded)
 
     def _announced(self, before: Line, line: Line, recorded: Collection[str]) -> Broken | None:
-        """A change has a record and a message; a subscription has none."""
+        """A change, and a stricter parent, have a record and a message; a subscription has none."""
         parts = ("changes", "recorded", "ending")
         announced = any(getattr(before, each) != getattr(line, each) for each in parts)
-        changed = announced or before.notice != line.notice
+        changed = announced or before.notice != line.notice or before.parents != line.parents
         event = hashlib.sha256(f'["lifecycle","{line.name}",{line.revision}]'.encode()).hexdigest()
         if changed is not (event in recorded):
             return Broken("P3", "a change of a line has no record, or a record has no change")
@@ -135,6 +135,8 @@ class Lifecycles:
             kind = line.changes[line.recorded - 1].status.value if begun else "planned"
             kind = "breaking" if line.notice and not before.notice else kind
             self.messages.add(f"{line.name}:{kind}:{line.revision}")
+        if before.parents != line.parents:
+            self.messages.add(f"{line.name}:breaking:{line.revision}")
         return None
 
     def decided(self, row: Workload) -> None:
@@ -196,7 +198,7 @@ class Lifecycles:
             contents = [
                 block.content
                 for block in self.env.memory.ledger.chains.get(name, ())
-                if isinstance(block, Record) and block.kind == "lifecycle"
+                if isinstance(block, Record) and block.kind == "lifecycle" and block.content["act"] != "parent"
             ]
             if not contents:
                 continue

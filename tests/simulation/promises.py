@@ -157,6 +157,8 @@ class Promises:
         self.taken: set[tuple[State, State]] = set()
         """Transitions seen, for what a run covered."""
         self.lines = Lifecycles(env)
+        self.links: dict[str, Workload] = {}
+        """From announcements to their workloads."""
 
     def hold(self) -> None:
         """Raise Violation if any safety promise is broken now."""
@@ -235,6 +237,9 @@ class Promises:
             row, before = rows[identity], self.rows.get(identity)
             if before is row:
                 continue
+            if row.state is S.JOINED:
+                self._linked(row)
+                continue
             self.rows[identity] = row
             self.marks[identity] = hash((id(row.state), row.attempt, row.due_at is None))
             if before is None:
@@ -244,6 +249,14 @@ class Promises:
                 self._moved(before, row)
                 self.lines.decided(row)
         self.rows_mark = hash(tuple(self.marks.values()))
+
+    def _linked(self, row: Workload) -> None:
+        """A link leads from an announcement to what landed at its key, and stays."""
+        announced = self.env.memory.announcements.kept.get(row.id)
+        if announced is None or announced.key != row.source.key or row.joined != self.upload_of(row).workload:
+            raise Violation("P3", "a link leads from no announcement, or to another delivery")
+        if self.links.setdefault(row.id, row) is not row:
+            raise Violation("P3", "a link was changed")
 
     def _began(self, row: Workload) -> None:
         if self.upload_of(row).ignored:
@@ -333,7 +346,7 @@ class Promises:
 
     def _paused(self, before: Workload, row: Workload) -> None:
         for seen in self.pauses.broken(self.rows, before, row):
-            raise Violation("P23", seen)
+            raise Violation("P24", seen)
 
     def _stepped(self, before: Workload, row: Workload) -> None:
         if row.state is S.RECEIVED:
@@ -418,6 +431,7 @@ class Promises:
             row = self.env.memory.rows.rows.get(key.split("/workload=")[1].partition("/")[0])
             if row is None:
                 raise Violation("P2", "bytes are stored that belong to no workload")
+            self._expires(row, key, stored)
             if key.startswith("accepted/"):
                 self._accepted(row, stored)
             self._kept(self.upload_of(row))
@@ -439,6 +453,15 @@ class Promises:
             return True
         replayed = self.rows.get(self.replays.get(row.id, ""))
         return replayed is not None and replayed.state in ENDED and self.contains(replayed, body)
+
+    def _expires(self, row: Workload, key: str, stored: list[Stored]) -> None:
+        """P1: quarantined data has the tag of its contract's retention, by which it is deleted; no other data has a tag."""
+        tag = ""
+        if key.startswith("quarantine/") and row.pin is not None and row.pin.plan:
+            policy = read_json(self.env.lake[f"plans/{row.pin.plan}.json"][-1].body)["policy"]
+            tag = f"quarantine-{policy['quarantine_days']}" if policy["quarantine_days"] else ""
+        if any(self.env.memory.objects.tags.get(each.version, "") != tag for each in stored if each.described):
+            raise Violation("P1", "data expires otherwise than its contract says")
 
     def _accepted(self, row: Workload, stored: list[Stored]) -> None:
         """P2: what is visible in accepted/ was decided accepted, and is what was judged."""

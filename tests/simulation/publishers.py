@@ -21,10 +21,10 @@ from lakegate.contracts.inherit.resolve import Resolver
 from lakegate.contracts.lake.lifecycle import instant_of, moment
 from lakegate.contracts.lake.versions import major, precedence
 from lakegate.functions.ports.errors import PortError
+from lakegate.functions.usecases.leading import leading
 from lakegate.functions.usecases.lifecycle import settle_line
 from lakegate.functions.usecases.notify import notify
-from lakegate.functions.usecases.parents import document_of, newest_release, pinned_parents
-from lakegate.functions.usecases.publish_contract import leading
+from lakegate.functions.usecases.parents import document_of, parent_in_force, pinned_parents
 from lakegate.functions.usecases.steps import Effect, run
 from lakegate.functions.usecases.succession import followed
 from tests.simulation.environment import LAKE, LANDING, Environment
@@ -33,6 +33,7 @@ from tests.simulation.promises import Violation
 
 if TYPE_CHECKING:
     from lakegate.contracts.lake.lifecycle import Line
+    from lakegate.functions.ports.registry import Publication
     from lakegate.functions.usecases.steps import Call, Steps
 
 Command = Callable[[Environment], "Steps[Any]"]
@@ -85,8 +86,8 @@ class Person:
             self.ended = True
         except InputError:
             self.ended = True
-        except LakegateError as trouble:
-            raise Violation("P4", f"{self.name} raised {trouble!r}") from trouble
+        except LakegateError as failure:
+            raise Violation("P4", f"{self.name} raised {failure!r}") from failure
 
 
 @dataclass(slots=True)
@@ -180,7 +181,7 @@ def _was_waited_for(line: Line, now: str) -> bool:
 def registry_holds(env: Environment, known: set[tuple[str, str]]) -> None:
     """P21: what the registry names is there, routes carry the current version, numbers and parents are respected.
 
-    A version is compared when it appears, with the one that it follows then (decision 66); `known` are those before.
+    A version is compared when it appears, with the one that it follows then (decision 28); `known` are those before.
     """
     registry, lake = env.dependencies.registry, env.memory.objects.current(LAKE)
     contracts = sorted({each.contract for each in registry.snapshot().versions} & {"shop", "acme"})
@@ -195,6 +196,8 @@ def registry_holds(env: Environment, known: set[tuple[str, str]]) -> None:
             known.add((contract, each.version))
             if is_new and before is not None and not _is_compatible(env, before, each):
                 raise Violation("P21", f"{each.version} of {contract} is not compatible with {before.version}")
+            if is_new and each.inherited_from:
+                _is_announced(env, each)
         for route in registry.routes(LANDING, tuple(each.prefix for each in snapshot.routes)):
             current = leading(snapshot, contract, route.major)
             if current is None or (route.version, route.plan) != (current.version, dict(current.plans)[route.dataset]):
@@ -225,11 +228,29 @@ def _keeps_to_parent(env: Environment, child: str) -> None:
     registry = env.dependencies.registry
     snapshot = registry.contract(child)
     newest = max(snapshot.versions, key=lambda each: precedence(each.version))
-    parent = newest_release(registry.contract("acme"), major(newest.needs[0][0].rpartition("@")[2]))
+    line, now = major(newest.needs[0][0].rpartition("@")[2]), moment(env.memory.clock.now())
+    parent = parent_in_force(registry.contract("acme"), line, now)
     assert parent is not None
+    if weaker := _weaker(env, newest, parent):
+        raise Violation("P21", f"{child} {newest.version} is weaker than acme {parent.version}: {weaker}")
+
+
+def _is_announced(env: Environment, parent: Publication) -> None:
+    """Owners of contracts that are weaker than a version have notice, when it is published, from when it is inherited."""
+    registry = env.dependencies.registry
+    for child in registry.contract(parent.contract).children:
+        newest = max(registry.contract(child).versions, key=lambda each: precedence(each.version))
+        notices = env.dependencies.lines.get(f"{child}/orders_v{major(newest.version)}").parents
+        announced = {(each.version, each.inherited_from) for each in notices}
+        if (f"acme@{parent.version}", parent.inherited_from) not in announced and _weaker(env, newest, parent):
+            raise Violation("P21", f"the owner of {child} has no notice of acme {parent.version}")
+
+
+def _weaker(env: Environment, child: Publication, parent: Publication) -> str:
+    """Why a version of a child could not inherit from a version of its parent; empty if it could."""
     above = document_of(env.dependencies, parent)
-    text = document_of(env.dependencies, newest).text
     try:
-        read_version(text, complete=Resolver(lambda *_: above).complete)
+        read_version(document_of(env.dependencies, child).text, complete=Resolver(lambda *_: above).complete)
     except LakegateError as weaker:
-        raise Violation("P21", f"{child} {newest.version} is weaker than acme {parent.version}: {weaker}") from weaker
+        return str(weaker)
+    return ""

@@ -224,6 +224,21 @@ def _resume(stage: Stage, _choices: Choices) -> None:
     stage.resume()
 
 
+def _announced(stage: Stage, choices: Choices) -> None:
+    """A delivery is announced; data lands for one that was, or its producer says so, in any order and any number of times."""
+    kept = list(stage.env.memory.announcements.kept.values())
+    chosen = choices.pick(3) if kept else 0
+    if chosen == 0:
+        stage.announce()
+        return
+    announced = kept[choices.pick(len(kept))]
+    if chosen == 1:
+        stage.say_available(announced)
+    else:
+        stage.log("data lands for an announcement")
+        stage.env.upload(announced.key, (b"good:1", b"bad:1", b"good:2")[choices.pick(3)])
+
+
 ACTS = (
     _upload,
     _delete,
@@ -240,6 +255,8 @@ ACTS = (
     _command,
     _days,
     _waive,
+    _announced,
+    _announced,
 )
 
 

@@ -11,6 +11,7 @@ from lakegate.contracts.errors import InputError, LakegateError
 from lakegate.contracts.lake.lifecycle import Line, moment
 from lakegate.functions.ports.errors import ConditionFailed, PortError, Throttled, TransactionConflict, Unanswered
 from lakegate.functions.ports.jobs import JobState
+from lakegate.functions.usecases.announcing import WantedDelivery, announce, available
 from lakegate.functions.usecases.completion import completion, invocation_ended
 from lakegate.functions.usecases.intake import intake
 from lakegate.functions.usecases.notify import notify
@@ -27,6 +28,7 @@ from tests.simulation.promises import NOBODY, Promises, Violation
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+    from lakegate.functions.ports.announcements import Announcement
     from lakegate.functions.usecases.steps import Call
     from lakegate.functions.workload import Workload
     from tests.simulation.environment import Environment
@@ -55,6 +57,7 @@ CONTENDED = frozenset(Effect) - {
     Effect.CANCEL_JOB,
     Effect.DELETE_SOURCE,
     Effect.DELETE_STAGING,
+    Effect.HINT,
     Effect.SEND,
     Effect.WAIT,
 }
@@ -158,6 +161,16 @@ class Stage:
         self.env.memory.clock.sleep(60)
         self.start("notify", notify(self.env.dependencies))
 
+    def announce(self) -> None:
+        """A producer announces a delivery to the line."""
+        identity = f"{len(self.env.memory.announcements.kept) + self.started:064x}"
+        self.log("a producer announces a delivery")
+        self.start("announce", announce(self.env.dependencies, WantedDelivery("orders"), identity))
+
+    def say_available(self, announced: Announcement) -> None:
+        self.log("a producer says that its data is there")
+        self.start("available", available(self.env.dependencies, announced))
+
     def replay(self, workload: str) -> None:
         self.log("the operator replays")
         asked = self.env.memory.rows.rows.get(workload)
@@ -237,13 +250,13 @@ class Stage:
             worker.call = on(*answer)
         except StopIteration as end:
             self._end(worker, end.value)
-        except LakegateError as trouble:
+        except LakegateError as failure:
             self._end(worker, None)
-            if not isinstance(trouble, PortError | InputError):
-                raise Violation("P4", f"{worker.name} raised {trouble!r}") from trouble
+            if not isinstance(failure, PortError | InputError):
+                raise Violation("P4", f"{worker.name} raised {failure!r}") from failure
             if self.trace is not None:
-                self.log(f"{worker.name} ends with {trouble!r}")
-            trouble.__traceback__ = None  # as in `_answer`: a worker may raise what it has collected
+                self.log(f"{worker.name} ends with {failure!r}")
+            failure.__traceback__ = None  # as in `_answer`: a worker may raise what it has collected
         except Violation:
             raise
         except Exception as defect:
@@ -264,9 +277,9 @@ class Stage:
         ):
             raise Violation("P4", "a command was answered, and the line is another one")
         if isinstance(value, Swept):
-            for trouble in value.troubles:
-                if isinstance(trouble, Alarm):
-                    raise Violation("P4", f"an alarm: {trouble!r}")
+            for failure in value.failures:
+                if isinstance(failure, Alarm):
+                    raise Violation("P4", f"an alarm: {failure!r}")
 
     def _replayed(self, asked: Workload) -> None:
         """A replay that was answered has begun."""

@@ -115,6 +115,12 @@ class Town:
         data = [each.body.partition(b":")[2] for each in stored if not each.body.startswith(b"{")]
         return "".join(sorted(b"".join(data).decode()))
 
+    def tags(self, folder: str) -> set[str]:
+        """Of every version of data below a folder."""
+        stored = [each for key, some in self.env.lake.items() if key.startswith(folder) for each in some]
+        versions = {each.version for each in stored if not each.body.startswith(b"{")}
+        return {self.env.memory.objects.tags.get(each, "") for each in versions}
+
     def ended(self, *letters: str) -> None:
         """Once all is repeated: nothing of the letters is left, the others are complete, everything is recorded once."""
         blocks = self.dependencies.ledger.blocks(LINE)
@@ -128,6 +134,8 @@ class Town:
         assert self.rows("accepted/", "quarantine/") == expected
         assert not set(self.rows("runs/", "staging/", "erasures/")) & set(letters)
         assert self.listed() == current
+        assert self.tags("accepted/") == {""}
+        assert self.tags("quarantine/") <= {"quarantine-30"}
         assert erasures.unfinished == ()
         assert [each.content["erasure"] for each in blocks if each.kind == "erased"] == begun  # type: ignore[union-attr]
         assert not any(key.startswith("erasures/") for key in self.env.lake)

@@ -91,6 +91,16 @@ def publishing(text: bytes) -> Command:
     return command
 
 
+def scheduling(text: bytes) -> Command:
+    """A person who publishes a parent that is inherited later."""
+
+    def command(env: Environment) -> Steps[Any]:
+        at = moment(env.memory.clock.now() + timedelta(days=40))
+        return publish(env.dependencies, replace(compiled_alone(text), inherited_from=at))
+
+    return command
+
+
 def nothing(*_: object) -> Steps[Any]:
     """A command that refuses before its first effect."""
     yield from ()
@@ -106,6 +116,13 @@ def one_version() -> Environment:
     env = Environment()
     drive(env.dependencies, publish(env.dependencies, compiled_alone(document({}, "1.0.0"))))
     drive(env.dependencies, add_route(env.dependencies, "shop/", "shop", "orders", 1))
+    return env
+
+
+def alone() -> Environment:
+    """A policy that no contract inherits from."""
+    env = Environment()
+    published(env, policy(5))
     return env
 
 
@@ -129,6 +146,14 @@ SCENES: dict[str, tuple[Callable[[], Environment], dict[str, Command]]] = {
     "a parent and its child": (
         family,
         {"parent": publishing(policy(7, "1.1.0")), "child": publishing(product("2.0.0", least=6))},
+    ),
+    "a scheduled parent and its first child": (
+        alone,
+        {"parent": scheduling(policy(7, "1.1.0")), "child": publishing(product(least=6))},
+    ),
+    "a scheduled parent and its child": (
+        family,
+        {"parent": scheduling(policy(8, "1.1.0")), "child": publishing(product("1.1.0", least=8))},
     ),
 }
 
@@ -253,7 +278,7 @@ def test_a_planted_bug_of_a_step_is_found(
 def test_no_order_of_publishers_breaks_the_registry(name: str) -> None:
     """P21: every interleaving; of two without a parent also with a crash after any step of one."""
     prepare, commands = SCENES[name]
-    crashes = 0 if name == "a parent and its child" else 1
+    crashes = 0 if "child" in name else 1
 
     assert explore(prepare, commands, crashes=crashes) > len(commands)
 
@@ -290,13 +315,28 @@ def test_a_planted_bug_of_a_condition_is_found(bug: str, monkeypatch: pytest.Mon
         explore(*SCENES[name], crashes=0)
 
 
-@pytest.mark.parametrize("function", ["refuse_breaking", "refuse_other_parent", "refuse_incompatible"])
-def test_a_planted_bug_of_a_decision_is_found(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        ("refuse_breaking", "a parent and its child"),
+        ("refuse_other_parent", "a parent and its child"),
+        ("refuse_incompatible", "two publishers of one contract"),
+        ("refuse_unannounced", "a scheduled parent and its first child"),
+    ],
+)
+def test_a_planted_bug_of_a_decision_is_found(function: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the refusal some order breaks a promise."""
     monkeypatch.setattr(publish_contract, function, lambda *_: None)
-    name = "two publishers of one contract" if function == "refuse_incompatible" else "a parent and its child"
     with pytest.raises(Violation):
         explore(*SCENES[name], crashes=0)
+
+
+def test_a_parent_that_is_not_announced_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: neither is notice given, nor is its absence refused."""
+    monkeypatch.setattr(publish_contract, "announce", nothing)
+    monkeypatch.setattr(publish_contract, "refuse_unannounced", lambda *_: None)
+    with pytest.raises(Violation, match="has no notice"):
+        explore(*SCENES["a scheduled parent and its child"], crashes=0)
 
 
 def test_a_document_that_is_written_after_the_version_is_found() -> None:

@@ -79,7 +79,7 @@ def test_random_schedules_break_no_promise(capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.full  # `make test` plants all bugs by the command
 @pytest.mark.parametrize("bug", PLANTED, ids=lambda b: b.name)
 def test_a_planted_bug_falls(bug: Planted) -> None:
-    """The checker sees this bug within ten thousand schedules, by a promise it breaks and not by a slip of the plant."""
+    """The checker sees this bug within a hundred thousand schedules, by a promise it breaks and not by a slip of the plant."""
     needed, seen = caught(bug, seed=7)
 
     assert seen, f"survived {needed:,} schedules"

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from lakegate.cli.main import app
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.schemas import validate
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 from lakegate.infra.samples.catalogue import SAMPLES
 from lakegate.infra.samples.writer import write
 

@@ -12,7 +12,7 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 from lakegate.infra.samples.catalogue import SAMPLES
 from lakegate.infra.samples.writer import write
 

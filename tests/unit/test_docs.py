@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,6 +16,26 @@ PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglo
 DECISIONS = sorted((ROOT / "docs/decisions").glob("0*.md"))
 SOURCES = {"AWS", "DCM", "DCS", "Deequ", "Great Expectations", "Lakegate", "ODCS", "ODF", "common"}
 PARTS = ["Context", "Options", "Decision", "Consequences"]
+TEXTS = {".cfg", ".html", ".md", ".py", ".sh", ".sql", ".toml", ".yaml", ".yml"}
+MERGED = (
+    set(range(1, 114))
+    - {43, 45, 46, 57, 60, 68, 69, *range(71, 73), *range(77, 80), 83, *range(91, 97), 98, 99}
+    - {*(101, 104, 108, 111)}
+)
+"""The numbers of the decisions that were merged on 2026-11-23."""
+BEFORE_THE_FIRST_MERGER = (
+    set(range(1, 117))
+    - {*range(6, 10), 19, *range(27, 30), *range(35, 40), *range(55, 60)}
+    - {*(64, *range(76, 80), 84, 85, 104, 108)}
+)
+
+
+def decisions_in(text: str) -> list[int]:
+    """The numbers of decisions that a text mentions; where links lead is another test."""
+    plain = re.sub(r"\]\([^)]*\)", "", text).replace("[", "")
+    lists = re.findall(r"\b[Dd]ecisions?[ \n](\d+\b(?:(?:, | and |, and | or )\d+\b)*)", plain)
+    paths = re.findall(r"docs/decisions/(\d{4})", plain)
+    return [int(number) for part in [*lists, *paths] for number in re.findall(r"\d+", part)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -27,6 +47,14 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert [link for link in links if link and not (page.parent / link).exists()] == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_link_to_a_decision_has_its_number(page: Path) -> None:
+    """A link whose text is the number of a decision leads to that decision."""
+    links = re.findall(r"\[(?:[Dd]ecision )?(\d+)\]\([^)]*?(\d{4})-[^)]*\.md\)", page.read_text())
+
+    assert [number for number, target in links if int(number) != int(target)] == []
+
+
 def test_every_decision_is_listed() -> None:
     """The index has each decision by number and title."""
     listed = (ROOT / "docs/decisions/README.md").read_text()
@@ -36,20 +64,33 @@ def test_every_decision_is_listed() -> None:
 
 
 def test_every_decision_that_is_mentioned_exists() -> None:
-    """A number of a decision is one of today's, except where a page names the old numbers that it replaces."""
-    folders = ("contracts", "engine", "functions", "spark_jobs", "cli", "infra", "tests", "docs")
-    files = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in {".py", ".md"}]
+    """A number of a decision, in code, tests, pages, templates and settings, is one of a page."""
+    hidden = {"build", "node_modules", "official", "__pycache__"}
+    files = [path for path in ROOT.iterdir() if path.is_file()]
+    for folder in ROOT.iterdir():
+        if folder.is_dir() and folder.name not in hidden and not folder.name.startswith("."):
+            files += [path for path in folder.rglob("*") if not hidden & set(path.parts)]
+    texts = [path for path in files if path.suffix in TEXTS or path.name == "Makefile"]
     numbers = {int(path.name[:4]) for path in DECISIONS}
-    stale = [
-        f"{path.relative_to(ROOT)}: {number}"
-        for path in [*files, ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "template.yaml"]
-        for number in re.findall(
-            r"(?:[Dd]ecisions? |docs/decisions/)(\d+)", re.sub(r"Replaces decisions? .*", "", path.read_text())
-        )
-        if int(number) not in numbers
-    ]
+    mentions = [(path, number) for path in texts for number in decisions_in(path.read_text())]
 
-    assert stale == []
+    assert len({number for _, number in mentions}) > 20
+    assert [f"{path.relative_to(ROOT)}: {number}" for path, number in mentions if number not in numbers] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("(decision 1)", [1]),
+        ("Decision 2; decisions 6, 8 and 10.", [2, 6, 8, 10]),
+        ("decisions [2](decisions/0002-a.md) and [13](b/0013-c.md)", [2, 13]),
+        ("# docs/decisions/0018", [18]),
+        ("decisions of 12 people, 20 times", []),
+    ],
+)
+def test_mentions_of_decisions_are_found(text: str, numbers: list[int]) -> None:
+    """Every form in which this repository mentions a decision is recognised."""
+    assert decisions_in(text) == numbers
 
 
 @pytest.mark.parametrize("page", DECISIONS, ids=lambda page: page.name)
@@ -61,22 +102,17 @@ def test_a_decision_has_its_four_parts(page: Path) -> None:
     assert text.startswith(f"# {int(page.name[:4])}. ")
 
 
-def test_the_index_maps_every_old_number_of_a_decision() -> None:
-    """A number that was used before the decisions were merged leads to the pages that replaced it, and these name it."""
+def test_the_index_leads_from_every_old_number_of_a_decision() -> None:
+    """A number that a decision had before it was merged leads to the page that has it now."""
     text = (ROOT / "docs/decisions/README.md").read_text().partition("## Old numbers")[2]
-    rows = {
-        int(old): re.findall(r"\(([^)]+)\)", now)
-        for old, now in re.findall(r"^\| (\d+) \| (.*) \|$", text, re.MULTILINE)
-    }
-    gaps = {*range(6, 10), 19, *range(27, 30), *range(35, 40), *range(55, 60), 64, *range(76, 80), 84, 85, 104, 108}
+    rows = re.findall(r"^\| \[(\d+)\]\((\d{4})-[^)]+\) \| (.*) \| (.*) \|$", text, re.MULTILINE)
+    pages = [int(path.name[:4]) for path in DECISIONS]
+    merged = [int(number) for _, _, now, _ in rows for number in re.findall(r"\d+", now)]
+    first = {int(number) for _, _, _, before in rows for number in re.findall(r"\d+", before)}
 
-    assert set(rows) == set(range(1, 117)) - gaps
-    assert {(old, page) for old, pages in rows.items() for page in pages if not page.startswith("../")} == {
-        (int(old), path.name)
-        for path in DECISIONS
-        for replaced in re.findall(r"Replaces decisions? (.*)", path.read_text())
-        for old in re.findall(r"\d+", replaced)
-    }
+    assert [(number, int(name)) for number, name, _, _ in rows if number != str(int(name))] == []
+    assert sorted(merged + [page for page in pages if page in MERGED]) == sorted(MERGED)
+    assert first == BEFORE_THE_FIRST_MERGER
 
 
 def test_every_promise_names_tests_that_exist() -> None:
@@ -85,6 +121,18 @@ def test_every_promise_names_tests_that_exist() -> None:
 
     assert named
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_the_architecture_lists_every_port() -> None:
+    """Section 7 has each port of the use cases, and no others."""
+    section = (ROOT / "docs/architecture.md").read_text().partition("\n## 7. ")[2].partition("\n\nEvery writing")[0]
+    ports = {
+        name
+        for path in (ROOT / "functions/ports").glob("*.py")
+        for name in re.findall(r"^class (\w+)\(.*Protocol\)", path.read_text(), re.MULTILINE)
+    }
+
+    assert set(re.findall(r"`(\w+)`", section)) == ports
 
 
 def test_the_glossary_has_each_term_once_in_order_with_its_source() -> None:

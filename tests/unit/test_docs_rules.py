@@ -9,7 +9,7 @@ import pytest
 
 from lakegate.contracts.compile.rules.strftime import compile_format
 from lakegate.contracts.plan.check import Unit
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 from tests.reference.tables import DOCS, TABLES, between
 
 

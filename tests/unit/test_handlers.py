@@ -93,6 +93,9 @@ def stand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
         notices=memory.notices,
         promises=memory.promises,
         channels=memory.channels,
+        announcements=memory.announcements,
+        uploads=memory.uploads,
+        requests=memory.requests,
         batches=memory.rows.batches,
         jobs=memory.jobs,
         notifier=memory.notifier,
@@ -209,7 +212,7 @@ def test_a_sweep_finds_what_no_event_announced(stand: Stand) -> None:
     """An object whose every event was lost is taken in by the next sweep, and reported by the next notify."""
     workload = stand.land("in/orders.csv")
 
-    assert call(sweep.handler, {})["troubles"] == 0
+    assert call(sweep.handler, {})["failures"] == 0
     assert stand.memory.rows.get(workload).state is State.QUARANTINED
     assert call(notify.handler, {}) == {"unsent": 0}
     written = stand.written()
@@ -242,7 +245,7 @@ def test_a_delivery_is_measured_once(stand: Stand) -> None:
     )
 
 
-def test_a_trouble_is_logged_and_counted(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_is_logged_and_counted(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a sweep met with is a line and a figure, and the sweep does not fail for it."""
     stand.land("in/orders.csv")
 
@@ -251,7 +254,7 @@ def test_a_trouble_is_logged_and_counted(stand: Stand, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(stand.memory.rows, "create", refuse)
 
-    assert call(sweep.handler, {}) == {"looked_at": 1, "troubles": 1}
+    assert call(sweep.handler, {}) == {"looked_at": 1, "failures": 1}
     assert [(line["error"], line["detail"]) for line in stand.lines()] == [("LakegateError", "refused")]
 
 

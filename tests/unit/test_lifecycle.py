@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -13,6 +14,8 @@ from hypothesis import strategies as st
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.lifecycle import (
+    LEAST_DEPRECATED,
+    LEAST_SUNSET,
     Ending,
     Line,
     Notice,
@@ -27,6 +30,7 @@ from lakegate.contracts.lake.lifecycle import (
 from lakegate.contracts.lake.lifecycle import LineStatus as S
 from lakegate.contracts.lake.subscriptions import MOST, subscribed, teams, unsubscribed
 from lakegate.contracts.lake.transitions import (
+    WAY,
     IllegalTransition,
     acknowledged,
     deprecate,
@@ -411,3 +415,8 @@ def test_what_is_due_is_the_next_change_or_the_manifest() -> None:
         Line(NAME, DEPRECATED.changes, recorded=3).due,
     ]
     assert DEPRECATED.since(at(-1)) == ""
+
+
+def test_the_legal_way_states_the_least_days() -> None:
+    """The message about an illegal transition has the days that the lifecycle enforces."""
+    assert re.findall(r"(\d+) days", WAY) == [str(LEAST_DEPRECATED.days), str(LEAST_SUNSET.days)]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,6 +70,15 @@ def test_the_plain_commands_need_no_extra(tmp_path: Path) -> None:
     assert (ended.returncode, ended.stderr) == (1, "")
     assert "lint ends with 0\n" in ended.stdout
     assert "Rejected" in ended.stdout.partition("lint ends with 0\n")[2]
+
+
+def test_a_parent_in_the_registry_names_the_extra_that_reads_it(tmp_path: Path) -> None:
+    """`lint` of a document that inherits ends with its own error where the library of AWS is not installed."""
+    child = shutil.copy(ROOT / "contracts/examples/inheritance/purchases.odcs.yaml", tmp_path)
+    ended = without(EXTRAS["aws"], ("lint", str(child)))
+
+    assert (ended.returncode, ended.stderr) == (1, "")
+    assert "pip install 'lakegate[aws]'" in ended.stdout
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,9 @@ def protocols(module: str) -> list[type]:
     ]
 
 
-@pytest.mark.parametrize("module", sorted(set(MODULES) - {"errors", "judgement"}))
+@pytest.mark.parametrize("module", sorted(set(MODULES) - {"errors", "lineage"}))
 def test_each_module_defines_ports_whose_methods_are_documented(module: str) -> None:
-    """A module of ports has a Protocol, and every method of it has a docstring."""
+    """A module of ports has a Protocol, and every method of it has a docstring; two have only what ports take and raise."""
     found = protocols(module)
     methods = [each for port in found for _, each in inspect.getmembers(port, inspect.isfunction)]
 

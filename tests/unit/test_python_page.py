@@ -14,7 +14,7 @@ import pytest
 import lakegate
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.schemas import validate
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path

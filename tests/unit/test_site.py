@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 from lakegate.infra.site.pages import OUTSIDE, copied, place_of, relinked
 
 if TYPE_CHECKING:

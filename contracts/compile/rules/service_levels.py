@@ -110,13 +110,18 @@ _LEVELS: dict[str, Callable[[Rule, tuple[Field, ...], Interval], Check]] = {
     **dict.fromkeys(("latency", "ly"), _latency),
     **dict.fromkeys(("retention", "re"), _retention),
 }
-_PROMISES = {"frequency": "frequency", "fy": "frequency", "freshness": "freshness", "fr": "freshness"}
+_PROMISES = {
+    **dict.fromkeys(("frequency", "fy"), "frequency"),
+    **dict.fromkeys(("freshness", "fr"), "freshness"),
+    **dict.fromkeys(("latency", "ly"), "latency"),
+}
 _INTERVALS = {"hourly": _HOUR, "daily": _DAY, "weekly": 7 * _DAY, "monthly": 31 * _DAY, "yearly": 366 * _DAY}
 _SHORTEST, _LONGEST = _MINUTE, 10 * 366 * _DAY
 
 
 def promises_of(rules: Iterable[Rule]) -> tuple[Promise, ...]:
-    """The shortest promise of each name: a frequency is the time from one delivery to the next, a freshness the age of the data.
+    """The shortest promise of each name: a frequency is the time from one delivery to the next, a freshness the age of the data,
+    a latency the time from a row's moment until it is accepted.
 
     An interval that is no length of time, such as a cron expression, is no promise that can be watched.
     """

@@ -1,4 +1,4 @@
-"""Forms of conditional expressions."""
+"""Functions that choose among values: CASE, COALESCE, NULLIF, IF, GREATEST, LEAST."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ QUANTILES = {"quantile_cont": exp.PercentileCont, "quantile_disc": exp.Percentil
 
 def parse(text: str, dialect: str) -> exp.Query:
     """The AST of a query; RefusedError if the text is not a single readable SELECT."""
-    _silence_sqlglot()
+    silence_sqlglot()
     if len(text) > MAX_LENGTH:
         raise RefusedError("query-too-large", f"A query has at most {MAX_LENGTH:,} characters.")
     _check_characters(text)
@@ -76,7 +76,7 @@ def _named(match: re.Match[str]) -> str:
 
 
 @cache
-def _silence_sqlglot() -> None:
+def silence_sqlglot() -> None:
     """Its warnings show text of the contract, in queries that are refused here with a message of our own."""
     logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
 

@@ -10,8 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
+from lakegate.infra.local.clone import ROOT
 from lakegate.infra.local.emr.stop import StoppedError
-from lakegate.infra.local.places import ROOT
 from lakegate.infra.setup.pins import pinned_jars
 
 if TYPE_CHECKING:

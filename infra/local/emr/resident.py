@@ -14,11 +14,11 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from lakegate.infra.local.clone import ROOT
 from lakegate.infra.local.emr.executor import added_jars, kill_group
 from lakegate.infra.local.emr.stop import StoppedError
 from lakegate.infra.local.jars import jars
 from lakegate.infra.local.java import java_home
-from lakegate.infra.local.places import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -35,8 +35,8 @@ def test_one_run_judges_each_delivery_and_a_poisoned_one_fails_alone(stack: Depl
     assert waiting.staged is not None
     client("s3").delete_object(Bucket=waiting.staged.bucket, Key=waiting.staged.key)
     others = [stack.upload(each) for each in (stack.fresh(), BAD, stack.fresh())]
-    rows = [stack.finished(each, limit=240) for each in others]
-    failed = stack.finished(poisoned, limit=240)
+    rows = [stack.finished(each) for each in others]
+    failed = stack.finished(poisoned)
 
     assert [row.state for row in rows] == [State.PUBLISHED, State.QUARANTINED, State.PUBLISHED]
     assert [(row.attempt, row.failed, row.batch) for row in rows] == [(1, (), waiting.batch)] * 3
@@ -52,7 +52,7 @@ def test_a_batch_is_closed_by_its_age_and_rows_are_split_in_it(stack: Deployed) 
     landed = [stack.upload(ROWS.replace(b"abc", name), f"rows/{name.decode()}.csv") for name in (b"abc", b"ghi")]
     waiting = [stack.reached(each, State.SUBMITTING) for each in landed]
     stack.sweep_later(61)
-    rows = [stack.finished(each, limit=240) for each in landed]
+    rows = [stack.finished(each) for each in landed]
 
     assert len({each.batch for each in (*waiting, *rows)}) == 1
     assert [(row.state, row.attempt, len(stack.destinations(row))) for row in rows] == [(State.PUBLISHED, 1, 2)] * 2

@@ -6,9 +6,12 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from typer.testing import CliRunner
 
+from lakegate.cli.main import app
 from lakegate.contracts.lake.states import State
 from lakegate.functions.adapters.clients import client
+from lakegate.functions.usecases.lines import published_lines
 from lakegate.functions.workload import FailureCause
 from tests.e2e.running import running
 
@@ -24,8 +27,8 @@ ROWS = b"id,name\n1,abc\n2,x\n3,def\n"
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
-    """The stack, with a judge function for deliveries below 800 bytes."""
-    with running(tmp_path_factory.mktemp("judge"), SmallFileBytes="800") as deployed:
+    """The stack, with a judge function for deliveries below 800 bytes, and the drift function of the same bundle."""
+    with running(tmp_path_factory.mktemp("judge"), SmallFileBytes="800", DriftSchedule="rate(1 day)") as deployed:
         yield deployed
 
 
@@ -49,7 +52,7 @@ def test_small_deliveries_are_judged_without_a_job_run(stack: Deployed) -> None:
 
 def test_rows_that_are_kept_apart_are_written_by_spark(stack: Deployed) -> None:
     """The function answers that it does not fit; Spark follows, and the attempt costs none of the round's."""
-    row = stack.finished(stack.upload(ROWS, "rows/day.csv"), limit=120)
+    row = stack.finished(stack.upload(ROWS, "rows/day.csv"))
 
     assert (row.state, row.attempt, row.limit) == (State.PUBLISHED, 2, 4)
     assert [each.cause for each in row.failed] == [FailureCause.DOES_NOT_FIT]
@@ -59,7 +62,7 @@ def test_rows_that_are_kept_apart_are_written_by_spark(stack: Deployed) -> None:
 def test_a_larger_delivery_is_sparks_from_the_start(stack: Deployed) -> None:
     """Its first attempt is a job run."""
     landed = stack.upload(stack.fresh(rows=25))
-    row = stack.finished(landed, limit=120)
+    row = stack.finished(landed)
 
     assert (row.state, row.attempt, [each["id"] for each in stack.runs(landed)]) == (State.PUBLISHED, 1, [row.run])
 
@@ -72,9 +75,38 @@ def test_an_invocation_that_fails_is_followed_by_spark(stack: Deployed) -> None:
         FunctionName=name, Handler="lakegate.spark_jobs.judge_function.absent"
     )
     try:
-        row = stack.finished(stack.upload(stack.fresh()), limit=120)
+        row = stack.finished(stack.upload(stack.fresh()))
     finally:
         client("lambda").update_function_configuration(FunctionName=name, Handler=settings["Handler"])
 
     assert (row.state, row.attempt, row.limit) == (State.PUBLISHED, 2, 3)
     assert [each.cause for each in row.failed] == [FailureCause.NO_ANSWER]
+
+
+def drift(stack: Deployed) -> dict[str, int]:
+    """What the deployed drift function answers to its schedule."""
+    answer = client("lambda").invoke(FunctionName=stack.resources["DriftFunction"], Payload=b"{}")
+    counts: dict[str, int] = json.loads(answer["Payload"].read())
+    assert "FunctionError" not in answer, counts
+    return counts
+
+
+def test_drift_is_found_by_the_function_and_by_the_command(stack: Deployed) -> None:
+    """An accepted object that somebody replaced by one without a field: both find it, and nothing before."""
+    row = stack.finished(stack.upload(stack.fresh()))
+    (key,) = stack.destinations(row)
+    before = drift(stack)
+    client("s3").put_object(Bucket=stack.dependencies.places.lake, Key=key, Body=b"id\n1\n")
+    after = drift(stack)
+    command = CliRunner().invoke(app, ["drift", "e2e-shop/sales_v1", "--local", "--json"])
+    found = json.loads(command.stdout)
+
+    lines = len(published_lines(stack.dependencies))
+    assert before == {"compared": lines, "drifted": 0, "failures": 0}
+    assert after == {"compared": lines, "drifted": 1, "failures": 0}
+    assert command.exit_code == 1
+    assert [(each["key"], [one["difference"] for one in each["differences"]]) for each in found["drifted"]] == [
+        (key, ["replaced", "absent"])
+    ]
+    rule = client("scheduler").list_schedules()["Schedules"]
+    assert [each["Target"]["Arn"].rpartition(":")[2] for each in rule].count(stack.resources["DriftFunction"]) == 1

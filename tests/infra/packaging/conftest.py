@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lakegate.infra.local.places import ROOT, TOOLS
+from lakegate.infra.local.clone import ROOT, TOOLS
 from lakegate.infra.packaging.bundles import bundle_functions, bundle_job
 from tests.sam.conftest import built, stack
 

@@ -73,8 +73,11 @@ def test_only_this_api_invokes_the_function(stack: Stack) -> None:
 
 
 @pytest.mark.parametrize("approval", ["no", "yes"])
-def test_the_role_publishes_and_reads_and_nothing_else(built: Path, approval: str) -> None:
-    """Neither data nor another chain of the ledger; with RequireApproval it writes proposals alone."""
+def test_the_role_publishes_announces_and_reads_and_nothing_else(built: Path, approval: str) -> None:
+    """No data in the lake, nor another chain of the ledger; with RequireApproval it writes proposals alone.
+
+    It may put objects into landing, because it signs URLs for that.
+    """
     stack = Stack.read(built, RequireApproval=approval)
     (policy,) = stack.resources("AWS::IAM::Role")["ApiRole"]["Policies"]
     tables = {
@@ -82,7 +85,7 @@ def test_the_role_publishes_and_reads_and_nothing_else(built: Path, approval: st
     }
     rows = {
         "Registry": ("version#a#1", "contract#a", "route#landing/a/", "proposal#a#1"),
-        "Workloads": ("workload#a", "line#a", "message#a", "content#a"),
+        "Workloads": ("workload#a", "announcement#a", "request#a", "line#a", "message#a", "content#a"),
         "Ledger": ("_contracts/a", "event#a", "a/b_v1"),
     }
     asked = [
@@ -109,7 +112,7 @@ def test_the_role_publishes_and_reads_and_nothing_else(built: Path, approval: st
         for call, answer in answers
         if answer
     }
-    reads = {("GetItem", key) for key in (*rows["Registry"], "workload#a", "line#a")}
+    reads = {("GetItem", key) for key in (*rows["Registry"], "workload#a", "announcement#a", "request#a", "line#a")}
     objects = {
         (action, f"LakeBucket/{name}/a") for name in ("contracts", "plans") for action in ("GetObject", "PutObject")
     }
@@ -117,4 +120,6 @@ def test_the_role_publishes_and_reads_and_nothing_else(built: Path, approval: st
     writes = {(action, key) for key in rows["Registry"] for action in ("PutItem", "DeleteItem")}
     writes |= {(action, key) for key in rows["Ledger"][:2] for action in ("GetItem", "PutItem")}
 
-    assert may == reads | objects | (writes if approval == "no" else {("PutItem", "proposal#a#1")})
+    announces = {("PutItem", "announcement#a"), ("PutItem", "request#a"), ("PutObject", "LandingBucket/a")}
+
+    assert may == reads | objects | announces | (writes if approval == "no" else {("PutItem", "proposal#a#1")})

@@ -12,7 +12,7 @@ import pytest
 
 from lakegate.cli.probes.compute import JOB, RIGHTS
 from lakegate.cli.probes.table import ENTRANCE, PROBES
-from lakegate.infra.local.places import ROOT, TOOLS
+from lakegate.infra.local.clone import ROOT, TOOLS
 from tests.infra.packaging.iam import Call
 from tests.infra.packaging.iam import allowed as allowed_by
 from tests.sam.built import Stack
@@ -26,8 +26,8 @@ ACTIONS = {
     "batch_get_item": {"dynamodb:BatchGetItem"},
     "cancel_job_run": {"emr-serverless:CancelJobRun"},
     "complete_multipart_upload": {"s3:PutObject"},
-    "copy_object": {"s3:PutObject", "s3:GetObject", "s3:GetObjectVersion"},
-    "create_multipart_upload": {"s3:PutObject"},
+    "copy_object": {"s3:PutObject", "s3:PutObjectTagging", "s3:GetObject", "s3:GetObjectVersion"},
+    "create_multipart_upload": {"s3:PutObject", "s3:PutObjectTagging"},
     "delete_item": {"dynamodb:DeleteItem"},
     "delete_object": {"s3:DeleteObject", "s3:DeleteObjectVersion"},
     "get_application": {"emr-serverless:GetApplication"},
@@ -88,7 +88,7 @@ DEPLOYED = {
     "AWS::Scheduler::Schedule": f"arn:aws:scheduler:eu-west-1:{MINE}schedule/default/lakegate-SweepEvery-1",
     "AWS::SNS::Topic": f"arn:aws:sns:eu-west-1:{MINE}lakegate-Alarms-1",
     "AWS::SNS::TopicPolicy": f"arn:aws:sns:eu-west-1:{MINE}lakegate-Alarms-1",
-    "AWS::CloudWatch::Alarm": f"arn:aws:cloudwatch:eu-west-1:{MINE}alarm:lakegate-Troubles-1",
+    "AWS::CloudWatch::Alarm": f"arn:aws:cloudwatch:eu-west-1:{MINE}alarm:lakegate-StepFailures-1",
     "AWS::EMRServerless::Application": f"arn:aws:emr-serverless:eu-west-1:{MINE}/applications/00f1",
 }
 """A resource of each type that a deployment changes."""
@@ -204,7 +204,10 @@ def test_notify_reads_and_sends_and_nothing_else(stack: Stack) -> None:
 
 PEOPLE = ("StewardPolicy", "OperatorPolicy", "DeployerPolicy", "ErasurePolicy")
 PLACES = ("code", "contracts", "plans", "staging", "runs", "accepted", "quarantine", "erasures")
-PERMISSIONS = ("GetObject", "GetObjectVersion", "PutObject", "DeleteObject", "DeleteObjectVersion", "PutObjectAcl")
+PERMISSIONS = (
+    *("GetObject", "GetObjectVersion", "PutObject", "DeleteObject", "DeleteObjectVersion", "PutObjectAcl"),
+    "PutObjectTagging",
+)
 NOT_USED = re.compile(
     r"dynamodb:(ImportTable|DescribeImport|.*Replica|.*Kinesis.*|.*(Item|ResourcePolicy)|Query|Scan)"
     r"|lambda:(GetLayerVersion|PassCapacityProvider|.*CodeSigning.*)|logs:CreateLogDelivery"
@@ -283,6 +286,7 @@ def test_what_people_may_do_to_objects(stack: Stack) -> None:
                 for each in (*reads, "s3:PutObject", "s3:DeleteObjectVersion")
                 for place in ("accepted", "quarantine", "erasures")
             ),
+            ("s3:PutObjectTagging", "quarantine/1/a"),
             ("s3:DeleteObjectVersion", "staging/1/a"),
             ("s3:DeleteObjectVersion", "runs/1/attempt=1/rows/accepted/a"),
         },

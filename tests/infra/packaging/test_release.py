@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local.places import ROOT, TOOLS
+from lakegate.infra.local.clone import ROOT, TOOLS
 from lakegate.infra.packaging import release as releases
 from lakegate.infra.packaging.materials import packages_of
 from lakegate.infra.packaging.release import build_wheel, make_release, notes, sources

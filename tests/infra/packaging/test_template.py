@@ -15,7 +15,7 @@ from lakegate.functions.settings import PATTERNS, PREFIX, read
 from lakegate.functions.usecases.dependencies import Timing
 from lakegate.functions.usecases.manifest import TAG
 from lakegate.functions.usecases.submission import EXECUTORS
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 from lakegate.infra.setup.environments import program
 from lakegate.spark_jobs.session import SETTINGS
 from tests.sam.built import Stack, run, sam
@@ -30,6 +30,8 @@ OUTPUTS = (
     "AnchorBucket ApiFunction ApiId ApiUrl ErasurePolicy"
 )
 FUNCTIONS = ("IntakeFunction", "CompletionFunction", "SweepFunction", "NotifyFunction", "ApiFunction")
+OF_THE_API = {"LAKEGATE_LANDED_QUEUE"}
+"""Where the API announces deliveries; no other function sends there."""
 ENVIRONMENT_LIMIT = 4096
 """Bytes that Lambda takes of names and values together."""
 
@@ -80,8 +82,10 @@ def test_the_environment_of_every_function_is_one_that_functions_accept(either: 
     for name in FUNCTIONS:
         environment = either.function(name)["Environment"]["Variables"]
 
-        assert {PREFIX + each.upper() for each in PATTERNS} == set(environment)
-        assert read(environment).landing == "landing"
+        unset = set() if name == "ApiFunction" else OF_THE_API
+        assert {PREFIX + each.upper() for each in PATTERNS} - unset == set(environment)
+        of_queues = dict.fromkeys(OF_THE_API & set(environment), "https://sqs.eu-west-1.amazonaws.com/1/landed")
+        assert read({**environment, **of_queues}).landing == "landing"
         assert sum(len(key) + len(value) for key, value in environment.items()) < ENVIRONMENT_LIMIT
 
 
@@ -280,17 +284,24 @@ def test_each_bucket_is_versioned_private_and_allows_tls_only(built: Path, bucke
     assert {"Bool": {"aws:SecureTransport": "false"}} in denied
 
 
-def test_no_delivery_expires(stack: Stack) -> None:
-    """Lifecycle rules delete staging, leftovers of runs and erasures, old heads of manifests, incomplete uploads: no data."""
+def test_no_delivery_expires_unless_its_contract_says_so(stack: Stack) -> None:
+    """Lifecycle rules delete staging, leftovers of runs and erasures, old heads of manifests, and quarantined data by its tag."""
     buckets = stack.resources("AWS::S3::Bucket")
     rules = {name: buckets[name]["LifecycleConfiguration"]["Rules"] for name in ("LandingBucket", "LakeBucket")}
     taking = {"ExpirationInDays", "ExpirationDate", "NoncurrentVersionExpiration", "Transitions"}
 
     assert [rule for rule in rules["LandingBucket"] if taking & set(rule)] == []
     deleting = [rule for rule in rules["LakeBucket"] if taking & set(rule)]
-    assert [rule["Prefix"] for rule in deleting if "Prefix" in rule] == ["staging/", "runs/", "erasures/"]
-    assert [(rule["TagFilters"], taking & set(rule)) for rule in deleting if "Prefix" not in rule] == [
-        ([{"Key": "lakegate", "Value": TAG}], {"NoncurrentVersionExpiration"})
+    tagged = [rule for rule in deleting if "TagFilters" in rule]
+    assert [rule["Prefix"] for rule in deleting if rule not in tagged] == ["staging/", "runs/", "erasures/"]
+    assert [(rule.get("Prefix"), rule["TagFilters"], rule.get("ExpirationInDays")) for rule in tagged] == [
+        (None, [{"Key": "lakegate", "Value": TAG}], None),
+        *(("quarantine/", [{"Key": "lakegate", "Value": f"quarantine-{days}"}], days) for days in (7, 30, 90, 365)),
+    ]
+    assert {rule["NoncurrentVersionExpiration"]["NoncurrentDays"] for rule in tagged} == {1}
+    assert [rule["Prefix"] for rule in rules["LakeBucket"] if "ExpiredObjectDeleteMarker" in rule] == [
+        "runs/",
+        "quarantine/",
     ]
 
 
@@ -369,7 +380,7 @@ def test_alarms_look_at_this_stack_alone(stack: Stack) -> None:
     others = {each["Value"] for name, alarm in alarms.items() if name not in own for each in alarm["Dimensions"]}
 
     assert own == {
-        "Troubles": {"stack": "lakegate", "service": "sweep"},
+        "StepFailures": {"stack": "lakegate", "service": "sweep"},
         "Unsent": {"stack": "lakegate", "service": "notify"},
         "DeadNotices": {"stack": "lakegate", "service": "notify"},
         "DriftFound": {"stack": "lakegate", "service": "drift"},

@@ -67,7 +67,7 @@ def calls(owner: str) -> Iterator[tuple[str, Call]]:
         table = f"arn:aws:dynamodb:{HERE}:table/lakegate-LedgerTable"
         chain = {"dynamodb:LeadingKeys": [f"{OWNERS[owner][1]}/orders_v1"]}
         yield "ledger", Call(f"dynamodb:{action}", table, chain)
-    for method, path in product(("GET", "PUT", "POST"), ("", "/workload/1")):
+    for method, path in product(("GET", "PUT", "POST"), ("", "/workload", "/workload/1", "/workload/1/notify")):
         address = f"$default/{method}/api/v1/data-contract/{OWNERS[owner][1]}{path}"
         yield f"{method}{path}", Call("execute-api:Invoke", f"arn:aws:execute-api:{HERE}:lakegate-ApiId/{address}")
 
@@ -99,6 +99,9 @@ def test_each_policy_grants_its_own_part_of_what_is_the_owners() -> None:
         *chain,
         ("GET", "execute-api:Invoke"),
         ("GET/workload/1", "execute-api:Invoke"),
+        ("GET/workload/1/notify", "execute-api:Invoke"),
+        ("POST/workload", "execute-api:Invoke"),
+        ("POST/workload/1/notify", "execute-api:Invoke"),
     }
     assert granted("sales", "ReaderPolicy", of="sales") == {("accepted", each) for each in reading} | chain
     assert granted("sales", "OwnerPolicy", of="sales") == {("quarantine", each) for each in reading}

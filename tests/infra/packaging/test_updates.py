@@ -46,17 +46,21 @@ EXPECTED = {
         "-LakeBucket -LakeBucketPolicy ApiRole DeployerPolicy DoctorPolicy EnginePolicy ErasurePolicy Functions "
         "JobRole LifecyclePolicy NotifyRole OperatorPolicy StewardPolicy"
     ),
-    "ExistingLandingBucket": "-LandingBucket -LandingBucketPolicy DoctorPolicy EnginePolicy Functions LandedRule OperatorPolicy",
+    "ExistingLandingBucket": (
+        "-LandingBucket -LandingBucketPolicy ApiRole DoctorPolicy EnginePolicy Functions LandedRule OperatorPolicy"
+    ),
     "IgnoredKeys": "Functions",
     "JobCode": "Functions",
     "JobMinutes": "Functions",
     "JobParameters": "Functions",
     "JwtAudience": (
-        "+ApiAuthorizer FindContractsRoute PublishContractRoute PutContractRoute ReadContractRoute "
+        "+ApiAuthorizer AnnounceWorkloadOfContractRoute AnnounceWorkloadRoute FindContractsRoute "
+        "NotifyWorkloadOfContractRoute NotifyWorkloadRoute PublishContractRoute PutContractRoute ReadContractRoute "
         "ReadWorkloadOfContractRoute ReadWorkloadRoute"
     ),
     "JwtIssuer": (
-        "+ApiAuthorizer FindContractsRoute PublishContractRoute PutContractRoute ReadContractRoute "
+        "+ApiAuthorizer AnnounceWorkloadOfContractRoute AnnounceWorkloadRoute FindContractsRoute "
+        "NotifyWorkloadOfContractRoute NotifyWorkloadRoute PublishContractRoute PutContractRoute ReadContractRoute "
         "ReadWorkloadOfContractRoute ReadWorkloadRoute"
     ),
     "KmsKey": (

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 from lakegate.infra.packaging.release import sources
 from lakegate.infra.setup.environments import install
 from lakegate.infra.setup.schemas import pinned_schemas

@@ -15,6 +15,7 @@ from lakegate.functions.adapters.dynamodb import DynamoTable
 from lakegate.functions.adapters.s3 import S3Store
 from lakegate.functions.adapters.tables import DEFINITIONS
 from lakegate.functions.adapters.upload_notes import Uploads
+from tests.fakes.moto_state import MotoState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,16 +49,22 @@ def clients() -> tuple[S3Client, DynamoDBClient]:
     return session.client("s3"), session.client("dynamodb")
 
 
+_EMPTY: list[MotoState] = []
+
+
 @pytest.fixture
 def cloud(clients: tuple[S3Client, DynamoDBClient]) -> Iterator[Cloud]:
     """Both buckets versioned, all tables empty."""
     s3, dynamodb = clients
     with mock_aws():
-        for bucket in BUCKETS:
-            s3.create_bucket(Bucket=bucket)
-            s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
-        for name, definition in DEFINITIONS.items():
-            dynamodb.create_table(TableName=name, BillingMode="PAY_PER_REQUEST", **definition)
+        if not _EMPTY:
+            for bucket in BUCKETS:
+                s3.create_bucket(Bucket=bucket)
+                s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
+            for name, definition in DEFINITIONS.items():
+                dynamodb.create_table(TableName=name, BillingMode="PAY_PER_REQUEST", **definition)
+            _EMPTY.append(MotoState.save())
+        _EMPTY[0].restore()
         dynamodb.meta.events.register("provide-client-params.dynamodb", refuse_reserved_words)
         yield Cloud(s3, dynamodb)
         dynamodb.meta.events.unregister("provide-client-params.dynamodb", refuse_reserved_words)

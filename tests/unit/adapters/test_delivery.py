@@ -157,7 +157,7 @@ def test_a_delivery_reaches_its_destination(dependencies: Dependencies, failing:
 def test_every_event_may_be_lost(dependencies: Dependencies) -> None:
     """Sweep finds what no event reported; a message is sent once the delivery is finished."""
     workload = land(dependencies)
-    assert call(sweep)["troubles"] == 0
+    assert call(sweep)["failures"] == 0
     job(dependencies, workload)
     call(completion, event_of_run(dependencies.workloads.get(workload).run))
 

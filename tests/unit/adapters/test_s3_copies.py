@@ -62,6 +62,17 @@ def test_a_copy_brings_nothing_but_the_bytes(cloud: Cloud) -> None:
 
 
 @pytest.mark.parametrize("limit", [1024, 0], ids=["whole", "in parts"])
+def test_a_copy_has_the_tag_that_is_asked_for(cloud: Cloud, limit: int) -> None:
+    """Lifecycle rules select by it, from the moment at which the copy is there."""
+    source = landed(cloud)
+    etag = cloud.store().head(source).etag
+    cloud.store(limit=limit).copy(source, etag, TO, tag="quarantine-30")
+
+    tags = cloud.s3.get_object_tagging(Bucket="lake", Key=TO.key)["TagSet"]
+    assert tags == [{"Key": "lakegate", "Value": "quarantine-30"}]
+
+
+@pytest.mark.parametrize("limit", [1024, 0], ids=["whole", "in parts"])
 def test_a_copy_of_another_etag_is_refused(cloud: Cloud, limit: int) -> None:
     """A version whose ETag is not the pinned one is not copied."""
     with pytest.raises(ConditionFailed):
@@ -120,7 +131,7 @@ def test_two_workers_share_one_upload(cloud: Cloud) -> None:
     store = cloud.store(limit=0, part=PART)
     store.uploads.note(TO, other := cloud.s3.create_multipart_upload(Bucket="lake", Key=TO.key)["UploadId"])
 
-    assert other == store._begin(TO)  # noqa: SLF001 - the moment between looking and noting
+    assert other == store._begin(TO, "")  # noqa: SLF001 - the moment between looking and noting
     assert [other] == uploads_of(cloud)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakegate.functions.http.messages import JSON, PROBLEM
 from lakegate.functions.http.routes import ROUTES
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 
 if TYPE_CHECKING:
     from lakegate.functions.http.routes import Endpoint
@@ -20,6 +20,8 @@ FILE = ROOT / "docs/openapi.json"
 SCHEMAS = ROOT / "contracts/schemas/api.json"
 EVERYWHERE = (401, 500, 503)
 """Statuses that every route may answer."""
+OF_KEYS = (400, 422)
+"""Those of routes that take an idempotency key."""
 MEANINGS = {
     200: "Done",
     202: "Proposed: another person has to approve it",
@@ -30,6 +32,7 @@ MEANINGS = {
     409: "The registry, or a person, has to agree first",
     413: "The body is too large",
     415: "The content type is not supported",
+    422: "The data would be rejected, or the idempotency key belongs to another request",
     429: "Too many requests",
     500: "The request failed",
     503: "A service does not answer, or is asked too much at once",
@@ -52,13 +55,18 @@ def parameters(route: str, endpoint: Endpoint) -> list[dict[str, Any]]:
     forms = {"cursor": {"pattern": "^[A-Za-z0-9_-]*$"}}
     of_query = [{"name": name, "in": "query", "schema": text | forms.get(name, {})} for name in endpoint.query]
     flag = {"type": "string", "enum": ["true", "false"], "default": "false"}
-    return of_path + of_query + [{"name": name, "in": "query", "schema": flag} for name in endpoint.flags]
+    key = {"name": "Idempotency-Key", "in": "header", "schema": text | {"pattern": "^[!-~]{1,255}$"}}
+    of_headers = [key] if route.startswith("POST ") else []
+    of_query += [{"name": name, "in": "query", "schema": flag} for name in endpoint.flags]
+    return of_path + of_query + of_headers
 
 
 def operation(route: str, endpoint: Endpoint) -> dict[str, Any]:
     """One operation."""
     answers = {status: body(JSON, name, status) for status, name in endpoint.answers.items()}
-    answers |= {status: body(PROBLEM, "ProblemDetails", status) for status in (*endpoint.problems, *EVERYWHERE)}
+    of_keys = OF_KEYS if route.startswith("POST ") else ()
+    problems = (*endpoint.problems, *EVERYWHERE, *of_keys)
+    answers |= {status: body(PROBLEM, "ProblemDetails", status) for status in problems}
     for status in (403, 429):
         answers.setdefault(status, {"description": MEANINGS[status], "content": {}})
         answers[status]["content"][JSON] = {"schema": schema("GatewayMessage")}
@@ -69,8 +77,9 @@ def operation(route: str, endpoint: Endpoint) -> dict[str, Any]:
         "responses": {str(status): answers[status] for status in sorted(answers)},
         "security": [{"iam": []}, {"token": [endpoint.scope]}],
     }
-    if endpoint.takes_document:
-        content = {kind: {"schema": schema("DocumentText")} for kind in (JSON, "application/yaml")}
+    if endpoint.takes:
+        kinds = (JSON, "application/yaml") if endpoint.takes == "DocumentText" else (JSON,)
+        content = {kind: {"schema": schema(endpoint.takes)} for kind in kinds}
         made["requestBody"] = {"required": True, "content": content}
     return made
 

@@ -12,7 +12,7 @@ from lakegate.contracts.errors import ContractError, Problem
 from lakegate.functions.usecases import compile_contract
 from lakegate.functions.usecases.routing import add_route
 from lakegate.functions.usecases.steps import run
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 from tests.fakes.identity import ALICE, BOB
 from tests.unit.api.conftest import CONTRACTS, document, signed
 from tests.unit.usecases.test_parents import policy, product

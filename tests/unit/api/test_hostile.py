@@ -91,7 +91,9 @@ def refused(answered: Any, api_: Api) -> None:
 
 
 @pytest.mark.parametrize("name", IDS)
-@pytest.mark.parametrize("route", [route for route in ROUTES if route.startswith("GET") and "{id}" in route])
+@pytest.mark.parametrize(
+    "route", [route for route in ROUTES if "{id}" in route and (route.startswith("GET") or "notify" in route)]
+)
 def test_an_id_that_does_not_exist_is_404(served: Api, route: str, name: str) -> None:
     """Whatever its characters and length."""
     answered = served.call(route, path=name)
@@ -106,6 +108,14 @@ def test_a_body_that_is_no_contract_is_refused(served: Api, body: bytes) -> None
     for kind in ("application/json", "application/yaml"):
         refused(served.call(f"POST {CONTRACTS}", body, headers={"content-type": kind}), served)
         refused(served.call(f"PUT {CONTRACTS}/{{id}}", body, path="orders", headers={"content-type": kind}), served)
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_a_body_that_is_no_announcement_is_refused(served: Api, body: bytes) -> None:
+    """Also where the address names the contract; nothing is kept."""
+    refused(served.call("POST /api/v1/workload", body), served)
+    refused(served.call(f"POST {CONTRACTS}/{{id}}/workload", body, path="else"), served)
+    assert served.env.memory.announcements.kept == {}
 
 
 @pytest.mark.parametrize("kind", TYPES)

@@ -19,6 +19,7 @@ from lakegate.cli.main import app
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.result import Columns, Measured, Measurement, Result, Sample
 from lakegate.contracts.plan.serialization import canonical
+from lakegate.functions.adapters import clients
 from lakegate.functions.adapters.tables import DEFINITIONS
 from lakegate.functions.bootstrap import bootstrap
 from lakegate.functions.ports.objects import Address
@@ -29,6 +30,7 @@ from lakegate.functions.usecases.layout import attempt_prefix
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.workload import State
 from tests.fakes import FaultInjector, MemoryJobs
+from tests.fakes.moto_state import MotoState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -55,6 +57,8 @@ schema:
       - {name: id, logicalType: string, required: true}
       - {name: amount, logicalType: integer, classification: public}
 """
+RETENTION = "customProperties: [{property: lakegate, value: {quarantineDays: 7}}]\nschema:\n"
+"""In the place of `schema:`, a contract whose rejected data expires."""
 ROWS = 4
 
 
@@ -65,6 +69,9 @@ class Lakegate:
     folder: Path
     dependencies: Dependencies
     clients: dict[str, Any] = field(default_factory=dict)
+    jobs: MemoryJobs = field(default_factory=lambda: MemoryJobs(FaultInjector()))
+    deployed: MotoState | None = None
+    """What the stack was when it was deployed."""
 
     def __call__(self, *words: str, text: str = "") -> CliResult:
         return CliRunner().invoke(app, list(words), input=text)
@@ -90,10 +97,26 @@ class Lakegate:
         path.write_bytes(body)
         return str(path)
 
-    def routed(self) -> None:
-        """The contract is published and `orders/` delivers to it."""
-        self.ok("publish", self.contract())
-        self.ok("route", "add", "orders/", "shop")
+    def begin(self, build: Callable[[Lakegate], object]) -> None:
+        """What many tests begin with: built by the first of them, restored for the others (not after a change)."""
+        if self.deployed is None or MotoState.save(self.jobs) != self.deployed or any(self.folder.iterdir()):
+            build(self)
+        elif build in _BUILT:
+            state, files = _BUILT[build]
+            state.restore(self.jobs)
+            for name, body in files.items():
+                (self.folder / name).write_bytes(body)
+        else:
+            build(self)
+            files = {each.name: each.read_bytes() for each in self.folder.iterdir()}
+            _BUILT[build] = MotoState.save(self.jobs), files
+
+    def routed(self, **changes: str) -> None:
+        """The contract is published, with changes of its text, and `orders/` delivers to it."""
+        if changes:
+            _routed(self, **changes)
+        else:
+            self.begin(_routed)
 
     def upload(self, *words: str, **given: Any) -> str:
         """Upload a file and return the workload's id."""
@@ -143,12 +166,30 @@ class Lakegate:
         )
 
 
+_BUILT: dict[Callable[[Lakegate], object], tuple[MotoState, dict[str, bytes]]] = {}
+_DEPLOYED: list[tuple[MotoState, dict[str, str]]] = []
+
+
+def _routed(lakegate: Lakegate, **changes: str) -> None:
+    lakegate.ok("publish", lakegate.contract(**changes))
+    lakegate.ok("route", "add", "orders/", "shop")
+
+
 def _measured(check: str, failing: int, error: str | None) -> Measurement:
     if error is not None:
         return Measurement(check, error=error)
     bad = failing if check.endswith("required/id") or "required" in check else 0
     samples = (Sample(3, ("null",)),) if bad else ()
     return Measurement(check, Measured(ROWS, bad, engine_passed=not bad), samples=samples)
+
+
+@pytest.fixture
+def fresh_clients(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Clients of this test's own environment."""
+    monkeypatch.setattr("lakegate.functions.adapters.clients.ATTEMPTS", 1)
+    clients._client.cache_clear()  # noqa: SLF001 - what a new process begins with
+    yield
+    clients._client.cache_clear()  # noqa: SLF001 - likewise
 
 
 @pytest.fixture
@@ -162,10 +203,15 @@ def lakegate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lakega
         clients = {
             name: _client(name) for name in ("s3", "dynamodb", "cloudformation", "lambda", "iam", "emr-serverless")
         }
-        environment = _deployed(clients)
         jobs = MemoryJobs(FaultInjector())  # a job run of moto has ended before anybody looks
+        if not _DEPLOYED:
+            environment = _deployed(clients)
+            _DEPLOYED.append((MotoState.save(jobs), environment))
+        state, environment = _DEPLOYED[0]
+        state.restore(jobs)
+        _function(clients["lambda"], environment)
         monkeypatch.setattr("lakegate.functions.bootstrap.EmrServerless", lambda *_: jobs)
-        yield Lakegate(tmp_path, bootstrap(read(environment)), clients)
+        yield Lakegate(tmp_path, bootstrap(read(environment)), clients, jobs, MotoState.save(jobs))
 
 
 _CLIENTS: dict[str, Any] = {}
@@ -198,7 +244,6 @@ def _deployed(clients: dict[str, Any]) -> dict[str, str]:
         "LAKEGATE_JOB_ROLE": role,
         "LAKEGATE_ENTRY_POINT": "s3://code/validate.py",
     }
-    _function(clients["lambda"], role, environment)
     outputs = {
         "LandingBucket": LANDING,
         "LakeBucket": LAKE,
@@ -216,14 +261,14 @@ def _deployed(clients: dict[str, Any]) -> dict[str, str]:
     return environment
 
 
-def _function(client: Any, role: str, environment: dict[str, str]) -> None:
+def _function(client: Any, environment: dict[str, str]) -> None:
     code = io.BytesIO()
     with zipfile.ZipFile(code, "w") as archive:
         archive.writestr("x.py", "")
     client.create_function(
         FunctionName="intake",
         Runtime="python3.11",
-        Role=role,
+        Role=environment["LAKEGATE_JOB_ROLE"],
         Handler="x.y",
         Code={"ZipFile": code.getvalue()},
         Environment={"Variables": environment},

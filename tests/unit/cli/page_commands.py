@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore import xform_name
 
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -13,13 +13,11 @@ from typer.testing import CliRunner
 from lakegate.cli.aws import SENTENCES, opened, readable_errors
 from lakegate.cli.main import app
 from lakegate.contracts.errors import InputError, SetUpError
-from lakegate.functions.adapters import clients
 from lakegate.functions.ports.errors import PortError, Throttled, Unanswered
 from lakegate.infra.local.state import LocalState
 from tests.unit.cli.conftest import REGION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.unit.cli.conftest import Lakegate
@@ -37,15 +35,6 @@ COMMANDS = (
     ["log", "x"],
     ["verify", "x"],
 )
-
-
-@pytest.fixture
-def fresh_clients(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Clients of this test's own environment."""
-    monkeypatch.setattr("lakegate.functions.adapters.clients.ATTEMPTS", 1)
-    clients._client.cache_clear()  # noqa: SLF001 - what a new process begins with
-    yield
-    clients._client.cache_clear()  # noqa: SLF001 - likewise
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)

@@ -24,7 +24,7 @@ from lakegate.contracts.judge.judgement import judge
 from lakegate.contracts.plan.result import Columns, MalformedRecords, Measured, Measurement, Result, Sample, Unreadable
 from lakegate.contracts.report.delivery import Report
 from lakegate.contracts.schemas import load, validate
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path

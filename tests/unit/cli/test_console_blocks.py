@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lakegate.cli.main import app
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 from lakegate.infra.samples.__main__ import main as write_samples
 
 if TYPE_CHECKING:

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 
 from typer.testing import CliRunner
 
-from lakegate.cli.convert import Target
+from lakegate.cli.convert import WRITERS
 from lakegate.cli.main import app
 from lakegate.contracts.errors import InputError
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from click.testing import Result
 
+WEATHER = str(ROOT / "contracts/examples/weather.dcm.yaml")
 ORDERS = str(ROOT / "contracts/examples/orders.odcs.yaml")
 
 
@@ -27,7 +28,7 @@ def convert(*words: str) -> Result:
 
 def test_every_format_is_written() -> None:
     """The text is on standard output, what it lacks on standard error; `--json` has both."""
-    for target in Target:
+    for target in WRITERS:
         plain, document = convert(ORDERS, "--to", target), json.loads(convert(ORDERS, "--to", target, "--json").stdout)
 
         assert document | {"omitted": []} == {
@@ -37,7 +38,7 @@ def test_every_format_is_written() -> None:
             "text": plain.stdout,
             "omitted": [],
         }
-        assert f"{target.value} does not express {len(document['omitted'])} rules: " in plain.stderr
+        assert f"{target.value} has no equivalent of {len(document['omitted'])}:\n" in plain.stderr
         assert "enough_orders" in document["omitted"]
 
 
@@ -50,3 +51,32 @@ def test_a_file_is_written_once(tmp_path: Path) -> None:
     assert (first.exit_code, path.read_text()[:12]) == (0, "CREATE TABLE")
     assert isinstance(second.exception, InputError)
     assert str(other.exception) == "choose a dataset of the contract with --dataset (orders)"
+
+
+def test_a_contract_is_written_as_odcs(tmp_path: Path) -> None:
+    """The whole document, which lint accepts; what it loses is on standard error, one by one."""
+    path = tmp_path / "weather.odcs.yaml"
+    found = convert(WEATHER, "--to", "odcs", "-o", str(path))
+    linted = CliRunner().invoke(app, ["lint", str(path)])
+    chosen = convert(WEATHER, "--to", "odcs", "--dataset", "weather_record")
+
+    assert (found.exit_code, found.stdout, linted.exit_code) == (0, "", 0)
+    assert found.stderr.splitlines()[:3] == ["lakegate: odcs has no equivalent of 10:", "  $.consumer", "  $.producer"]
+    assert str(chosen.exception) == "--to odcs writes the whole contract: leave out --dataset"
+
+
+def test_a_child_keeps_its_parent(tmp_path: Path) -> None:
+    """What a contract inherits is not written into it: it still inherits."""
+    child = {
+        "dataContractSpecification": "1.2.1",
+        "id": "x",
+        "info": {"title": "x", "version": "1.0.0"},
+        "config": {"lakegate": {"inherits": "policies@1"}},
+        "models": {"orders": {"fields": {"id": {"type": "text"}}}},
+    }
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(child))
+    document = json.loads(convert(str(path), "--to", "odcs", "--json").stdout)
+
+    assert 'inherits: "policies@1"' in document["text"]
+    assert (document["dataset"], document["omitted"]) == (None, [])

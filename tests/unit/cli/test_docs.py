@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from pathlib import Path
@@ -78,6 +79,22 @@ def test_every_command_shows_an_example_and_takes_json(name: str) -> None:
 
     assert "Example: lakegate " + name in (command.help or "")
     assert "--json" in {option for each in command.params for option in each.opts}
+
+
+def test_the_architecture_lists_every_command() -> None:
+    """Section 9 has a row for each command, and none for a command that does not exist."""
+    section = (ROOT / "docs/architecture.md").read_text().split("\n## 9. ")[1].split("\n## ")[0]
+    cells = "\n".join(re.findall(r"^\| (`.*?[^\\]) \| ", section, re.MULTILINE))
+    word = r"[a-z][a-z-]*"
+    names = [re.match(rf"{word}(?:(?:\\\|| ){word})*", each) for each in re.findall(rf"`({word}[^`]*)`", cells)]
+    listed = {
+        " ".join(words)
+        for name in names
+        if name
+        for words in itertools.product(*(each.split("\\|") for each in name[0].split(" ")))
+    }
+
+    assert listed == set(commands())
 
 
 def test_every_alarm_of_the_protocol_is_on_the_operators_page() -> None:

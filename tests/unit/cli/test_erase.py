@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from lakegate.contracts.lake.block import deliveries
 from lakegate.contracts.lake.records import Record
-from tests.unit.cli.conftest import LAKE, LANDING
+from lakegate.functions.adapters.clock import SystemClock
+from lakegate.functions.ports.objects import Address
+from tests.unit.cli.conftest import LAKE, LANDING, RETENTION
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Lakegate
@@ -21,11 +24,15 @@ WHERE = ("--where-key", "id=b", "--reason", "ticket 318", "--yes")
 @pytest.fixture
 def kept(lakegate: Lakegate) -> Lakegate:
     """Two accepted deliveries and a quarantined one; one accepted and the quarantined one have a row of `b`."""
+    lakegate.begin(_deliver)
+    return lakegate
+
+
+def _deliver(lakegate: Lakegate) -> None:
     lakegate.routed()
     lakegate.delivered()
     lakegate.delivered(body=b"id,amount\nx,7\n", name="other.csv")
     lakegate.delivered(failing=1, body=b"id,amount\nb,1\n,2\n", name="bad.csv")
-    return lakegate
 
 
 def bodies(lakegate: Lakegate, bucket: str = LAKE, prefix: str = "") -> list[bytes]:
@@ -185,6 +192,23 @@ def test_a_copy_whose_replay_ended_is_not_missed(kept: Lakegate) -> None:
 
     assert [each["workload"] for each in answer["objects"]][1:] == [again]
     assert kept.json("verify", "orders", "--objects")["intact"]
+
+
+def test_an_object_that_expired_is_not_missed(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The contract says how long rejected data is kept; what an erasure leaves of it has the tag of that time, too."""
+    lakegate.routed(**{"schema:\n": RETENTION})
+    for name in ("bad.csv", "worse.csv"):
+        lakegate.delivered(failing=1, body=b"id,amount\nb,1\n,2\n", name=name)
+    expired, one = (each.objects[0] for each in deliveries(lakegate.dependencies.ledger.blocks(LINE)))
+    lakegate.dependencies.objects.delete(Address(LAKE, expired.key, expired.version))
+    before = lakegate("erase", "orders", *WHERE, "--dry-run").stdout
+    monkeypatch.setattr(SystemClock, "now", lambda _: datetime.now(UTC) + timedelta(days=7))
+    answer = lakegate.json("erase", "orders", *WHERE)
+    tags = lakegate.clients["s3"].get_object_tagging(Bucket=LAKE, Key=one.key)["TagSet"]
+
+    assert "is not there any more" in before
+    assert (answer["searched"], [each["key"] for each in answer["objects"]], answer["unsearched"]) == (2, [one.key], [])
+    assert tags == [{"Key": "lakegate", "Value": "quarantine-7"}]
 
 
 def test_a_missing_object_is_named(kept: Lakegate) -> None:

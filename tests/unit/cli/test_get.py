@@ -27,11 +27,15 @@ BODIES = {"a.csv": b"id,amount\na,1\nb,2\nc,3\nd,4\n", "b.csv": b"id,amount\ne,5
 @pytest.fixture
 def filled(lakegate: Lakegate) -> Lakegate:
     """A line with two accepted deliveries and a rejected one between them."""
+    lakegate.begin(_fill)
+    return lakegate
+
+
+def _fill(lakegate: Lakegate) -> None:
     lakegate.routed()
     lakegate.delivered(name="a.csv", body=BODIES["a.csv"])
     lakegate.delivered(1, name="bad.csv", body=b"id,amount\n,1\nb,2\nc,3\nd,4\n")
     lakegate.delivered(name="b.csv", body=BODIES["b.csv"])
-    return lakegate
 
 
 def manifest(lakegate: Lakegate) -> dict[str, Any]:
@@ -255,10 +259,14 @@ def test_an_object_without_a_checksum_is_compared_by_size(filled: Lakegate, tmp_
 def segmented(lakegate: Lakegate) -> Lakegate:
     """A line of five accepted deliveries: two segments of two heights, and one delivery in the head."""
     small = with_segments(lakegate, 2)
-    small.routed()
-    for number in range(5):
-        small.delivered(name=f"{number}.csv", body=b"id,amount\n%d,1\nb,2\n" % number)
+    small.begin(_five_deliveries)
     return small
+
+
+def _five_deliveries(lakegate: Lakegate) -> None:
+    lakegate.routed()
+    for number in range(5):
+        lakegate.delivered(name=f"{number}.csv", body=b"id,amount\n%d,1\nb,2\n" % number)
 
 
 SEGMENT = f"accepted/{LINE}/_manifest/000000000002.json"

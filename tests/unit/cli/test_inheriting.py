@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from lakegate.cli.aws import DeployedStack
+from lakegate.functions.adapters.identity import StsIdentity
+from tests.fakes.identity import BOB
 from tests.unit.inherit.families import child_of, parent_of
 
 if TYPE_CHECKING:
+    import pytest
+
     from tests.unit.cli.conftest import Lakegate
 
 SOME = {"id": "some", "metric": "rowCount"}
@@ -44,6 +50,48 @@ def test_the_parent_is_found_in_the_registry(lakegate: Lakegate) -> None:
     assert lakegate.ok("publish", child).startswith("Published shop 1.0.0 (active).")
 
 
+def test_parents_that_no_file_has_are_read_from_the_registry(lakegate: Lakegate) -> None:
+    """Lint, plan, check and diff judge a child by the published parent; a file beside the document comes first."""
+    lakegate.ok("publish", policy(lakegate, 5))
+    weak = child_of({"object": {"quality": [{**SOME, "mustBeGreaterOrEqualTo": 4}]}}, version="1.1.0")
+    child, weaker = written(lakegate, "child", child_of({})), written(lakegate, "weaker", weak)
+    data = lakegate.file(b"id,country,amount,day\n1,BR,1,2026-01-01\n")
+
+    assert lakegate.json("lint", child) == {"valid": True, "errors": [], "warnings": []}
+    assert [each["code"] for each in json.loads(lakegate("lint", "--json", weaker).stdout)["errors"]] == [
+        "weaker-than-parent"
+    ]
+    assert "some" in [each["rule"] for each in lakegate.json("plan", child)["checks"]]
+    checked = lakegate("check", "--contract", child, data, "--json")
+    (some,) = [each for each in json.loads(checked.stdout)["checks"] if each["rule"] == "some"]
+    assert (some["status"], some["measured"]["value"]) == ("fail", 1)
+    lakegate.ok("publish", child)
+    assert lakegate.ok("diff", "shop@latest", child) == "No change (1.0.0 → 1.0.0).\n"
+    lax = parent_of({"common": {"quality": [{**SOME, "mustBeGreaterOrEqualTo": 1}]}})
+    (lakegate.folder / "weaker" / "acme.json").write_bytes(lax)
+    assert lakegate.json("lint", weaker)["valid"]
+
+
+def test_a_registry_that_cannot_be_read_is_one_error_with_the_remedy(lakegate: Lakegate) -> None:
+    """It is located at `inherits`, and the registry is asked once for all documents."""
+    children = [written(lakegate, name, child_of({})) for name in ("child", "another")]
+    refused = lakegate("lint", "--json", "--stack", "another", *children)
+    errors = json.loads(refused.stdout)["errors"]
+    reason = (
+        "there is no stack another in us-east-1: name another with --stack or another region with AWS_REGION,"
+        " or deploy one (docs/deploy.md)"
+    )
+
+    assert (refused.exit_code, [each["code"] for each in errors]) == (1, ["unknown-parent"] * 2)
+    assert {each["message"] for each in errors} == {
+        (
+            "`acme@1` cannot be read: no file has it, and the registry of the stack another cannot be read"
+            f" ({reason}): give its file with --parents, or name another stack with --stack."
+        )
+    }
+    assert {each["path"] for each in errors} == {"$.customProperties[0].value.inherits"}
+
+
 def test_a_parent_that_breaks_a_child_is_refused(lakegate: Lakegate) -> None:
     """The child is named with its owner and the lines of its document; the exit code is 1."""
     family(lakegate)
@@ -56,6 +104,61 @@ def test_a_parent_that_breaks_a_child_is_refused(lakegate: Lakegate) -> None:
     assert "publish stricter versions of them first" in text.stderr
     (child,) = json.loads(machine.stdout)["children"]
     assert (child["contract"], child["owner"], child["errors"][0]["code"]) == ("shop", "sales", "weaker-than-parent")
+
+
+def day(days: int) -> str:
+    """The date so many days from now, UTC."""
+    return (datetime.now(UTC) + timedelta(days=days)).date().isoformat()
+
+
+def test_a_parent_that_breaks_a_child_is_inherited_from_a_day_on(lakegate: Lakegate) -> None:
+    """The owner has to be confirmed, then the version is published; list, subscribers and log show the notice."""
+    family(lakegate)
+    stricter, at = policy(lakegate, 8, "1.1.0"), day(40)
+    words = ("publish", stricter, "--from", at)
+    effect = (
+        f"shop 1.0.0 (owner: `sales`) is weaker than acme 1.1.0, from which new versions of it inherit from {at} on: its"
+        " lines get notice"
+    )
+    unconfirmed, dry = lakegate(*words), lakegate.json(*words, "--dry-run")
+    published = lakegate.ok(*words, "--yes")
+    again = lakegate.json(*words)
+    subscribers = lakegate.ok("subscribers", "shop/orders_v1")
+
+    assert (unconfirmed.exit_code, effect in str(unconfirmed.exception)) == (1, True)
+    assert dry["confirm"] == [effect]
+    assert published.splitlines()[:2] == [
+        "Published acme 1.1.0 (active).",
+        f"  Contracts inherit from it from {at} on.",
+    ]
+    assert again["inherited_from"] == f"{at}T00:00:00.000000Z"
+    listed = [" ".join(line.split()) for line in lakegate.ok("contracts").splitlines()]
+    assert listed[1:3] == [
+        "acme 1.0.0 active *_v1",
+        f"acme 1.1.0 active *_v1 inherited from {at} on",
+    ]
+    assert f"  weaker than acme@1.1.0 (owner: sales), which is inherited from {at} on" in subscribers.splitlines()
+    assert lakegate.json("subscribers", "shop/orders_v1")["parents"] == [
+        {"version": "acme@1.1.0", "inherited_from": f"{at}T00:00:00.000000Z", "owner": "sales"}
+    ]
+    (block,) = lakegate.json("log", "shop/orders_v1")["blocks"]
+    assert block["content"]["act"] == "parent"
+    assert "no day" in str(lakegate("publish", stricter, "--from", "soon").exception)
+
+
+def test_an_approver_announces_what_was_proposed(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The day is part of the proposal; the notice is given when it is approved."""
+    family(lakegate)
+    monkeypatch.setattr(DeployedStack, "requires_approval", True)
+    at = day(40)
+    lakegate.ok("publish", policy(lakegate, 8, "1.1.0"), "--from", at, "--yes")
+    before = lakegate.json("subscribers", "shop/orders_v1")["parents"]
+    monkeypatch.setattr(StsIdentity, "caller", lambda _: BOB)
+    lakegate.ok("approve", "acme@1.1.0", "--yes")
+
+    assert before == []
+    assert [each["version"] for each in lakegate.json("subscribers", "shop/orders_v1")["parents"]] == ["acme@1.1.0"]
+    assert lakegate.json("show", "acme", "1.1.0")["inherited_from"] == f"{at}T00:00:00.000000Z"
 
 
 def test_a_child_without_an_owner_is_named_too(lakegate: Lakegate) -> None:

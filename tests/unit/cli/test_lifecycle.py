@@ -58,6 +58,7 @@ def test_a_line_goes_through_its_life(lakegate: Lakegate, pass_days: Callable[[i
     early = lakegate("retire", "orders", "--yes")
     pass_days(1)
     retired = lakegate.json("retire", "orders", "--yes")
+    linted, added = lakegate("route", "lint"), lakegate("route", "add", "more/", "shop")
     active = lakegate.ok("reactivate", "orders")
     log = lakegate.json("log", "orders")["blocks"]
 
@@ -70,6 +71,13 @@ def test_a_line_goes_through_its_life(lakegate: Lakegate, pass_days: Callable[[i
     assert (sunset["status"], sunset["replacement"], len(sunset["planned"])) == ("sunset", "shop/orders_v2", 1)
     assert isinstance(early.exception, InputError) is (retired["since"] is None)
     assert (retired["status"], retired["planned"]) == ("retired", [])
+    refused = f"{NAME} 1.0.0 is retired"
+    assert (linted.exit_code, linted.stdout) == (
+        1,
+        f"retired      orders/ → {NAME}: {refused}, so that every delivery is refused: remove the route\n",
+    )
+    assert f"{refused}: every delivery below `more/` would be refused." in str(added.exception)
+    assert lakegate.ok("route", "lint") == "No fault of a route was found.\n"
     assert active.startswith(f"{NAME} is active since ")
     assert [(each["kind"], each["content"]["act"], each["content"]["status"]) for each in log] == [
         ("lifecycle", "reactivate", "active"),
@@ -78,6 +86,32 @@ def test_a_line_goes_through_its_life(lakegate: Lakegate, pass_days: Callable[[i
         ("lifecycle", "deprecate", "deprecated"),
     ]
     assert all(each["actor"].startswith("arn:") for each in log)
+
+
+def test_contracts_are_listed_by_the_status_of_their_lines(
+    lakegate: Lakegate, pass_days: Callable[[int], None]
+) -> None:
+    """The stricter one of line and document counts, as for deliveries, also for a change by date that is not recorded yet."""
+    lakegate.routed()
+    lakegate.ok("publish", lakegate.contract("2.0.0", "draft"))
+    lakegate.ok("publish", lakegate.contract("3.0.0", "retired"))
+    lakegate.ok("deprecate", "orders_v1")
+
+    def found(*words: str) -> list[tuple[str, list[str]]]:
+        listed = lakegate.json("contracts", *words)["contracts"]
+        return [(each["version"], [dataset["status"] for dataset in each["datasets"]]) for each in listed]
+
+    assert found() == [("1.0.0", ["deprecated"]), ("2.0.0", ["draft"]), ("3.0.0", ["retired"])]
+    pass_days(31)
+
+    assert found("--status", "sunset") == [("1.0.0", ["sunset"])]
+    assert found("--status", "Draft", "--status", "retired") == [("2.0.0", ["draft"]), ("3.0.0", ["retired"])]
+    assert found("--status", "active") == found("--status", "deprecated") == []
+    rows = [line.split()[:4] for line in lakegate.ok("contracts", "--status", "sunset").splitlines()]
+    assert rows == [["contract", "version", "status", "line"], ["shop", "1.0.0", "sunset", "orders_v1"]]
+    shown = lakegate.json("show", "shop", "1.0.0")
+    assert (shown["status"], shown["datasets"][0]["line"], shown["datasets"][0]["status"]) == ("active", NAME, "sunset")
+    assert lakegate("contracts", "--status", "unknown").exit_code == 2
 
 
 def test_an_illegal_transition_names_the_legal_way(lakegate: Lakegate) -> None:

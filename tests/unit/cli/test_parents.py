@@ -19,6 +19,17 @@ VALID, REFUSED = 0, 1
 LEVEL = [{"property": "freshness", "value": 1, "unit": "h"}]
 
 
+@pytest.fixture(autouse=True)
+def nobody(fresh_clients: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:  # noqa: ARG001 - its own clients
+    """No credentials of AWS are found."""
+    for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "absent"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+
+
 def codes(*arguments: str | Path) -> list[str]:
     answer = CliRunner().invoke(app, ["lint", "--json", *map(str, arguments)])
     return [each["code"] for each in json.loads(answer.stdout)["errors"]]
@@ -40,6 +51,23 @@ def test_parents_elsewhere_are_named(tmp_path: Path) -> None:
     assert codes(product, "--parents", EXAMPLES / "sales.odcs.yaml") == ["broken-parent"]
     assert codes(product, *(f"--parents={EXAMPLES / name}.odcs.yaml" for name in ("sales", "enterprise"))) == []
     assert codes(product, "--parents", tmp_path / "none") == ["unknown-parent"]
+
+
+def test_without_credentials_a_parent_is_one_error_that_names_them(tmp_path: Path) -> None:
+    """The registry is asked last; that it cannot be read is part of the error of the document, and says what to do."""
+    product = shutil.copy(EXAMPLES / "purchases.odcs.yaml", tmp_path)
+    answer = CliRunner().invoke(app, ["lint", "--json", str(product)])
+    (error,) = json.loads(answer.stdout)["errors"]
+
+    assert (answer.exit_code, error["line"], error["message"]) == (
+        REFUSED,
+        14,
+        (
+            "`acme-sales@1` cannot be read: no file has it, and the registry of the stack lakegate cannot be read (no AWS"
+            " credentials were found: set AWS_PROFILE, or sign in (`aws sso login`)): give its file with --parents, or name"
+            " another stack with --stack."
+        ),
+    )
 
 
 def test_the_highest_release_of_the_major_number_counts(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from lakegate.contracts.lake.routes import Route
 from lakegate.contracts.schemas import validate
 from lakegate.functions.ports.registry import Publication
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 from tests.unit.cli.conftest import LANDING
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def test_contracts_are_found_by_their_labels(lakegate: Lakegate) -> None:
     assert found("--tag", "EU", "--tag", "us") == ["a", "b"]
     assert found("--owner", "sales", "--status", "Active") == ["a"]
     assert found("--domain", "trade", "--domain", "weather") == ["a", "c"]
-    assert lakegate.ok("contracts", "--owner", "nobody") == "No published contract has these labels.\n"
+    assert lakegate.ok("contracts", "--owner", "nobody") == "No published contract has these labels and this status.\n"
     assert lakegate.json("show", "a")["labels"] == {
         "owner": ["Sales"],
         "domain": ["trade"],
@@ -438,5 +438,5 @@ def test_a_route_to_a_retired_version_is_added_only_when_confirmed(lakegate: Lak
     refused = lakegate("route", "add", "orders/", "shop")
 
     assert str(refused.exception) == (
-        f"shop 1.0.0 is retired: every delivery below `orders/` would be refused. {UNCONFIRMED}"
+        f"shop/orders_v1 1.0.0 is retired: every delivery below `orders/` would be refused. {UNCONFIRMED}"
     )

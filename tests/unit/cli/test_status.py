@@ -257,7 +257,7 @@ def test_what_was_accepted_is_not_replayed(lakegate: Lakegate) -> None:
 
 
 def test_a_plan_that_is_missing_hides_no_delivery(lakegate: Lakegate) -> None:
-    """The list stays readable at 3 a.m.; the trouble is named where one looks closer."""
+    """The list stays readable at 3 a.m.; the problem is named where one looks closer."""
     lakegate.routed()
     workload = lakegate.delivered()
     pin = lakegate.dependencies.workloads.get(workload).pin
@@ -266,7 +266,7 @@ def test_a_plan_that_is_missing_hides_no_delivery(lakegate: Lakegate) -> None:
     result = lakegate.json("status", workload)
 
     assert "Accepted" in lakegate.ok("status").splitlines()[1]
-    assert (result["trouble"], result["counts"]) == (f"plan-missing @ {workload}", None)
+    assert (result["problem"], result["counts"]) == (f"plan-missing @ {workload}", None)
     assert f"plan-missing @ {workload} (docs/operator.md)" in lakegate.ok("reasons", workload)
 
 
@@ -276,7 +276,7 @@ def test_a_result_that_is_another_hides_no_delivery(lakegate: Lakegate) -> None:
     workload = lakegate.delivered()
     put_result(lakegate, workload)
 
-    assert lakegate.json("status", workload)["trouble"] == f"result-differs @ {workload}"
+    assert lakegate.json("status", workload)["problem"] == f"result-differs @ {workload}"
 
 
 def test_a_failed_delivery_whose_result_is_none_is_still_shown(lakegate: Lakegate) -> None:
@@ -287,7 +287,7 @@ def test_a_failed_delivery_whose_result_is_none_is_still_shown(lakegate: Lakegat
     put_result(lakegate, workload)
     lakegate.fail(workload)
 
-    assert lakegate.json("status", workload)["trouble"] == "result.json is not JSON"
+    assert lakegate.json("status", workload)["problem"] == "result.json is not JSON"
 
 
 def put_result(lakegate: Lakegate, workload: str) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lakegate.functions.adapters.clock import SystemClock
 from lakegate.functions.ports.objects import Address
-from tests.unit.cli.conftest import LAKE
+from tests.unit.cli.conftest import LAKE, RETENTION
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Lakegate
@@ -59,7 +61,24 @@ def test_objects_as_recorded_are_intact(kept: Lakegate) -> None:
         "2 objects compared with the store: version, size and checksum of each are as recorded; no object is extra.",
     ]
     assert result[2].startswith("Anchor of today")
-    assert kept.json("verify", "orders_v1", "--objects")["objects"] == {"compared": 2, "damaged": []}
+    assert kept.json("verify", "orders_v1", "--objects")["objects"] == {"compared": 2, "expired": 0, "damaged": []}
+
+
+def test_what_expired_in_quarantine_is_no_damage(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its contract says how long it is kept; the number of expired objects is shown."""
+    lakegate.routed(**{"schema:\n": RETENTION})
+    lakegate.delivered(failing=1, body=b"id,amount\n,1\n", name="bad.csv")
+    one = judged(lakegate)
+    lakegate.dependencies.objects.delete(Address(LAKE, one.key, one.version))
+    before = lakegate("verify", "orders_v1", "--objects")
+    monkeypatch.setattr(SystemClock, "now", lambda _: datetime.now(UTC) + timedelta(days=7))
+
+    assert (before.exit_code, "lost: bad.csv" in before.stdout.replace("orders/", "")) == (1, True)
+    assert lakegate.ok("verify", "orders_v1", "--objects").splitlines()[1:3] == [
+        "1 object compared with the store: version, size and checksum of each are as recorded; no object is extra.",
+        "Of these, 1 expired in quarantine, as their contract says.",
+    ]
+    assert lakegate.json("verify", "orders_v1", "--objects")["objects"] == {"compared": 1, "expired": 1, "damaged": []}
 
 
 def test_a_lost_accepted_file_is_reported_with_its_delivery(kept: Lakegate) -> None:
@@ -85,6 +104,7 @@ def test_a_lost_accepted_file_is_reported_with_its_delivery(kept: Lakegate) -> N
         "faults": [],
         "objects": {
             "compared": 2,
+            "expired": 0,
             "damaged": [
                 {
                     "damage": "lost",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
@@ -24,6 +26,7 @@ from lakegate.contracts.plan.predicate import (
     Relation,
     Within,
 )
+from tests.unit.compare.builder import compared, document
 
 BOUNDS = st.sampled_from([Decimal(each) for each in ("0", "1", "1.5", "2", "3")])
 INTERVALS = st.builds(
@@ -40,6 +43,14 @@ def by_numbers(old: Interval, new: Interval, numbers: list[Fraction]) -> Order:
     if before == after:
         return Order.SAME
     return Order.STRICTER if after < before else Order.LOOSER if before < after else Order.OTHER
+
+
+def test_a_gap_without_a_whole_number_is_no_gap() -> None:
+    """Each number of rows is below 1.2 or above 1.8; other numbers are between."""
+    split = Interval(Decimal("1.2"), Decimal("1.8"), outside=True)
+
+    assert of_intervals(Interval(), split, whole=True, least=Decimal(0)) is Order.SAME
+    assert of_intervals(Interval(), split) is Order.STRICTER
 
 
 @settings(max_examples=300)
@@ -94,3 +105,30 @@ def test_conditions_are_ordered_by_implication(old: Predicate, new: Predicate, o
 def test_bounds_are_compared_by_their_meaning(first: str, second: str) -> None:
     """A moment without an offset is in UTC, and zeros at the end of a number do not count."""
     assert moment(first) == moment(second)
+
+
+def _most_common(identifier: str, values: list[str], *, ties: bool) -> dict[str, object]:
+    call = "expect_column_most_common_value_to_be_in_set"
+    implementation = {"expectation_type": call, "kwargs": {"value_set": values, "ties_okay": ties}}
+    return {
+        "id": identifier,
+        "type": "custom",
+        "engine": "greatExpectations",
+        "implementation": json.dumps(implementation),
+    }
+
+
+def test_checks_of_one_measure_are_compared_although_only_one_counts_rows() -> None:
+    """A rule of two checks has one with a condition and one without; whichever are paired, the versions differ."""
+    rules = [
+        [_most_common("x", ["a"], ties=True)],
+        [_most_common("x", ["a"], ties=False)],
+        [_most_common("y", ["b"], ties=False)],
+        [_most_common("x", ["b"], ties=True)],
+        [_most_common("x", ["a"], ties=False), _most_common("z", ["c"], ties=True)],
+    ]
+    field = {"name": "a", "logicalType": "string"}
+    documents = [document({"properties": [{**field, "quality": each}]}) for each in rules]
+    same = [(old, new) for old, new in product(documents, repeat=2) if not compared(old, new).changes]
+
+    assert same == [(each, each) for each in documents]

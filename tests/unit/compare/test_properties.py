@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lakegate.contracts.compare.kinds import KINDS
 from lakegate.contracts.errors import ContractError, InputError
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 from tests.golden.cases import FILES, golden
 from tests.reference.sampling import sampled
 from tests.unit.compare.builder import CASES, compared, document

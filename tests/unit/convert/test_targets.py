@@ -15,9 +15,10 @@ from jsonschema import Draft202012Validator
 from lakegate.contracts.convert.dbt import dbt
 from lakegate.contracts.convert.ddl import athena, duckdb
 from lakegate.contracts.convert.json_schema import json_schema
+from lakegate.contracts.convert.odf import odf
 from lakegate.contracts.lint.examine import read
 from lakegate.contracts.model.storage import Csv, Format, Storage
-from lakegate.infra.local.places import ROOT
+from lakegate.infra.local.clone import ROOT
 
 if TYPE_CHECKING:
     from lakegate.contracts.model.contract import Contract
@@ -259,7 +260,7 @@ def test_a_key_of_two_columns_is_no_test_of_dbt() -> None:
 
 
 @pytest.mark.parametrize("name", ["orders.odcs.yaml", "weather.dcm.yaml"])
-@pytest.mark.parametrize("convert", [json_schema, duckdb, athena, dbt])
+@pytest.mark.parametrize("convert", [json_schema, duckdb, athena, dbt, odf])
 def test_the_examples_are_converted(name: str, convert: Any) -> None:
     """Contracts of every format have a text, and list what it lacks."""
     found = read((ROOT / "contracts/examples" / name).read_bytes())

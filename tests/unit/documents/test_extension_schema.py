@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from jsonschema.validators import Draft7Validator
 
@@ -55,12 +55,16 @@ KEYS = [*POLICY, *STORAGE, *OTHER, *OF_CONTRACTS, "modes"]
 EXTENSIONS = st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=3)
 
 
-def is_refused(extension: Any) -> bool:
+def problems(extension: Any) -> list[str]:
     notes = Notes()
     place = parse(json.dumps({"x": extension}).encode()).top["x"]
     Extension([place], notes)
     inheritance([place], notes)
-    return bool(notes.errors)
+    return [each.message for each in notes.errors]
+
+
+def is_refused(extension: Any) -> bool:
+    return bool(problems(extension))
 
 
 def test_the_schema_is_a_schema() -> None:
@@ -76,11 +80,31 @@ def test_the_schema_names_every_key_that_the_reader_reads() -> None:
 
 @settings(max_examples=FULL, deadline=None)
 @given(EXTENSIONS, CSVS, st.booleans())
+@example({"inherits": "acme@1\n"}, None, False)
+@example({"inherits": "a\nb@1"}, None, False)
 def test_reader_and_schema_agree(extension: dict[str, Any], csv: Any, has_csv: bool) -> None:  # noqa: FBT001 -- drawn
     """What one refuses the other refuses."""
     whole = extension | ({"csv": csv} if has_csv else {})
 
     assert is_refused(whole) is not JUDGE.is_valid(whole)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "problem"),
+    [
+        ("quietMinutes", 0, "a whole number of minutes from 1 to 1,440"),
+        ("quietMinutes", 1.5, "a whole number of minutes from 1 to 1,440"),
+        ("batchFiles", "many", "a whole number from 1 to 250"),
+        ("quarantineDays", 31, "one of `7`, `30`, `90`, `365`, in days"),
+        ("inherits", "acme", "the id of a contract and a major number: `acme-policies@1`"),
+        ("inherits", "acme@01", "the id of a contract and a major number: `acme-policies@1`"),
+    ],
+)
+def test_a_value_is_refused_with_what_it_should_be(key: str, value: object, problem: str) -> None:
+    """The problem describes the values that are possible."""
+    (error,) = problems({key: value})
+
+    assert problem in error
 
 
 @pytest.mark.parametrize("whole", [[], "observe", 5, True, None, {}])

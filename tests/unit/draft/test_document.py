@@ -59,6 +59,7 @@ def test_every_kind_of_column_is_described() -> None:
         column("email"),
         column("code"),
         column("A"),
+        column(" d"),
     )
     storage = Storage(Format.JSONL, Compression.GZIP)
     profile = of(*plain, nested, lists, maps, *empty, pairs=(("a", "b"),), unique=("code",), storage=storage)
@@ -68,6 +69,7 @@ def test_every_kind_of_column_is_described() -> None:
     assert (examined.errors, examined.warnings) == ((), ())
     assert found.left_out == (
         "A: another column has the same name but for capitals",
+        " d: its name has a space at an end, or characters that nobody sees",
         *(
             f"{each}: its values are of several kinds, or of one that no contract declares"
             for each in ("nothing", "mixed", "lots")

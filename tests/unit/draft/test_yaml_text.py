@@ -9,6 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakegate.contracts.documents.document import parse
 from lakegate.contracts.draft.yaml_text import Flow, Items, Mapping, Remark, YamlEntry, comment, nodes, scalar, written
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
@@ -94,6 +95,14 @@ def test_scalars_keep_their_types() -> None:
         "v3.1.0",
         '"1.0.0"',
     ]
+
+
+def test_what_is_empty_stays_so() -> None:
+    """Empty mappings and lists, null, and a number with too many digits for a document are read back."""
+    entries = [YamlEntry("a", Mapping([])), YamlEntry("b", Items([Mapping([]), Items([]), None])), YamlEntry("c", None)]
+    text = written(Mapping([*entries, YamlEntry("d", Items([])), YamlEntry("e", Decimal("1E+300"))]))
+
+    assert parse(text.encode()).plain() == {"a": {}, "b": [{}, [], None], "c": None, "d": [], "e": Decimal("1E+300")}
 
 
 def test_nodes_are_counted_as_the_reader_of_documents_counts_them() -> None:

@@ -44,12 +44,13 @@ def promises(*levels: str) -> tuple[Promise, ...]:
         ("property: frequency, value: 0 0 * * *", ()),
         ("property: frequency, value: 1, unit: s", ()),
         ("property: frequency, value: 99, unit: y", ()),
-        ("property: latency, value: 1, unit: d", ()),
+        ("property: latency, value: 1, unit: d", (Promise("latency", 86_400),)),
+        ("property: ly, value: 2, unit: h", (Promise("latency", 7_200),)),
         ("property: availability, value: 99", ()),
     ],
 )
 def test_a_service_level_with_a_length_of_time_is_a_promise(level: str, expected: tuple[Promise, ...]) -> None:
-    """Frequency and freshness, of a minute to ten years; latency is measured in each delivery."""
+    """Frequency and freshness, of a minute to ten years; the latency of rows is measured in each delivery, too."""
     assert promises(level) == expected
 
 

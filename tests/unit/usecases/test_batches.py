@@ -333,7 +333,7 @@ def test_the_run_of_a_batch_is_told_its_requests_and_may_touch_no_others() -> No
     assert policy["Statement"][1]["Resource"] == f"arn:aws:s3:::lake/runs/{row.batch}/*"
 
 
-def test_trouble_with_one_member_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_of_one_member_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """The event of the batch is delivered again, and all others are published meanwhile."""
     env = Environment(batch=LIMITS)
     workloads = arrived(env, b"good:1", b"good:2", b"good:3")

@@ -95,7 +95,7 @@ def test_every_line_is_compared_and_drift_is_reported(env: Environment) -> None:
     first, second = checked(env), checked(env)
     messages = {each.line: json.loads(each.body) for each in env.memory.rows.messages.values()}
 
-    assert (first.compared, first.drifted, first.troubles) == (len(lines(env)), ["b/rows_v1", "c/rows_v1"], [])
+    assert (first.compared, first.drifted, first.failures) == (len(lines(env)), ["b/rows_v1", "c/rows_v1"], [])
     assert second.drifted == first.drifted
     assert set(messages) == {"b/rows_v1", "c/rows_v1"}
     assert messages["c/rows_v1"]["fields"] == [{"difference": "absent", "field": "name", "objects": 1}]
@@ -111,12 +111,12 @@ def test_a_run_without_time_is_continued_by_the_next(env: Environment) -> None:
     assert (first.drifted, second.drifted) == ([], ["b/rows_v1", "c/rows_v1"])
 
 
-def test_a_line_with_trouble_keeps_no_other_from_being_compared(env: Environment) -> None:
+def test_a_line_that_fails_keeps_no_other_from_being_compared(env: Environment) -> None:
     """A manifest that is none is an error of its line."""
     env.memory.objects.put(Address(LAKE, manifest_key("a/rows_v1")), b"{")
     found = checked(env)
 
-    assert [str(each) for each in found.troubles] == ["the manifest of a/rows_v1 is not JSON"]
+    assert [str(each) for each in found.failures] == ["the manifest of a/rows_v1 is not JSON"]
     assert found.drifted == ["b/rows_v1", "c/rows_v1"]
 
 
@@ -154,7 +154,7 @@ def test_the_function_counts_drift(env: Environment, written: io.StringIO, capsy
     metrics = json.loads(capsys.readouterr().out)
 
     number = len(lines(env))
-    assert answer == {"compared": number, "drifted": 2, "troubles": 0}
+    assert answer == {"compared": number, "drifted": 2, "failures": 0}
     assert (metrics["ComparedLines"], metrics["DriftedLines"], metrics["service"]) == ([number], [2.0], "drift")
     assert written.getvalue() == ""
 

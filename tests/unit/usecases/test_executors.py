@@ -15,7 +15,7 @@ from lakegate.functions.usecases.dependencies import JobSettings
 from lakegate.functions.usecases.intake import intake
 from lakegate.functions.usecases.submission import BYTES_OF_AN_EXECUTOR, executors
 from tests.simulation.environment import LANDING, Environment
-from tests.unit.usecases.scenarios import KEY, drive
+from tests.unit.usecases.scenarios import KEY, drive, landed
 
 GIB = BYTES_OF_AN_EXECUTOR
 sizes = st.integers(0, 100 * GIB)
@@ -96,3 +96,11 @@ def test_the_stored_request_has_the_number(parameters: str, sent: str) -> None:
     stored = json.loads(env.dependencies.workloads.get(upload.workload).request)
 
     assert stored["jobDriver"]["sparkSubmit"]["sparkSubmitParameters"] == sent
+
+
+def test_a_run_has_tags_by_which_its_costs_are_allocated() -> None:
+    """Contract and line."""
+    env, row = landed()
+    (run,) = (each for each in env.memory.jobs.runs.values() if each.id == row.run)
+
+    assert run.request["tags"] == {"lakegate:contract": "orders", "lakegate:line": "orders/lines_v1"}

@@ -226,8 +226,8 @@ def test_a_channel_that_fails_delays_nothing_else() -> None:
     gate.env.memory.channels.broken.clear()
     gate.turn(0.1)
 
-    assert [str(each) for each in first.channels.troubles] == ["TimeoutError"]
-    assert (nothing.channels.troubles, nothing.troubles) == ([], [])
+    assert [str(each) for each in first.channels.failures] == ["TimeoutError"]
+    assert (nothing.channels.failures, nothing.failures) == ([], [])
     assert while_broken == [(CONSUMER, "rejected", 1, False)]
     assert gate.sent() == [(OPERATOR, "rejected", 1, False)]
     assert len(gate.env.memory.notifier.sent) == 1
@@ -245,7 +245,7 @@ def test_a_failing_channel_is_asked_once_a_turn() -> None:
     gate.env.memory.channels.broken[OPERATOR] = PortError("http-404")
     done = gate.turn().channels
 
-    assert [str(each) for each in done.troubles] == ["http-404"]
+    assert [str(each) for each in done.failures] == ["http-404"]
 
 
 def test_a_dead_letter_waits_for_a_person() -> None:
@@ -266,7 +266,7 @@ def test_a_dead_letter_waits_for_a_person() -> None:
     gate.turn()
     after = gate.turn().channels
 
-    assert (done.dead, done.troubles, still.dead, still.sent, after.dead) == (1, [], 1, 0, 0)
+    assert (done.dead, done.failures, still.dead, still.sent, after.dead) == (1, [], 1, 0, 0)
     assert gate.sent() == [(OPERATOR, "rejected", 2, False)]
 
 
@@ -285,7 +285,7 @@ def test_who_has_unsubscribed_is_not_notified() -> None:
 
     assert gate.sent() == []
     assert gate.env.dependencies.notices.due(gate.env.memory.clock.now(), 10) == ()
-    assert after.channels.troubles == []
+    assert after.channels.failures == []
 
 
 def test_nothing_is_sent_where_time_is_short() -> None:
@@ -311,7 +311,7 @@ def test_a_message_whose_delivery_is_unknown_is_sent_to_the_bus_alone() -> None:
     gate.ends("gone", None, pin=None)
     done = gate.turn()
 
-    assert (len(done.sent), done.troubles, gate.sent()) == (2, [], [])
+    assert (len(done.sent), done.failures, gate.sent()) == (2, [], [])
 
 
 def test_a_turn_that_is_interrupted_counts_nothing_twice() -> None:
@@ -373,14 +373,14 @@ def test_a_notice_that_others_write_all_the_time_is_left_to_the_next_turn() -> N
     gate.env.memory.notices.write = lambda _: (_ for _ in ()).throw(ConditionFailed("notice"))  # type: ignore[method-assign]
     done = gate.turn()
 
-    assert [type(each).__name__ for each in done.troubles] == ["TransactionConflict"]
+    assert [type(each).__name__ for each in done.failures] == ["TransactionConflict"]
     assert len(gate.env.dependencies.outbox.pending(10)) == 1
 
 
-def test_a_table_that_does_not_answer_is_a_trouble_of_the_turn() -> None:
+def test_a_table_that_does_not_answer_is_a_failure_of_the_turn() -> None:
     """What was sent to the bus is still reported as sent."""
     gate = Gate()
     gate.env.memory.notices.due = lambda *_: (_ for _ in ()).throw(Throttled("Query"))  # type: ignore[method-assign]
     done = run(deliver(gate.env.dependencies), gate.env.dependencies.clock)
 
-    assert ([str(each) for each in done.troubles], done.sent, MOST_DUE) == (["Query"], 0, 1_000)
+    assert ([str(each) for each in done.failures], done.sent, MOST_DUE) == (["Query"], 0, 1_000)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,13 +13,18 @@ import pytest
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.inherit.resolve import resolve
-from lakegate.contracts.lake.lifecycle import LineStatus, StatusChange, moment
+from lakegate.contracts.lake.lifecycle import Line, LineStatus, ParentNotice, StatusChange, moment
+from lakegate.contracts.lake.records import document_of
 from lakegate.contracts.lake.subscriptions import subscribed
+from lakegate.contracts.lake.transitions import parent_announced
 from lakegate.contracts.model.labels import labels_of
+from lakegate.contracts.schemas import validate
 from lakegate.functions.usecases.lifecycle import change
+from lakegate.functions.usecases.occurrences import noted
 from lakegate.functions.usecases.parents import BreaksChildren, parents_of, pinned_parents
 from lakegate.functions.usecases.publish_contract import CompiledContract, planned, publish
 from lakegate.functions.usecases.routing import add_route
+from lakegate.functions.usecases.stricter_parents import announce, refuse_unannounced
 from lakegate.functions.usecases.succession import IncompatibleVersion
 from tests.simulation.environment import LAKE, Environment
 from tests.unit.compare.builder import document
@@ -27,6 +34,7 @@ from tests.unit.usecases.scenarios import drive, resumed
 if TYPE_CHECKING:
     from lakegate.functions.ports.registry import Publication
 
+LINE = "shop/orders_v1"
 SOME = {"id": "some", "metric": "rowCount"}
 
 
@@ -105,6 +113,161 @@ def test_publishing_again_keeps_the_pinned_parents() -> None:
     assert published(env, product(least=7)) == before
     assert before.needs[0][0] == "acme@1.0.0"
     assert published(env, product("1.1.0", least=7)).needs[0][0] == "acme@1.1.0"
+
+
+DAY, BEFORE = timedelta(days=40), timedelta(days=39)
+
+
+def later(env: Environment, by: timedelta = DAY) -> str:
+    """A time to come."""
+    return moment(env.memory.clock.now() + by)
+
+
+def scheduled(env: Environment, text: bytes, at: str) -> Publication:
+    """The version is published, and inherited from a time on."""
+    found = replace(compiled(env, text), inherited_from=at)
+    return drive(env.dependencies, publish(env.dependencies, found))  # type: ignore[return-value] # drive returns no type
+
+
+def test_a_scheduled_parent_is_inherited_from_its_day_on() -> None:
+    """Until then children are published with the version before; afterwards they have to be as strict."""
+    env = family()
+    at = later(env)
+    publication = scheduled(env, policy(8, "1.1.0"), at)
+
+    assert (publication.inherited_from, env.dependencies.registry.contract("acme").versions[-1]) == (at, publication)
+    env.memory.clock.sleep(BEFORE.total_seconds())
+    assert published(env, product("1.1.0", least=7)).needs[0][0] == "acme@1.0.0"
+    env.memory.clock.sleep(DAY.total_seconds())
+    with pytest.raises(InputError, match=r"weaker than in `acme@1\.1\.0`"):
+        published(env, product("1.2.0", least=7))
+    assert published(env, product("1.2.0", least=8)).needs[0][0] == "acme@1.1.0"
+
+
+def test_owners_of_weaker_children_get_notice_once() -> None:
+    """Each line of a child has the notice, with its owner, a record of the ledger and one message for its subscribers."""
+    env = family()
+    published(env, product("1.1.0", least=7, team={"name": "sales"}))
+    drive(env.dependencies, change(env.dependencies, LINE, "", partial(subscribed, team="finance")))
+    at = later(env)
+    for _ in range(2):
+        scheduled(env, policy(8, "1.1.0"), at)
+    line = env.dependencies.lines.get(LINE)
+    (record,) = env.dependencies.ledger.blocks(LINE)
+    env.memory.clock.sleep(60)
+    (message,) = env.dependencies.outbox.pending(10)
+    body = json.loads(message.body)
+
+    assert line.parents == (ParentNotice("acme@1.1.0", at, "sales"),)
+    assert document_of(record)["content"] == {
+        "act": "parent",
+        "status": "active",
+        "since": None,
+        "planned": [],
+        "reason": "",
+        "replacement": "",
+        "guide": "",
+        "notice": None,
+        "parents": [{"version": "acme@1.1.0", "inherited_from": at, "owner": "sales"}],
+    }
+    validate("line-event", {"id": message.id, "line": message.line, "kind": message.kind, "body": body})
+    assert (message.kind, body["version"], body["follows"], body["inherited_from"], body["owner"]) == (
+        "breaking",
+        "acme@1.1.0",
+        LINE,
+        at,
+        "sales",
+    )
+    assert [each["team"] for each in body["subscribers"]] == ["finance"]
+    found = noted(env.dependencies, message)
+    assert found is not None
+    assert (found.line, found.what.title, found.what.reasons) == (
+        line,
+        f"acme@1.1.0 breaks {LINE}",
+        (f"{LINE}, whose owner is sales, is weaker: new versions inherit from it from {at[:10]} on",),
+    )
+
+
+def test_a_child_without_datasets_has_a_line_for_the_notice() -> None:
+    """A domain's policy is found by its owner under the dataset `*`."""
+    env = Environment()
+    published(env, policy(5))
+    rule = {**SOME, "mustBeGreaterOrEqualTo": 6}
+    parts: dict[str, Any] = {
+        "objects": [{"name": "*", "quality": [rule]}],
+        "extension": {"inherits": "acme@1"},
+        "root": {"id": "sales"},
+    }
+    published(env, document(parts))
+    at = later(env)
+    scheduled(env, policy(8, "1.1.0"), at)
+
+    assert env.dependencies.lines.get("sales/*_v1").parents == (ParentNotice("acme@1.1.0", at),)
+
+
+def test_the_next_parent_is_not_held_against_what_was_announced() -> None:
+    """Before the day of the announced version it would break the child at once; from this day on it adds nothing."""
+    env = family()
+    at = later(env)
+    scheduled(env, policy(8, "1.1.0"), at)
+    with pytest.raises(BreaksChildren):
+        published(env, policy(8, "1.2.0"))
+    env.memory.clock.sleep(DAY.total_seconds())
+
+    assert published(env, policy(8, "1.2.0")).version == "1.2.0"
+
+
+def test_notices_of_two_versions_stand_side_by_side_until_their_day() -> None:
+    """What has begun is dropped when the next version is announced."""
+    env = family()
+    days = [later(env, timedelta(days=each)) for each in (60, 30, 90)]
+    notices = [ParentNotice(f"acme@1.{each}.0", day) for each, day in enumerate(days)]
+    line = Line(LINE)
+    for each in notices[:2]:
+        line = parent_announced(line, later(env, timedelta()), each)
+
+    assert line.parents == (notices[1], notices[0])
+    assert parent_announced(line, days[2], notices[0]) is line
+    assert parent_announced(line, days[1], notices[2]).parents == (notices[0], notices[2])
+
+
+def test_the_day_of_a_version_is_in_the_future_and_is_decided_once() -> None:
+    """Publishing again without a day keeps it; another day is refused, and so is a day that has begun."""
+    env = family()
+    at = later(env)
+    first = scheduled(env, policy(8, "1.1.0"), at)
+
+    assert published(env, policy(8, "1.1.0")) == first
+    with pytest.raises(InputError, match=f"is inherited from {at[:10]} on: that cannot be moved"):
+        scheduled(env, policy(8, "1.1.0"), later(env, BEFORE))
+    with pytest.raises(InputError, match="is inherited since then: that cannot be moved"):
+        scheduled(env, policy(5), at)
+    with pytest.raises(InputError, match="is not in the future"):
+        scheduled(env, policy(9, "1.2.0"), later(env, timedelta()))
+
+
+def test_a_child_that_is_published_meanwhile_is_without_notice() -> None:
+    """The version is refused until its owner has notice, too."""
+    env = family()
+    found = replace(compiled(env, policy(8, "1.1.0")), inherited_from=later(env))
+    drive(env.dependencies, announce(env.dependencies, env.dependencies.registry.contract("acme"), found))
+    refuse_unannounced(env.dependencies, env.dependencies.registry.contract("acme"), found)
+    published(env, product(least=6).replace(b"shop", b"late"))
+
+    with pytest.raises(InputError, match=r"published meanwhile: `late 1\.0\.0`; publish again"):
+        refuse_unannounced(env.dependencies, env.dependencies.registry.contract("acme"), found)
+
+
+def test_what_would_be_announced_is_part_of_the_plan() -> None:
+    """Nothing is written; of a version that is published there is nothing to announce any more."""
+    env = family()
+    found = replace(compiled(env, policy(8, "1.1.0")), inherited_from=later(env))
+    (child,) = planned(env.dependencies, found).announced
+
+    assert (child.contract, child.version, child.lines) == ("shop", "1.0.0", (LINE,))
+    assert env.dependencies.lines.get(LINE).revision == 0
+    drive(env.dependencies, publish(env.dependencies, found))
+    assert planned(env.dependencies, found).announced == ()
 
 
 def test_a_parent_that_breaks_a_child_is_refused_with_the_child() -> None:

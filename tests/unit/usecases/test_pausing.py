@@ -56,6 +56,27 @@ def test_a_line_is_judged_in_order_of_arrival_a_batch_at_a_time() -> None:
     assert env.memory.rows.pauses == {}
 
 
+def test_a_lagging_index_lets_no_held_delivery_overtake_another() -> None:
+    """The later of two was due, because its worker had died; it is held, but the index has it as due when the pause ends."""
+    env = held("a", lag=30.0)
+    later = env.upload(f"{PREFIX}b.csv", b"good:b")
+    steps = intake(env.dependencies, LANDING, f"{PREFIX}b.csv")
+    call = next(steps)
+    while call.effect is not Effect.PIN:
+        call = steps.send(call.do())
+    steps.close()
+    env.memory.clock.sleep(3600)
+    drive(env.dependencies, advance(env.dependencies, env.memory.rows.rows[later.workload]))
+    resumed(env)
+    for _ in range(2):
+        drive(env.dependencies, sweep(env.dependencies))
+        env.memory.clock.sleep(60)
+
+    runs = [run.request["name"] for run in list(env.memory.jobs.runs.values())[1:]]
+
+    assert runs == [each.workload for each in env.uploads]
+
+
 def test_nothing_overtakes_a_delivery_that_cannot_be_judged_now() -> None:
     """A refusal of AWS ends the turn of the line; the next sweep continues with the same delivery."""
     env = held("a", "b")
@@ -72,7 +93,7 @@ def test_nothing_overtakes_a_delivery_that_cannot_be_judged_now() -> None:
     swept = drive(env.dependencies, sweep(env.dependencies))
 
     assert states(env) == [State.HELD, State.HELD]
-    assert [type(each) for each in swept.troubles] == [Throttled]  # type: ignore[attr-defined]  # what a sweep returns
+    assert [type(each) for each in swept.failures] == [Throttled]  # type: ignore[attr-defined]  # what a sweep returns
     drive(env.dependencies, sweep(env.dependencies))
     assert states(env) == [State.VALIDATING, State.VALIDATING]
 

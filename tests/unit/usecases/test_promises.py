@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.lake.lifecycle import Line, LineStatus, StatusChange, moment
-from lakegate.contracts.lake.promises import Pledge, PromisingLine, accepted, missed, reported
+from lakegate.contracts.lake.lifecycle import Line, LineStatus, StatusChange, instant_of, moment
+from lakegate.contracts.lake.promises import Pledge, PromisingLine, accepted, missed, not_accepted, reported
 from lakegate.contracts.lake.subscriptions import subscribed
 from lakegate.contracts.plan.promise import Promise
 from lakegate.contracts.schemas import validate
@@ -20,25 +20,37 @@ from lakegate.functions.ports.errors import AccessDenied, Throttled
 from lakegate.functions.usecases.lifecycle import change
 from lakegate.functions.usecases.notify import notify
 from lakegate.functions.usecases.steps import run
+from lakegate.functions.workload import FailedAttempt, FailureCause
 from tests.fakes.fault_injector import BEGINNING
 from tests.unit.usecases.test_notices import LINE, OPERATOR, Gate
 
 if TYPE_CHECKING:
-    from lakegate.functions.workload import Message
+    from lakegate.functions.workload import Message, Pin
 
 DAY = Promise("frequency", 86_400)
 
 
-def promising(*promises: tuple[str, int]) -> Gate:
-    """A gate whose contract promises something, and one accepted delivery."""
-    gate = Gate()
+class PromisingGate(Gate):
+    """A gate whose contract promises something."""
+
+    def taken(self, hours: float) -> Pin:
+        """The pin of a delivery that was taken in so many hours ago."""
+        assert self.row.pin is not None
+        at = self.env.memory.clock.now() - timedelta(hours=hours)
+        return replace(self.row.pin, judging_time=at.isoformat())
+
+
+def promising(*promises: tuple[str, int], accepted: bool = True) -> PromisingGate:
+    """Such a gate, and one accepted delivery."""
+    gate = PromisingGate()
     assert gate.row.pin is not None
     plan = json.loads(gate.env.dependencies.plan(gate.row))
     plan["promises"] = [{"name": name, "seconds": seconds} for name, seconds in promises]
     gate.env.dependencies.plans[gate.row.pin.plan] = json.dumps(plan).encode()
     gate.subscribe(OPERATOR, "late")
-    gate.ends("published", "accepted", ())
-    gate.turn()
+    if accepted:
+        gate.ends("published", "accepted", ())
+        gate.turn()
     return gate
 
 
@@ -101,6 +113,62 @@ def test_a_rejected_delivery_keeps_no_promise() -> None:
     assert len(late(gate)) == 1
 
 
+def test_data_that_is_not_accepted_in_time_misses_the_latency_of_its_line() -> None:
+    """The oldest delivery that waits counts, from when it was taken in; also where the line has accepted nothing yet."""
+    gate = promising(("latency", 7_200), accepted=False)
+    taken_in = gate.taken(0)
+    gate.ends("quarantined", "rejected", pin=taken_in)
+    gate.turn(1)
+    failed = (FailedAttempt(1, "run", FailureCause.RUN_HUNG, gate.env.memory.clock.now()),)
+    gate.ends("failed", None, pin=gate.taken(0), failed=failed)
+    gate.ends("failed", None, pin=None, failed=failed)
+    gate.turn(0.5)
+    early = late(gate)
+    for _ in range(3):
+        gate.turn(0.6)
+    [event] = late(gate)
+    [sent] = [each for _, each in gate.env.memory.channels.sent]
+    gate.env.memory.channels.sent.clear()
+    gate.ends("published", "accepted", (), pin=gate.taken(0))
+    gate.turn()
+    over = gate.sent()
+    gate.turn(9)
+
+    assert (early, over, len(late(gate))) == ([], [(OPERATOR, "late", 1, True)], 1)
+    validate("line-event", detail(event))
+    body = json.loads(event.body)
+    since = moment(instant_of(taken_in.judging_time))
+    assert (body["promise"], body["last_accepted"], body["since"]) == ("latency", None, since)
+    words = f"What was taken in at {since[:16].replace('T', ' ')} UTC was not accepted within 7,200 seconds"
+    assert (sent.title, sent.text) == (f"Late: {LINE} has missed its latency", (words,))
+
+
+@pytest.mark.parametrize(("hours", "times"), [(1.9, 0), (2.1, 1)])
+def test_a_delivery_that_is_accepted_too_late_misses_the_latency(hours: float, times: int) -> None:
+    """What consumers can read now is older than was promised, whatever its rows contain."""
+    gate = promising(("latency", 7_200), accepted=False)
+    gate.ends("published", "accepted", (), pin=gate.taken(hours))
+    for _ in range(3):
+        gate.turn()
+
+    assert len(late(gate)) == times
+
+
+def test_the_oldest_delivery_that_waits_decides_about_the_latency() -> None:
+    """A message that comes late, or twice, begins no promise again; a line that promises no latency has none."""
+    hours = [moment(BEGINNING + timedelta(hours=each)) for each in range(4)]
+    latency = (Promise("latency", 3_600),)
+    first = not_accepted(PromisingLine(LINE), hours[1], "1.0.0", latency, hours[0])
+    over = accepted(first, hours[2], "1.1.0", latency, hours[2])
+
+    assert first == PromisingLine(LINE, "", "1.0.0", (Pledge("latency", 3_600, since=hours[0]),), 1)
+    assert not_accepted(first, hours[2], "1.0.0", latency, hours[2]) is first
+    assert not_accepted(over, hours[1], "1.0.0", latency, hours[0]) is over
+    assert not_accepted(over, hours[3], "1.0.0", (DAY,), hours[3]) is over
+    assert (first.due, over.pledges) == (hours[1], ())
+    assert not_accepted(over, hours[3], "1.0.0", latency, hours[2]).version == "1.1.0"
+
+
 def test_a_retired_line_promises_nothing() -> None:
     """Its producers have been told to stop."""
     gate = promising(("frequency", 3_600))
@@ -129,12 +197,12 @@ def test_an_event_is_sent_once_where_its_promises_cannot_be_read(lost: str) -> N
         gate.env.dependencies = replace(gate.env.dependencies, plans={})
         gate.env.memory.objects.read = refuse  # type: ignore[method-assign,assignment]
     for _ in range(2):
-        assert gate.turn().troubles == []
+        assert gate.turn().failures == []
 
     assert len(gate.env.memory.notifier.sent) == 1
 
 
-def test_lines_that_fail_and_an_index_that_fails_are_troubles_of_the_turn() -> None:
+def test_lines_that_fail_and_an_index_that_fails_are_failures_of_the_turn() -> None:
     """The next turn reports them; channels are served meanwhile."""
     gate = promising(("frequency", 3_600))
     gate.env.memory.clock.sleep(7_200)
@@ -146,7 +214,7 @@ def test_lines_that_fail_and_an_index_that_fails_are_troubles_of_the_turn() -> N
     for name in ("get", "due"):
         kept = getattr(promises, name)
         setattr(promises, name, refuse)
-        assert [str(each) for each in run(notify(gate.env.dependencies), gate.env.dependencies.clock).troubles] == [
+        assert [str(each) for each in run(notify(gate.env.dependencies), gate.env.dependencies.clock).failures] == [
             "GetItem"
         ]
         setattr(promises, name, kept)
@@ -158,16 +226,16 @@ def test_lines_that_fail_and_an_index_that_fails_are_troubles_of_the_turn() -> N
 
 def test_an_accepted_delivery_that_another_turn_has_noted_is_not_written_again() -> None:
     """Messages come more than once and in any order; a notice of an index that lags reports nothing twice."""
-    first = accepted(PromisingLine(LINE), moment(BEGINNING), "1.0.0", (DAY,))
+    first = accepted(PromisingLine(LINE), moment(BEGINNING), "1.0.0", (DAY,), "")
     after = moment(BEGINNING + timedelta(days=1))
     found = missed(first, after)
 
     assert first == PromisingLine(LINE, moment(BEGINNING), "1.0.0", (Pledge("frequency", 86_400),), 1)
-    assert accepted(first, moment(BEGINNING), "1.0.0", (DAY,)) is first
-    assert accepted(PromisingLine(LINE), moment(BEGINNING), "1.0.0", ()) == PromisingLine(LINE)
+    assert accepted(first, moment(BEGINNING), "1.0.0", (DAY,), "") is first
+    assert accepted(PromisingLine(LINE), moment(BEGINNING), "1.0.0", (), "") == PromisingLine(LINE)
     assert (first.due, found, missed(first, moment(BEGINNING))) == (after, first.pledges, ())
     assert (reported(first, found).due, missed(reported(first, found), after)) == ("", ())
-    assert accepted(reported(first, found), after, "2.0.0", ()).pledges == ()
+    assert accepted(reported(first, found), after, "2.0.0", (), "").pledges == ()
 
 
 def test_two_turns_report_a_missed_promise_once() -> None:

@@ -7,13 +7,16 @@ import json
 import pytest
 
 from lakegate.contracts.lake.block import GENESIS
+from lakegate.contracts.lake.states import Outcome
 from lakegate.functions.ports.errors import ConditionFailed, IdempotencyMismatch, TransactionConflict
 from lakegate.functions.ports.ledger import Head
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.workloads import Expected
 from lakegate.functions.usecases.advance import advance
 from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.steps import Alarm, Effect
+from lakegate.functions.usecases.observe import Observation
+from lakegate.functions.usecases.publish_delivery import publish
+from lakegate.functions.usecases.steps import Alarm, ConcurrentUpdate, Effect
 from lakegate.functions.usecases.sweep import sweep
 from lakegate.functions.workload import State
 from tests.simulation.environment import LAKE, LANDING, Environment
@@ -62,6 +65,38 @@ def test_a_split_that_is_not_as_listed_raises_an_alarm(change: dict[str, object]
     swapped(env, where, json.dumps(document).encode())
 
     assert code == alarm_of(env, row)
+
+
+def test_rows_of_a_split_leave_the_runs_when_their_copies_are_committed() -> None:
+    """They are complete data, which nothing else deletes; those of a given-up attempt go, too, results stay."""
+    env, row = decided(b"split:12")
+    other = f"runs/{row.id}/attempt=0/rows/accepted/x.csv"
+    env.memory.objects.put(Address(LAKE, other), b"x")
+    drive(env.dependencies, advance(env.dependencies, row))
+
+    kept = [key.rpartition("/")[2] for key in env.memory.objects.current(LAKE, "runs/")]
+    assert sorted(kept) == ["report.html", "request.json", "result.json"]
+    assert env.dependencies.workloads.get(row.id).state is State.PUBLISHED
+
+
+@pytest.mark.parametrize("body", [b"good:1", b"split:12"], ids=["an object", "rows"])
+def test_a_late_worker_that_finds_no_bytes_has_been_overtaken(body: bytes) -> None:
+    """Another worker has copied, committed and deleted them; what is deleted expires."""
+    env, row = decided(body)
+    drive(env.dependencies, advance(env.dependencies, row))
+    assert row.staged is not None
+    env.memory.objects.delete(Address(LAKE, row.staged.key, row.staged.version))
+
+    with pytest.raises(ConcurrentUpdate):
+        drive(env.dependencies, publish(env.dependencies, row, State.PUBLISHED, Observation(Outcome.ACCEPTED)))
+
+
+def test_rows_that_are_lost_raise_an_alarm() -> None:
+    """Nobody has copied them yet."""
+    env, row = decided(b"split:12")
+    env.memory.objects.delete(Address(LAKE, f"runs/{row.id}/attempt=1/rows/accepted/accepted-00000.csv"))
+
+    assert alarm_of(env, row) == "rows-missing"
 
 
 def test_a_staged_copy_of_another_size_raises_an_alarm(monkeypatch: pytest.MonkeyPatch) -> None:

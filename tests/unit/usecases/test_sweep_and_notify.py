@@ -1,4 +1,4 @@
-"""The two schedules: one trouble delays no other."""
+"""The two schedules: one failure delays no other."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_sweep_reports_its_errors_and_continues() -> None:
     env.memory.clock.sleep(600)
     swept = run(sweep(env.dependencies), env.dependencies.clock)
 
-    assert [trouble.code for trouble in swept.troubles if isinstance(trouble, Alarm)] == ["plan-missing"]
+    assert [failure.code for failure in swept.failures if isinstance(failure, Alarm)] == ["plan-missing"]
     assert State.PINNED is env.dependencies.workloads.get(bad.workload).state
     assert State.VALIDATING is env.dependencies.workloads.get(good.workload).state
     assert swept.looked_at >= 2
@@ -156,7 +156,7 @@ def test_a_message_that_cannot_be_sent_stays_and_delays_no_other() -> None:
     env.memory.faults.refusals.extend([Throttled()] * 5)
     notified = run(notify(env.dependencies), env.dependencies.clock)
 
-    assert ([type(trouble) for trouble in notified.troubles], [each.kind for each in notified.sent]) == (
+    assert ([type(failure) for failure in notified.failures], [each.kind for each in notified.sent]) == (
         [Throttled],
         ["gone"],
     )

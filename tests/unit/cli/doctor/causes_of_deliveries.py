@@ -189,7 +189,9 @@ CASES: tuple[Case, ...] = (
     Case("part-waits", waiting_part, "`_delivery.json`", (KEY,), name="by name"),
     Case("overdue", received, "the log of sweep"),
     Case("batch-open", batched, "batchSeconds", (KEY,)),
-    Case("protocol-alarm", log("Sweep", message="Troubles", detail=f"copy-differs @ {'a' * 64}"), "docs/operator.md"),
+    Case(
+        "protocol-alarm", log("Sweep", message="StepFailures", detail=f"copy-differs @ {'a' * 64}"), "docs/operator.md"
+    ),
     Case("run-waiting", running("QUEUED", 20), "MaxConcurrentRuns"),
     Case("run-hung", hung, "cancels it"),
     Case("end-unseen", running("SUCCESS"), "the next sweep reads the result"),

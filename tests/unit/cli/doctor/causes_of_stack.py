@@ -313,6 +313,12 @@ CASES = (
         name="of a function",
     ),
     Case(
+        "right-missing",
+        lambda world: without(world, "the-ApiFunction", "s3:PutObject"),
+        "restores the policies",
+        name="of the HTTP API",
+    ),
+    Case(
         "right-missing", lambda world: without(world, "job", "s3:PutObject"), "restores the policies", name="of the job"
     ),
     Case(
@@ -325,6 +331,12 @@ CASES = (
         "kms-refused",
         log("Completion", message="failed", detail="CopyObject: KMS.DisabledException"),
         "kms:GenerateDataKey",
+    ),
+    Case(
+        "throttled",
+        log("Api", message="failed", detail="GetItem: ThrottlingException"),
+        "Service Quotas",
+        name="of the API",
     ),
     Case("throttled", log("Intake", message="failed", detail="StartJobRun: ThrottlingException"), "Service Quotas"),
     Case("endpoint-missing", lambda world: private(world, "s3", "dynamodb"), "add the endpoints"),

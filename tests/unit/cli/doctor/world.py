@@ -29,10 +29,10 @@ SESSION = botocore.session.get_session()
 REAL = frozenset({"s3", "dynamodb"})
 """Services that moto answers, unless a test replaces an answer."""
 QUEUES = ("LandedQueue", "MovedQueue", "DeadLetterQueue")
-FUNCTIONS = ("IntakeFunction", "CompletionFunction", "SweepFunction", "NotifyFunction")
+FUNCTIONS = ("IntakeFunction", "CompletionFunction", "SweepFunction", "NotifyFunction", "ApiFunction")
 NAMED = (
     *("LandedRule", "MovedRule", "SweepEvery", "NotifyEvery", "DeadLetters", "SweepStopped"),
-    *("IntakeLog", "CompletionLog", "SweepLog", "NotifyLog"),
+    *("IntakeLog", "CompletionLog", "SweepLog", "NotifyLog", "ApiLog"),
 )
 TOPIC = f"arn:aws:sns:{REGION}:{ACCOUNT}:alarms"
 CODE = f"s3://{LAKE}/code/current/validate.py"

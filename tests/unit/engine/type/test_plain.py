@@ -1,4 +1,4 @@
-"""A cast alone and the grammar's pattern before it give the same values to texts of a type's plain alphabet (decision 3)."""
+"""A cast alone and the grammar's pattern before it give the same values to texts of a type's plain alphabet (decision 2)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,114 @@
+"""`lakegate deliver`: one file through the HTTP API, without any right in the account of the stack."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from pathlib import Path  # noqa: TC003 - typer reads the annotation
+from typing import TYPE_CHECKING, Annotated, Any, Final
+from urllib.parse import quote
+from uuid import uuid4
+
+import typer
+
+from lakegate.cli import terminal
+from lakegate.cli.escape import escaped
+from lakegate.cli.options import AsJson  # noqa: TC001 - typer reads the annotation
+from lakegate.cli.over_http import Api, Refused, put
+from lakegate.cli.transfer import read
+from lakegate.cli.waiting import LONGEST_WAIT, Timeout, Wait, WaitExit, pauses
+from lakegate.contracts.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ENDS: Final = {"Accepted": WaitExit.ACCEPTED, "Rejected": WaitExit.REJECTED}
+OVER: Final = frozenset({*ENDS, "Failed", "Gone"})
+
+
+def deliver(  # noqa: PLR0913 - a command has these options
+    file: Annotated[Path, typer.Argument(help="The file to deliver.", show_default=False)],
+    *,
+    api: Annotated[
+        str, typer.Option("--api", envvar="LAKEGATE_API", help="The address of the HTTP API.", show_default=False)
+    ],
+    contract: Annotated[str, typer.Option("--contract", help="The contract's id.", show_default=False)],
+    dataset: Annotated[str, typer.Option("--dataset", help="The dataset, if the contract has several.")] = "",
+    summary: Annotated[
+        Path | None, typer.Option("--summary", help="A JSON file with what is known of the data (docs/api.md).")
+    ] = None,
+    wait: Wait = False,
+    timeout: Timeout = LONGEST_WAIT,
+    as_json: AsJson = False,
+) -> None:
+    """Deliver a file through the HTTP API: announced, sent by an upload URL, and with --wait followed to its verdict.
+
+    It needs a token of the API in LAKEGATE_TOKEN, or in the file that LAKEGATE_TOKEN_FILE names, or credentials of AWS that may
+    call the API; no right on a bucket.
+
+    Example: lakegate deliver day.csv --api https://a1b2c3.execute-api.eu-west-1.amazonaws.com --contract orders --wait
+
+    Exit code: 0 sent (with --wait: accepted), 1 refused by its summary or rejected, 3 no verdict (failed, gone, or not in time).
+    """
+    there = Api(api)
+    local = read(file)
+    checksum = base64.b64encode(bytes.fromhex(local.sha256)).decode()
+    wanted: dict[str, Any] = {"name": file.name, "size": local.size, "checksum": f"sha256:{checksum}"}
+    if dataset:
+        wanted["dataset"] = dataset
+    if summary is not None:
+        wanted["summary"] = _summary(summary)
+    below = f"/api/v1/data-contract/{quote(contract, safe='')}/workload"
+    try:
+        made = there.ask("POST", below, wanted, key=uuid4().hex)
+    except Refused as refused:
+        if refused.kind != "summary-refused":
+            raise
+        _print_refusals(refused, as_json=as_json)
+        raise typer.Exit(WaitExit.REJECTED) from None
+    upload, workload = made["upload"], str(made["workloadId"])
+    with file.open("rb") as body:
+        put(upload["url"], upload["headers"], body)
+    found = there.ask("POST", f"{below}/{quote(workload, safe='')}/notify")
+    if wait:
+        found = _followed(there, f"{below}/{quote(workload, safe='')}", found, timeout)
+    _print(file, workload, found, as_json=as_json)
+    raise typer.Exit(ENDS.get(found["status"], WaitExit.NO_VERDICT) if wait else WaitExit.ACCEPTED)
+
+
+def _summary(place: Path) -> object:
+    try:
+        return json.loads(place.read_text())
+    except (OSError, ValueError):
+        raise InputError(f"{place} is not a JSON document") from None
+
+
+def _followed(api: Api, path: str, found: Mapping[str, Any], timeout: float) -> Mapping[str, Any]:
+    """The workload when it is finished, or as it is when the time is over."""
+    end, seconds = time.monotonic() + timeout, pauses()
+    while found["status"] not in OVER and time.monotonic() < end:
+        time.sleep(next(seconds))
+        found = api.ask("GET", path)
+    return found
+
+
+def _print_refusals(refused: Refused, *, as_json: bool) -> None:
+    if as_json:
+        terminal.print_json({"status": "Refused", "errors": refused.errors})
+        return
+    console = terminal.answers()
+    console.print("refused by its summary, nothing was sent", markup=False)
+    for each in refused.errors:
+        console.print(escaped(f"  {each.get('path')}: {each.get('message')} ({each.get('code')})"), markup=False)
+
+
+def _print(file: Path, announced: str, found: Mapping[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        terminal.print_json({**found, "announced": announced})
+        return
+    console, info = terminal.answers(), found["result"]["info"]
+    console.print(escaped(f"{file} was sent: {found['status']}"), markup=False, soft_wrap=True)
+    console.print(escaped(f"  workload {found['workloadId']}"), markup=False, soft_wrap=True)
+    for reason in info["errors"] if info else ():
+        console.print(escaped(f"  {reason}"), markup=False, soft_wrap=True)

@@ -1,0 +1,134 @@
+"""Requests to the HTTP API of a stack (docs/api.md), for people without rights in its account.
+
+They have a token of the stack's issuer, or sign by IAM with the credentials that botocore finds. Redirects are never followed: an
+answer from elsewhere would get the token.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from lakegate.contracts.errors import InputError, SetUpError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import IO
+
+TOKEN, TOKEN_FILE = "LAKEGATE_TOKEN", "LAKEGATE_TOKEN_FILE"
+LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
+REGION: Final = re.compile(r"\.execute-api\.([a-z0-9-]+)\.")
+SECONDS: Final = 60
+LARGEST_ANSWER: Final = 8 << 20
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """A redirect is an answer that is refused."""
+
+    def redirect_request(self, *_: object, **__: object) -> None:
+        """Nothing follows."""
+
+
+OPENER: Final = build_opener(_NoRedirect)
+
+
+class Refused(InputError):  # noqa: N818 - the name is what happened
+    """The API refused a request: problem details of RFC 9457."""
+
+    def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
+        super().__init__(
+            str(problem.get("detail") or problem.get("message") or f"the API answered {status}").rstrip(".")
+        )
+        self.kind = str(problem.get("type", "")).rpartition(":")[2]
+        self.errors: list[Mapping[str, Any]] = problem.get("errors", [])
+
+
+def sent(request: Request, what: str) -> tuple[int, bytes]:
+    """Status and body of the answer. Raises InputError where there is none; `what`: who was asked."""
+    try:
+        with OPENER.open(request, timeout=SECONDS) as answer:
+            return answer.status, answer.read(LARGEST_ANSWER)
+    except HTTPError as refused:
+        with refused:
+            return refused.code, refused.read(LARGEST_ANSWER)
+    except (URLError, HTTPException, OSError) as error:
+        reason = error.reason if isinstance(error, URLError) else error
+        raise InputError(f"{what} does not answer ({type(reason).__name__}): is the address right?") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """An API, with the caller's credentials."""
+
+    url: str
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.url)
+        if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in LOOPBACK):
+            raise InputError(f"{self.url} is not the address of an API: it begins with https://")
+
+    def ask(self, method: str, path: str, document: object = None, key: str = "") -> Any:  # noqa: ANN401 - JSON
+        """The JSON answer. `key`: by which the API knows the request again. Raises Refused."""
+        body = b"" if document is None else json.dumps(document).encode()
+        headers = {"content-type": "application/json"} if body else {}
+        if key:
+            headers["idempotency-key"] = key
+        url = self.url.rstrip("/") + path
+        headers |= _credentials(method, url, headers, body)
+        request = Request(url, data=body or None, headers=headers, method=method)  # noqa: S310 - the scheme was checked
+        status, answer = sent(request, "the API")
+        try:
+            found = json.loads(answer)
+        except ValueError:
+            found = None
+        if status != 200 or not isinstance(found, dict):  # noqa: PLR2004 - HTTP
+            raise Refused(status, found if isinstance(found, dict) else {})
+        return found
+
+
+def put(url: str, headers: Mapping[str, str], file: IO[bytes]) -> None:
+    """Send a file to an upload URL. Raises InputError where S3 refuses it."""
+    request = Request(url, data=file, headers=dict(headers), method="PUT")  # noqa: S310 - of the API's answer
+    status, _ = sent(request, "S3")
+    if status != 200:  # noqa: PLR2004 - HTTP
+        raise InputError(f"S3 refused the file with status {status}: has it changed, or is the URL's time over?")
+
+
+def _credentials(method: str, url: str, headers: Mapping[str, str], body: bytes) -> Mapping[str, str]:
+    """A token, or a signature of IAM."""
+    if token := _token():
+        return {"authorization": f"Bearer {token}"}
+    import botocore.session  # noqa: PLC0415 - a token needs none of it
+    from botocore.auth import SigV4Auth  # noqa: PLC0415 - likewise
+    from botocore.awsrequest import AWSRequest  # noqa: PLC0415 - likewise
+
+    session = botocore.session.get_session()
+    found = session.get_credentials()
+    if found is None:
+        raise SetUpError(f"there are no credentials: set {TOKEN} or {TOKEN_FILE}, or configure those of AWS")
+    named = REGION.search(urlsplit(url).hostname or "")
+    region = named[1] if named else session.get_config_variable("region")
+    if not region:
+        raise SetUpError("no region is configured to sign for: set AWS_DEFAULT_REGION")
+    request = AWSRequest(method, url, headers=dict(headers), data=body)
+    SigV4Auth(found, "execute-api", region).add_auth(request)
+    return dict(request.headers.items())
+
+
+def _token() -> str:
+    """The token of the environment, or of the file that it names. Raises SetUpError."""
+    if token := os.environ.get(TOKEN, "").strip():
+        return token
+    place = os.environ.get(TOKEN_FILE, "")
+    try:
+        return Path(place).read_text().strip() if place else ""
+    except (OSError, UnicodeDecodeError):
+        raise SetUpError(f"the file that {TOKEN_FILE} names cannot be read") from None

@@ -1,0 +1,211 @@
+"""Contracts from JSON Schema (drafts 2020-12, 2019-09 and 7): the properties of one record.
+
+A keyword that is not in the tables below is listed. References stay inside of the document; one that leads back to itself is
+refused. A property whose values are of several types is left out: a contract declares one type of each field.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from lakegate.contracts.compile.rules.textforms import TEXT_FORMS
+from lakegate.contracts.convert.imported import ImportedSchema, contract_of
+from lakegate.contracts.documents.document import parse
+from lakegate.contracts.documents.nodes import Place
+from lakegate.contracts.documents.values import exact
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.model.storage import Format
+from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.contracts.model.contract import Contract, Field
+
+TYPES = {
+    "string": LogicalType.STRING,
+    "integer": LogicalType.INTEGER,
+    "number": LogicalType.NUMBER,
+    "boolean": LogicalType.BOOLEAN,
+}
+MOMENTS = {"date": LogicalType.DATE, "date-time": LogicalType.TIMESTAMP}
+"""Formats of strings that are types; a `time` of JSON Schema has an offset, which no type of Lakegate has."""
+OPTIONS = {
+    LogicalType.STRING: ("minLength", "maxLength", "pattern"),
+    **dict.fromkeys(
+        (LogicalType.INTEGER, LogicalType.NUMBER),
+        ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    ),
+}
+"""The keywords of each type that are rules."""
+NESTED = {"object": ("properties", "required", "additionalProperties"), "array": ("items",)}
+READ = ("type", "format", "enum", "const", "description", "title", "$ref")
+SILENT = ("$schema", "$id", "$comment", "$defs", "definitions", "$anchor")
+"""Keywords that say nothing about values."""
+REFERENCE, NULL = "$ref", "null"
+
+
+def read(text: bytes, name: str) -> tuple[Contract, tuple[str, ...]]:
+    """A draft for records of the schema, and what of the schema is not in it.
+
+    ContractError if the text is no JSON within the limits of documents, InputError if it describes no record.
+    """
+    reader = _Reader(parse(text).top, ImportedSchema(name, storage=Format.ANY_JSON))
+    dataset = reader.schema.dataset(reader.members(reader.top, "", ()))
+    return contract_of(name, [dataset], reader.schema.lost)
+
+
+class _Reader:
+    """Reads the places of one schema."""
+
+    def __init__(self, top: Place, schema: ImportedSchema) -> None:
+        self.top = top
+        self.schema = schema
+
+    def members(self, place: Place, path: str, trail: tuple[str, ...]) -> Iterator[Field]:
+        """The properties of an object."""
+        place, trail = self._followed(place, trail)
+        if not place["properties"].entries:
+            raise InputError(f"{place.path} describes no object with `properties`")
+        self._list_rest(place, (*READ, *NESTED["object"]))
+        required = {each.text for each in place["required"].items}
+        for key, each in place["properties"].entries.items():
+            inner = f"{path}.{key}" if path else key
+            found = self._field(each, inner, trail)
+            if found is not None:
+                yield found
+                if key in required:
+                    self._require(each, inner, trail)
+
+    def _require(self, place: Place, path: str, trail: tuple[str, ...]) -> None:
+        """A required key has a value, unless its value may be null."""
+        place, _ = self._followed(place, trail)
+        kinds = {each.text for each in (place["type"].items or [place["type"]])}
+        values = [each.scalar for each in place["enum"].items]
+        if NULL in kinds or None in values:
+            self.schema.lose(path, "`required` of a key whose value may be null")
+        else:
+            self.schema.rule("required", path)
+
+    def _field(self, place: Place, path: str, trail: tuple[str, ...]) -> Field | None:
+        """A field with its rules; None if it is left out."""
+        place, trail = self._followed(place, trail)
+        kind = self._kind(place)
+        description = place["description"].text or place["title"].text
+        match kind:
+            case "object":
+                return self._object(place, path, trail, description)
+            case "array":
+                self._list_rest(place, (*READ, *NESTED["array"]))
+                items = self._field(place["items"], f"{path}[]", trail) if place["items"].entries else None
+                if items is None:
+                    self.schema.lose(path, "left out: the type of its items is not one that a field can have")
+                    return None
+                return self.schema.nested(path, "array", [items], description)
+            case str():
+                return self._value(place, path, TYPES[kind], description)
+            case _:
+                self.schema.lose(path, "left out: its values are of several types, or of none that is declared")
+                return None
+
+    def _object(self, place: Place, path: str, trail: tuple[str, ...], description: str | None) -> Field | None:
+        """A record, or a map where only `additionalProperties` describes the values."""
+        if place["properties"].entries:
+            parts = list(self.members(place, path, trail))
+            return self.schema.nested(path, "object", parts, description) if parts else None
+        value = place["additionalProperties"]
+        self._list_rest(place, (*READ, "additionalProperties"))
+        found = self._field(value, f"{path}.value", trail) if value.entries else None
+        if found is None:
+            self.schema.lose(path, "left out: an object without `properties`")
+            return None
+        return self.schema.nested(
+            path, "map", [self.schema.value(f"{path}.key", LogicalType.STRING), found], description
+        )
+
+    def _value(self, place: Place, path: str, kind: LogicalType, description: str | None) -> Field:
+        form = place["format"].text
+        own = MOMENTS.get(form or "", kind) if kind is LogicalType.STRING else kind
+        options = OPTIONS.get(own, ())
+        self._list_rest(place, (*READ, *options))
+        found = self.schema.value(path, own, description)
+        if form is not None and own is kind:
+            if kind is LogicalType.STRING and form in TEXT_FORMS:
+                self.schema.rule("format", path, value=form)
+            else:
+                self.schema.lose(path, f"the format {shown(form)}")
+        for key in options:
+            if place[key].present:
+                self._option(place[key], path, key)
+        self._enum(place, path, own)
+        return found
+
+    def _option(self, place: Place, path: str, key: str) -> None:
+        value = exact(place)
+        if key == "pattern" and isinstance(value, str):
+            self.schema.rule("pattern", path, pattern=value)
+        elif key in {"minimum", "maximum"} and isinstance(value, Decimal):
+            self.schema.rule(key, path, value=value, exclusive=False)
+        elif key.startswith("exclusive") and isinstance(value, Decimal):
+            self.schema.rule(key.removeprefix("exclusive").lower(), path, value=value, exclusive=True)
+        elif key != "pattern" and isinstance(value, Decimal):
+            self.schema.rule(key, path, value=value)
+        else:
+            self.schema.lose(path, f"`{key}`: it has another form than in draft 7 and later")
+
+    def _enum(self, place: Place, path: str, kind: LogicalType) -> None:
+        """The closed list of values, if all of them are of the type."""
+        places = place["enum"].items or ([place["const"]] if place["const"].present else [])
+        values = [each for each in places if each.scalar is not None]
+        wanted = (int, Decimal) if kind.numeric else (str,)
+        if places and values and all(_is_of(each.scalar, wanted) for each in values):
+            self.schema.rule("enum", path, values=tuple(each.written for each in values))
+        elif places:
+            self.schema.lose(path, "`enum` or `const` with values of another type")
+
+    def _kind(self, place: Place) -> str | None:
+        """The only type of the values beside null; where none is declared, that of the keywords or of the listed values."""
+        declared = [each.text for each in (place["type"].items or [place["type"]]) if each.text not in {None, NULL}]
+        if len(declared) == 1:
+            return declared[0] if declared[0] in {*TYPES, *NESTED} else None
+        if declared:
+            return None
+        if place["properties"].present or place["items"].present:
+            return "object" if place["properties"].present else "array"
+        values = [each.scalar for each in (place["enum"].items or [place["const"]]) if each.scalar is not None]
+        if values and all(isinstance(each, str) for each in values):
+            return "string"
+        return "integer" if values and all(_is_of(each, (int,)) for each in values) else None
+
+    def _followed(self, place: Place, trail: tuple[str, ...]) -> tuple[Place, tuple[str, ...]]:
+        """What a place refers to; InputError if that leads back, outside, or nowhere."""
+        while (reference := place[REFERENCE]).present:
+            target = reference.written
+            if target in trail:
+                raise InputError(
+                    f"{reference.path}: {shown(target)} leads back to itself: a contract has no recursive fields"
+                )
+            if target != "#" and not target.startswith("#/"):
+                raise InputError(
+                    f"{reference.path}: {shown(target)} is outside of this document, and nothing else is read"
+                )
+            self._list_rest(place, (REFERENCE, "description", "title"))
+            place, trail = self.top, (*trail, target)
+            for step in target.split("/")[1:]:
+                place = place[step.replace("~1", "/").replace("~0", "~")]
+            if not place.entries:
+                raise InputError(f"{reference.path}: {shown(target)} names nothing in this document")
+        return place, trail
+
+    def _list_rest(self, place: Place, read: tuple[str, ...]) -> None:
+        for key, each in place.entries.items():
+            if key not in {*read, *SILENT}:
+                self.schema.lose(each.path, "the keyword has no equivalent")
+        if place["additionalProperties"].flag is False and "additionalProperties" in read:
+            self.schema.lose(place["additionalProperties"].path, "use `additionalFields: forbid` of the extension")
+
+
+def _is_of(value: Any, kinds: tuple[type, ...]) -> bool:  # noqa: ANN401 - a scalar of a document
+    return isinstance(value, kinds) and not isinstance(value, bool)

@@ -1,0 +1,1 @@
+"""Open Data Fabric (ODF): its hashes and names as texts."""

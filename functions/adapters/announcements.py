@@ -1,0 +1,36 @@
+"""Announced deliveries: items of the table `workloads`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.plan.serialization import decode, encode
+from lakegate.functions.adapters.tables import text
+from lakegate.functions.ports.announcements import Announcement
+
+if TYPE_CHECKING:
+    from lakegate.functions.adapters.dynamodb import DynamoTable
+
+
+@dataclass(frozen=True, slots=True)
+class DynamoAnnouncements:
+    """Announcements."""
+
+    table: DynamoTable
+
+    def create(self, announcement: Announcement) -> None:
+        """A conditional put."""
+        content = json.dumps(encode(announcement), separators=(",", ":"), ensure_ascii=False)
+        item = {**_key(announcement.id), "announcement": text(content)}
+        self.table.put(item, "announcement", ConditionExpression="attribute_not_exists(id)")
+
+    def get(self, announcement: str) -> Announcement | None:
+        """A strongly consistent read."""
+        item = self.table.get(_key(announcement))
+        return decode(Announcement, json.loads(item["announcement"]["S"])) if item else None
+
+
+def _key(announcement: str) -> dict[str, dict[str, str]]:
+    return {"id": text(f"announcement#{announcement}")}

@@ -1,0 +1,89 @@
+"""Announced deliveries over HTTP (DCM 3.2.3, POST /api/v1/workload and /api/v1/workload/notify/{workloadId})."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from lakegate.contracts.lake.lifecycle import instant_of
+from lakegate.functions.http.bodies import document_of
+from lakegate.functions.http.messages import HttpAnswer, HttpProblem
+from lakegate.functions.http.workloads import found, representation
+from lakegate.functions.ports.announcements import Announcement
+from lakegate.functions.ports.uploads import headers
+from lakegate.functions.usecases.steps import run
+
+if TYPE_CHECKING:
+    from lakegate.functions.http.messages import HttpRequest
+    from lakegate.functions.usecases.announcing import WantedDelivery
+    from lakegate.functions.usecases.dependencies import Dependencies
+
+
+def announce(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+    """POST /api/v1/workload, POST /api/v1/data-contract/{id}/workload: judge what is stated of the data, and where to put it."""
+    from lakegate.functions.usecases.announcing import (  # noqa: PLC0415 - what judges takes 100 ms to import
+        SummaryRefused,
+        UnknownContract,
+    )
+    from lakegate.functions.usecases.announcing import announce as keep  # noqa: PLC0415 - likewise
+
+    wanted, unknown = _wanted(request), "No contract that deliveries have a place for has this id."
+    if not request.allows(wanted.contract):
+        raise HttpProblem(404, "not-found", unknown)
+    try:
+        made = run(keep(dependencies, wanted, request.token), dependencies.clock)
+    except UnknownContract:
+        raise HttpProblem(404, "not-found", unknown) from None
+    except SummaryRefused as refused:
+        detail = "The data would be rejected. Numbers of rows are the fewest that the summary proves."
+        errors = [asdict(each) for each in refused.refusals]
+        raise HttpProblem(422, "summary-refused", detail, errors=errors) from None
+    return HttpAnswer(200, {**representation(dependencies, made), "upload": _upload(dependencies, made)})
+
+
+def notify(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+    """POST /api/v1/workload/notify/{id}, and …/data-contract/{id}/workload/{workload}/notify: the data is there.
+
+    Changes nothing once the data was taken in.
+    """
+    from lakegate.functions.usecases.announcing import available  # noqa: PLC0415 - as above
+
+    there = found(dependencies, request)
+    if isinstance(there, Announcement):
+        run(available(dependencies, there), dependencies.clock)
+    return HttpAnswer(200, representation(dependencies, there))
+
+
+def _wanted(request: HttpRequest) -> WantedDelivery:
+    """The contract's id alone, as DCM has it, or an object."""
+    from lakegate.contracts.door.summary import read_summary  # noqa: PLC0415 - as above
+    from lakegate.functions.usecases.announcing import WantedDelivery  # noqa: PLC0415 - likewise
+
+    body: Any = document_of(request, "WantedDelivery")
+    document: dict[str, Any] = {"contract": body} if isinstance(body, str) else body
+    contract = document.get("contract", request.path.get("id"))
+    if contract is None:
+        raise HttpProblem(400, "invalid-body", "`contract` is missing.")
+    if contract != request.path.get("id", contract):
+        raise HttpProblem(400, "invalid-parameter", "The body has another contract than the address names.")
+    summary = document.get("summary")
+    return WantedDelivery(
+        contract,
+        document.get("dataset", ""),
+        document.get("prefix", ""),
+        document.get("name", ""),
+        document.get("size"),
+        document.get("checksum", "").removeprefix("sha256:"),
+        None if summary is None else read_summary(summary),
+    )
+
+
+def _upload(dependencies: Dependencies, made: Announcement) -> dict[str, object]:
+    """Where to put the data; with a URL, if size and checksum are known and its time is not over."""
+    place: dict[str, object] = {"bucket": dependencies.places.landing, "key": made.key}
+    seconds = int((instant_of(made.until) - dependencies.clock.now()).total_seconds())
+    if made.size is None or seconds < 1:
+        return place
+    url = dependencies.uploads.url(made.key, made.size, made.sha256, seconds)
+    signed = headers(made.size, made.sha256)
+    return {**place, "url": url, "method": "PUT", "headers": signed, "expiresAt": made.until}

@@ -1,0 +1,47 @@
+"""Announcements and keys of requests: kept once, read as they were written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakegate.functions.ports.announcements import Announcement
+from lakegate.functions.ports.errors import ConditionFailed
+from lakegate.functions.ports.request_keys import KeptRequest
+
+if TYPE_CHECKING:
+    from tests.contract.conftest import Ports
+
+UNTIL = datetime(2126, 1, 5, tzinfo=UTC)
+KEPT = Announcement(
+    "0" * 64, "shop", "1.0.0", "orders", f"orders/{'0' * 64}/ä.csv", 6, "AA=", "2026-01-05T12:15:00Z", "arn"
+)
+
+
+@pytest.mark.parametrize("announcement", [KEPT, replace(KEPT, size=None, sha256="")])
+def test_an_announcement_is_read_as_it_was_written(ports: Ports, announcement: Announcement) -> None:
+    """Every field survives the store; an id that nobody has kept leads to nothing."""
+    assert ports.announcements.get(announcement.id) is None
+    ports.announcements.create(announcement)
+
+    assert ports.announcements.get(announcement.id) == announcement
+
+
+def test_an_id_is_kept_once(ports: Ports) -> None:
+    """The second announcement with it is refused, and changes nothing."""
+    ports.announcements.create(KEPT)
+    with pytest.raises(ConditionFailed, match="announcement"):
+        ports.announcements.create(replace(KEPT, contract="other"))
+
+    assert ports.announcements.get(KEPT.id) == KEPT
+
+
+def test_the_first_request_with_a_key_is_kept(ports: Ports) -> None:
+    """Later ones are answered with it, whatever they ask; another key has another request."""
+    first, second = KeptRequest("asked", "one"), KeptRequest("something else", "two")
+    answers = [ports.requests.keep(key, each, UNTIL) for key, each in (("a", first), ("a", second), ("b", second))]
+
+    assert answers == [first, first, second]
