@@ -17,7 +17,7 @@ from lakegate.functions.ports.jobs import JobState, is_invocation
 from tests.fakes.fault_injector import BEGINNING
 from tests.fakes.identity import ALICE
 from tests.simulation.contract import block_digest, read_json, record_digest, truth
-from tests.simulation.environment import INVOCATION_LIMIT, SEGMENT_HEIGHTS
+from tests.simulation.environment import INVOCATION_LIMIT, SEGMENT_HEIGHTS, key_of, request_of
 from tests.simulation.lifecycle import REFUSALS as REFUSED
 from tests.simulation.lifecycle import Lifecycles
 from tests.simulation.pauses import PausePromises
@@ -614,6 +614,8 @@ class Promises:
             batch = self.env.memory.rows.batches.items.get(token)
             if batch is not None:
                 stored, not_before = read_json(batch.request or "null"), self._closing_time(batch)
+                if key_of(request_of(run.request)) not in self.env.lake:
+                    raise Violation("P23", "a batch was started before the list of its members was written")
                 if not set(self.env.requests_of(run)) <= set(self.env.lake):
                     raise Violation("P23", "a batch was started before the request of a member was written")
             else:
