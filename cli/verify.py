@@ -158,7 +158,7 @@ def _as_document(
         "height": head.height,
         "head": head.digest,
         "intact": not faults and not damaged,
-        "faults": [{"height": each.height, "what": each.what.value} for each in faults],
+        "faults": [{"height": each.height, "what": each.what.value, "why": each.why or None} for each in faults],
         "objects": {"compared": compared.count, "expired": compared.expired, "damaged": damaged} if compared else None,
     }
 
@@ -169,7 +169,8 @@ def _print(lake: str, chain: str, head: Head, faults: tuple[ChainFault, ...], co
         broken = f"{chain}: broken. Nothing from block {faults[0].height} on can be trusted."
         console.print(escaped(broken), style="bold red", markup=False, soft_wrap=True)
         for each in faults:
-            console.print(f"  block {each.height}: {each.what.value}", soft_wrap=True)
+            named = f"  block {each.height}: {each.what.value}" + (f": {each.why}" if each.why else "")
+            console.print(escaped(named), markup=False, soft_wrap=True)
     else:
         console.print(escaped(f"{chain}: {head.height + 1} blocks, intact."), markup=False, soft_wrap=True)
     if compared is None:

@@ -98,11 +98,31 @@ def deliveries(blocks: Iterable[AnyBlock]) -> tuple[Block, ...]:
 
 def canonical(block: AnyBlock) -> bytes:
     """The canonical bytes, which are stored and digested. Raises InputError for a block that has none."""
-    document = records.document_of(block) if isinstance(block, Record) else _document_of(block)
+    return canonical_json(records.document_of(block) if isinstance(block, Record) else _document_of(block))
+
+
+def canonical_json(document: object) -> bytes:
+    """The canonical form of any JSON document. Raises InputError for half a surrogate pair, fractions and larger integers."""
+    if not _has_exact_numbers(document):
+        raise InputError(f"a block has no numbers but integers, and none beyond {MAX_INTEGER}")
     try:
         return _written(document).encode()
     except UnicodeEncodeError:
         raise InputError("a block cannot hold half a surrogate pair") from None
+
+
+def _has_exact_numbers(value: object) -> bool:
+    match value:
+        case dict():
+            return all(map(_has_exact_numbers, value.values()))
+        case list():
+            return all(map(_has_exact_numbers, value))
+        case float():
+            return False
+        case int():
+            return abs(value) <= MAX_INTEGER
+        case _:
+            return True
 
 
 def _document_of(block: Block) -> dict[str, object]:

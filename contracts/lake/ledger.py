@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from lakegate.contracts.lake.block import GENESIS, digest, stored_block
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake import records
+from lakegate.contracts.lake.block import FORMAT, GENESIS, WAIVED, canonical_json, digest, from_json
+from lakegate.contracts.schemas import validate
+from lakegate.contracts.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from lakegate.contracts.lake.block import AnyBlock
 
+SCHEMAS: Final = {FORMAT: "block", WAIVED: "block", records.FORMAT: "record"}
+"""The JSON Schema of each format; that of a record's content is `record-<kind>`."""
+
 
 class Wrong(StrEnum):
     """How a chain is broken."""
 
     UNREADABLE = "unreadable"
-    """The stored text is not the canonical form of a block."""
+    """The stored text is not JSON in its canonical form."""
+    SCHEMA = "schema"
+    """The stored text is canonical JSON, and the schema of its kind refuses it."""
     HEIGHT = "height"
     """A block is missing, duplicated or out of order."""
     ALTERED = "altered"
@@ -41,6 +51,8 @@ class ChainFault:
 
     height: int
     what: Wrong
+    why: str = ""
+    """Of a text that is no block: what is wrong with it, and where."""
 
 
 def verify(
@@ -61,25 +73,56 @@ def verify_stored(
     return _faults((_read(text) for text in texts), head, anchors or {})
 
 
-def _read(text: bytes) -> tuple[AnyBlock | None, str]:
-    block = stored_block(text)
-    return block, hashlib.sha3_256(text).hexdigest() if block else ""
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """A stored text that is no block."""
+
+    what: Wrong
+    why: str
+
+
+def _read(text: bytes) -> tuple[AnyBlock | _Refused, str]:
+    try:
+        return from_json(text.decode()), hashlib.sha3_256(text).hexdigest()
+    except (InputError, UnicodeDecodeError) as error:
+        return _refused(text, str(error)), ""
+
+
+def _refused(text: bytes, reason: str) -> _Refused:
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return _Refused(Wrong.UNREADABLE, "it is not JSON in UTF-8")
+    try:
+        if canonical_json(document) != text:
+            return _Refused(Wrong.UNREADABLE, "it is JSON, but not in the canonical form of RFC 8785")
+    except (InputError, RecursionError) as error:
+        return _Refused(Wrong.UNREADABLE, str(error))
+    form = str(document.get("format") if isinstance(document, dict) else None)
+    if form not in SCHEMAS:
+        return _Refused(Wrong.SCHEMA, f"the format {shown(form)} is not known; a later release may know it")
+    try:
+        validate(SCHEMAS[form], document)
+    except InputError as error:
+        reason = str(error)
+    return _Refused(Wrong.SCHEMA, reason)
 
 
 def _faults(
-    digested: Iterable[tuple[AnyBlock | None, str]], head: str | None, anchors: Mapping[int, str]
+    digested: Iterable[tuple[AnyBlock | _Refused, str]], head: str | None, anchors: Mapping[int, str]
 ) -> tuple[ChainFault, ...]:
     faults: list[ChainFault] = []
     below: AnyBlock | None = None
     top, last = GENESIS, -1
     for height, (block, own) in enumerate(digested):
-        if block is None:
-            faults.append(ChainFault(height, Wrong.UNREADABLE))
+        if isinstance(block, _Refused):
+            faults.append(ChainFault(height, block.what, block.why))
         else:
             faults.extend(_against(below, top, block, height))
+            below = block
         if anchors.get(height, own) != own:
             faults.append(ChainFault(height, Wrong.ALTERED))
-        below, top, last = block or below, own, height
+        top, last = own, height
     if head is not None and head != top:
         faults.append(ChainFault(max(last, 0), Wrong.ALTERED))
     faults.extend(ChainFault(last + 1, Wrong.ANCHOR) for height in anchors if height > last)

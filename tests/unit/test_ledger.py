@@ -18,27 +18,35 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake import ledger
 from lakegate.contracts.lake.block import (
     FORMAT,
+    GENESIS,
     MAX_INTEGER,
     WAIVED,
     Block,
     BlockKind,
     LedgerObject,
     canonical,
+    canonical_json,
     digest,
     from_json,
     to_json,
 )
-from lakegate.contracts.lake.ledger import verify
+from lakegate.contracts.lake.ledger import ChainFault, Wrong, verify, verify_stored
 from lakegate.contracts.lake.records import KINDS, Record, event_id
 from lakegate.contracts.lake.waiver import Waiver
-from tests.unit.ledger_chain import CHAIN, RECORD, a_block, a_chain
+from tests.unit import ledger_page
+from tests.unit.ledger_chain import CHAIN, RECORD, STORED, a_block, a_chain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
 VECTORS = json.loads((ROOT / "tests/unit/data/ledger/vectors.json").read_text())
+EXAMPLES: list[dict[str, Any]] = json.loads((ROOT / "contracts/examples/blocks.json").read_text())
+CONTENTS: dict[str, Any] = {each["kind"]: each["valid"]["content"] for each in EXAMPLES if "content" in each["valid"]}
+"""Of a record of each kind."""
 SCHEMA = json.loads((ROOT / "contracts/schemas/block.json").read_text())
+
+TWICE = [{"checksum": "", "key": "k", "size": 1, "version": "v"}] * 2
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
 counts = st.integers(0, MAX_INTEGER)
@@ -180,6 +188,12 @@ def test_a_block_without_a_canonical_form_is_refused(spoiled: dict[str, object])
         to_json(CHAIN[0]).replace('"event_time":[', '"event_time":[[],'),
         to_json(CHAIN[0]).replace('"event_time":["2026-11-20T00:00:00Z","2026-11-21T00:00:00Z"]', '"event_time":"now"'),
         to_json(CHAIN[0]).replace("lakegate-block/1", "lakegate-block/2"),
+        to_json(RECORD).replace('"height":5', '"height":5.0'),
+        to_json(RECORD).replace('"attempt":1', '"attempt":1.0'),
+        to_json(RECORD).replace('"attempt":1', f'"attempt":{MAX_INTEGER + 1}'),
+        to_json(RECORD).replace('005Z"', '005Z\\n"'),
+        to_json(RECORD).replace('/eve"', '/eve\\n"'),
+        to_json(RECORD).replace(RECORD.event, f"{RECORD.event}\\n"),
         to_json(CHAIN[0]).replace('"published"', '"burnt"'),
         to_json(CHAIN[0]).replace("orders", "\\u006frders"),
         json.dumps(json.loads(to_json(CHAIN[0]))),
@@ -202,7 +216,7 @@ def test_the_guide_tells_of_every_field_and_of_the_first_vector() -> None:
     """docs/ledger.md lists exactly the keys of a block; its example is a published vector."""
     guide = (ROOT / "docs/ledger.md").read_text()
     of_blocks, _, rest = guide.partition("## A record\n")
-    of_records = rest.partition("## The canonical form\n")[0]
+    of_records = rest.partition("## Kinds\n")[0]
     documented = re.findall(r"^\| `(\w+)` \|", of_blocks, re.MULTILINE)
     members, _, kinds = of_records.partition("| kind | chain |")
 
@@ -214,61 +228,103 @@ def test_the_guide_tells_of_every_field_and_of_the_first_vector() -> None:
     assert f"{VECTORS[0]['canonical']}\n{VECTORS[0]['sha3_256']}\n" in guide
 
 
+def test_the_guide_lists_the_kinds_of_the_schemas() -> None:
+    """The table of kinds is what `python -m tests.unit.ledger_page` writes."""
+    page = ledger_page.PAGE.read_text()
+
+    assert page == ledger_page.generated(page)
+
+
+def test_every_kind_has_examples() -> None:
+    """Each kind of block has a valid example and an invalid one, and no other kind has."""
+    assert {each["kind"] for each in EXAMPLES} == set(ledger_page.kinds())
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=[each["kind"] for each in EXAMPLES])
+def test_an_example_is_what_it_says(example: dict[str, Any]) -> None:
+    """The valid one is read, and is of its kind; of the invalid one `verify` says where its schema refuses it."""
+    valid, invalid = (
+        canonical_json({**example[each], "height": 0, "previous": GENESIS}) for each in ("valid", "invalid")
+    )
+
+    assert verify_stored([valid]) == ()
+    assert from_json(valid.decode()).kind == example["kind"]
+    assert verify_stored([invalid]) == (ChainFault(0, Wrong.SCHEMA, example["refusal"]),)
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "why"),
+    [
+        (b"\xff", Wrong.UNREADABLE, "it is not JSON in UTF-8"),
+        (b"{", Wrong.UNREADABLE, "it is not JSON in UTF-8"),
+        (b"[" * 100_000, Wrong.UNREADABLE, "it is not JSON in UTF-8"),
+        (STORED[0] + b"\n", Wrong.UNREADABLE, "it is JSON, but not in the canonical form of RFC 8785"),
+        (
+            STORED[0].replace(b'"rows":10', b'"rows":10,"rows":10'),
+            Wrong.UNREADABLE,
+            "it is JSON, but not in the canonical form of RFC 8785",
+        ),
+        (
+            STORED[0].replace(b'"rows":10', b'"rows":10.0'),
+            Wrong.UNREADABLE,
+            "a block has no numbers but integers, and none beyond 9007199254740991",
+        ),
+        (b"[]", Wrong.SCHEMA, "the format `None` is not known; a later release may know it"),
+        (b'{"format":[]}', Wrong.SCHEMA, "the format `[]` is not known; a later release may know it"),
+        (
+            STORED[0].replace(b"block/1", b"block/9"),
+            Wrong.SCHEMA,
+            "the format `lakegate-block/9` is not known; a later release may know it",
+        ),
+        (
+            canonical_json({**json.loads(STORED[0]), "objects": TWICE}),
+            Wrong.SCHEMA,
+            "a block cannot have this `objects`",
+        ),
+        (
+            canonical_json({**json.loads(canonical(RECORD)), "kind": "unknown"}),
+            Wrong.SCHEMA,
+            "a record cannot have this `kind`",
+        ),
+    ],
+)
+def test_verification_says_why_a_text_is_no_block(text: bytes, what: Wrong, why: str) -> None:
+    """It is not canonical JSON, or its schema refuses it: where, and by which rule."""
+    assert verify_stored([text]) == (ChainFault(0, what, why),)
+
+
+@given(blocks.map(lambda block: json.loads(to_json(block))), st.data())
+def test_the_schema_and_the_code_refuse_the_same_blocks(document: dict[str, Any], data: st.DataObject) -> None:
+    """Whatever stands in a member of a delivery's block, the code reads it where the schema of its kind allows it."""
+    member = data.draw(st.sampled_from(sorted(set(document) - {"objects", "format", "waiver"})))
+    document[member] = data.draw(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=3) | st.just([]) | st.just({})
+    )
+    try:
+        text = canonical_json(document).decode()
+    except InputError:
+        return
+    faults = verify_stored([text.encode()])
+
+    assert Draft202012Validator(SCHEMA).is_valid(document) == (not [each for each in faults if each.why])
+
+
+def test_no_pattern_of_a_schema_allows_a_line_break_at_the_end() -> None:
+    """`$` of Python also stands before a last line feed; of ECMA-262, which schemas follow, it does not."""
+    names = ["block", "record", *(f"record-{kind}" for kind in KINDS)]
+    schemas = {name: (ROOT / f"contracts/schemas/{name}.json").read_text() for name in names}
+    found = [(name, each) for name, text in schemas.items() for each in re.findall(r'"pattern": "(.+?)"', text)]
+
+    assert len(found) > len(("previous", "system_time"))
+    assert [each for each in found if not each[1].endswith(r"$(?!\\n)")] == []
+
+
 def test_the_form_of_a_block_is_the_published_one() -> None:
     """The digest is SHA3-256 over UTF-8 without blanks, keys sorted: recomputed here with nothing of ours."""
     document = json.loads(canonical(CHAIN[1]))
     text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
     assert hashlib.sha3_256(text.encode()).hexdigest() == digest(CHAIN[1])
-
-
-CONTENTS: dict[str, Any] = {
-    "erasure": {
-        "workload": "w",
-        "reason": "ticket 318",
-        "rows": None,
-        "fields": ["customer_id"],
-        "objects": [
-            {"key": "k", "version": "v1", "rows": None, "left": None},
-            {
-                "key": "l",
-                "version": "v1",
-                "rows": 1,
-                "left": {"staged": "erasures/w/1", "version": "v2", "size": 1, "checksum": "sha256:abc="},
-            },
-        ],
-    },
-    "erased": {
-        "erasure": "e" * 64,
-        "workload": "w",
-        "rows": None,
-        "objects": [
-            {"key": "k", "rows": None, "left": None},
-            {"key": "l", "rows": 1, "left": {"version": "v3", "size": 1, "checksum": "sha256:abc="}},
-        ],
-    },
-    "replay": RECORD.content,
-    "replay-version": {**RECORD.content, "line": "orders/lines_v1", "contract_version": "1.2.0", "plan": "p"},
-    "waiver": {"workload": "w", "waived_by": "v", "reason": "known", "expires": "2026-12-22T18:30:00.000000Z"},
-    "lifecycle": {
-        "act": "deprecate",
-        "status": "deprecated",
-        "since": "2026-11-22T18:30:00.000000Z",
-        "planned": [{"status": "sunset", "at": "2026-12-22T18:30:00.000000Z"}],
-        "reason": "one row per order",
-        "replacement": "orders/lines_v2",
-        "guide": "https://wiki.example/orders",
-        "notice": {"version": "2.0.0", "follows": "orders/lines_v1", "teams": ["finance"], "acknowledged": []},
-    },
-    "publication": {
-        "version": "1.0.0",
-        "status": "active",
-        "document": "contracts/d",
-        "plans": [{"dataset": "lines", "plan": "p"}],
-        "unmeasured_rules": 0,
-        "proposed_by": "arn:aws:iam::123456789012:user/alice",
-    },
-}
 
 
 @pytest.mark.parametrize("kind", KINDS)

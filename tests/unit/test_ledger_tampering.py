@@ -175,7 +175,7 @@ def test_an_unreadable_block_is_named_and_the_rest_still_read() -> None:
     """A stored text that is not a block is one fault at its height; what stands above it is verified all the same."""
     faults = verify_stored([STORED[0], b"\xff", *STORED[2:]], HEAD)
 
-    assert (ChainFault(1, Wrong.ALTERED), ChainFault(1, Wrong.UNREADABLE)) == faults
+    assert (ChainFault(1, Wrong.ALTERED), ChainFault(1, Wrong.UNREADABLE, "it is not JSON in UTF-8")) == faults
 
 
 def test_a_changed_record_is_found_like_a_changed_delivery() -> None:

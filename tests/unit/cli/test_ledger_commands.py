@@ -125,7 +125,21 @@ def test_a_block_that_was_changed_is_found(kept: Lakegate, height: int, expected
 
     assert (people.exit_code, machine.exit_code) == (1, 1)
     assert f"Nothing from block {expected} on can be trusted." in people.stdout
-    assert json.loads(machine.stdout)["faults"][0] == {"height": expected, "what": "altered"}
+    assert json.loads(machine.stdout)["faults"][0] == {"height": expected, "what": "altered", "why": None}
+
+
+def test_a_block_that_its_schema_refuses_is_reported(kept: Lakegate) -> None:
+    """With its height, the place in it and the rule, for people and for machines."""
+    key = {"chain": {"S": "shop/orders_v1"}, "height": {"N": "1"}}
+    client = kept.clients["dynamodb"]
+    text = client.get_item(TableName="ledger", Key=key)["Item"]["block"]["S"].replace('"rows":4', '"rows":-4')
+    client.put_item(TableName="ledger", Item={**key, "block": {"S": text}})
+    why = "block.json does not fit its schema at rows (rule: anyOf)"
+
+    assert f"  block 1: schema: {why}\n" in kept("verify", "orders_v1").stdout
+    assert {"height": 1, "what": "schema", "why": why} in json.loads(kept("verify", "orders_v1", "--json").stdout)[
+        "faults"
+    ]
 
 
 def test_an_anchor_that_differs_is_a_break(kept: Lakegate) -> None:

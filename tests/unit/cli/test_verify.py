@@ -175,7 +175,7 @@ def test_a_head_that_was_set_back_or_removed_is_a_break(kept: Lakegate) -> None:
     result = kept("verify", "shop/orders_v1", "--json")
 
     assert result.exit_code == 1
-    assert json.loads(result.stdout)["faults"] == [{"height": 0, "what": "head"}]
+    assert json.loads(result.stdout)["faults"] == [{"height": 0, "what": "head", "why": None}]
 
 
 @pytest.mark.parametrize(
