@@ -11,8 +11,10 @@ from rich.text import Text
 
 from lakegate.cli import terminal
 from lakegate.cli.aws import opened
+from lakegate.cli.chain_file import print_yaml
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
+from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.block import digest
 from lakegate.contracts.lake.records import KINDS, Record
 from lakegate.functions.usecases.delivery import at_rest
@@ -22,12 +24,19 @@ if TYPE_CHECKING:
     from lakegate.contracts.lake.block import AnyBlock, Block
     from lakegate.functions.usecases.delivery import Delivery
 
+BLOCKS = 20
 NUMBERS = ("height", "rows", "rejected")
 
 
-def log(
+def log(  # noqa: PLR0913 - a command has these options
     dataset: Line,
-    limit: Annotated[int, typer.Option(min=1, help="How many blocks, the newest first.")] = 20,
+    *,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help=f"How many blocks, the newest first; {BLOCKS} by default.")
+    ] = None,
+    as_yaml: Annotated[
+        bool, typer.Option("--yaml", help="Print the whole chain, the lowest block first, for `verify --yaml`.")
+    ] = False,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     as_json: AsJson = False,
@@ -38,11 +47,16 @@ def log(
 
     Who published the versions of a contract is recorded on a chain of its own: lakegate log _contracts/CONTRACT
     """
+    if as_yaml and (as_json or limit):
+        raise InputError("--yaml prints the whole chain: leave out --json and --limit")
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
         chain = line_named(dependencies, dataset)
+        if as_yaml:
+            print_yaml(dependencies, chain)
+            return
         top = dependencies.ledger.head(chain).height
-        blocks = dependencies.ledger.blocks(chain, max(top - limit, -1))[::-1]
+        blocks = dependencies.ledger.blocks(chain, max(top - (limit or BLOCKS), -1))[::-1]
         entries = [(each, None if isinstance(each, Record) else at_rest(dependencies, each)) for each in blocks]
     if as_json:
         documents = [_as_document(block, delivery) for block, delivery in entries]

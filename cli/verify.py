@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import asdict, dataclass
 from itertools import islice
+from pathlib import Path  # noqa: TC003 - typer reads the annotation
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ import typer
 from lakegate.cli import terminal
 from lakegate.cli.anchors import keep_anchor, kept_anchors
 from lakegate.cli.aws import opened
+from lakegate.cli.chain_file import verified
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
 from lakegate.contracts.errors import InputError
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 AS_RECORDED, BROKEN = 0, 1
 MOST_SHOWN = 20
+FILE_ONLY = "Only an anchor (--anchor) proves that no block was cut off above, or all of them rewritten."
 ANCHOR = re.compile(r"([0-9]{1,15})=([0-9a-f]{64})", re.IGNORECASE | re.ASCII)
 REMEDIES = {
     "replaced": "Another version lies on top: find out who wrote it, delete it, and the judged one is current again:\n"
@@ -74,6 +77,10 @@ def verify(  # noqa: PLR0913 - a command has these options
     keep: Annotated[
         bool, typer.Option("--keep-anchor", help="Keep the verified head in the stack's bucket of locked anchors.")
     ] = False,
+    file: Annotated[
+        Path | None,
+        typer.Option("--yaml", help="Verify the chain in a file of `log --yaml`, without a stack.", show_default=False),
+    ] = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     as_json: AsJson = False,
@@ -87,6 +94,16 @@ def verify(  # noqa: PLR0913 - a command has these options
     Exit code: 0 everything that was checked is as recorded, 1 the chain is broken or an object differs, 2 not checked.
     """
     given = _anchors(anchor or ())
+    if file is not None:
+        if objects or keep:
+            raise InputError("--yaml verifies the chain in a file: leave out --objects and --keep-anchor")
+        head, faults = verified(file, dataset, given)
+        if as_json:
+            terminal.print_json(_as_document(dataset, head, faults, None))
+        else:
+            _print_chain(dataset, head, faults)
+            terminal.answers().print(f"Head of the file: {head.height}={head.digest}\n{FILE_ONLY}", soft_wrap=True)
+        raise typer.Exit(BROKEN if faults else AS_RECORDED)
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
         chain = line_named(dependencies, dataset)
@@ -163,7 +180,7 @@ def _as_document(
     }
 
 
-def _print(lake: str, chain: str, head: Head, faults: tuple[ChainFault, ...], compared: Compared | None) -> None:
+def _print_chain(chain: str, head: Head, faults: tuple[ChainFault, ...]) -> None:
     console = terminal.answers()
     if faults:
         broken = f"{chain}: broken. Nothing from block {faults[0].height} on can be trusted."
@@ -173,6 +190,11 @@ def _print(lake: str, chain: str, head: Head, faults: tuple[ChainFault, ...], co
             console.print(escaped(named), markup=False, soft_wrap=True)
     else:
         console.print(escaped(f"{chain}: {head.height + 1} blocks, intact."), markup=False, soft_wrap=True)
+
+
+def _print(lake: str, chain: str, head: Head, faults: tuple[ChainFault, ...], compared: Compared | None) -> None:
+    console = terminal.answers()
+    _print_chain(chain, head, faults)
     if compared is None:
         console.print("Chain only; data not checked: --objects compares every object with the ledger.", soft_wrap=True)
     else:

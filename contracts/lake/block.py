@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
 from itertools import pairwise
 from typing import Final, TypeAlias
@@ -117,7 +118,7 @@ def _has_exact_numbers(value: object) -> bool:
             return all(map(_has_exact_numbers, value.values()))
         case list():
             return all(map(_has_exact_numbers, value))
-        case float():
+        case float() | Decimal():
             return False
         case int():
             return abs(value) <= MAX_INTEGER
