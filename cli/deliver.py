@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ENDS: Final = {"Accepted": WaitExit.ACCEPTED, "Rejected": WaitExit.REJECTED}
-OVER: Final = frozenset({*ENDS, "Failed", "Gone"})
+OVER: Final = frozenset({*ENDS, "Failed", "Gone", "Expired"})
 
 
 def deliver(  # noqa: PLR0913 - a command has these options

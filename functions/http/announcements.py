@@ -57,7 +57,7 @@ def notify(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
 def _wanted(request: HttpRequest) -> WantedDelivery:
     """The contract's id alone, as DCM has it, or an object."""
     from lakegate.contracts.door.summary import read_summary  # noqa: PLC0415 - as above
-    from lakegate.functions.usecases.announcing import WantedDelivery  # noqa: PLC0415 - likewise
+    from lakegate.functions.usecases.announcing import LARGEST_PUT, WantedDelivery  # noqa: PLC0415 - likewise
 
     body: Any = document_of(request, "WantedDelivery")
     document: dict[str, Any] = {"contract": body} if isinstance(body, str) else body
@@ -66,6 +66,13 @@ def _wanted(request: HttpRequest) -> WantedDelivery:
         raise HttpProblem(400, "invalid-body", "`contract` is missing.")
     if contract != request.path.get("id", contract):
         raise HttpProblem(400, "invalid-parameter", "The body has another contract than the address names.")
+    if document.get("size", 0) > LARGEST_PUT:
+        detail = (
+            "Announce the file without size and checksum, and upload it in parts to the key of the answer, with rights of your "
+            "own; or deliver several files."
+        )
+        errors = [{"path": "/size", "message": f"one upload URL takes {LARGEST_PUT:,} bytes"}]
+        raise HttpProblem(400, "refused", detail, errors=errors)
     summary = document.get("summary")
     return WantedDelivery(
         contract,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from lakegate.contracts.judge.verdict import ACCEPTING
 from lakegate.functions.http.messages import HttpAnswer, HttpProblem
-from lakegate.functions.ports.announcements import Announcement
+from lakegate.functions.ports.announcements import Announcement, is_unused
 from lakegate.functions.usecases.delivery import IDENTIFIER, row_of
 from lakegate.functions.workload import State
 
@@ -35,6 +35,7 @@ STATUSES: Final[Mapping[State, str]] = {
     State.JOINED: "Joined",
 }
 """DCM's names where it has one: Created, RuntimeValidationInProgress, Accepted, Rejected."""
+EXPIRED: Final = "announcement-expired"
 RUNNING: Final = frozenset(STATUSES) - {State.PUBLISHED, State.QUARANTINED, State.FAILED, State.GONE}
 
 
@@ -75,13 +76,15 @@ def _is_visible(request: HttpRequest, contract: str) -> bool:
 def representation(dependencies: Dependencies, row: Workload | Announcement) -> dict[str, object]:
     """A workload as DCM has it. Raises Alarm where the result is not the one that was decided on."""
     if isinstance(row, Announcement):
+        expired = is_unused(row, dependencies.clock.now())
+        info = {"dataSummary": None, "errors": [EXPIRED], "results": [], "success": "fail"}
         return {
             "workloadId": row.id,
             "dataContractId": row.contract,
             "dataContractVersion": row.version,
-            "status": STATUSES[State.RECEIVED],
+            "status": "Expired" if expired else STATUSES[State.RECEIVED],
             "verdict": None,
-            "result": {"result": "Running", "info": None},
+            "result": {"result": "NOK", "info": info} if expired else {"result": "Running", "info": None},
         }
     return {
         "workloadId": row.id,

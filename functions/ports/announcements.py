@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final, Protocol
+
+from lakegate.contracts.lake.lifecycle import instant_of
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+ARRIVES: Final = timedelta(days=1)
+"""How long after the end of its URL the data of an announcement may land: uploads that began in time, and uploads in parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +35,14 @@ class Announcement:
     """When its upload URL ends: RFC 3339, UTC."""
     by: str
     """Who announced it: an ARN, or issuer and subject of a token."""
+
+
+def is_unused(announcement: Announcement, now: datetime) -> bool:
+    """Whether the time of an announcement for which nothing has landed is over.
+
+    Computed when it is read, and kept nowhere: what lands still later is its delivery, so no order of events can lose data.
+    """
+    return now >= instant_of(announcement.until) + ARRIVES
 
 
 class Announcements(Protocol):

@@ -81,11 +81,6 @@ def announce(dependencies: Dependencies, wanted: WantedDelivery, identity: str) 
         raise InputError(f"nothing can be delivered: {refused}")
     if terms.delivery is not DeliveryUnit.OBJECT:
         raise InputError("a delivery of this dataset has several objects, which cannot be announced: upload them")
-    if wanted.size is not None and wanted.size > LARGEST_PUT:
-        raise InputError(
-            f"one upload URL takes {LARGEST_PUT:,} bytes: announce the file without size and checksum, and upload it in parts "
-            "to the key of the answer, with rights of your own; or deliver several files"
-        )
     key = f"{route.prefix}{identity}/{wanted.name or f'data{terms.suffix}'}"
     if len(key.encode()) > LONGEST_KEY or is_ignored(key, 1, dependencies.places.ignored):
         raise InputError("the name is too long, or one that this stack ignores: choose another one")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -144,6 +145,23 @@ def test_an_announcement_becomes_the_workload_of_what_lands_at_its_key(served: A
     assert (after["workloadId"], after["status"]) == (upload.workload, "Accepted")
 
 
+def test_an_announcement_that_nothing_landed_for_expires(served: Api) -> None:
+    """A day after its URL ended, not before; what lands still later is its delivery all the same."""
+    made = announced(served, size=6, checksum=SHA).body
+    served.env.memory.clock.sleep(timedelta(minutes=15, days=1).total_seconds() - 1)
+    before = served.workload(made["workloadId"]).body
+    served.env.memory.clock.sleep(1)
+    after = served.workload(made["workloadId"]).body
+    late = served.env.upload(made["upload"]["key"], b"good:1")
+    take_in(served, late.version.key)
+    found = served.workload(made["workloadId"]).body
+
+    assert before["status"] == "Created"
+    info = {"dataSummary": None, "errors": ["announcement-expired"], "results": [], "success": "fail"}
+    assert after == {**before, "status": "Expired", "result": {"result": "NOK", "info": info}}
+    assert (found["workloadId"], found["status"]) == (late.workload, "RuntimeValidationInProgress")
+
+
 def test_a_workload_whose_contract_is_not_pinned_belongs_to_the_announced_one(served: Api) -> None:
     """A caller who is limited to the contract follows its announcement through every state."""
     made = announced(served).body
@@ -224,7 +242,6 @@ def test_a_key_that_only_looks_announced_is_a_key_like_any_other(served: Api) ->
 @pytest.mark.parametrize(
     ("members", "reason"),
     [
-        ({"size": LARGEST_PUT + 1, "checksum": SHA}, "in parts"),
         ({"dataset": "else"}, "no such dataset"),
         ({"prefix": "else/"}, "no such dataset"),
         ({"name": "x.crc"}, "ignores"),
@@ -241,6 +258,20 @@ def test_what_cannot_be_announced_is_refused(served: Api, members: dict[str, Any
         "urn:lakegate:problem:refused",
         True,
     )
+
+
+def test_a_file_that_one_request_cannot_carry_is_refused_where_its_size_is(served: Api) -> None:
+    """The largest one is announced; of a larger one the refusal names the size, and the ways that remain."""
+    largest = announced(served, size=LARGEST_PUT, checksum=SHA)
+    refused = announced(served, size=LARGEST_PUT + 1, checksum=SHA)
+
+    assert largest.status == 200
+    assert (refused.status, refused.body["type"], "in parts" in refused.body["detail"]) == (
+        400,
+        "urn:lakegate:problem:refused",
+        True,
+    )
+    assert refused.body["errors"] == [{"path": "/size", "message": "one upload URL takes 5,368,709,120 bytes"}]
 
 
 def test_a_delivery_of_several_objects_cannot_be_announced(served: Api) -> None:
