@@ -23,6 +23,7 @@ class SchemaFormat(StrEnum):
     DBT = "dbt"
     AVRO = "avro"
     PARQUET = "parquet"
+    ODF = "odf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ READERS = {
     SchemaFormat.JSON_SCHEMA: FormatReader("lakegate.contracts.convert.from_json_schema:read", 1 << 20),
     SchemaFormat.SQL: FormatReader("lakegate.contracts.convert.from_sql:read", 1 << 20, has_dialect=True),
     SchemaFormat.DBT: FormatReader("lakegate.contracts.convert.from_dbt:read", 256 << 20, has_dialect=True),
+    SchemaFormat.ODF: FormatReader("lakegate.contracts.convert.from_odf:read", 1 << 20),
     SchemaFormat.AVRO: FormatReader("lakegate.engine.profile.schema:avro"),
     SchemaFormat.PARQUET: FormatReader("lakegate.engine.profile.schema:parquet"),
 }

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 def odf(_contract: Contract, dataset: Dataset) -> Converted:
     """The logical types of the columns that a slice of the dataset has; InputError where a field has the name of a common one."""
     promises = ExpressedPromises(dataset)
-    taken = sorted({each.name for each in dataset.fields} & set(_COMMON))
+    taken = sorted({each.name for each in dataset.fields} & set(COMMON))
     if taken:
         raise InputError(f"ODF has columns of its own with the names {', '.join(taken)}: rename the fields")
-    common = [_named(name, kind) for name, kind in _COMMON.items()]
+    common = [_named(name, kind) for name, kind in COMMON.items()]
     fields = Items([*common, *(_field(promises, each, None) for each in dataset.fields)])
     event = [YamlEntry("kind", "SetDataSchema"), YamlEntry("schema", Mapping([YamlEntry("fields", fields)]))]
     return Converted(written(Mapping(event)), promises.omitted())
@@ -35,13 +35,14 @@ def _kind(name: str, **more: Scalar | Mapping | Items) -> Mapping:
 
 
 _MILLISECONDS = _kind("Timestamp", unit="Millisecond", timezone="UTC")
-_COMMON = {
+COMMON = {
     "offset": _kind("UInt64"),
     "op": _kind("UInt8"),
     "system_time": _MILLISECONDS,
     "event_time": _MILLISECONDS,
 }
 """The columns that every slice has before its own, with the names of ODF's default vocabulary."""
+DESCRIPTION = "opendatafabric.org/description"
 _TEXT = _kind("String")
 _TYPES = {
     LogicalType.INTEGER: _kind("Int64"),
@@ -56,7 +57,7 @@ _TYPES = {
 
 
 def _named(name: str, kind: Mapping, description: str | None = None) -> Mapping:
-    extra = Mapping([YamlEntry("opendatafabric.org/description", description or "")])
+    extra = Mapping([YamlEntry(DESCRIPTION, description or "")])
     about = [YamlEntry("extra", extra)] if description else []
     return Mapping([YamlEntry("name", name), YamlEntry("type", kind), *about])
 

@@ -111,6 +111,18 @@ ARROW = pa.table(
 )
 AVRO = written(ARROW.drop_columns(["who"]), Storage(Format.AVRO))
 OTHER_AVRO = written(ARROW.set_column(0, "id", [["a", "b"]]).drop_columns(["who"]), Storage(Format.AVRO))
+ODF_SCHEMA = """\
+kind: SetDataSchema
+schema:
+  fields:
+    - {name: offset, type: {kind: UInt64}}
+    - {name: id, type: {kind: Int32}}
+    - {name: price, type: {kind: Option, inner: {kind: Decimal, precision: 10, scale: 2}}}
+    - {name: at, type: {kind: Option, inner: {kind: Timestamp, unit: Microsecond, timezone: UTC}}}
+    - {name: tags, type: {kind: Option, inner: {kind: List, itemType: {kind: Option, inner: {kind: String}}}}}
+    - {name: who, type: {kind: Option, inner: {kind: Struct, fields: [{name: age, type: {kind: Option, inner: Int64}}]}}}
+    - {name: raw, type: {kind: Option, inner: {kind: Binary}}}
+"""
 SOURCES: dict[str, tuple[str, bytes, str, bytes, bytes]] = {
     "json-schema": (
         "orders.json",
@@ -128,6 +140,13 @@ SOURCES: dict[str, tuple[str, bytes, str, bytes, bytes]] = {
         ROWS.replace("2,", ",").encode(),
     ),
     "avro": ("orders.avro", AVRO, "rows.avro", AVRO, OTHER_AVRO),
+    "odf": (
+        "orders.yaml",
+        ODF_SCHEMA.encode(),
+        "rows.parquet",
+        written(ARROW, Storage(Format.PARQUET)),
+        written(ARROW.drop_columns(["id"]), Storage(Format.PARQUET)),
+    ),
     "parquet": (
         "orders.parquet",
         written(ARROW, Storage(Format.PARQUET)),
