@@ -37,6 +37,7 @@ FACETS: Final = {
     "inputStatistics": "1-0-0/InputStatisticsInputDatasetFacet",
     "outputStatistics": "1-0-2/OutputStatisticsOutputDatasetFacet",
     "errorMessage": "1-0-1/ErrorMessageRunFacet",
+    "processing_engine": "1-1-1/ProcessingEngineRunFacet",
     "jobType": "2-0-4/JobTypeJobFacet",
 }
 """By key: version and name of the official schema."""
@@ -83,7 +84,7 @@ def events(delivery: JudgedDelivery) -> list[dict[str, Any]]:
         "name": printable(delivery.line),
         "facets": _facet("jobType", processingType="BATCH", integration="LAKEGATE", jobType="DELIVERY"),
     }
-    run = {"runId": _run_id(delivery.id), "facets": {}}
+    run = {"runId": _run_id(delivery.id), "facets": _engine(delivery)}
     landed = _dataset(delivery, delivery.landed)
     if delivery.landed_version:
         landed["facets"] |= _facet("version", datasetVersion=printable(delivery.landed_version))
@@ -91,7 +92,8 @@ def events(delivery: JudgedDelivery) -> list[dict[str, Any]]:
     judged = [landed | {"inputFacets": _measured(delivery)}]
     if delivery.published is None:
         message = "\n".join(map(printable, delivery.reasons)) or "no verdict"
-        failed = run | {"facets": _facet("errorMessage", message=message, programmingLanguage="PYTHON")}
+        error = _facet("errorMessage", message=message, programmingLanguage="PYTHON")
+        failed = run | {"facets": _engine(delivery) | error}
         return [start, _event("FAIL", delivery.ended, failed, job, inputs=judged, outputs=[])]
     accepted = _dataset(delivery, delivery.published)
     accepted["facets"] |= _origins(delivery)
@@ -102,6 +104,14 @@ def events(delivery: JudgedDelivery) -> list[dict[str, Any]]:
 def _event(kind: str, at: str, run: Any, job: Any, **datasets: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
     about = {"eventType": kind, "eventTime": at, "run": run, "job": job, **datasets}
     return {**about, "producer": PRODUCER, "schemaURL": SCHEMA}
+
+
+def _engine(delivery: JudgedDelivery) -> dict[str, Any]:
+    """The facet of what evaluated a delivery; none where nothing did."""
+    if delivery.engine is None:
+        return {}
+    name, version = map(printable, delivery.engine)
+    return _facet("processing_engine", name=name, version=version)
 
 
 def _run_id(delivery: str) -> str:

@@ -16,14 +16,14 @@ from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.lake.lifecycle import moment
 from lakegate.contracts.model.contract import Severity
 from lakegate.contracts.plan.plan import OF_MAPS, Plan, Shape
-from lakegate.functions.ports.lineage import Assertion, JudgedDelivery, LineageColumn, LineageDataset
+from lakegate.functions.ports.lineage import Assertion, Engine, JudgedDelivery, LineageColumn, LineageDataset
 from lakegate.functions.usecases.judged import judged
 from lakegate.functions.usecases.moves import message_id
 from lakegate.functions.usecases.steps import Alarm
 from lakegate.functions.workload import State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from lakegate.contracts.judge.outcomes import CheckOutcome
     from lakegate.contracts.lake.notices import ChannelNotice
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from lakegate.functions.workload import Workload
 
 MEASURED: Final = frozenset({Status.PASS, Status.WARN, Status.FAIL})
+ENGINES: Final = ("spark", "duckdb")
+"""Names of engines in results: a job has both, and is one of Spark."""
 ELEMENT: Final = "_element"
 """The name of the elements of a list in OpenLineage's facet `schema`."""
 
@@ -75,6 +77,7 @@ def _described(dependencies: Dependencies, row: Workload, bare: JudgedDelivery) 
         columns=columns_of(plan.fields) if plan else (),
         lineage=plan.lineage if plan else (),
         assertions=tuple(_assertions(report)) if report else (),
+        engine=engine_of(report.result.engines) if report else None,
         reasons=decision.reasons if decision else tuple(str(each.cause) for each in row.failed[-1:]),
     )
 
@@ -91,6 +94,11 @@ def _plan(dependencies: Dependencies, row: Workload) -> Plan | None:
         return Plan.from_bytes(dependencies.plan(row))
     except (Alarm, InputError):
         return None
+
+
+def engine_of(versions: Mapping[str, str]) -> Engine | None:
+    """What evaluated a delivery, by the versions in its result."""
+    return next((Engine(name, versions[name]) for name in ENGINES if name in versions), None)
 
 
 def _assertions(report: Report) -> Iterator[Assertion]:

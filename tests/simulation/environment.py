@@ -371,6 +371,7 @@ class Environment:
             rejected_rows=1 if content in {"split", "bad"} else 0,
             measurements=measurements_of(b"good:another" if confused or unfit else body),
             shares=self._split(prefix, body) if content == "split" and not unfit else None,
+            engines={"duckdb": "2.0.0"} | ({} if invoked else {"spark": "3.5.8"}),
             does_not_fit="rows" if unfit else None,
         )
         if unfit and invoked and not confused:

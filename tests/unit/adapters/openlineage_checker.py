@@ -17,8 +17,24 @@ if TYPE_CHECKING:
 
 OFFICIAL = Path(__file__).parents[1] / "data/openlineage"
 OWN = Path(__file__).parents[3] / "contracts/schemas/openlineage-contract.json"
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+SPEC = "https://openlineage.io/spec"
+RESTATED: dict[str, Any] = {
+    "$schema": DRAFT,
+    "$id": f"{SPEC}/facets/1-1-1/ProcessingEngineRunFacet.json",
+    "$defs": {
+        "ProcessingEngineRunFacet": {
+            "$ref": f"{SPEC}/2-0-2/OpenLineage.json#/$defs/RunFacet",
+            "properties": {each: {"type": "string"} for each in ("version", "name", "openlineageAdapterVersion")},
+            "required": ["version"],
+        }
+    },
+    "properties": {"processing_engine": {"$ref": "#/$defs/ProcessingEngineRunFacet"}},
+}
+"""What the one official schema requires that is not among the files: in our words, over the official `RunFacet`."""
 RESOURCES: list[Resource[Any]] = [
-    Resource.from_contents(json.loads(each.read_text())) for each in (OWN, *OFFICIAL.rglob("*.json"))
+    Resource.from_contents(each)
+    for each in (RESTATED, *(json.loads(path.read_text()) for path in (OWN, *OFFICIAL.rglob("*.json"))))
 ]
 REGISTRY: Registry[Any] = Registry().with_resources((each.id() or "", each) for each in RESOURCES)
 FORMATS = FormatChecker(["uuid"])

@@ -16,7 +16,7 @@ from lakegate.functions.adapters import openlineage
 from lakegate.functions.adapters.channels import channels
 from lakegate.functions.adapters.openlineage import events
 from lakegate.functions.ports.errors import PortError
-from lakegate.functions.ports.lineage import Assertion, JudgedDelivery, LineageColumn, LineageDataset
+from lakegate.functions.ports.lineage import Assertion, Engine, JudgedDelivery, LineageColumn, LineageDataset
 from tests.reference.sampling import sampled
 from tests.unit.adapters.openlineage_checker import FORMATS, facets, mistakes
 from tests.unit.adapters.receiver import receiving
@@ -45,6 +45,7 @@ ACCEPTED = JudgedDelivery(
         Assertion("id/required", "required", "id", success=True, blocks=True, expected="present", actual="20 of 20"),
         Assertion("rows", "rowCount", "", success=False, blocks=False, expected="at least 30", actual="20"),
     ),
+    engine=Engine("spark", "3.5.8-amzn-0"),
     reasons=("rows: wanted at least 30",),
 )
 REJECTED = replace(
@@ -77,6 +78,7 @@ DELIVERIES = st.builds(
     assertions=st.lists(
         st.builds(Assertion, TEXTS, TEXTS, TEXTS, st.booleans(), st.booleans(), TEXTS, TEXTS), max_size=3
     ).map(tuple),
+    engine=st.none() | st.builds(Engine, TEXTS, TEXTS),
     reasons=st.lists(TEXTS, max_size=3).map(tuple),
 )
 
@@ -219,6 +221,15 @@ def test_a_rejected_delivery_is_a_run_that_failed_with_its_reasons() -> None:
     assert (sorted(unknown["inputs"][0]["facets"]), unknown["inputs"][0]["inputFacets"]) == (["dataSource"], {})
 
 
+def test_a_run_names_the_engine_that_evaluated_the_delivery() -> None:
+    """Both events have its name and version; a run that evaluated nothing has no such facet."""
+    for delivery in (ACCEPTED, REJECTED):
+        for each in events(delivery):
+            facet = each["run"]["facets"]["processing_engine"]
+            assert (facet["name"], facet["version"]) == ("spark", "3.5.8-amzn-0")
+    assert [each["run"]["facets"].keys() for each in events(UNKNOWN)] == [set(), {"errorMessage"}]
+
+
 def test_a_repetition_is_the_same_event() -> None:
     """A delivery has one run; its replay, which is reported by another message, has another one."""
     again = events(replace(ACCEPTED, id=f"{'1' * 64}:published:2"))
@@ -263,6 +274,7 @@ def test_the_checker_finds_mistakes() -> None:
         ("eventType", "DONE"),
         ("producer", "no address"),
         ("outputs.0.facets.schema.fields", {}),
+        ("run.facets.processing_engine.version", None),
         ("outputs.0.facets.schema._producer", ""),
         ("outputs.0.facets.columnLineage.fields.id.inputFields.0.field", 1),
         ("inputs.0.inputFacets.dataQualityAssertions.assertions.0.success", "yes"),
@@ -276,7 +288,7 @@ def test_the_checker_finds_mistakes() -> None:
             at = at[int(step) if isinstance(at, list) else step]
         at[last] = value
         assert mistakes(wrong), path
-    assert len(list(facets(end))) == 12
+    assert len(list(facets(end))) == 13
 
 
 def test_a_backend_may_need_a_key() -> None:
