@@ -85,6 +85,9 @@ def _drafted(data: list[str], name: str, owner: str | None) -> Drafted:
         document.write_text(found.text, encoding="utf-8")
         delivery = LocalDelivery(document, None, files, [], [], None, show_values=False, engine=EngineName.NATIVE)
         report = judge_delivery(delivery, folder)[0]
+        if profile.malformed > profile.rows:
+            reason = report.judgement.reasons[0].message
+            raise InputError(f"{files[0].name}: most records cannot be read, so nothing can be drafted: {reason}")
         warnings = tuple(f"{each.code}: {each.message}" for each in examine(found.text.encode()).warnings)
     return Drafted(found, profile, report, warnings)
 

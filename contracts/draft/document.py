@@ -145,7 +145,8 @@ def _settings(profile: Profile) -> Iterator[YamlEntry]:
         yield YamlEntry("compression", storage.compression.value)
     yield YamlEntry("additionalFields", "warn", "suggested: a column that nobody agreed on is reported")
     if storage.format is Format.CSV:
-        nulls = f"suggested: {len(csv.null_values)} words stand where values of another type do"
+        stand = "1 word stands" if len(csv.null_values) == 1 else f"{len(csv.null_values)} words stand"
+        nulls = f"suggested: {stand} where values of another type do"
         found = [
             YamlEntry("delimiter", csv.delimiter),
             YamlEntry("quote", csv.quote),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from lakegate.contracts.draft.personal import is_named_personal
 from lakegate.contracts.draft.suggestions import ENOUGH_VALUES
 from lakegate.contracts.model.types import LogicalType
 
@@ -26,10 +27,15 @@ def primary_key(profile: Profile) -> tuple[str, ...]:
     if profile.rows < ENOUGH_VALUES:
         return ()
     by_name = {each.name: each for each in profile.columns}
-    singles = [name for name in profile.unique if by_name[name].type in KEY_TYPES]
+    singles = [name for name in profile.unique if by_name[name].type in KEY_TYPES and _may_be_key(name)]
     if singles:
         return (min(singles, key=lambda name: _rank(by_name[name], singles.index(name))),)
     return profile.pairs[0] if profile.pairs else ()
+
+
+def _may_be_key(name: str) -> bool:
+    """The names of the people in one file may all differ, and no two rows be about one person in none."""
+    return sounds_like_key(name) or not is_named_personal(name)
 
 
 def others(profile: Profile, key: tuple[str, ...]) -> tuple[str, ...]:

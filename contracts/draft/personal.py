@@ -23,17 +23,23 @@ ENOUGH = 0.8
 _NAMES = re.compile(
     r"(?:^|[_ .-])(?:surname|nickname|forename|given_?name|family_?name|user_?name|customer_?name|contact|street|address|"
     r"postal_?code|zip_?code|dob|gender|sex|salary|tax_?id|national_?id|social_?security|driver_?licen[cs]e|license_?plate|"
-    r"latitude_?home|telefon|handy|vorname|nachname|geburt\w*|anschrift|strasse|nome|sobrenome|endereco|telefone|prenom|"
+    r"race|ethnicity|ethnic_?group|religion|latitude_?home|telefon|handy|vorname|nachname|geburt\w*|anschrift|strasse|nome|sobrenome|endereco|telefone|prenom|"
     r"adresse|nombre|apellidos?|correo|direccion)(?:$|[_ .-])",
     re.IGNORECASE,
 )
 _WORD_BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_SEPARATOR = re.compile(r"[ .-]+")
+
+
+def is_named_personal(name: str) -> bool:
+    """Whether the name of a column is one of personal data, in any spelling: `postal_code`, `postalCode`, `Postal Code`."""
+    words = _SEPARATOR.sub("_", _WORD_BORDER.sub("_", name))
+    return any(found.search(text) for found in (PERSONAL, _NAMES) for text in (words, name))
 
 
 def why_personal(column: ProfiledColumn) -> str | None:
     """Why a column seems to contain personal data, in words; None if it does not."""
-    name = _WORD_BORDER.sub("_", column.name)
-    if PERSONAL.search(name) or PERSONAL.search(column.name) or _NAMES.search(name):
+    if is_named_personal(column.name):
         return "its name is one of personal data"
     found = next((each for each in column.values.forms if each[1] >= ENOUGH * max(1, column.present)), None)
     return None if found is None else f"{found[1]:,} of {column.present:,} values look like {found[0]}"

@@ -32,6 +32,8 @@ class Values:
     """All distinct values with their numbers, where they are few; else none."""
     forms: tuple[tuple[str, int], ...] = ()
     """Forms of personal data (`lakegate.contracts.draft.personal.FORMS`), each with the number of values that have it."""
+    codes: tuple[tuple[str, int], ...] = ()
+    """Forms of codes (`lakegate.contracts.draft.shapes.CODES`), each with the number of values that have it."""
     almost: tuple[LogicalType, int] | None = None
     """Of strings: the type that most of them are values of, and how many are."""
 

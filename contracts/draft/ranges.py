@@ -10,7 +10,7 @@ DIGITS = 2
 """Digits of a bound that are written; it is rounded outwards."""
 YEARS_AHEAD = 10
 LAST_YEAR = 9999
-LARGEST_WHOLE = 2**63 - 1
+SMALLEST_WHOLE, LARGEST_WHOLE = -(2**63), 2**63 - 1
 
 
 def bounds(low: Decimal, high: Decimal) -> tuple[Decimal, Decimal]:
@@ -22,10 +22,12 @@ def bounds(low: Decimal, high: Decimal) -> tuple[Decimal, Decimal]:
 
 
 def whole_bounds(low: int, high: int) -> tuple[int, int]:
-    """The same of whole numbers, within 64 bits."""
+    """The same of whole numbers, within 64 bits; 0 and 1 are marks, which have no margin."""
+    if (low, high) == (0, 1):
+        return low, high
     least, most = bounds(Decimal(low), Decimal(high))
     least, most = least.to_integral_value(ROUND_FLOOR), most.to_integral_value(ROUND_CEILING)
-    return max(int(least), -LARGEST_WHOLE - 1), min(int(most), LARGEST_WHOLE)
+    return max(int(least), SMALLEST_WHOLE), min(int(most), LARGEST_WHOLE)
 
 
 def first_day(low: str, high: str) -> str:

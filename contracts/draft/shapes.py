@@ -9,6 +9,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lakegate.contracts.draft.profile import Values
 
+UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+SETS = ("[A-Z0-9]", "[0-9a-f]")
+"""Sets of characters of codes."""
+DIGIT = ".*[0-9].*"
+CODES = (UUID, *(f"{each}+" for each in SETS), DIGIT)
+"""Forms of whole values, as patterns of RE2, that recognise codes of too many shapes."""
 MOST_FORMS = 3
 """Alternatives of a pattern; values of more forms have none."""
 MOST_RUNS = 12
@@ -23,6 +29,21 @@ Run = tuple[str, int]
 
 def pattern_of(values: Values, present: int) -> str | None:
     """The pattern that all values match; None where their shapes are too many, or say nothing."""
+    return _of_shapes(values, present) or _of_codes(values, present)
+
+
+def _of_codes(values: Values, present: int) -> str | None:
+    """The pattern of UUIDs, or of codes of one length of which some have digits."""
+    counts = dict(values.codes)
+    if counts.get(UUID) == present:
+        return f"^{UUID}$"
+    if values.shortest != values.longest or not counts.get(DIGIT):
+        return None
+    found = next((each for each in SETS if counts[f"{each}+"] == present), None)
+    return found and f"^{found}{{{values.longest}}}$"
+
+
+def _of_shapes(values: Values, present: int) -> str | None:
     if not values.shapes or sum(count for _, count in values.shapes) != present:
         return None
     forms: dict[str, list[list[Run]]] = {}

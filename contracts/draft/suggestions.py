@@ -9,7 +9,7 @@ from decimal import Decimal
 from math import ceil, sqrt
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.draft.ranges import bounds, first_day, last_day, whole_bounds
+from lakegate.contracts.draft.ranges import LARGEST_WHOLE, SMALLEST_WHOLE, bounds, first_day, last_day, whole_bounds
 from lakegate.contracts.draft.shapes import pattern_of
 from lakegate.contracts.draft.yaml_text import Flow, Items, Mapping, YamlEntry
 from lakegate.contracts.model.types import GRAMMARS, LogicalType
@@ -82,8 +82,9 @@ def _bounds(column: ProfiledColumn, *, is_key: bool) -> Iterator[YamlEntry]:
             return
         case _:
             return
-    yield YamlEntry("minimum", least, f"suggested: the smallest {of} is {low}")
-    if not is_key:
+    if least > SMALLEST_WHOLE:
+        yield YamlEntry("minimum", least, f"suggested: the smallest {of} is {low}")
+    if not is_key and most < LARGEST_WHOLE:
         yield YamlEntry("maximum", most, f"suggested: the largest {of} is {high}")
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.draft.personal import FORMS
 from lakegate.contracts.draft.profile import Values
+from lakegate.contracts.draft.shapes import CODES
 from lakegate.contracts.draft.suggestions import MOST_WORDS
 from lakegate.contracts.judge.value_mistakes import NULL_WORDS
 from lakegate.contracts.model.storage import Format
@@ -153,12 +154,15 @@ class LevelTable:
             value = _value(each.field, each.type, text) if is_ordered else text if is_text else "NULL"
             columns += [f"CAST({extreme}({value}) AS VARCHAR)" for extreme in ("min", "max")]
             if is_text:
-                columns += [f"count(*) FILTER (WHERE regexp_full_match({text}, '{form}'))" for form in FORMS.values()]
+                patterns = (*FORMS.values(), *CODES)
+                columns += [f"count(*) FILTER (WHERE regexp_full_match({text}, '{form}'))" for form in patterns]
         row = iter(self._one(f"SELECT {', '.join(columns)} FROM {self.name}"))  # noqa: S608 - generated names
         for each in first:
             low, high = next(row), next(row)
-            forms = tuple((name, int(next(row))) for name in FORMS) if self._is_text(each) else ()
-            values = replace(each.values, low=low, high=high, forms=forms)
+            values = replace(each.values, low=low, high=high)
+            if self._is_text(each):
+                forms, codes = (tuple((name, int(next(row))) for name in names) for names in (FORMS, CODES))
+                values = replace(values, forms=forms, codes=codes)
             if self._is_text(each) and each.present:
                 values = self._with_words(each, values)
             yield replace(each, values=values)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 DELIMITERS = (",", ";", "\t", "|", "^", "~", ":")
 """Characters that are tried, in order."""
+SPACE = " "
+"""Tried last, for numbers alone."""
 QUOTES = ('"', "'")
 LONGEST_CHARACTER = 4
 MOST_RECORDS = 500
@@ -27,6 +29,7 @@ NUMBERED = "column_"
 """How the columns of a file without a header are named, from 1."""
 _VALUE = re.compile(r"[-+]?[0-9][0-9.,:/TZ+ -]*|(?i:true|false)")
 """TextTables that are never names of columns: numbers, dates, times of day."""
+_NUMBER = re.compile(r"[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?")
 _C1 = re.compile(rb"[\x80-\x9f]")
 _UNUSED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
 """Bytes that windows-1252 does not have."""
@@ -84,7 +87,18 @@ def _delimiter(text: str, quote: str) -> tuple[str, bool]:
             has_breaks = any("\n" in value for record in records if len(record) == width for value in record)
             scores.append((regular >= REGULAR, len(records[0]) == width, regular, width, -order, mark, has_breaks))
     best = max(scores, default=None)
-    return (DELIMITERS[0], False) if best is None else (best[-2], best[-1])
+    if best is not None:
+        return best[-2], best[-1]
+    return (SPACE if _has_numbers_between_spaces(text) else DELIMITERS[0]), False
+
+
+def _has_numbers_between_spaces(text: str) -> bool:
+    """Whether a text has several numbers in each line, as many in each: words with spaces between them are one value."""
+    records = list(_records(text, SPACE, QUOTES[0]))
+    complete = records[:-1] if len(text) >= HEAD else records
+    widths = {len(each) for each in complete}
+    are_numbers = all(_NUMBER.fullmatch(value) for each in complete for value in each)
+    return len(widths) == 1 and widths != {1} and are_numbers
 
 
 def _records(text: str, delimiter: str, quote: str) -> Iterator[list[str]]:

@@ -37,7 +37,7 @@ def unique_pairs(
     full = [
         each
         for each in measured
-        if rows > 1 and each.present == rows and each.type in OF_PAIRS and each.values.distinct > 1
+        if rows > 1 and each.present == rows and each.type in OF_PAIRS and _is_part(each, rows)
     ]
     chosen = sorted(full, key=lambda each: not sounds_like_key(each.field.name))[:MOST_COLUMNS]
     pairs = [each for each in combinations(chosen, 2) if _combinations(each) >= NEAR * rows]
@@ -46,6 +46,11 @@ def unique_pairs(
     order = {each.field.name: at for at, each in enumerate(measured)}
     found = [tuple(each.field.name for each in pair) for pair in likely if _is_unique(connection, pair, rows)]
     return tuple((one, other) if order[one] < order[other] else (other, one) for one, other in found)
+
+
+def _is_part(each: MeasuredField, rows: int) -> bool:
+    """Whether a column may be part of a key: one that is nearly unique by itself has mistakes, which another column hides."""
+    return each.values.distinct > 1 and (each.values.distinct < NEAR * rows or sounds_like_key(each.field.name))
 
 
 def _combinations(pair: tuple[MeasuredField, ...]) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
+import random
+import uuid
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -13,6 +15,7 @@ import pyarrow.parquet
 import pytest
 
 from lakegate.contracts.door.file_signatures import UnreadableError
+from lakegate.contracts.draft.shapes import UUID
 from lakegate.contracts.draft.suggestions import MOST_WORDS
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.model.storage import Compression, Csv, Format, Storage
@@ -39,6 +42,10 @@ ROWS = 60
         (b"a|b\n1|x\n", Csv("|"), ["a", "b"]),
         (b"a\nx\ny\n", Csv(), ["a"]),
         (b"1,x\n2,y\n", Csv(header=False), ["column_1", "column_2"]),
+        (b"1.5 2e3\n-2 +7\n", Csv(" ", header=False), ["column_1", "column_2"]),
+        (b"1.5 2e3", Csv(" ", header=False), ["column_1", "column_2"]),
+        (b"1 2\n3\n", Csv(header=False), ["column_1"]),
+        (b"first last\nAna Roe\n", Csv(), ["first last"]),
         ("\ufeffa,b\n1,x\n".encode(), Csv(encoding="utf-8-sig"), ["a", "b"]),
         ("a,b\n1,caf\xe9\n".encode("latin-1"), Csv(encoding="iso-8859-1"), ["a", "b"]),
         ("a,b\n1,\u20ac\n".encode("windows-1252"), Csv(encoding="windows-1252"), ["a", "b"]),
@@ -118,6 +125,28 @@ def test_a_pair_of_columns_is_a_key(tmp_path: Path) -> None:
 
     assert found.profile.pairs[0] == ("station_code", "day")
     assert [judged(found.plan, each).verdict for each in (path, again)] == [Verdict.ACCEPTED, Verdict.REJECTED]
+
+
+def test_a_column_that_is_almost_unique_is_no_part_of_a_key(tmp_path: Path) -> None:
+    """Another column would hide its repetitions."""
+    path = tmp_path / "data.csv"
+    moments = [f"2026-{1 + at // 28 % 12:02}-{1 + at % 28:02}" for at in range(300)]
+    path.write_text("\n".join(["day,value", *(f"{day},{at % 30}" for at, day in enumerate([*moments, moments[0]]))]))
+
+    assert profile(parts_of(path), LocalStore(), tmp_path).pairs == ()
+
+
+def test_codes_of_many_shapes_have_a_pattern(tmp_path: Path) -> None:
+    """UUIDs, and codes of capitals and digits of one length."""
+    path = tmp_path / "data.csv"
+    chance = random.Random(7)
+    airports = ["".join(chance.choices("ABCDEFGHJKLMNPQRSTUVWXYZ0123456789", k=4)) for _ in range(400)]
+    path.write_text("\n".join(["id,code", *(f"{uuid.UUID(int=chance.getrandbits(128))},{each}" for each in airports)]))
+    found = drafted(path)
+
+    assert f'pattern: "^{UUID}$"' in found.draft.text
+    assert 'pattern: "^[A-Z0-9]{4}$"' in found.draft.text
+    assert judged(found.plan, path).verdict is Verdict.ACCEPTED
 
 
 RECORDS = [

@@ -118,3 +118,26 @@ def test_what_cannot_be_drafted_is_one_sentence(
     data.write_text('{"a": {}}')
     assert "no column can be named by a contract (a: its values" in refused(monkeypatch, capsys, data.name)
     assert "none.csv" in refused(monkeypatch, capsys, "none.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('a, b\n"x", "1"\n"y", "2"\n', "quotes that do not close or stand inside a value"),
+        ("178,13,first\n1,2,3,4\n5,6,7,8\n", "another number of values than the header"),
+    ],
+)
+def test_a_file_of_which_most_records_cannot_be_read_is_refused(
+    text: str,
+    reason: str,
+    data: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A draft of the few others would describe another file: the answer states what is wrong, and nothing is written."""
+    data.write_text(text)
+    said = " ".join(refused(monkeypatch, capsys, data.name).split())
+
+    assert "Shop orders.csv: most records cannot be read, so nothing can be drafted" in said
+    assert reason in said
+    assert list(data.parent.glob("*.yaml")) == []

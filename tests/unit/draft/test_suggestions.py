@@ -14,7 +14,7 @@ from lakegate.contracts.draft.keys import others, primary_key, sounds_like_key
 from lakegate.contracts.draft.personal import why_personal
 from lakegate.contracts.draft.profile import Values
 from lakegate.contracts.draft.ranges import bounds, first_day, last_day, whole_bounds
-from lakegate.contracts.draft.shapes import pattern_of
+from lakegate.contracts.draft.shapes import CODES, DIGIT, UUID, pattern_of
 from lakegate.contracts.draft.suggestions import options, quality, share, type_note
 from lakegate.contracts.draft.yaml_text import Mapping, YamlEntry, written
 from lakegate.contracts.model.types import LogicalType
@@ -58,6 +58,27 @@ def test_a_pattern_from_shapes(shapes: list[tuple[str, int]], extremes: tuple[st
     assert pattern_of(values, 100) == pattern
 
 
+@pytest.mark.parametrize(
+    ("counts", "lengths", "pattern"),
+    [
+        ({UUID: 100, DIGIT: 100}, (36, 36), f"^{UUID}$"),
+        ({UUID: 99, DIGIT: 100}, (36, 36), None),
+        ({"[A-Z0-9]+": 100, DIGIT: 1}, (4, 4), "^[A-Z0-9]{4}$"),
+        ({"[A-Z0-9]+": 100, DIGIT: 0}, (4, 4), None),
+        ({"[A-Z0-9]+": 100, DIGIT: 1}, (3, 4), None),
+        ({"[0-9a-f]+": 100, DIGIT: 90}, (40, 40), "^[0-9a-f]{40}$"),
+        ({"[A-Z0-9]+": 99, "[0-9a-f]+": 1, DIGIT: 90}, (4, 4), None),
+    ],
+)
+def test_a_pattern_of_codes_of_many_shapes(
+    counts: dict[str, int], lengths: tuple[int, int], pattern: str | None
+) -> None:
+    """UUIDs, and codes of one length of which some have digits, make a pattern; words in capitals do not."""
+    codes = tuple((each, counts.get(each, 0)) for each in CODES)
+
+    assert pattern_of(Values(shortest=lengths[0], longest=lengths[1], codes=codes), 100) == pattern
+
+
 @given(NUMBERS, NUMBERS)
 def test_bounds_enclose_the_data_with_a_margin_and_keep_its_sign(one: Decimal, other: Decimal) -> None:
     """Every measured number is allowed, and numbers of one sign stay of it."""
@@ -76,6 +97,11 @@ def test_whole_bounds_are_within_64_bits(one: int, other: int) -> None:
     least, most = whole_bounds(min(one, other), max(one, other))
 
     assert -(2**63) <= least <= min(one, other) <= max(one, other) <= most <= 2**63 - 1
+
+
+def test_marks_of_yes_and_no_have_no_margin() -> None:
+    """A column of 0 and 1 does not allow 2."""
+    assert (whole_bounds(0, 1), whole_bounds(0, 2)) == ((0, 1), (0, 3))
 
 
 def test_days_have_a_margin_of_years() -> None:
@@ -115,6 +141,7 @@ def test_a_share_is_never_rounded_up_to_all() -> None:
         (column(low="", high="zz", shortest=0, longest=0), "maxLength: 1  # suggested: the longest of 100 has 0\n"),
         (column(low="A1", high="A9", shapes=(("A9", 100),)), 'pattern: "^A[0-9]$"  # suggested: 100 % of 100 match\n'),
         (column(kind="time", low="10:00", high="12:00"), None),
+        (column(kind="integer", low=str(-(2**63)), high=str(2**63 - 1)), None),
         (column(kind="boolean"), None),
         (column(kind="integer", present=19, low="1", high="9"), None),
         (column(low="a", high="b", words=(("a", 50), ("b", 50))), None),
@@ -173,7 +200,20 @@ def test_the_evidence_of_a_type() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["email", "customerEmail", "first_name", "Vorname", "street", "dob", "home phone", "iban"]
+    "name",
+    [
+        "email",
+        "customerEmail",
+        "first_name",
+        "Vorname",
+        "street",
+        "dob",
+        "home phone",
+        "iban",
+        "Postal Code",
+        "Family Name",
+        "Race",
+    ],
 )
 def test_names_of_personal_data(name: str) -> None:
     """Names in several languages and spellings are known."""
@@ -204,6 +244,14 @@ def test_a_key_is_named_so_or_first() -> None:
         others(of(*columns, unique=("code",), rows=19), ()),
     ) == ((), ())
     assert not sounds_like_key("paid")
+
+
+def test_a_name_of_people_is_no_key() -> None:
+    """It may be unique in one file by chance; what is named as a key of people is one."""
+    columns = (column("first_name"), column("national_id"))
+
+    assert primary_key(of(*columns, unique=("first_name",))) == ()
+    assert primary_key(of(*columns, unique=("first_name", "national_id"))) == ("national_id",)
 
 
 def _levels(*columns: Any) -> str:
