@@ -49,7 +49,8 @@ class ChannelsByKind:
 
 def channels(secrets: Any, sns: Any, web: Web | None = None) -> ChannelsByKind:  # noqa: ANN401 - clients, as boto3 has them
     """Every kind of channel, over clients of Secrets Manager and SNS."""
-    by, web = Secrets(secrets), web or Web()
+    by = Secrets(secrets)
+    web = web or Web(is_local=by.are_local)
     lineage = OpenLineage(by, web)
     return ChannelsByKind(
         {

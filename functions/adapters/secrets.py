@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from lakegate.functions.adapters.errors import port_errors
 from lakegate.functions.ports.errors import PortError
 
 KEYS = frozenset({"url", "key"})
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,10 @@ class Secrets:
     """Secrets by name."""
 
     client: Any
+
+    def are_local(self) -> bool:
+        """Whether they come from the loopback: never on AWS, where Secrets Manager has an address of AWS."""
+        return urlsplit(self.client.meta.endpoint_url).hostname in LOOPBACK
 
     def read(self, name: str) -> Secret:
         """GetSecretValue. Raises PortError, `secret-malformed` if it is not as `Secret` states."""

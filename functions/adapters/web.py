@@ -5,6 +5,8 @@
 3. The whole exchange has one deadline. Of the answer only status and headers are read, which `http.client` limits.
 
 A redirect is an answer like any other: it is never followed.
+
+The loopback, on any port, is allowed where the secrets come from the loopback, too: a stack on an embedded AWS.
 """
 
 from __future__ import annotations
@@ -60,6 +62,8 @@ class Web:
     """None: the certificates that the system trusts."""
     seconds: float = SECONDS
     most: int = MOST_BODY
+    is_local: Callable[[], bool] = bool
+    """Whether the loopback is allowed on every port, beside what is allowed anyway; asked at each request."""
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> None:
         """Send a POST request once. Errors name the status or the kind of failure, never the address or the answer.
@@ -71,7 +75,7 @@ class Web:
             raise PortError("too-large")
         parts = _split(url)
         port = parts.port or 443
-        if self.ports is not None and port not in self.ports:
+        if not (self._is_open(port) or self.is_local()):
             raise PortError("port-refused")
         until = time.monotonic() + self.seconds
         status = self._exchange(parts, port, body, headers, until)
@@ -113,9 +117,16 @@ class Web:
         except UnicodeError:
             raise PortError("address-refused") from None
         addresses = [ipaddress.ip_address(str(each[4][0]).partition("%")[0]) for each in found]
+        if all(each.is_loopback for each in addresses) and self.is_local():
+            return addresses[0]
         if not all(map(self.allowed, addresses)):
             raise PortError("address-refused")
+        if not self._is_open(port):
+            raise PortError("port-refused")
         return addresses[0]
+
+    def _is_open(self, port: int) -> bool:
+        return self.ports is None or port in self.ports
 
 
 class _Timed(RawIOBase):

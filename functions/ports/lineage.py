@@ -25,7 +25,7 @@ class LineageColumn(NamedTuple):
     """The fields of a record; `_element` of a list; `key` and `value` of a map."""
 
 
-class Engine(NamedTuple):
+class UsedEngine(NamedTuple):
     """What evaluated a delivery: `spark` in a job, else `duckdb`."""
 
     name: str
@@ -77,7 +77,7 @@ class JudgedDelivery:
     lineage: tuple[FieldLineage, ...] = ()
     """Where columns come from, as the contract declares it."""
     assertions: tuple[Assertion, ...] = ()
-    engine: Engine | None = None
+    engine: UsedEngine | None = None
     """None where nothing was evaluated."""
     reasons: tuple[str, ...] = ()
     """Why it was not accepted, or accepted with warnings: texts with masked values, or a code."""

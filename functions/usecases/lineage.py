@@ -16,7 +16,7 @@ from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.lake.lifecycle import moment
 from lakegate.contracts.model.contract import Severity
 from lakegate.contracts.plan.plan import OF_MAPS, Plan, Shape
-from lakegate.functions.ports.lineage import Assertion, Engine, JudgedDelivery, LineageColumn, LineageDataset
+from lakegate.functions.ports.lineage import Assertion, JudgedDelivery, LineageColumn, LineageDataset, UsedEngine
 from lakegate.functions.usecases.judged import judged
 from lakegate.functions.usecases.moves import message_id
 from lakegate.functions.usecases.steps import Alarm
@@ -96,9 +96,9 @@ def _plan(dependencies: Dependencies, row: Workload) -> Plan | None:
         return None
 
 
-def engine_of(versions: Mapping[str, str]) -> Engine | None:
+def engine_of(versions: Mapping[str, str]) -> UsedEngine | None:
     """What evaluated a delivery, by the versions in its result."""
-    return next((Engine(name, versions[name]) for name in ENGINES if name in versions), None)
+    return next((UsedEngine(name, versions[name]) for name in ENGINES if name in versions), None)
 
 
 def _assertions(report: Report) -> Iterator[Assertion]:

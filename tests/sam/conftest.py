@@ -13,6 +13,7 @@ from lakegate.infra.setup.environments import program
 from tests.sam.aws import BUS, Aws, Deployed
 from tests.sam.built import Stack, build
 from tests.sam.emulator import Emulator, unpacked
+from tests.unit.adapters.receiver import certificate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +65,8 @@ def emulators(built: Path, aws: Aws, tmp_path_factory: pytest.TempPathFactory) -
     unpacked(stack, built, folder)
     names = ("intake", "completion", "sweep", "notify")
     made = {
-        name: Emulator(stack.function(f"{name.capitalize()}Function"), folder, folder / f"{name}.log") for name in names
+        name: Emulator(stack.function(f"{name.capitalize()}Function"), folder, folder / f"{name}.log", certificate())
+        for name in names
     }
     yield made
     for each in made.values():

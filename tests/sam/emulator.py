@@ -52,6 +52,8 @@ class Emulator:
     folder: Path
     """Where `task` and `runtime` lie."""
     log: Path
+    trusted: Path | None = None
+    """Certificates to trust instead of those of the system."""
     process: subprocess.Popen[bytes] | None = None
     address: str = ""
 
@@ -114,6 +116,7 @@ class Emulator:
             "AWS_LAMBDA_FUNCTION_TIMEOUT": str(self.properties["Timeout"]),
             "AWS_REGION": REGION,
             "AWS_DEFAULT_REGION": REGION,
+            **({} if self.trusted is None else {"SSL_CERT_FILE": str(self.trusted)}),
             **CREDENTIALS,
             **self.properties["Environment"]["Variables"],
         }

@@ -50,11 +50,11 @@ class Receiver:
 @contextmanager
 def receiving() -> Iterator[Receiver]:
     """A receiver, until the end of the block."""
-    certificate = _certificate()
+    chain = certificate()
     served = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    served.load_cert_chain(certificate)
+    served.load_cert_chain(chain)
     with socket.create_server(("127.0.0.1", 0)) as server:
-        trusting = ssl.create_default_context(cafile=str(certificate))
+        trusting = ssl.create_default_context(cafile=str(chain))
         receiver = Receiver(server.getsockname()[1], trusting)
         thread = threading.Thread(target=_serve, args=(server, served, receiver), daemon=True)
         thread.start()
@@ -97,7 +97,7 @@ def _take(connection: ssl.SSLSocket, receiver: Receiver) -> None:
 
 
 @cache
-def _certificate() -> Path:
+def certificate() -> Path:
     """A file with a key and a certificate for `localhost`."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])

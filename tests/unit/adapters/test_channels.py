@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import json
 import ssl
+from dataclasses import replace
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
@@ -20,6 +21,7 @@ from moto import mock_aws
 from lakegate.functions.adapters import pagerduty, web
 from lakegate.functions.adapters.channels import channels
 from lakegate.functions.adapters.secrets import Secret, Secrets
+from lakegate.functions.adapters.slack import Slack
 from lakegate.functions.adapters.web import Web, is_public
 from lakegate.functions.adapters.webhook import signature
 from lakegate.functions.ports.channels import Notification
@@ -332,6 +334,56 @@ def test_every_address_of_a_host_has_to_be_public(monkeypatch: pytest.MonkeyPatc
         Web().post("https://example.com/", b"", {})
 
     assert connected == [("93.184.216.34", 443)]
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "is_local"),
+    [
+        ("https://secretsmanager.eu-west-1.amazonaws.com", False),
+        ("http://127.0.0.1.example.org:4566", False),
+        ("http://127.0.0.1@example.org", False),
+        ("http://169.254.169.254", False),
+        ("http://10.0.0.1:4566", False),
+        ("http://127.0.0.1:4566", True),
+        ("http://localhost:4566", True),
+        ("http://[::1]:4566", True),
+    ],
+)
+def test_only_secrets_of_the_loopback_may_name_it(endpoint: str, *, is_local: bool, receiver: Receiver) -> None:
+    """A stack on AWS reads its secrets from AWS, so none of them leads inside, whatever else is configured."""
+    secrets = boto3.client("secretsmanager", endpoint_url=endpoint, region_name="eu-west-1")
+    found = channels(secrets, None).adapters["slack"]
+    assert isinstance(found, Slack)
+    found_web = replace(found.web, context=receiver.context)
+    if is_local:
+        found_web.post(receiver.url, b"{}", {})
+    else:
+        with pytest.raises(PortError, match=r"^port-refused$"):
+            found_web.post(receiver.url, b"{}", {})
+        with pytest.raises(PortError, match=r"^address-refused$"):
+            found_web.post("https://localhost/", b"{}", {})
+
+    assert len(receiver.requests) == int(is_local)
+
+
+@pytest.mark.parametrize(
+    ("addresses", "port", "error"),
+    [
+        (["10.0.0.1"], 443, "address-refused"),
+        (["169.254.169.254"], 443, "address-refused"),
+        (["127.0.0.1", "10.0.0.1"], 443, "address-refused"),
+        (["127.0.0.1", "93.184.216.34"], 443, "address-refused"),
+        (["93.184.216.34"], 22, "port-refused"),
+    ],
+)
+def test_a_local_stack_reaches_the_loopback_and_nothing_else_inside(
+    addresses: list[str], port: int, error: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Private and link-local addresses stay refused, also beside the loopback, and so do other ports of public hosts."""
+    found = [(0, 0, 0, "", (each, port)) for each in addresses]
+    monkeypatch.setattr(web.socket, "getaddrinfo", lambda *_, **__: found)
+    with pytest.raises(PortError, match=f"^{error}$"):
+        Web(is_local=lambda: True).post(f"https://example.com:{port}/", b"", {})
 
 
 def test_no_time_left_is_no_answer() -> None:

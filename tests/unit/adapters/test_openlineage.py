@@ -16,7 +16,7 @@ from lakegate.functions.adapters import openlineage
 from lakegate.functions.adapters.channels import channels
 from lakegate.functions.adapters.openlineage import events
 from lakegate.functions.ports.errors import PortError
-from lakegate.functions.ports.lineage import Assertion, Engine, JudgedDelivery, LineageColumn, LineageDataset
+from lakegate.functions.ports.lineage import Assertion, JudgedDelivery, LineageColumn, LineageDataset, UsedEngine
 from tests.reference.sampling import sampled
 from tests.unit.adapters.openlineage_checker import FORMATS, facets, mistakes
 from tests.unit.adapters.receiver import receiving
@@ -45,7 +45,7 @@ ACCEPTED = JudgedDelivery(
         Assertion("id/required", "required", "id", success=True, blocks=True, expected="present", actual="20 of 20"),
         Assertion("rows", "rowCount", "", success=False, blocks=False, expected="at least 30", actual="20"),
     ),
-    engine=Engine("spark", "3.5.8-amzn-0"),
+    engine=UsedEngine("spark", "3.5.8-amzn-0"),
     reasons=("rows: wanted at least 30",),
 )
 REJECTED = replace(
@@ -78,7 +78,7 @@ DELIVERIES = st.builds(
     assertions=st.lists(
         st.builds(Assertion, TEXTS, TEXTS, TEXTS, st.booleans(), st.booleans(), TEXTS, TEXTS), max_size=3
     ).map(tuple),
-    engine=st.none() | st.builds(Engine, TEXTS, TEXTS),
+    engine=st.none() | st.builds(UsedEngine, TEXTS, TEXTS),
     reasons=st.lists(TEXTS, max_size=3).map(tuple),
 )
 

@@ -20,7 +20,7 @@ from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.plan import Plan, PlanField, Shape
 from lakegate.functions.adapters.openlineage import events
 from lakegate.functions.ports.errors import AccessDenied, Throttled
-from lakegate.functions.ports.lineage import Engine, JudgedDelivery, LineageColumn, LineageDataset
+from lakegate.functions.ports.lineage import JudgedDelivery, LineageColumn, LineageDataset, UsedEngine
 from lakegate.functions.usecases.lifecycle import change
 from lakegate.functions.usecases.lineage import columns_of, engine_of
 from lakegate.functions.usecases.moves import message
@@ -88,7 +88,7 @@ def test_a_delivery_is_reported_as_it_was_judged(
     assert (found.contract, found.version) == ("orders", "1.0.0")
     assert sorted(each.success for each in found.assertions) == sorted(statuses)
     assert (found.rows, found.published_rows) == numbers
-    assert found.engine == (Engine("spark", "3.5.8") if statuses else None)
+    assert found.engine == (UsedEngine("spark", "3.5.8") if statuses else None)
     assert (found.landed_version, found.size) == (row.source.version, row.source.size)
     assert found.began < found.ended
     assert [each.name for each in found.columns] == ["name", "amount"]
@@ -269,12 +269,12 @@ def test_a_channel_for_lineage_and_its_kind_need_each_other(on: list[str], to: s
 @pytest.mark.parametrize(
     ("versions", "engine"),
     [
-        ({"duckdb": "2.0.0", "pyspark": "3.5.8", "spark": "3.5.8-amzn-0"}, Engine("spark", "3.5.8-amzn-0")),
-        ({"duckdb": "2.0.0", "pyarrow": "26.0.1"}, Engine("duckdb", "2.0.0")),
+        ({"duckdb": "2.0.0", "pyspark": "3.5.8", "spark": "3.5.8-amzn-0"}, UsedEngine("spark", "3.5.8-amzn-0")),
+        ({"duckdb": "2.0.0", "pyarrow": "26.0.1"}, UsedEngine("duckdb", "2.0.0")),
         ({}, None),
     ],
 )
-def test_the_engine_of_a_delivery_is_the_one_of_its_result(versions: dict[str, str], engine: Engine | None) -> None:
+def test_the_engine_of_a_delivery_is_the_one_of_its_result(versions: dict[str, str], engine: UsedEngine | None) -> None:
     """A job runs DuckDB in the tasks of Spark; the judge function runs it alone; an older result may name none."""
     assert engine_of(versions) == engine
 
