@@ -15,6 +15,10 @@ Local: TypeAlias = Annotated[
     bool, typer.Option("--local", envvar="LAKEGATE_LOCAL", help="The stack that `lakegate local up` started.")
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+ApiUrl: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--api", envvar="LAKEGATE_API", help="Through the HTTP API at this address.", show_default=False),
+]
 Line: TypeAlias = Annotated[
     str,
     typer.Argument(

@@ -12,9 +12,10 @@ import re
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.error import HTTPError, URLError
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from lakegate.contracts.errors import InputError, SetUpError
@@ -28,6 +29,8 @@ LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 REGION: Final = re.compile(r"\.execute-api\.([a-z0-9-]+)\.")
 SECONDS: Final = 60
 LARGEST_ANSWER: Final = 8 << 20
+DONE: Final = frozenset({200, 202})
+NO_QUERY: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -48,6 +51,7 @@ class Refused(InputError):  # noqa: N818 - the name is what happened
             str(problem.get("detail") or problem.get("message") or f"the API answered {status}").rstrip(".")
         )
         self.kind = str(problem.get("type", "")).rpartition(":")[2]
+        self.problem = problem
         self.errors: list[Mapping[str, Any]] = problem.get("errors", [])
 
 
@@ -75,13 +79,25 @@ class Api:
         if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in LOOPBACK):
             raise InputError(f"{self.url} is not the address of an API: it begins with https://")
 
-    def ask(self, method: str, path: str, document: object = None, key: str = "") -> Any:  # noqa: ANN401 - JSON
-        """The JSON answer. `key`: by which the API knows the request again. Raises Refused."""
-        body = b"" if document is None else json.dumps(document).encode()
-        headers = {"content-type": "application/json"} if body else {}
+    def ask(
+        self,
+        method: str,
+        path: str,
+        document: object = None,
+        *,
+        key: str = "",
+        query: Mapping[str, str] = NO_QUERY,
+    ) -> Any:  # noqa: ANN401 - JSON
+        """The JSON answer, an object or a text. `document`: bytes are YAML. `key`: the API knows the request again by it.
+
+        Raises Refused.
+        """
+        is_yaml = isinstance(document, bytes)
+        body = document if isinstance(document, bytes) else b"" if document is None else json.dumps(document).encode()
+        headers = {"content-type": "application/yaml" if is_yaml else "application/json"} if body else {}
         if key:
             headers["idempotency-key"] = key
-        url = self.url.rstrip("/") + path
+        url = self.url.rstrip("/") + path + (f"?{urlencode(query, quote_via=quote)}" if query else "")
         headers |= _credentials(method, url, headers, body)
         request = Request(url, data=body or None, headers=headers, method=method)  # noqa: S310 - the scheme was checked
         status, answer = sent(request, "the API")
@@ -89,7 +105,7 @@ class Api:
             found = json.loads(answer)
         except ValueError:
             found = None
-        if status != 200 or not isinstance(found, dict):  # noqa: PLR2004 - HTTP
+        if status not in DONE or not isinstance(found, dict | str):
             raise Refused(status, found if isinstance(found, dict) else {})
         return found
 

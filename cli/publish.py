@@ -16,8 +16,10 @@ from lakegate.cli.inheriting import print_broken, registry_parents, without_pare
 from lakegate.cli.inputs import InputDocument
 from lakegate.cli.lifecycle import day_of
 from lakegate.cli.lint import REFUSED, as_document, show
-from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
+from lakegate.cli.options import DEFAULT_STACK, ApiUrl, AsJson, Local, StackName
+from lakegate.cli.over_http import Api
 from lakegate.cli.proposed import tell_proposal
+from lakegate.cli.remote import RemotePublication, refuse_options
 from lakegate.contracts.lake.lifecycle import LineStatus
 from lakegate.functions.usecases.approval import propose
 from lakegate.functions.usecases.compile_contract import DocumentRefused, compile_document, effects_of
@@ -59,6 +61,7 @@ def publish(  # noqa: PLR0913 - a command has these options
         bool, typer.Option("--dry-run", help="Write nothing: say what would change, for pull requests.")
     ] = False,
     yes: Yes = False,
+    api: ApiUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a contract version valid: it is linted and compiled, and the routes of its line carry it from then on.
@@ -77,6 +80,10 @@ def publish(  # noqa: PLR0913 - a command has these options
 
     Exit code: 0 published or proposed (twice is once), 1 the document is refused, 2 it cannot be published, or was not confirmed.
     """
+    if api:
+        refuse_options(local=local, dry_run=dry_run, **{"from": inherited_from})
+        RemotePublication(Api(api), file, allow_unmeasured, yes, as_json).publish()
+        return
     parents = registry_parents(stack, local=local)
     compiled = compiled_contract(file, parents, allow_unmeasured=allow_unmeasured, as_json=as_json)
     compiled = replace(compiled, inherited_from=day_of(inherited_from))

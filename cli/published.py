@@ -15,8 +15,10 @@ from lakegate.cli.aws import opened
 from lakegate.cli.escape import escaped
 from lakegate.cli.inheriting import inherited_elements
 from lakegate.cli.line_statuses import status_of, statuses_of
-from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
+from lakegate.cli.options import DEFAULT_STACK, ApiUrl, AsJson, Local, StackName
+from lakegate.cli.over_http import Api
 from lakegate.cli.plan import explained
+from lakegate.cli.remote import list_contracts, refuse_options, show_contract
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.lifecycle import LineStatus  # noqa: TC001 - typer reads the annotation
 from lakegate.contracts.lake.routes import line_of
@@ -50,6 +52,7 @@ def contracts(  # noqa: PLR0913 - a filter for each label
     ] = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
+    api: ApiUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """List the published contract versions, with their datasets and the prefixes that deliver to them.
@@ -61,6 +64,10 @@ def contracts(  # noqa: PLR0913 - a filter for each label
 
     The status is the one that judges deliveries now: of the line or of the version's document, whichever is stricter.
     """
+    if api:
+        refuse_options(local=local, owner=owner, domain=domain, status=status)
+        list_contracts(Api(api), {"tag": tag, "producer": producer, "consumer": consumer}, as_json=as_json)
+        return
     wanted = {"owner": owner, "domain": domain, "tag": tag, "producer": producer, "consumer": consumer}
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
@@ -99,12 +106,17 @@ def show(  # noqa: PLR0913 - a command has these options
     ] = False,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
+    api: ApiUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Print a published contract document as it was published, or what it resolves to.
 
     Example: lakegate show brazil-se-weather 1.0.0
     """
+    if api:
+        refuse_options(local=local, resolved=resolved)
+        show_contract(Api(api), contract, version, as_json=as_json)
+        return
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
         snapshot = snapshot_of(dependencies.registry, contract)

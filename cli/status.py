@@ -15,7 +15,9 @@ from lakegate.cli.account import STANDING, Account, account, as_document, in_bat
 from lakegate.cli.attempt_causes import CAUSES
 from lakegate.cli.aws import opened
 from lakegate.cli.escape import escaped
-from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
+from lakegate.cli.options import DEFAULT_STACK, ApiUrl, AsJson, Local, StackName
+from lakegate.cli.over_http import Api
+from lakegate.cli.remote import refuse_options, show_workload
 from lakegate.cli.report import WORDS
 from lakegate.contracts.errors import InputError
 from lakegate.functions.usecases.deliveries import EVERY, NO_VERDICT, Wanted, named, recent
@@ -75,14 +77,22 @@ def status(  # noqa: PLR0913 - a command has these options
     ] = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
+    api: ApiUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """List the latest deliveries, or show everything about one: verdict, checks, rows, where the data is now.
 
-    The time is that of the latest step: finished, else taken in, else landed.
+    The time is that of the latest step: finished, else taken in, else landed. With --api it shows one delivery by its whole id;
+    --contract names its contract for callers whose rights are limited to that.
 
     Example: lakegate status --limit 5 --verdict rejected --day 2026-11-21
     """
+    if api:
+        refuse_options(local=local, verdict=verdict, day=day)
+        if workload is None:
+            raise InputError("the HTTP API has no list of deliveries: name the workload by its id")
+        show_workload(Api(api), workload, contract, as_json=as_json)
+        return
     if workload is not None and (verdict or contract or day):
         raise InputError("--verdict, --contract and --day choose from the list: leave out the workload, or them")
     with opened(stack, local=local) as there:

@@ -31,6 +31,8 @@ from lakegate.functions.usecases.steps import run
 from lakegate.functions.workload import State
 from tests.fakes import FaultInjector, MemoryJobs
 from tests.fakes.moto_state import MotoState
+from tests.unit.api.conftest import serve  # noqa: F401 - a fixture
+from tests.unit.cli.api_server import server  # noqa: F401 - likewise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

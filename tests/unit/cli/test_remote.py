@@ -1,0 +1,265 @@
+"""`publish`, `contracts`, `show` and `status` with `--api`, over the real handler of the API behind a server of this process."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+from lakegate.cli.main import app
+from lakegate.contracts.errors import LakegateError
+from tests.unit.api.conftest import document
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.unit.cli.api_server import Server
+
+TOKEN = {"jwt": {"claims": {"iss": "https://issuer.example", "sub": "producer", "lakegate_contracts": "[orders shop]"}}}
+
+
+@pytest.fixture(autouse=True)
+def limited(server: Server) -> None:
+    """The caller may use these contracts."""
+    server.authorizer = TOKEN
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A contract."""
+    made = tmp_path / "shop.yaml"
+    made.write_text(document())
+    return made
+
+
+def ran(server: Server, *arguments: str, text: str | None = None) -> Any:
+    return CliRunner().invoke(app, [*arguments, "--api", server.url], input=text)
+
+
+def answer(ended: Any) -> Any:
+    return json.loads("".join(each for each in ended.stdout.splitlines() if '"_aws"' not in each))
+
+
+def said(ended: Any) -> list[str]:
+    return [each for each in ended.stdout.splitlines() if '"_aws"' not in each]
+
+
+def refusal(ended: Any) -> str:
+    assert isinstance(ended.exception, LakegateError), ended.output
+    return str(ended.exception)
+
+
+def test_a_contract_is_published_at_its_own_address(server: Server, file: Path) -> None:
+    """Twice is once; the command names what is valid now."""
+    first, again = ran(server, "publish", str(file)), ran(server, "publish", str(file), "--json")
+
+    assert (first.exit_code, said(first)) == (0, ["Published shop 1.0.0."])
+    assert (again.exit_code, answer(again)) == (0, {"contract": "shop", "version": "1.0.0"})
+    assert [each.version for each in server.api.env.dependencies.registry.contract("shop").versions] == ["1.0.0"]
+
+
+@pytest.mark.parametrize("yes", [True, False])
+def test_effects_are_confirmed_before_anything_is_written(server: Server, file: Path, *, yes: bool) -> None:
+    """By `--yes`, or the command ends with them."""
+    file.write_text(document(status="nothing"))
+    ended = ran(server, "publish", str(file), *(["--yes"] if yes else []))
+
+    if yes:
+        assert ended.exit_code == 0
+    else:
+        assert "confirm it with --yes" in refusal(ended)
+    assert bool(server.api.env.dependencies.registry.contract("shop").versions) is yes
+
+
+def test_a_person_confirms_effects(server: Server, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a terminal; then the document is sent again."""
+    monkeypatch.setattr("lakegate.cli.confirm.is_interactive", lambda: True)
+    file.write_text(document(status="nothing"))
+
+    assert ran(server, "publish", str(file), text="y\n").exit_code == 0
+    assert server.api.env.dependencies.registry.contract("shop").versions
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (document().replace("integer", "nothing"), "shop.yaml:12: error"),
+        ("[", "shop.yaml:"),
+        (document().replace("id: shop\n", "", 1), "error"),
+    ],
+)
+def test_a_refused_document_is_shown_as_lint_shows_it(server: Server, file: Path, text: str, wanted: str) -> None:
+    """With the place of each error; a document without an id has no address of its own."""
+    file.write_text(text)
+    ended, as_json = ran(server, "publish", str(file)), ran(server, "publish", str(file), "--json")
+
+    assert (ended.exit_code, as_json.exit_code) == (1, 1)
+    assert wanted in ended.stdout
+    assert answer(as_json)["valid"] is False
+    assert answer(as_json)["errors"]
+
+
+def test_rules_that_can_never_be_measured_are_allowed_by_option(server: Server, file: Path) -> None:
+    """As without --api."""
+    rule = '\n  quality:\n  - {type: custom, engine: unknown, implementation: "x"}\n'
+    file.write_text(document().rstrip() + rule)
+
+    assert ran(server, "publish", str(file)).exit_code == 1
+    assert ran(server, "publish", str(file), "--allow-unmeasured").exit_code == 0
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_number_that_is_too_low_is_refused_with_the_changes(server: Server, file: Path, *, as_json: bool) -> None:
+    """What each one needs, and why."""
+    assert ran(server, "publish", str(file)).exit_code == 0
+    file.write_text(
+        document("1.0.1")
+        .replace("logicalType: integer", "logicalType: string")
+        .replace(", logicalTypeOptions: {minimum: 0}", "")
+    )
+    ended = ran(server, "publish", str(file), *(["--json"] if as_json else []))
+
+    assert ended.exit_code == 1
+    if as_json:
+        assert answer(ended)["comparison"]["sufficient"] == "2.0.0"
+    else:
+        assert any(each.startswith("major  ") for each in said(ended))
+
+
+def test_children_that_would_be_weaker_are_named(server: Server, file: Path) -> None:
+    """With the places in their documents, as the API lists them."""
+    child = {
+        "contract": "c\x1b",
+        "version": "1.0.0",
+        "errors": [{"code": "k", "path": "$", "line": 3, "message": "weaker"}],
+    }
+    problem = {"type": "urn:lakegate:problem:breaks-children", "detail": "Weaker.", "children": [child]}
+    server.answer = (409, json.dumps(problem).encode(), {})
+    ended = ran(server, "publish", str(file))
+
+    assert ended.exit_code == 1
+    assert said(ended) == ["c\\x1b 1.0.0 would be weaker:", "  line 3: weaker"]
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_where_two_people_publish_a_proposal_is_left(server: Server, file: Path, *, as_json: bool) -> None:
+    """The command says that nothing is valid yet."""
+    proposal = {"id": "shop", "version": "1.0.0", "proposal": "d1", "expiresAt": "2026-01-05T12:15:00Z"}
+    server.answer = (202, json.dumps(proposal).encode(), {})
+    ended = ran(server, "publish", str(file), *(["--json"] if as_json else []))
+
+    assert ended.exit_code == 0
+    if as_json:
+        assert answer(ended) == proposal
+    else:
+        assert said(ended) == ["Proposed shop 1.0.0: proposal d1. It becomes valid when another person approves it."]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        (("publish", "FILE", "--dry-run"), "nothing for --dry-run"),
+        (("publish", "FILE", "--from", "2027-01-01"), "nothing for --from"),
+        (("contracts", "--owner", "a", "--status", "active"), "nothing for --owner and --status"),
+        (("show", "orders", "--resolved"), "nothing for --resolved"),
+        (("show", "orders", "--local"), "nothing for --local"),
+        (("status", "0", "--day", "2026-01-01"), "nothing for --day"),
+        (("status",), "name the workload by its id"),
+        (("show", "nothing"), "No contract is published with this id"),
+        (("status", "0" * 64), "No workload has this id"),
+    ],
+)
+def test_what_the_api_cannot_answer_is_refused(
+    server: Server, file: Path, arguments: tuple[str, ...], wanted: str
+) -> None:
+    """In one sentence, before anything is written."""
+    assert wanted in refusal(ran(server, *(str(file) if each == "FILE" else each for each in arguments)))
+
+
+def test_another_contract_than_the_tokens_is_refused(server: Server, file: Path) -> None:
+    """The refusal of the API is the command's."""
+    file.write_text(document().replace("id: shop", "id: other", 1))
+
+    assert refusal(ran(server, "publish", str(file))) == "The token is limited to other contracts"
+
+
+def test_contracts_are_found_on_every_page(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By labels in upper or lower case: several values of one are alternatives, several options hold together."""
+    each = {
+        "id": "a",
+        "version": "1.0.0",
+        "status": "active",
+        "tags": ["Hot"],
+        "producer": {"name": "P"},
+        "consumer": None,
+    }
+    pages = {
+        "": {"contracts": [each], "cursor": "next"},
+        "next": {"contracts": [{**each, "id": "b", "tags": ["cold"]}, {**each, "id": "c", "tags": []}], "cursor": None},
+    }
+    asked: list[dict[str, str]] = []
+
+    def ask(_: object, method: str, path: str, *, query: dict[str, str]) -> Any:
+        assert (method, path) == ("GET", "/api/v1/data-contract")
+        asked.append(query)
+        return pages[query.get("cursor", "")]
+
+    monkeypatch.setattr("lakegate.cli.over_http.Api.ask", ask)
+    found = answer(ran(server, "contracts", "--tag", "hot", "--tag", "COLD", "--producer", "p", "--json"))
+    nothing = ran(server, "contracts", "--consumer", "x")
+    shown = ran(server, "contracts")
+
+    assert [contract["id"] for contract in found["contracts"]] == ["a", "b"]
+    assert asked[:2] == [{"producer": "p"}, {"producer": "p", "cursor": "next"}]
+    assert nothing.stdout == "No published contract has these labels.\n"
+    assert [line.split() for line in shown.stdout.splitlines()[1:2]] == [["a", "1.0.0", "active", "Hot", "P"]]
+
+
+def test_a_published_document_is_shown_as_it_was_published(server: Server, file: Path) -> None:
+    """The highest version, or the one that is named."""
+    assert ran(server, "publish", str(file)).exit_code == 0
+    listed, shown = answer(ran(server, "contracts", "--json")), ran(server, "show", "shop", "1.0.0")
+    whole = answer(ran(server, "show", "shop", "--json"))
+
+    assert "shop" in [each["id"] for each in listed["contracts"]]
+    assert "\n".join(said(shown)) + "\n" == document()
+    assert (whole["id"], whole["content"]) == ("shop", document())
+
+
+def test_a_delivery_is_shown_by_its_id(server: Server, tmp_path: Path) -> None:
+    """Also below the address of its contract; reasons are those of the verdict."""
+    place = tmp_path / "day.csv"
+    place.write_bytes(b"bad:1")
+    delivered = CliRunner().invoke(
+        app, ["deliver", str(place), "--api", server.url, "--contract", "orders", "--wait", "--json"]
+    )
+    workload = answer(delivered)["workloadId"]
+    shown = said(ran(server, "status", workload))
+    below = answer(ran(server, "status", workload, "--contract", "orders", "--json"))
+
+    assert shown[:4] == [
+        f"  workload  {workload}",
+        "  contract  orders 1.0.0",
+        "     state  Rejected",
+        "   verdict  rejected",
+    ]
+    assert shown[4].startswith("    reason  name: ")
+    assert (below["workloadId"], below["status"]) == (workload, "Rejected")
+
+
+def test_a_delivery_that_is_under_way_has_no_verdict(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor need it have a contract."""
+    found = {
+        "workloadId": "w",
+        "dataContractId": None,
+        "dataContractVersion": None,
+        "status": "Created",
+        "verdict": None,
+    }
+    monkeypatch.setattr(
+        "lakegate.cli.over_http.Api.ask", lambda *_, **__: {**found, "result": {"result": "Running", "info": None}}
+    )
+
+    assert said(ran(server, "status", "w"))[1:] == ["  contract  none", "     state  Created", "   verdict  none yet"]
