@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from typer.testing import CliRunner
 
+from lakegate.cli.main import app
 from lakegate.contracts.errors import SetUpError
 from lakegate.infra.local.clone import ROOT
 from lakegate.infra.setup.environments import program
@@ -140,3 +142,30 @@ def test_an_announced_file_is_uploaded_by_its_url_and_followed(stack: Deployed, 
     assert notified.get("dataContractId") == SHOP, notified
     assert (answer["workloadId"], answer["status"]) == (finished.joined, "Accepted")
     assert stack.blocks(stack.finished(finished.joined)) == 1
+
+
+def test_the_command_needs_the_api_alone(stack: Deployed, tmp_path: Path) -> None:
+    """A producer delivers, follows the delivery, publishes, and finds and reads contracts, with an address and a signature."""
+    file, document = tmp_path / "day.csv", tmp_path / "more.yaml"
+    file.write_bytes(stack.fresh())
+    state = stack.state
+    keys = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION")
+    environment = {name: state.environment()[name] for name in keys} | {
+        "LAKEGATE_API": state.api,
+        "NO_PROXY": "127.0.0.1",
+    }
+
+    def lakegate(*arguments: str) -> Any:
+        ended = CliRunner().invoke(app, [*arguments, "--json"], env={"AWS_ENDPOINT_URL": None, **environment})
+        assert ended.exit_code == 0, (ended.output, ended.exception)
+        return json.loads(ended.stdout)
+
+    delivered = lakegate("deliver", str(file), "--contract", SHOP, "--wait")
+    followed = lakegate("status", delivered["workloadId"], "--contract", SHOP)
+    shown = lakegate("show", SHOP)
+    document.write_text(shown["content"])
+    published = lakegate("publish", str(document))
+
+    assert (followed["status"], shown["id"]) == ("Accepted", SHOP)
+    assert published == {"contract": SHOP, "version": shown["version"]}
+    assert SHOP in [each["id"] for each in lakegate("contracts")["contracts"]]
