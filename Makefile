@@ -70,6 +70,7 @@ nightly: tools stack-tools ## The full numbers of every property
 	@$(BIN)/python -m lakegate.infra.setup.environments great-expectations browser schemathesis
 	@$(BIN)/python -m lakegate.infra.setup.browser
 	LAKEGATE_FULL=1 $(BIN)/python -m pytest -q
+	$(BIN)/python -m tests.bench.drafts
 	$(BIN)/python -m tests.agreement 20000
 	$(BIN)/python -m tests.simulation 1000000 --pairs 1 --planted
 	$(MAKE) mutation POSITIONS=--all

@@ -302,6 +302,7 @@ def test_thousands_of_columns_are_drafted(tmp_path: Path) -> None:
     assert len(found.profile.columns) == 10_000
     assert 8_000 < found.draft.columns < 10_000
     assert found.draft.left_out
+    assert judged(found.plan, path).verdict is Verdict.ACCEPTED_WITH_WARNINGS
 
 
 @pytest.mark.parametrize("count", [MOST_WORDS, MOST_WORDS + 1])
