@@ -50,15 +50,21 @@ def tree_of(file: PurePosixPath) -> ast.Module:
     return ast.parse((ROOT / file).read_text())
 
 
+@cache
 def layer_of(file: PurePosixPath) -> Layer:
     """The most special row for a file; KeyError if the table has none."""
     names = [str(file), f"{file.parent}/*.py", *map(str, file.parents)]
     return next(layers()[name] for name in names if name in layers())
 
 
+@cache
+def _names_of(file: PurePosixPath) -> frozenset[str]:
+    return frozenset({str(file), f"{file.parent}/*.py", *map(str, file.parents)})
+
+
 def covers(name: str, file: PurePosixPath) -> bool:
     """Whether a name of the table means a file."""
-    return name in {str(file), f"{file.parent}/*.py", *map(str, file.parents)}
+    return name in _names_of(file)
 
 
 @cache
@@ -91,11 +97,16 @@ def libraries(file: PurePosixPath) -> set[str]:
 
 
 @cache
+def _files() -> frozenset[PurePosixPath]:
+    return frozenset(product())
+
+
+@cache
 def _file_of(name: str) -> PurePosixPath | None:
     parts = name.split(".")[1:]
     for end in range(len(parts), 0, -1):
         place = PurePosixPath(*parts[:end])
         for file in (place.with_suffix(".py"), place / "__init__.py"):
-            if file in product():
+            if file in _files():
                 return file
     return None  # a name of the package `lakegate` itself

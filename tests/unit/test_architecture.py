@@ -123,9 +123,10 @@ def _changes(module: ast.Module) -> Iterator[ast.AST]:
     containers = {name for name, value in values.items() if _is_container(value)}
     for function in ast.walk(module):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            local = _local(function)
-            yield from _changed_in(function, containers - local)
-            yield from _set_in(function, values.keys() - local)
+            nodes = tuple(ast.walk(function))
+            local = _local(nodes)
+            yield from _changed_in(nodes, containers - local)
+            yield from _set_in(nodes, values.keys() - local)
 
 
 def _values(module: ast.Module) -> Iterator[tuple[str, ast.expr | None]]:
@@ -141,20 +142,21 @@ def _is_container(value: ast.expr | None) -> bool:
     return made or isinstance(value, CONTAINERS)
 
 
-def _set_in(function: ast.AST, names: set[str]) -> Iterator[ast.AST]:
-    nodes = (node for node in ast.walk(function) if isinstance(node, ast.Attribute))
+def _set_in(nodes: tuple[ast.AST, ...], names: set[str]) -> Iterator[ast.AST]:
     for node in nodes:
-        if isinstance(node.value, ast.Name) and node.value.id in names and not isinstance(node.ctx, ast.Load):
+        if not isinstance(node, ast.Attribute) or isinstance(node.ctx, ast.Load):
+            continue
+        if isinstance(node.value, ast.Name) and node.value.id in names:
             yield node
 
 
-def _local(function: ast.AST) -> set[str]:
-    stored = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return stored | {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+def _local(nodes: tuple[ast.AST, ...]) -> set[str]:
+    stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return stored | {node.arg for node in nodes if isinstance(node, ast.arg)}
 
 
-def _changed_in(function: ast.AST, names: set[str]) -> Iterator[ast.AST]:
-    for node in ast.walk(function):
+def _changed_in(nodes: tuple[ast.AST, ...], names: set[str]) -> Iterator[ast.AST]:
+    for node in nodes:
         if isinstance(node, ast.Global):
             yield node
         elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
