@@ -48,16 +48,18 @@ def test_a_stack_is_shared_by_a_folder() -> None:
 
 @dataclass(frozen=True)
 class Call:
-    """A call of pytest: the markers that it selects, and its folders."""
+    """A call of pytest: the markers that it selects, its files and folders, and those that it ignores."""
 
     markers: str
-    folders: frozenset[Path]
+    paths: frozenset[Path]
+    ignored: frozenset[Path]
 
     def runs(self, file: Path, marker: str) -> bool:
         """Whether it runs the tests of a file that have these markers, separated by spaces; empty: none that a target names."""
         names = dict.fromkeys(re.findall(r"\w+", self.markers), False) | dict.fromkeys(marker.split(), True)
         selected: bool = eval(self.markers, {}, names)  # noqa: S307 - our own Makefile
-        return selected and not self.folders.isdisjoint(file.parents)
+        places = {file, *file.parents}
+        return selected and not self.paths.isdisjoint(places) and self.ignored.isdisjoint(places)
 
 
 def calls_of(target: str) -> list[Call]:
@@ -66,9 +68,12 @@ def calls_of(target: str) -> list[Call]:
     ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)  # noqa: S603 - our own Makefile
     lines = [shlex.split(line) for line in ended.stdout.splitlines() if " -m pytest " in line]
     return [
-        Call(words[words.index("-q") + 2], frozenset(ROOT / word for word in words if word.startswith("tests/")))
-        for words in lines
+        Call(words[words.index("-q") + 2], _paths(words, "tests/"), _paths(words, "--ignore=tests/")) for words in lines
     ]
+
+
+def _paths(words: list[str], start: str) -> frozenset[Path]:
+    return frozenset(ROOT / word.removeprefix("--ignore=") for word in words if word.startswith(start))
 
 
 def markers_of(file: Path) -> set[str]:
@@ -93,7 +98,7 @@ def test_make_test_runs_each_test_once() -> None:
 
     assert len(calls) == 5
     assert {test: number for test, number in times.items() if number != 1} == {}
-    assert [folder for call in calls for folder in call.folders if not folder.is_dir()] == []
+    assert [path for call in calls for path in call.paths | call.ignored if not path.exists()] == []
 
 
 def test_make_quick_runs_what_needs_no_program_and_is_no_corpus() -> None:

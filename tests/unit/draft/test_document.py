@@ -118,3 +118,13 @@ def test_a_draft_within_the_limits_leaves_out_suggestions_first(monkeypatch: pyt
 def test_the_name_of_a_dataset(name: str, expected: str) -> None:
     """A name of a file becomes a path of the lake."""
     assert dataset_name(name) == expected
+
+
+def test_a_column_of_few_words_is_drafted_with_its_rule() -> None:
+    """Suggested quality rules are part of the document, and valid."""
+    found = draft(of(column("id"), column("status", words=(("no", 60), ("yes", 40)))), "orders", None, NOW)
+    contract = examine(found.text.encode()).contract
+
+    assert contract is not None
+    rules = [each.kind for each in contract.datasets[0].rules if each.fields == ("status",)]
+    assert rules == ["type", "required", "invalidValues"]
