@@ -15,7 +15,7 @@ import typer
 from lakegate.cli import terminal
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import AsJson  # noqa: TC001 - typer reads the annotation
-from lakegate.cli.over_http import Api, Refused, put
+from lakegate.cli.over_http import Api, Refused, known_form, put
 from lakegate.cli.transfer import read
 from lakegate.cli.waiting import LONGEST_WAIT, Timeout, Wait, WaitExit, pauses
 from lakegate.contracts.errors import InputError
@@ -67,14 +67,15 @@ def deliver(  # noqa: PLR0913 - a command has these options
             raise
         _print_refusals(refused, as_json=as_json)
         raise typer.Exit(WaitExit.REJECTED) from None
-    upload, workload = made["upload"], str(made["workloadId"])
-    with file.open("rb") as body:
-        put(upload["url"], upload["headers"], body)
-    found = there.ask("POST", f"{below}/{quote(workload, safe='')}/notify")
-    if wait:
-        found = _followed(there, f"{below}/{quote(workload, safe='')}", found, timeout)
-    _print(file, workload, found, as_json=as_json)
-    raise typer.Exit(ENDS.get(found["status"], WaitExit.NO_VERDICT) if wait else WaitExit.ACCEPTED)
+    with known_form():
+        upload, workload = made["upload"], str(made["workloadId"])
+        with file.open("rb") as body:
+            put(upload["url"], upload["headers"], body)
+        found = there.ask("POST", f"{below}/{quote(workload, safe='')}/notify")
+        if wait:
+            found = _followed(there, f"{below}/{quote(workload, safe='')}", found, timeout)
+        _print(file, workload, found, as_json=as_json)
+        raise typer.Exit(ENDS.get(found["status"], WaitExit.NO_VERDICT) if wait else WaitExit.ACCEPTED)
 
 
 def _summary(place: Path) -> object:

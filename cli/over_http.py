@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
@@ -21,7 +22,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from lakegate.contracts.errors import InputError, SetUpError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import IO
 
 TOKEN, TOKEN_FILE = "LAKEGATE_TOKEN", "LAKEGATE_TOKEN_FILE"
@@ -66,6 +67,17 @@ def sent(request: Request, what: str) -> tuple[int, bytes]:
     except (URLError, HTTPException, OSError) as error:
         reason = error.reason if isinstance(error, URLError) else error
         raise InputError(f"{what} does not answer ({type(reason).__name__}): is the address right?") from None
+
+
+@contextmanager
+def known_form() -> Iterator[None]:
+    """What reads an answer; InputError for one of another form, from a later version or from something else."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError):
+        raise InputError(
+            "the answer has a form that this command does not know: is the address that of a Lakegate?"
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)

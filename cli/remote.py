@@ -14,7 +14,7 @@ from lakegate.cli import terminal
 from lakegate.cli.confirm import confirm
 from lakegate.cli.escape import escaped
 from lakegate.cli.inputs import InputDocument
-from lakegate.cli.over_http import Api, Refused
+from lakegate.cli.over_http import Api, Refused, known_form
 from lakegate.contracts.errors import ContractError, InputError, Problem
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class RemotePublication:
     yes: bool
     as_json: bool
 
+    @known_form()
     def publish(self) -> None:
         """Publish it or leave a proposal, after its effects were confirmed; refusals are shown, and end the command."""
         body = InputDocument(self.file).read()
@@ -102,6 +103,7 @@ class RemotePublication:
         terminal.errors().print(escaped(f"lakegate: {refused}"), markup=False, soft_wrap=True)
 
 
+@known_form()
 def list_contracts(api: Api, wanted: Mapping[str, Sequence[str] | None], *, as_json: bool) -> None:
     """The highest versions of the contracts that have the labels; several values of a label are alternatives."""
     query = {name: values[0] for name, values in wanted.items() if values and len(values) == 1}
@@ -114,6 +116,7 @@ def list_contracts(api: Api, wanted: Mapping[str, Sequence[str] | None], *, as_j
         terminal.answers().print("No published contract has these labels.")
 
 
+@known_form()
 def show_contract(api: Api, contract: str, version: str | None, *, as_json: bool) -> None:
     """A published document, by the contract's whole id."""
     found = api.ask("GET", contract_path(contract), query={"version": version} if version else {})
@@ -123,6 +126,7 @@ def show_contract(api: Api, contract: str, version: str | None, *, as_json: bool
         _print(str(found["content"]).splitlines())
 
 
+@known_form()
 def show_workload(api: Api, workload: str, contract: str | None, *, as_json: bool) -> None:
     """A workload or announcement by its whole id; below its contract's address, if that is given."""
     below = f"{contract_path(contract)}/workload" if contract else "/api/v1/workload"

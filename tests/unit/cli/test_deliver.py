@@ -118,6 +118,15 @@ def test_another_answer_than_the_apis_is_an_error(
     assert len(server.seen) == 1
 
 
+@pytest.mark.parametrize("answer", [b"{}", b'"text"', b'{"workloadId": "w", "upload": {}}'])
+def test_an_answer_of_another_form_sends_nothing(server: Server, file: Path, answer: bytes) -> None:
+    """It is another version's, or something else's."""
+    server.answer = (200, answer, {})
+
+    assert refusal(deliver(server, file)).startswith("the answer has a form that this command does not know")
+    assert server.api.env.uploads == []
+
+
 def test_a_token_may_be_in_a_file(server: Server, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Which has to be there."""
     place = file.with_name("token")

@@ -263,3 +263,25 @@ def test_a_delivery_that_is_under_way_has_no_verdict(server: Server, monkeypatch
     )
 
     assert said(ran(server, "status", "w"))[1:] == ["  contract  none", "     state  Created", "   verdict  none yet"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "text"),
+    [
+        (("contracts",), 200, {}),
+        (("contracts",), 200, "text"),
+        (("show", "orders"), 200, {}),
+        (("status", "0"), 200, {"result": []}),
+        (("publish", "FILE"), 202, {}),
+        (("publish", "FILE"), 400, {"type": "urn:lakegate:problem:invalid-contract", "errors": [1]}),
+        (("publish", "FILE"), 409, {"type": "urn:lakegate:problem:breaks-children", "children": [{}]}),
+    ],
+)
+def test_an_answer_of_another_form_is_an_error(
+    server: Server, file: Path, arguments: tuple[str, ...], status: int, text: object
+) -> None:
+    """In one sentence: it is another version's, or something else's."""
+    server.answer = (status, json.dumps(text).encode(), {})
+    ended = ran(server, *(str(file) if each == "FILE" else each for each in arguments))
+
+    assert refusal(ended).startswith("the answer has a form that this command does not know")
