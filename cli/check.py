@@ -19,11 +19,11 @@ from lakegate.cli.contracts import ALONE, load, plan_of
 from lakegate.cli.deliveries import DataFile, files_of
 from lakegate.cli.engine import EngineName, measure
 from lakegate.cli.interrupts import interruptible_folder
+from lakegate.cli.judgement_text import show
 from lakegate.cli.options import DEFAULT_STACK, Local, StackName
 from lakegate.cli.outputs import usable, write_text
 from lakegate.cli.parents import ParentPaths, ParentPlaces
 from lakegate.cli.referring import accepted, linked, referred, referred_lines
-from lakegate.cli.report import show
 from lakegate.contracts.errors import LakegateError
 from lakegate.contracts.judge.judgement import judge
 from lakegate.contracts.judge.outcomes import Status

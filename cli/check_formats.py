@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 
 from lakegate.cli.annotations import sarif_log, uri_of, workflow_command
 from lakegate.cli.escape import escaped, markdown
-from lakegate.cli.report import WORDS
+from lakegate.cli.judgement_text import WORDS
 from lakegate.contracts.judge.judgement import counts_of
 from lakegate.contracts.judge.outcomes import Status
 

@@ -12,9 +12,9 @@ from lakegate.cli.account import account, as_document, standing
 from lakegate.cli.aws import opened
 from lakegate.cli.documents import checks
 from lakegate.cli.escape import escaped
+from lakegate.cli.judgement_text import SHOWN, show
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from lakegate.cli.outputs import usable, write_text
-from lakegate.cli.report import SHOWN, show
 from lakegate.cli.status import LATEST, print_account
 from lakegate.contracts.errors import InputError
 from lakegate.functions.usecases.deliveries import named

@@ -15,10 +15,10 @@ from lakegate.cli.account import STANDING, Account, account, as_document, in_bat
 from lakegate.cli.attempt_causes import CAUSES
 from lakegate.cli.aws import opened
 from lakegate.cli.escape import escaped
+from lakegate.cli.judgement_text import WORDS
 from lakegate.cli.options import DEFAULT_STACK, ApiUrl, AsJson, Local, StackName
 from lakegate.cli.over_http import Api
 from lakegate.cli.remote import refuse_options, show_workload
-from lakegate.cli.report import WORDS
 from lakegate.contracts.errors import InputError
 from lakegate.functions.usecases.deliveries import EVERY, NO_VERDICT, Wanted, named, recent
 from lakegate.functions.usecases.lines import lines_fitting

@@ -17,7 +17,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from lakegate.cli import check as command
-from lakegate.cli import report
+from lakegate.cli import judgement_text
 from lakegate.cli.main import app, main
 from lakegate.contracts.errors import InputError, LakegateError, SetUpError
 from lakegate.contracts.judge.judgement import judge
@@ -289,7 +289,7 @@ def test_a_pipe_gets_what_a_terminal_gets(job: Engine, folder: Path, width: int)
         screen = StringIO()
         colours = "standard" if is_terminal else None
         console = Console(file=screen, force_terminal=is_terminal, width=width, highlight=False, color_system=colours)
-        report.show(console, Report(plan, judge(plan, result), result, ("a.csv",)), show_all=True)
+        judgement_text.show(console, Report(plan, judge(plan, result), result, ("a.csv",)), show_all=True)
         shown.append(screen.getvalue())
 
     assert "\x1b[" in shown[0]
