@@ -36,7 +36,7 @@ def pinned(name: str) -> list[PinnedObject]:
     InputError where there are none, or one cannot be read; SetUpError where credentials or settings are missing.
     """
     bucket, _, key = name.removeprefix("s3://").partition("/")
-    with _told(name, bucket):
+    with _errors_of_s3(name, bucket):
         keys = [key] if key and not key.endswith("/") and not has_magic(key) else list(_listed(name, bucket, key))
         return [_pin(bucket, each) for each in keys]
 
@@ -77,7 +77,7 @@ def _matches(parts: list[str], pattern: list[str]) -> bool:
 
 def _pin(bucket: str, key: str) -> PinnedObject:
     name = f"s3://{bucket}/{key}"
-    with _told(name, bucket):
+    with _errors_of_s3(name, bucket):
         found = _client().head_object(Bucket=bucket, Key=key)
     if found.get("StorageClass") in ARCHIVED and RESTORED not in found.get("Restore", ""):
         raise InputError(f"{name} is archived ({found['StorageClass']}): restore it first (`aws s3api restore-object`)")
@@ -91,7 +91,7 @@ def _client() -> S3Client:
 
 
 @contextmanager
-def _told(name: str, bucket: str) -> Iterator[None]:
+def _errors_of_s3(name: str, bucket: str) -> Iterator[None]:
     """Turn what S3 refuses inside into one sentence about a name."""
     try:
         yield

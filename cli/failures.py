@@ -1,4 +1,4 @@
-"""Failing rows in a file of their own, for whoever corrects them: CSV for a spreadsheet, JSON for a program."""
+"""Failing rows in a file of their own, for the people who correct them: CSV for a spreadsheet, JSON for a program."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from lakegate.cli.aws import opened
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from lakegate.cli.replay_many import MOST, TIMES, Chosen, Replayable, print_outcome, replay_many
 from lakegate.cli.status import LATEST, SHORT_ID
-from lakegate.cli.waiting import LONGEST_WAIT, Timeout, Wait, Waited, WaitExit, exit_code, tell_end
+from lakegate.cli.waiting import LONGEST_WAIT, Timeout, Wait, Waited, WaitExit, exit_code, print_end
 from lakegate.cli.waiting import wait as wait_for
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.states import END_STATES
@@ -108,7 +108,7 @@ def _replay_one(
         }
         terminal.print_json(answer | as_document(one) | {"waited": waited.as_document()} if one else answer)
     elif one is not None:
-        tell_end(one, waited, "replay")
+        print_end(one, waited, "replay")
     return WaitExit.ACCEPTED if timeout is None else exit_code([waited])
 
 

@@ -16,7 +16,7 @@ from lakegate.cli.destination import destination
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from lakegate.cli.transfer import To, read, send
-from lakegate.cli.waiting import LONGEST_WAIT, Timeout, Wait, Waited, WaitExit, exit_code, tell_end
+from lakegate.cli.waiting import LONGEST_WAIT, Timeout, Wait, Waited, WaitExit, exit_code, print_end
 from lakegate.cli.waiting import wait as wait_for
 from lakegate.contracts.door.ignored import is_ignored
 from lakegate.contracts.errors import InputError, LakegateError
@@ -89,7 +89,7 @@ def upload(  # noqa: PLR0913 - a command has these options
         for one, end in zip(accounts, waited, strict=True):
             if len(accounts) > 1:
                 terminal.answers().print()
-            tell_end(one, end, "upload")
+            print_end(one, end, "upload")
     raise typer.Exit(exit_code(waited) if wait else WaitExit.ACCEPTED)
 
 

@@ -107,7 +107,7 @@ def wait(dependencies: Dependencies, deliveries: Sequence[Waited], timeout: int)
             dependencies.clock.sleep(next(seconds))
 
 
-def tell_end(one: Account, waited: Waited, since: str) -> None:
+def print_end(one: Account, waited: Waited, since: str) -> None:
     """What came of it, for people."""
     print_account(one)
     if waited.finished is None:

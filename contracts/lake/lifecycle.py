@@ -1,7 +1,7 @@
 """The lifecycle of a dataset line (ADR-0029): draft, active, deprecated, sunset, retired.
 
 A line has a list of changes of its status, each with the time from which it holds; later ones are planned. The status at any time
-follows from the list, whoever reads it and when. What has begun is never changed, so that the status at a past time stays.
+follows from the list, for every reader at every time. What has begun is never changed, so that the status at a past time stays.
 `lakegate.contracts.lake.transitions` has the commands.
 """
 

@@ -90,12 +90,12 @@ def _compiled(contract: Contract, document: Document) -> tuple[list[Problem], li
             compiled = compile_rules(contract, replace(dataset, rules=(rule,), fields=concerned))
             refused += compiled.refused
             named += () if compiled.refused else _named(rule, compiled)
-    return [_told(document, each) for each in dict.fromkeys(refused)], [
-        _told(document, each) for each in dict.fromkeys(named)
+    return [_as_sentence(document, each) for each in dict.fromkeys(refused)], [
+        _as_sentence(document, each) for each in dict.fromkeys(named)
     ]
 
 
-def _told(document: Document, problem: Problem) -> Problem:
+def _as_sentence(document: Document, problem: Problem) -> Problem:
     return _located(document, problem.code, problem.path, _sentence(problem.message))
 
 

@@ -26,7 +26,7 @@ class Batch(NamedTuple):
     bytes: int
     """With so many bytes, or more, it takes no further member."""
     closes_at: datetime
-    """After this time whoever looks at it closes it."""
+    """After this time the next worker that reads it closes it."""
     members: tuple[Member, ...] = ()
     request: str = ""
     """The whole request of StartJobRun as JSON, stored when the batch was closed."""

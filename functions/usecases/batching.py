@@ -109,7 +109,7 @@ def _found(dependencies: Dependencies, identity: str, fresh: Callable[[], Batch]
 def _enter(dependencies: Dependencies, workload: Workload, member: Member, batch: Batch) -> Steps[Batch | None]:
     """The batch with the member; None where it is closed or full without it.
 
-    The request is written before: whoever closes the batch starts its run.
+    The request is written before: the worker that closes the batch starts its run.
     """
     if member in batch.members:
         return batch

@@ -1,4 +1,4 @@
-"""Which versions of a folder are the parts of a delivery: read only, and the same for whoever looks after it is pinned."""
+"""Which versions of a folder are the parts of a delivery: read only, and the same for every reader after it is pinned."""
 
 from __future__ import annotations
 

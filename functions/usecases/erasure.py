@@ -7,7 +7,7 @@
 
 Two erasures of one object follow each other: one is recorded only on what the last one left, and if none is unfinished.
 
-Whoever repeats the command after a crash completes what is recorded: the ledger and the staged copies are enough for that. An
+The command, repeated after a crash, completes what is recorded: the ledger and the staged copies are enough for that. An
 object of which nothing is left is not replaced: step 5 deletes all its versions.
 """
 

@@ -82,7 +82,7 @@ def settle_line(dependencies: Dependencies, name: str) -> Steps[None]:
         return
     yield from manifest.update(dependencies, name)
     listed = replace(line, listed=True, revision=line.revision + 1)
-    with suppress(_LineChanged):  # whoever has written it settles it
+    with suppress(_LineChanged):  # the writer settles it
         yield from _write(dependencies, line, listed, "", "")
 
 

@@ -2,7 +2,7 @@
 
 A segment lists the deliveries of so many heights. The head states how many segments there are and lists what lies above
 them, so that a delivery writes as many bytes to a line of 10,000 as to a line of 50. Both follow from the ledger and the
-plans: whoever writes a segment writes the same bytes. It is written before the head that counts it.
+plans: every writer of a segment writes the same bytes. It is written before the head that counts it.
 
 A completed erasure changes what earlier deliveries consist of: all is listed again, the segments in another folder.
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 TRIES: Final = 5
 """How often a notice is written again because another turn has written it."""
-MOST_DUE: Final = 1_000
+DUE_PER_TURN: Final = 1_000
 """Notices of one turn; further ones are left to the next."""
 ENOUGH: Final = 12.0
 """Seconds: with less than this left nothing more is sent. As long as one message to a receiver that hangs takes, twice."""
@@ -110,12 +110,12 @@ def deliver(dependencies: Dependencies, noted_now: Iterable[str] = ()) -> Steps[
     """
     done = Delivered()
     try:
-        due = dependencies.notices.due(dependencies.clock.now(), MOST_DUE)
+        due = dependencies.notices.due(dependencies.clock.now(), DUE_PER_TURN)
         for identity in dict.fromkeys((*due, *noted_now)):
             notice = dependencies.notices.get(identity)
             if notice is not None and notice.channel not in done.failing:
                 yield from _deliver(dependencies, notice, done)
-        done.dead = len(dependencies.notices.dead(MOST_DUE))
+        done.dead = len(dependencies.notices.dead(DUE_PER_TURN))
     except PortError as failure:  # of the table: the next turn goes on
         done.failures.append(failure)
     return done

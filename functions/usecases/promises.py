@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ENDS: Final = {"published": accepted, "quarantined": not_accepted, "failed": not_accepted}
 """What the end of a delivery does to the promises of its line, by the kind of the message."""
-MOST_DUE: Final = 1_000
+DUE_PER_TURN: Final = 1_000
 """Lines of one turn; further ones are left to the next."""
 
 
@@ -53,7 +53,7 @@ def renew(dependencies: Dependencies, message: Message) -> Steps[None]:
 def report_missed(dependencies: Dependencies) -> Steps[list[PortError]]:
     """Put a message into the outbox for each promise that is missed, once. Returns the errors of single lines."""
     failures: list[PortError] = []
-    for name in dependencies.promises.due(dependencies.clock.now(), MOST_DUE):
+    for name in dependencies.promises.due(dependencies.clock.now(), DUE_PER_TURN):
         try:
             yield from _report(dependencies, name)
         except PortError as failure:

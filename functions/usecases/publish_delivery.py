@@ -140,7 +140,7 @@ def _written(dependencies: Dependencies, workload: Workload, share: str, written
 def _rest(
     dependencies: Dependencies, workload: Workload, sources: tuple[SourceObject, ...], to: Address
 ) -> Steps[ObjectVersion]:
-    """One object in its destination, whoever copied it there."""
+    """One object in its destination, by whichever attempt it was copied."""
     assert workload.pin is not None
     tag = retention.tag_of(dependencies, to.key, workload.pin.plan, workload.id)
     for source in sources:

@@ -1,6 +1,6 @@
 """Use cases as generators of effects, so that who performs an effect, when, and whether at all, is decided outside.
 
-A use case reads freely and *yields* each effect as a Call; whoever drives it performs the call and sends back the
+A use case reads freely and *yields* each effect as a Call; its caller performs the call and sends back the
 answer, or throws what the port raised. In a Lambda `run` drives; in the simulation a scheduler does, which may stop a
 worker before an effect, lose the answer, repeat the effect or delay it until everybody else has finished.
 """

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 BATCH = 100
 """Workloads, or versions of a listing, of one turn."""
-MOST_DUE = 10_000
+DUE_PER_SWEEP = 10_000
 """Workloads of one sweep: more than its time is enough for. Further ones are left to the next."""
 ENOUGH = 60.0
 """Seconds: with less than this left nothing more is begun. As long as one step of one workload usually takes."""
@@ -53,8 +53,8 @@ def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
     on the way are started in the end, after one pause for all of them.
     """
     swept = Swept()
-    due = deque(dependencies.agenda.due(dependencies.clock.now(), MOST_DUE))
-    lines = deque(dependencies.lines.due(dependencies.clock.now(), MOST_DUE))
+    due = deque(dependencies.agenda.due(dependencies.clock.now(), DUE_PER_SWEEP))
+    lines = deque(dependencies.lines.due(dependencies.clock.now(), DUE_PER_SWEEP))
     resumed: list[Workload] = []
     released: set[str] = set()
     landing = Listing("landing", dependencies.places.landing, "", partial(admit, dependencies))

@@ -5,7 +5,7 @@ Up, in this order, each step reported to the caller:
 1. the socket of the embedded AWS is bound, so that its address is known before anything runs;
 2. both programs start at once, and the functions' bundle is made if their code is newer;
 3. SAM deploys, while Spark warms up on deliveries of its own;
-4. the state file is written, last: whoever finds it finds a whole stack.
+4. the state file is written, last: a stack whose state file exists is whole.
 
 Whatever goes wrong, or is interrupted, in between: everything is stopped again.
 """

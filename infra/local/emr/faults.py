@@ -136,7 +136,7 @@ _ERRORS: Final = {
 
 
 class Orders:
-    """The orders that wait, oldest first. Whoever calls holds the service's lock."""
+    """The orders that wait, oldest first. The caller holds the service's lock."""
 
     def __init__(self) -> None:
         self._waiting: list[FaultOrder] = []

@@ -213,7 +213,7 @@ class Resident:
         return any(seat.ready() for seat in self._seats)
 
     def run(self, job: JobAttempt, stop: Stop) -> int:
-        """See `Executor`; whoever calls lets no more runs in than there are seats."""
+        """See `Executor`; the caller admits no more runs than there are seats."""
         needs = Needs.of(job)
         with self._lock:
             seat = next((each for each in self._free if each.fits(needs)), self._free[0])

@@ -16,7 +16,7 @@ from lakegate.contracts.model.policy import Policy
 from lakegate.functions.ports.errors import ConditionFailed, NotFound, PortError, Throttled, Unanswered
 from lakegate.functions.usecases.lifecycle import change
 from lakegate.functions.usecases.moves import message
-from lakegate.functions.usecases.notices import MOST_DUE, deliver, retry
+from lakegate.functions.usecases.notices import DUE_PER_TURN, deliver, retry
 from lakegate.functions.usecases.notify import notify
 from lakegate.functions.usecases.steps import Alarm, Effect, run
 from lakegate.functions.workload import Decision, FailedAttempt, FailureCause, Message, State
@@ -383,4 +383,4 @@ def test_a_table_that_does_not_answer_is_a_failure_of_the_turn() -> None:
     gate.env.memory.notices.due = lambda *_: (_ for _ in ()).throw(Throttled("Query"))  # type: ignore[method-assign]
     done = run(deliver(gate.env.dependencies), gate.env.dependencies.clock)
 
-    assert ([str(each) for each in done.failures], done.sent, MOST_DUE) == (["Query"], 0, 1_000)
+    assert ([str(each) for each in done.failures], done.sent, DUE_PER_TURN) == (["Query"], 0, 1_000)
