@@ -48,7 +48,7 @@ def workload(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
 
 
 def found(dependencies: Dependencies, request: HttpRequest) -> Workload | Announcement:
-    """The workload that the address names, or the announcement that nothing has landed for. Raises HttpProblem.
+    """The workload that the address names, or the announcement that nothing was taken in for. Raises HttpProblem.
 
     Until its contract is pinned, a workload belongs to the one that it was announced for.
     """
@@ -62,7 +62,8 @@ def found(dependencies: Dependencies, request: HttpRequest) -> Workload | Announ
         contract = row.pin.contract
     else:
         announcement = dependencies.announcements.get(name) if is_id else None
-        there, contract = row or announcement, announcement.contract if announcement else ""
+        claimed_only = row is None or row.state is State.RECEIVED
+        there, contract = (announcement or row) if claimed_only else row, announcement.contract if announcement else ""
     if there is None or not _is_visible(request, contract):
         raise HttpProblem(404, "not-found", "No workload has this id.")
     return there
