@@ -48,10 +48,10 @@ def notify(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     """
     from lakegate.functions.usecases.announcing import available  # noqa: PLC0415 - as above
 
-    there = found(dependencies, request)
+    there, announced = found(dependencies, request)
     if isinstance(there, Announcement):
         run(available(dependencies, there), dependencies.clock)
-    return HttpAnswer(200, representation(dependencies, there))
+    return HttpAnswer(200, representation(dependencies, there, announced))
 
 
 def _wanted(request: HttpRequest) -> WantedDelivery:

@@ -44,11 +44,12 @@ def workload(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
 
     Of a part of a delivery, and of an announcement whose data landed, those of the delivery.
     """
-    return HttpAnswer(200, representation(dependencies, found(dependencies, request)))
+    return HttpAnswer(200, representation(dependencies, *found(dependencies, request)))
 
 
-def found(dependencies: Dependencies, request: HttpRequest) -> Workload | Announcement:
-    """The workload that the address names, or the announcement that nothing was taken in for. Raises HttpProblem.
+def found(dependencies: Dependencies, request: HttpRequest) -> tuple[Workload | Announcement, Announcement | None]:
+    """The workload that the address names, or the announcement that nothing has landed for; and of a workload without a pin its
+    announcement. Raises HttpProblem.
 
     Until its contract is pinned, a workload belongs to the one that it was announced for.
     """
@@ -57,16 +58,12 @@ def found(dependencies: Dependencies, request: HttpRequest) -> Workload | Announ
     row = row_of(dependencies, name) if is_id else None
     if row is not None and row.joined:
         row = row_of(dependencies, row.joined)
-    if row is not None and row.pin is not None:
-        there: Workload | Announcement | None = row
-        contract = row.pin.contract
-    else:
-        announcement = dependencies.announcements.get(name) if is_id else None
-        claimed_only = row is None or row.state is State.RECEIVED
-        there, contract = (announcement or row) if claimed_only else row, announcement.contract if announcement else ""
-    if there is None or not _is_visible(request, contract):
+    announced = dependencies.announcements.get(name) if is_id and (row is None or row.pin is None) else None
+    there = row or announced
+    source = announced or (row.pin if row else None)
+    if there is None or not _is_visible(request, source.contract if source else ""):
         raise HttpProblem(404, "not-found", "No workload has this id.")
-    return there
+    return there, announced
 
 
 def _is_visible(request: HttpRequest, contract: str) -> bool:
@@ -74,8 +71,13 @@ def _is_visible(request: HttpRequest, contract: str) -> bool:
     return request.allows(contract) and ("workload" not in request.path or contract == request.path["id"])
 
 
-def representation(dependencies: Dependencies, row: Workload | Announcement) -> dict[str, object]:
-    """A workload as DCM has it. Raises Alarm where the result is not the one that was decided on."""
+def representation(
+    dependencies: Dependencies, row: Workload | Announcement, announced: Announcement | None = None
+) -> dict[str, object]:
+    """A workload as DCM has it; before its pin, with the contract that it was `announced` for.
+
+    Raises Alarm where the result is not the one that was decided on.
+    """
     if isinstance(row, Announcement):
         expired = is_unused(row, dependencies.clock.now())
         info = {"dataSummary": None, "errors": [EXPIRED], "results": [], "success": "fail"}
@@ -87,10 +89,11 @@ def representation(dependencies: Dependencies, row: Workload | Announcement) -> 
             "verdict": None,
             "result": {"result": "NOK", "info": info} if expired else {"result": "Running", "info": None},
         }
+    source = row.pin or announced
     return {
         "workloadId": row.id,
-        "dataContractId": row.pin.contract or None if row.pin else None,
-        "dataContractVersion": row.pin.version or None if row.pin else None,
+        "dataContractId": source.contract or None if source else None,
+        "dataContractVersion": source.version or None if source else None,
         "status": STATUSES[row.state],
         "verdict": row.decision.verdict if row.decision else None,
         "result": _result(dependencies, row),

@@ -173,8 +173,13 @@ def test_a_workload_whose_contract_is_not_pinned_belongs_to_the_announced_one(se
     other = {"jwt": {"claims": {"iss": "https://i", "sub": "s", "lakegate_contracts": "other"}}}
     route = "GET /api/v1/workload/{id}"
 
+    answers = []
+    for _ in range(2):
+        answers.append(served.call(route, path=made["workloadId"], authorizer=limited).body)
+        served.env.memory.clock.sleep(3 * 86_400)  # later than the announcement would expire
+
     del made["upload"]
-    assert served.call(route, path=made["workloadId"], authorizer=limited).body == made
+    assert answers == [made | {"workloadId": upload.workload}] * 2
     assert served.call(route, path=made["workloadId"], authorizer=other).status == 404
 
 
