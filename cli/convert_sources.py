@@ -55,8 +55,8 @@ def imported(form: SchemaFormat, path: Path, name: str | None, dialect: str | No
     options = {} if dialect is None else {"dialect": _dialect(dialect)}
     if options and not reader.has_dialect:
         raise InputError(f"--from {form.value} has no dialect")
-    content = path if reader.most_bytes is None else _text(path, reader.most_bytes)
     try:
+        content = path if reader.most_bytes is None else _text(path, reader.most_bytes)
         found: tuple[Contract, tuple[str, ...]] = getattr(import_module(module), function)(
             content, name or path.name.partition(".")[0], **options
         )
@@ -66,11 +66,8 @@ def imported(form: SchemaFormat, path: Path, name: str | None, dialect: str | No
 
 
 def _text(path: Path, most: int) -> bytes:
-    try:
-        with path.open("rb") as file:
-            text = file.read(most + 1)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    with path.open("rb") as file:
+        text = file.read(most + 1)
     if len(text) > most:
         raise InputError(f"{path} has more than {most:,} bytes")
     return text

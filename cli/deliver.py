@@ -7,7 +7,6 @@ import json
 import time
 from pathlib import Path  # noqa: TC003 - typer reads the annotation
 from typing import TYPE_CHECKING, Annotated, Any, Final
-from urllib.parse import quote
 from uuid import uuid4
 
 import typer
@@ -15,7 +14,7 @@ import typer
 from lakegate.cli import terminal
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import AsJson  # noqa: TC001 - typer reads the annotation
-from lakegate.cli.over_http import Api, Refused, known_form, put
+from lakegate.cli.over_http import Api, Refused, contract_path, known_form, put, workload_path
 from lakegate.cli.transfer import read
 from lakegate.cli.waiting import LONGEST_WAIT, Timeout, Wait, WaitExit, pauses
 from lakegate.contracts.errors import InputError
@@ -59,9 +58,8 @@ def deliver(  # noqa: PLR0913 - a command has these options
         wanted["dataset"] = dataset
     if summary is not None:
         wanted["summary"] = _summary(summary)
-    below = f"/api/v1/data-contract/{quote(contract, safe='')}/workload"
     try:
-        made = there.ask("POST", below, wanted, key=uuid4().hex)
+        made = there.ask("POST", f"{contract_path(contract)}/workload", wanted, key=uuid4().hex)
     except Refused as refused:
         if refused.kind != "summary-refused":
             raise
@@ -71,9 +69,10 @@ def deliver(  # noqa: PLR0913 - a command has these options
         upload, workload = made["upload"], str(made["workloadId"])
         with file.open("rb") as body:
             put(upload["url"], upload["headers"], body)
-        found = there.ask("POST", f"{below}/{quote(workload, safe='')}/notify")
+        path = workload_path(workload, contract)
+        found = there.ask("POST", f"{path}/notify")
         if wait:
-            found = _followed(there, f"{below}/{quote(workload, safe='')}", found, timeout)
+            found = _followed(there, path, found, timeout)
         _print(file, workload, found, as_json=as_json)
         raise typer.Exit(ENDS.get(found["status"], WaitExit.NO_VERDICT) if wait else WaitExit.ACCEPTED)
 

@@ -29,6 +29,7 @@ TOKEN, TOKEN_FILE = "LAKEGATE_TOKEN", "LAKEGATE_TOKEN_FILE"
 LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 REGION: Final = re.compile(r"\.execute-api\.([a-z0-9-]+)\.")
 SECONDS: Final = 60
+CONTRACTS: Final = "/api/v1/data-contract"
 LARGEST_ANSWER: Final = 8 << 20
 DONE: Final = frozenset({200, 202})
 NO_QUERY: Final[Mapping[str, str]] = MappingProxyType({})
@@ -67,6 +68,17 @@ def sent(request: Request, what: str) -> tuple[int, bytes]:
     except (URLError, HTTPException, OSError) as error:
         reason = error.reason if isinstance(error, URLError) else error
         raise InputError(f"{what} does not answer ({type(reason).__name__}): is the address right?") from None
+
+
+def contract_path(contract: str) -> str:
+    """The address of a contract."""
+    return f"{CONTRACTS}/{quote(contract, safe='')}"
+
+
+def workload_path(workload: str, contract: str | None) -> str:
+    """The address of a workload; below its contract's, if that is given, which policies name."""
+    below = f"{contract_path(contract)}/workload" if contract else "/api/v1/workload"
+    return f"{below}/{quote(workload, safe='')}"
 
 
 @contextmanager

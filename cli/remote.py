@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
 
 import typer
 from rich.table import Table
@@ -14,13 +13,12 @@ from lakegate.cli import terminal
 from lakegate.cli.confirm import confirm
 from lakegate.cli.escape import escaped
 from lakegate.cli.inputs import InputDocument
-from lakegate.cli.over_http import Api, Refused, known_form
+from lakegate.cli.over_http import CONTRACTS, Api, Refused, contract_path, known_form, workload_path
 from lakegate.contracts.errors import ContractError, InputError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-CONTRACTS: Final = "/api/v1/data-contract"
 REFUSED: Final = 1
 COLUMNS: Final = ("contract", "version", "status", "tags", "producer", "consumer")
 WIDTH: Final = 10
@@ -30,11 +28,6 @@ def refuse_options(**given: object) -> None:
     """Raise InputError for options that the API has nothing for."""
     if names := [f"--{name.replace('_', '-')}" for name, value in given.items() if value]:
         raise InputError(f"the HTTP API has nothing for {' and '.join(names)}: leave it out, or --api (LAKEGATE_API)")
-
-
-def contract_path(contract: str) -> str:
-    """The address of a contract."""
-    return f"{CONTRACTS}/{quote(contract, safe='')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +122,7 @@ def show_contract(api: Api, contract: str, version: str | None, *, as_json: bool
 @known_form()
 def show_workload(api: Api, workload: str, contract: str | None, *, as_json: bool) -> None:
     """A workload or announcement by its whole id; below its contract's address, if that is given."""
-    below = f"{contract_path(contract)}/workload" if contract else "/api/v1/workload"
-    found = api.ask("GET", f"{below}/{quote(workload, safe='')}")
+    found = api.ask("GET", workload_path(workload, contract))
     if as_json:
         terminal.print_json(found)
     else:
