@@ -1,4 +1,4 @@
-"""Fields as properties of ODCS: types by the physical types that tell them apart, and parts."""
+"""Fields as properties of ODCS: types by the physical types that distinguish them, and parts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _content(each: Field, typed: frozenset[str], found: Mapping[str, OwnKeys], r
 
 
 def _types(each: Field) -> Plain:
-    """The logical type; and the physical one, where it is of the same family or tells a decimal or bytes apart."""
+    """The logical type; and the physical one, where it is of the same family or distinguishes a decimal or bytes."""
     shape = shape_of(each)
     if shape in _NESTED:
         return {"logicalType": _NESTED[shape]}

@@ -522,7 +522,7 @@ PROPOSAL = Proposal(
 
 
 def test_a_proposal_takes_the_place_of_the_one_that_was_seen(ports: Ports) -> None:
-    """It is read as it was written; whoever has seen another one, or another revision of the contract, is refused."""
+    """It is read as it was written; anyone who has seen another one, or another revision of the contract, is refused."""
     changed, moved = replace(PROPOSAL, proposer=BOB), replace(PROPOSAL, base=3)
     ports.registry.propose(PROPOSAL, None)
     refusals = []
@@ -637,7 +637,7 @@ def test_an_empty_registry_has_an_empty_shelf(ports: Ports) -> None:
 
 
 def test_a_chain_is_read_as_the_texts_it_was_digested_from(ports: Ports) -> None:
-    """Whoever verifies a chain reads the bytes, and nothing that was made of them."""
+    """Anyone who verifies a chain reads the bytes, and nothing that was made of them."""
     ports.workloads.create(DECIDED)
     first = block(0, GENESIS)
     ports.ledger.commit(first, committed(DECIDED), HERE, NEWS)
@@ -758,7 +758,7 @@ def test_a_pause_begins_is_resumed_and_ends(ports: Ports) -> None:
 
 
 def test_a_delivery_of_a_paused_line_is_held_and_not_pinned(ports: Ports) -> None:
-    """The condition is part of the write: whoever looked before the pause began pins nothing after it."""
+    """The condition is part of the write: anyone who looked before the pause began pins nothing after it."""
     ports.workloads.create(ROW)
     assert refusals_of(ports, HELD, RECEIVED) == ("pause",)
     ports.pauses.begin(PAUSE)

@@ -141,7 +141,7 @@ def test_a_database_without_memory_does_not_fit(tmp_path: Path, monkeypatch: pyt
 
 
 def test_an_answer_that_nothing_fits_has_no_verdict(tmp_path: Path) -> None:
-    """Whoever judged it would find it undecided: a delivery is never accepted by it."""
+    """Anyone who judged it would find it undecided: a delivery is never accepted by it."""
     request = request_for(PLAN, tmp_path, DATA)
 
     assert judge(PLAN, measure_by_function(request, PLAN, seconds=5)).verdict is Verdict.UNDECIDED

@@ -1,7 +1,7 @@
 """The ports in memory, as strict as AWS: every condition that S3 and DynamoDB enforce is enforced here.
 
 The emulators of AWS accept conditional copies that AWS refuses; a protocol tested on them alone would pass with its
-conditions missing. Single-threaded on purpose: whoever interleaves, does so between calls.
+conditions missing. Single-threaded on purpose: anyone who interleaves, does so between calls.
 """
 
 from __future__ import annotations

@@ -403,7 +403,7 @@ class Promises:
             raise Violation("P6", "a delivery that could not be read used no attempt of its own")
 
     def _expired(self, row: Workload) -> bool:
-        """Whether the first invocation of an attempt is past its limit: the attempt is dead, whoever invoked once more since."""
+        """Whether the first invocation of an attempt is past its limit: it is dead, even if invoked again since."""
         at, now = (row.id, row.attempt), self.env.memory.clock.now()
         invoked = [run for run in self.env.memory.jobs.runs.values() if is_invocation(run.request)]
         began = [self.env.began[run.id] for run in invoked if self.env.attempt_of(run) == at]

@@ -192,7 +192,7 @@ def _compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nothing_becomes_valid_without_two_people(cast: tuple[str, ...]) -> None:
     """In every order and with every fault: what is valid was read by its approver, who is not its proposer; it is recorded once.
 
-    Whoever repeats their command afterwards completes it: a proposal waits, and is approved.
+    Anyone who repeats their command afterwards completes it: a proposal waits, and is approved.
     """
     ends = set()
     for order, faults in schedules():

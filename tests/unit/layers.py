@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ("contracts", "engine", "functions", "spark_jobs", "cli", "infra", "lakegate")
 HEADER = "| package | may import | libraries |"
 STUBS = "mypy_boto3_"
-"""Types of boto3's clients: whoever may use botocore may use them."""
+"""Types of boto3's clients: anyone who may use botocore may use them."""
 
 
 @dataclass(frozen=True)

@@ -308,5 +308,5 @@ def test_a_web_page_is_not_served(emr: Emr, headers: dict[str, str]) -> None:
 
 
 def test_the_service_reports_whether_it_is_warm(emr: Emr) -> None:
-    """`/_health` is for whoever starts the service and waits."""
+    """`/_health` is for anyone who starts the service and waits."""
     assert send(emr, "GET", "/_health") == (200, {"ready": True})

@@ -196,7 +196,7 @@ def test_a_run_that_ended_cannot_be_cancelled(aws: Aws, emr: Emr) -> None:
 
 
 def test_a_program_finds_the_local_aws_and_nothing_of_the_caller(aws: Aws, tmp_path: Path) -> None:
-    """Endpoint, region and credentials are those of the service; a profile of whoever started it stays outside."""
+    """Endpoint, region and credentials are those of the service; a profile of anyone who started it stays outside."""
     caller = {"AWS_PROFILE": "production", "AWS_SESSION_TOKEN": "secret"}
     parameters = (
         "--conf spark.emr-serverless.driverEnv.OWN_WORD=yes --conf spark.emr-serverless.driverEnv.PYSPARK_PYTHON=x"

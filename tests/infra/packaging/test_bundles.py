@@ -236,7 +236,7 @@ def test_a_wheel_with_an_install_step_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_unknown_name_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever mistypes reads what there is."""
+    """Anyone who mistypes reads what there is."""
     assert command.main(["fun"]) == 2
 
     assert capsys.readouterr().err == "There is no fun to be packaged: functions, judge, job.\n"

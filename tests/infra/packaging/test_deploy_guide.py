@@ -11,7 +11,7 @@ GUIDE = (ROOT / "docs/deploy.md").read_text()
 
 
 def test_the_guide_lists_every_parameter_with_its_default(stack: Stack) -> None:
-    """Whoever deploys reads all parameters there are, and no others."""
+    """Anyone who deploys reads all parameters there are, and no others."""
     documented = re.findall(r"^\| `(\w+)` \| (?:`([^`]*)`)? ?\|", GUIDE, re.MULTILINE)
     made = {name: str(each["Default"]) for name, each in stack.template["Parameters"].items()}
 

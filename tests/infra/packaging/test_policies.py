@@ -397,7 +397,7 @@ def test_the_job_reads_what_is_staged_and_writes_its_runs(stack: Stack) -> None:
 
 @pytest.mark.parametrize("holder", [*ROLES[:3], "JobRole", "StewardPolicy", "OperatorPolicy"])
 def test_who_looks_for_absent_objects_may_list_without_a_prefix(stack: Stack, holder: str) -> None:
-    """S3 answers 404 only to whoever may list the bucket, and a HEAD or GET has no `s3:prefix` for a condition.
+    """S3 answers 404 only to anyone who may list the bucket, and a HEAD or GET has no `s3:prefix` for a condition.
 
     https://docs.aws.amazon.com/AmazonS3/latest/API/API_HeadObject.html: Spark's S3A, for one, looks for each path first.
     """

@@ -16,7 +16,7 @@ MESSAGE = "Message workload failed"
 
 
 def test_every_alarm_has_a_runbook_and_every_runbook_an_alarm(stack: Stack) -> None:
-    """Whoever is notified finds the section under the alarm's name."""
+    """Anyone who is notified finds the section under the alarm's name."""
     assert set(stack.resources("AWS::CloudWatch::Alarm")) | {MESSAGE} == set(sections("runbooks.md"))
 
 

@@ -68,7 +68,7 @@ def test_checkov_finds_nothing_unsafe(built: Path) -> None:
 
 @pytest.mark.parametrize("file", [".checkov.yaml", ".cfnlintrc", "template.yaml"])
 def test_each_exception_has_a_reason(file: str) -> None:
-    """Whoever reads that a rule is off reads on the same line why."""
+    """Anyone who reads that a rule is off reads on the same line why."""
     exceptions = [
         line for line in (ROOT / file).read_text().splitlines() if re.search(r"\b(CKV_AWS_\d+|[EW]S\d{4})\b", line)
     ]

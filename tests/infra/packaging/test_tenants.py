@@ -121,7 +121,7 @@ def test_a_producer_reads_results_and_no_rows() -> None:
 
 
 def test_workloads_are_read_by_id_alone() -> None:
-    """Whoever knows an id reads its record; nobody can list the records of all owners."""
+    """Anyone who knows an id reads its record; nobody can list the records of all owners."""
     table = f"arn:aws:dynamodb:{HERE}:table/lakegate-WorkloadsTable"
     asked = [Call(f"dynamodb:{action}", table) for action in ITEM_CALLS]
     asked.append(Call("dynamodb:Query", f"{table}/index/agenda"))

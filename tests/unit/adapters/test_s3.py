@@ -106,7 +106,7 @@ def test_what_is_not_there_is_not_found(cloud: Cloud, version: str | None) -> No
 
 
 def test_a_deleted_key_is_not_found_but_its_version_is(cloud: Cloud) -> None:
-    """A delete marker hides a key from whoever asks for the current version, and from nobody who names a version."""
+    """A delete marker hides a key from anyone who asks for the current version, and from nobody who names a version."""
     store, source = cloud.store(), landed(cloud)
     store.delete(Address(source.bucket, source.key))
 

@@ -78,7 +78,7 @@ def test_reading_needs_no_key(served: Api) -> None:
 
 
 def test_the_same_announcement_at_once_is_kept_once(served: Api) -> None:
-    """Whoever is second gets what the first one kept."""
+    """Anyone who is second gets what the first one kept."""
     own = served.env.dependencies
     steps = announce(own, WantedDelivery("orders"), "0" * 64)
     next(steps)

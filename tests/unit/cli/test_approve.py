@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def signed_in(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """The stack requires approval; whoever is signed in is the caller that STS names."""
+    """The stack requires approval; anyone who is signed in is the caller that STS names."""
     monkeypatch.setattr("lakegate.cli.aws.DeployedStack.requires_approval", property(lambda _: True))
 
     def sign_in(person: str) -> None:

@@ -98,7 +98,7 @@ def test_the_architecture_lists_every_command() -> None:
 
 
 def test_every_alarm_of_the_protocol_is_on_the_operators_page() -> None:
-    """Whoever is woken finds the code, what it means and what to do."""
+    """Anyone who is woken finds the code, what it means and what to do."""
     raised = {
         code
         for path in (ROOT / "functions").rglob("*.py")

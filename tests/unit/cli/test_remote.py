@@ -42,7 +42,7 @@ def answer(ended: Any) -> Any:
     return json.loads("".join(each for each in ended.stdout.splitlines() if '"_aws"' not in each))
 
 
-def said(ended: Any) -> list[str]:
+def printed(ended: Any) -> list[str]:
     return [each for each in ended.stdout.splitlines() if '"_aws"' not in each]
 
 
@@ -55,7 +55,7 @@ def test_a_contract_is_published_at_its_own_address(server: Server, file: Path) 
     """Twice is once; the command names what is valid now."""
     first, again = ran(server, "publish", str(file)), ran(server, "publish", str(file), "--json")
 
-    assert (first.exit_code, said(first)) == (0, ["Published shop 1.0.0."])
+    assert (first.exit_code, printed(first)) == (0, ["Published shop 1.0.0."])
     assert (again.exit_code, answer(again)) == (0, {"contract": "shop", "version": "1.0.0"})
     assert [each.version for each in server.api.env.dependencies.registry.contract("shop").versions] == ["1.0.0"]
 
@@ -125,7 +125,7 @@ def test_a_number_that_is_too_low_is_refused_with_the_changes(server: Server, fi
     if as_json:
         assert answer(ended)["comparison"]["sufficient"] == "2.0.0"
     else:
-        assert any(each.startswith("major  ") for each in said(ended))
+        assert any(each.startswith("major  ") for each in printed(ended))
 
 
 def test_children_that_would_be_weaker_are_named(server: Server, file: Path) -> None:
@@ -140,7 +140,7 @@ def test_children_that_would_be_weaker_are_named(server: Server, file: Path) -> 
     ended = ran(server, "publish", str(file))
 
     assert ended.exit_code == 1
-    assert said(ended) == ["c\\x1b 1.0.0 would be weaker:", "  line 3: weaker"]
+    assert printed(ended) == ["c\\x1b 1.0.0 would be weaker:", "  line 3: weaker"]
 
 
 @pytest.mark.parametrize("as_json", [False, True])
@@ -154,7 +154,7 @@ def test_where_two_people_publish_a_proposal_is_left(server: Server, file: Path,
     if as_json:
         assert answer(ended) == proposal
     else:
-        assert said(ended) == ["Proposed shop 1.0.0: proposal d1. It becomes valid when another person approves it."]
+        assert printed(ended) == ["Proposed shop 1.0.0: proposal d1. It becomes valid when another person approves it."]
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_a_published_document_is_shown_as_it_was_published(server: Server, file:
     whole = answer(ran(server, "show", "shop", "--json"))
 
     assert "shop" in [each["id"] for each in listed["contracts"]]
-    assert "\n".join(said(shown)) + "\n" == document()
+    assert "\n".join(printed(shown)) + "\n" == document()
     assert (whole["id"], whole["content"]) == ("shop", document())
 
 
@@ -236,7 +236,7 @@ def test_a_delivery_is_shown_by_its_id(server: Server, tmp_path: Path) -> None:
         app, ["deliver", str(place), "--api", server.url, "--contract", "orders", "--wait", "--json"]
     )
     workload = answer(delivered)["workloadId"]
-    shown = said(ran(server, "status", workload))
+    shown = printed(ran(server, "status", workload))
     below = answer(ran(server, "status", workload, "--contract", "orders", "--json"))
 
     assert shown[:4] == [
@@ -262,7 +262,11 @@ def test_a_delivery_that_is_under_way_has_no_verdict(server: Server, monkeypatch
         "lakegate.cli.over_http.Api.ask", lambda *_, **__: {**found, "result": {"result": "Running", "info": None}}
     )
 
-    assert said(ran(server, "status", "w"))[1:] == ["  contract  none", "     state  Created", "   verdict  none yet"]
+    assert printed(ran(server, "status", "w"))[1:] == [
+        "  contract  none",
+        "     state  Created",
+        "   verdict  none yet",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -116,5 +116,5 @@ def test_one_that_is_refused_does_not_stop_the_others(lakegate: Lakegate) -> Non
     "words", [[], ["a" * 64, "--state", "FAILED"], ["--state", "FAILED", "--wait"]], ids=["nothing", "both", "wait"]
 )
 def test_one_or_many(lakegate: Lakegate, words: list[str]) -> None:
-    """Whoever names neither, or both, reads what to do."""
+    """Anyone who names neither, or both, reads what to do."""
     assert isinstance(lakegate("replay", *words).exception, InputError)

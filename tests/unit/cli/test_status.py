@@ -490,7 +490,7 @@ def test_every_cause_of_a_failed_attempt_has_words(cause: FailureCause) -> None:
 def test_a_duplicate_names_the_delivery_that_brought_the_content_first(
     lakegate: Lakegate, *, at_the_door: bool
 ) -> None:
-    """Its file, its time, its workload: whoever asks "of what?" has the answer."""
+    """Its file, its time, its workload: anyone who asks "of what?" has the answer."""
     lakegate.routed()
     first = lakegate.upload(name="first.csv")
     lakegate.intake("orders/first.csv")

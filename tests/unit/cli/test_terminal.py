@@ -21,7 +21,7 @@ def clock(monkeypatch: pytest.MonkeyPatch, *seconds: float) -> None:
 def test_without_a_terminal_work_in_progress_is_a_line_every_ten_seconds(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Whoever watches a log sees that it goes on, and is not flooded; names of producers cannot write there."""
+    """Anyone who watches a log sees that it goes on, and is not flooded; names of producers cannot write there."""
     clock(monkeypatch, 0, 1, 9.9, 10, 15, 20)
     with terminal.working("working") as progress:
         for number in range(5):

@@ -121,7 +121,7 @@ def test_a_lost_accepted_file_is_reported_with_its_delivery(kept: Lakegate) -> N
 
 
 def test_the_command_for_a_replaced_object_restores_it(kept: Lakegate) -> None:
-    """Whoever deletes the version that it names has the judged one back, and `verify` explains it."""
+    """Anyone who deletes the version that it names has the judged one back, and `verify` explains it."""
     above = overwrite(kept)
     result = kept("verify", "orders_v1", "--objects").stdout
     key = judged(kept).key
@@ -228,7 +228,7 @@ def anchored(kept: Lakegate) -> list[str]:
 
 
 def test_a_chain_is_compared_with_the_anchors_that_the_stack_keeps(kept: Lakegate, anchored: list[str]) -> None:
-    """Whoever rewrites the chain and its head is found by an anchor in the locked bucket, which nobody had to name."""
+    """Anyone who rewrites the chain and its head is found by an anchor in the locked bucket, which nobody had to name."""
     kept.ok("verify", "orders_v1", "--keep-anchor", *anchored)
     kept.ok("verify", "orders_v1", "--keep-anchor", *anchored)
     digest = kept.dependencies.ledger.head("shop/orders_v1").digest

@@ -60,7 +60,7 @@ def test_a_proposal_is_valid_when_another_person_approves_it() -> None:
 
 
 def test_approving_twice_is_approving_once() -> None:
-    """Whoever had no answer asks again, and learns that it is published."""
+    """Anyone who had no answer asks again, and learns that it is published."""
     env = Environment()
     proposal = proposed(env)
 

@@ -146,7 +146,7 @@ def test_an_object_without_a_recorded_checksum_is_compared_by_version_and_size(m
     "name", ["part-00001.csv", "ingest_date=2026-01-05/workload=x/part-00000.csv", "x/_manifest.json", ""]
 )
 def test_an_object_that_no_block_names_is_extra(name: str) -> None:
-    """Whoever reads the folder reads it, too; it has no delivery."""
+    """Anyone who reads the folder reads it, too; it has no delivery."""
     env = finished(b"good:1")
     extra = env.memory.objects.put(Address(LAKE, f"{FOLDER}{name}"), b"x")
     (finding,) = findings(env)

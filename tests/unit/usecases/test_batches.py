@@ -86,7 +86,7 @@ def test_a_full_batch_is_one_run_with_a_verdict_for_each_delivery() -> None:
 
 
 def test_a_batch_waits_for_others_until_its_time_is_over() -> None:
-    """The first delivery decides when; whoever looks after that starts the run with those that are there."""
+    """The first delivery decides when; anyone who looks after that starts the run with those that are there."""
     env = Environment(batch=LIMITS)
     workloads = arrived(env, b"good:1")
     waiting = rows(env, workloads)[0]

@@ -251,7 +251,7 @@ def test_two_commands_at_once_are_decided_one_after_the_other() -> None:
 
 
 def test_of_two_sweeps_at_once_one_settles_a_line() -> None:
-    """The slower one finds the line settled, or leaves it to whoever has written it."""
+    """The slower one finds the line settled, or leaves it to anyone who has written it."""
     gate = Gate()
     lines = gate.env.memory.lines
     gate.changed("deprecate", DEPRECATE)

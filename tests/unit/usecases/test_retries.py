@@ -160,7 +160,7 @@ def test_a_sweep_waits_once_for_all_that_it_prepares() -> None:
 
 
 def test_another_worker_may_start_the_attempt_meanwhile() -> None:
-    """Whoever waits looks again when the pause is over: one attempt has one run."""
+    """Anyone who waits looks again when the pause is over: one attempt has one run."""
     env, row = submitted(Ending.FAILED)
 
     def meanwhile() -> None:
