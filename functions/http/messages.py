@@ -112,6 +112,7 @@ TITLES: Final[Mapping[str, str]] = {
     "breaks-children": "Contracts that inherit from it would be weaker",
     "another-contract": "The caller may not use this contract",
     "confirmation-needed": "The effects have to be confirmed",
+    "illegal-transition": "The workload has no such transition now",
     "incompatible-version": "The version number is too low for the changes",
     "internal": "The request failed",
     "invalid-body": "The body cannot be read",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from lakegate.functions.http.announcements import announce, notify
 from lakegate.functions.http.contracts import contract, contracts, publish
+from lakegate.functions.http.transitions import transition
 from lakegate.functions.http.workloads import workload
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Endpoint:
     """The definition of its body: `DocumentText` also as YAML, others as JSON; empty: it has none."""
 
 
-READ, PUBLISH, DELIVER = "lakegate/read", "lakegate/publish", "lakegate/deliver"
+READ, PUBLISH, DELIVER, OPERATE = "lakegate/read", "lakegate/publish", "lakegate/deliver", "lakegate/operate"
 ROUTES: Final[Mapping[str, Endpoint]] = {
     "POST /api/v1/data-contract": Endpoint(
         "publishContract",
@@ -106,6 +107,24 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         "The same for a delivery to one contract",
         {200: "Workload"},
         (404, 413),
+    ),
+    "POST /api/v1/workload/{id}/transition": Endpoint(
+        "transitionWorkload",
+        transition,
+        OPERATE,
+        "Replay or waive a delivery",
+        {200: "Workload"},
+        (400, 404, 409, 413, 415),
+        takes="Transition",
+    ),
+    "POST /api/v1/data-contract/{id}/workload/{workload}/transition": Endpoint(
+        "transitionWorkloadOfContract",
+        transition,
+        OPERATE,
+        "The same for a delivery to one contract",
+        {200: "Workload"},
+        (400, 404, 409, 413, 415),
+        takes="Transition",
     ),
 }
 """By route key: API Gateway has chosen the route, so that no second router can choose otherwise."""

@@ -31,6 +31,16 @@ def replay(dependencies: Dependencies, workload: str, version: str = "") -> Step
 
     Who replays is recorded on the chain of the delivery before anything is started.
 
+    Raises as `judge_again` does.
+    """
+    row = yield from judge_again(dependencies, workload, version)
+    yield from advance(dependencies, row)
+    return row.id
+
+
+def judge_again(dependencies: Dependencies, workload: str, version: str = "") -> Steps[Workload]:
+    """The workload that is to be judged; it is not advanced.
+
     FAILED: the same workload, its attempts counted on. QUARANTINED: a new one, its source the quarantined copy.
     Raises InputError for any other state, where the quarantined copy is not there any more, and as `chosen_version` does.
     """
@@ -41,15 +51,12 @@ def replay(dependencies: Dependencies, workload: str, version: str = "") -> Step
     if row.state is State.FAILED:
         yield from _record(dependencies, row, row.id, chosen)
         try:
-            row = yield from take(dependencies, row, Observation(Outcome.REPLAYED, chosen=chosen))
+            return (yield from take(dependencies, row, Observation(Outcome.REPLAYED, chosen=chosen)))
         except ConcurrentUpdate:
-            return row.id
-    elif row.state is State.QUARANTINED:
-        row = yield from _anew(dependencies, row, chosen)
-    else:
-        raise InputError("only a failed or quarantined workload can be replayed")
-    yield from advance(dependencies, row)
-    return row.id
+            return dependencies.workloads.get(row.id)
+    if row.state is State.QUARANTINED:
+        return (yield from _anew(dependencies, row, chosen))
+    raise InputError("only a failed or quarantined workload can be replayed")
 
 
 def named_row(dependencies: Dependencies, workload: str) -> Workload:

@@ -10,16 +10,16 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from lakegate.contracts.door.refusals import code_of
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.lifecycle import instant_of
 from lakegate.contracts.lake.records import event_id
 from lakegate.contracts.lake.versions import ChosenVersion
-from lakegate.contracts.lake.waiver import Waiver, unwaivable
+from lakegate.contracts.lake.waiver import Waiver
 from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.usecases.admission import refused_by_pin
 from lakegate.functions.usecases.advance import advance
 from lakegate.functions.usecases.delivery import row_of
+from lakegate.functions.usecases.person_transitions import excluded
 from lakegate.functions.usecases.pinning import pin_of, route_of
 from lakegate.functions.usecases.recording import append
 from lakegate.functions.usecases.replay import fresh, named_row
@@ -38,7 +38,14 @@ LONGEST_REASON: Final = 500
 
 
 def waive(dependencies: Dependencies, workload: str, reason: str, expires: str) -> Steps[str]:
-    """Accept a quarantined delivery. Returns the id of the workload that is accepted; idempotent.
+    """Accept a quarantined delivery. Returns the id of the workload that is accepted. Raises as `let_through` does."""
+    row = yield from let_through(dependencies, workload, reason, expires)
+    yield from advance(dependencies, row)
+    return row.id
+
+
+def let_through(dependencies: Dependencies, workload: str, reason: str, expires: str) -> Steps[Workload]:
+    """The workload that is to be accepted in the place of a quarantined one; it is not advanced. Idempotent.
 
     Who waives is recorded on the chain of the delivery before anything is started. `expires`: RFC 3339, UTC, six decimals.
 
@@ -52,8 +59,7 @@ def waive(dependencies: Dependencies, workload: str, reason: str, expires: str) 
         current = yield from _created(dependencies, row, reason, expires)
     if current.waiver is None:
         raise InputError(f"it was replayed before: if the replay is rejected, waive that: {current.id}")
-    yield from advance(dependencies, current)
-    return current.id
+    return current
 
 
 def _usable(dependencies: Dependencies, row: Workload, reason: str, expires: str) -> None:
@@ -64,7 +70,7 @@ def _usable(dependencies: Dependencies, row: Workload, reason: str, expires: str
         raise InputError(f"a waiver expires after now, and within {LONGEST.days} days")
     if row.state is not State.QUARANTINED or row.decision is None:
         raise InputError("only a quarantined delivery can be waived")
-    if code := unwaivable(tuple(map(code_of, row.decision.reasons))):
+    if code := excluded(row):
         raise InputError(f"a delivery that is rejected as `{code}` cannot be waived (docs/waivers.md)")
 
 

@@ -8,8 +8,10 @@ import os
 import re
 import shlex
 import subprocess
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -17,6 +19,8 @@ from typer.testing import CliRunner
 
 from lakegate.cli.main import app
 from lakegate.contracts.errors import SetUpError
+from lakegate.functions.usecases.steps import run
+from lakegate.functions.usecases.sweep import sweep
 from lakegate.infra.local.clone import ROOT
 from lakegate.infra.setup.environments import program
 from tests.e2e.deployed import until
@@ -142,6 +146,25 @@ def test_an_announced_file_is_uploaded_by_its_url_and_followed(stack: Deployed, 
     assert notified.get("dataContractId") == SHOP, notified
     assert (answer["workloadId"], answer["status"]) == (finished.joined, "Accepted")
     assert stack.blocks(stack.finished(finished.joined)) == 1
+
+
+def test_a_rejected_delivery_is_waived_over_http(stack: Deployed) -> None:
+    """The function has the rights that it takes: recorded in the request, accepted by the next sweep, with warnings."""
+    landed = stack.upload(b"id,name\n-1,a\n-2,b\n" + uuid4().bytes.hex().encode() + b",c\n")
+    stack.finished(landed)
+    ends = (datetime.now(UTC) + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    body = {"transition": "waive", "reason": "the supplier corrects it on Monday", "expires": ends}
+    send = ("-H", "Content-Type: application/json", "-d")
+    address = f"/api/v1/workload/{landed.workload}/transition"
+    made = answered(stack, address, *send, json.dumps(body))
+    refused = answered(stack, address, *send, json.dumps({"transition": "replay"}))
+    assert made.get("status") == "Created", made
+    run(sweep(stack.dependencies), stack.dependencies.clock)
+    stack.finished(made["workloadId"])
+    after = answered(stack, f"/api/v1/workload/{made['workloadId']}")
+
+    assert (refused["type"], refused["transitions"]) == ("urn:lakegate:problem:illegal-transition", ["waive"])
+    assert (after["status"], after["verdict"]) == ("Accepted", "accepted_with_warnings")
 
 
 def test_the_command_needs_the_api_alone(stack: Deployed, tmp_path: Path) -> None:

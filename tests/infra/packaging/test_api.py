@@ -73,8 +73,8 @@ def test_only_this_api_invokes_the_function(stack: Stack) -> None:
 
 
 @pytest.mark.parametrize("approval", ["no", "yes"])
-def test_the_role_publishes_announces_and_reads_and_nothing_else(built: Path, approval: str) -> None:
-    """No data in the lake, nor another chain of the ledger; with RequireApproval it writes proposals alone.
+def test_the_role_publishes_announces_begins_transitions_and_reads_and_nothing_else(built: Path, approval: str) -> None:
+    """No accepted data; to chains of deliveries it adds records; with RequireApproval it writes proposals alone.
 
     It may put objects into landing, because it signs URLs for that.
     """
@@ -85,23 +85,32 @@ def test_the_role_publishes_announces_and_reads_and_nothing_else(built: Path, ap
     }
     rows = {
         "Registry": ("version#a#1", "contract#a", "route#landing/a/", "proposal#a#1"),
-        "Workloads": ("workload#a", "announcement#a", "request#a", "line#a", "message#a", "content#a"),
-        "Ledger": ("_contracts/a", "event#a", "a/b_v1"),
+        "Workloads": ("workload#a", "announcement#a", "request#a", "line#a", "producer#a", "message#a", "content#a"),
+        "Ledger": (
+            "_contracts/a",
+            "_contracts/a_v1",
+            "event#a",
+            "a/b_v1",
+            "_unrouted/2026-01-01",
+            "a/b_v1#verdict#rejected",
+        ),
     }
     asked = [
         Call(f"dynamodb:{action}", tables[table], {"dynamodb:LeadingKeys": [key]})
         for table, keys in rows.items()
         for key in keys
-        for action in ("GetItem", "PutItem", "DeleteItem", "UpdateItem")
+        for action in ("GetItem", "BatchGetItem", "PutItem", "DeleteItem", "UpdateItem")
     ]
     asked += [
         Call(f"s3:{action}", f"arn:aws:s3:::{place}")
         for place in (
             *(f"LakeBucket/{name}/a" for name in ("contracts", "plans", "accepted", "quarantine", "staging")),
             "LakeBucket/runs/a/attempt=1/result.json",
+            "LakeBucket/runs/a/attempt=1/rows/accepted/a",
+            "LakeBucket/runs/a/parts-0.json",
             "LandingBucket/a",
         )
-        for action in ("GetObject", "PutObject", "DeleteObject", "DeleteObjectVersion")
+        for action in ("GetObject", "GetObjectVersion", "PutObject", "DeleteObject", "DeleteObjectVersion")
     ]
     answers = zip(asked, allowed_by([policy["PolicyDocument"]], asked), strict=True)
     may = {
@@ -112,14 +121,21 @@ def test_the_role_publishes_announces_and_reads_and_nothing_else(built: Path, ap
         for call, answer in answers
         if answer
     }
-    reads = {("GetItem", key) for key in (*rows["Registry"], "workload#a", "announcement#a", "request#a", "line#a")}
+    reads = {("GetItem", key) for key in (*rows["Registry"], *rows["Workloads"][:5])}
+    reads |= {("BatchGetItem", key) for key in rows["Registry"]}
     objects = {
-        (action, f"LakeBucket/{name}/a") for name in ("contracts", "plans") for action in ("GetObject", "PutObject")
+        (action, f"LakeBucket/{name}/a")
+        for name in ("contracts", "plans")
+        for action in ("GetObject", "GetObjectVersion", "PutObject")
     }
     objects.add(("GetObject", "LakeBucket/runs/a/attempt=1/result.json"))
     writes = {(action, key) for key in rows["Registry"] for action in ("PutItem", "DeleteItem")}
-    writes |= {(action, key) for key in rows["Ledger"][:2] for action in ("GetItem", "PutItem")}
+    writes |= {(action, key) for key in rows["Ledger"][:3] for action in ("GetItem", "PutItem")}
+    transitions = {(action, key) for key in rows["Ledger"][2:5] for action in ("GetItem", "PutItem")}
+    transitions |= {("PutItem", "workload#a"), ("GetObject", "LakeBucket/quarantine/a")}
+    transitions |= {(action, "LakeBucket/runs/a/parts-0.json") for action in ("GetObject", "PutObject")}
 
     announces = {("PutItem", "announcement#a"), ("PutItem", "request#a"), ("PutObject", "LandingBucket/a")}
+    approves = writes if approval == "no" else {("PutItem", "proposal#a#1")}
 
-    assert may == reads | objects | announces | (writes if approval == "no" else {("PutItem", "proposal#a#1")})
+    assert may == reads | objects | announces | transitions | approves

@@ -29,7 +29,7 @@ MEANINGS = {
     401: "API Gateway names no caller",
     403: "The caller has no right to the route",
     404: "There is no such resource",
-    409: "The registry, or a person, has to agree first",
+    409: "The registry or the workload does not allow it now, or a person has to agree first",
     413: "The body is too large",
     415: "The content type is not supported",
     422: "The data would be rejected, or the idempotency key belongs to another request",

@@ -1,0 +1,86 @@
+"""A person's transition of a workload over HTTP (DCM 3.2.3: transitions that a user triggers by an endpoint).
+
+What the commands `replay` and `waive` do, by the same use cases. A request has seconds, and copying a delivery takes longer: here
+the person is recorded and the workload is due, and the next sweep carries it on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from lakegate.contracts.lake.lifecycle import instant_of, moment
+from lakegate.contracts.lake.states import END_STATES
+from lakegate.functions.http.bodies import document_of
+from lakegate.functions.http.messages import HttpAnswer, HttpProblem
+from lakegate.functions.http.workloads import found, representation
+from lakegate.functions.ports.announcements import Announcement
+from lakegate.functions.usecases.steps import run
+from lakegate.functions.workload import State, Workload
+
+if TYPE_CHECKING:
+    from lakegate.functions.http.messages import HttpRequest
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.usecases.steps import Steps
+
+
+def transition(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+    """POST /api/v1/workload/{id}/transition, and …/data-contract/{id}/workload/{workload}/transition: replay or waive.
+
+    Answers the workload that is judged or accepted now. A replay of what is being judged changes nothing.
+    """
+    from lakegate.functions.usecases.person_transitions import PersonTransition, legal  # noqa: PLC0415 - as below
+
+    document: dict[str, Any] = document_of(request, "Transition")
+    wanted = PersonTransition(document["transition"])
+    row, announced = found(dependencies, request)
+    possible = () if isinstance(row, Announcement) else legal(dependencies, row)
+    if isinstance(row, Announcement) or wanted not in possible:
+        if wanted is PersonTransition.REPLAY and isinstance(row, Workload) and row.state not in END_STATES:
+            return HttpAnswer(200, representation(dependencies, row, announced))
+        status = representation(dependencies, row, announced)["status"]
+        raise HttpProblem(
+            409, "illegal-transition", _detail(row, wanted, status), workloadStatus=status, transitions=list(possible)
+        )
+    at_once = replace(dependencies, timing=replace(dependencies.timing, lease=timedelta()))
+    after = run(_steps(at_once, request, row, document), dependencies.clock)
+    return HttpAnswer(200, representation(dependencies, after))
+
+
+def _detail(row: Workload | Announcement, wanted: str, status: object) -> str:
+    from lakegate.functions.usecases.person_transitions import excluded  # noqa: PLC0415 - as below
+
+    if isinstance(row, Workload) and row.state is State.QUARANTINED:
+        if code := excluded(row):
+            return f"A delivery that is rejected as `{code}` cannot be waived."
+        return "It was replayed or waived before: what came of that is a workload of its own."
+    return f"A workload that is `{status}` has no transition `{wanted}`."
+
+
+def _steps(
+    dependencies: Dependencies, request: HttpRequest, row: Workload, document: dict[str, Any]
+) -> Steps[Workload]:
+    if document["transition"] == "waive":
+        from lakegate.functions.usecases.waive import let_through  # noqa: PLC0415 - the engine, for this route alone
+
+        return let_through(dependencies, row.id, document["reason"].strip(), _end(document["expires"]))
+    from lakegate.functions.usecases.replay import judge_again  # noqa: PLC0415 - likewise
+
+    version = document.get("contract", "")
+    if version and not _is_usable(request, version.rpartition("@")[0]):
+        raise HttpProblem(404, "not-found", "No contract has this id, or none that the delivery may be judged by.")
+    return judge_again(dependencies, row.id, version)
+
+
+def _is_usable(request: HttpRequest, contract: str) -> bool:
+    """Whether the caller may judge by a contract: the one of the address, if it names one."""
+    return request.allows(contract) and ("workload" not in request.path or contract == request.path["id"])
+
+
+def _end(written: str) -> str:
+    """The end of a waiver as the ledger has it."""
+    try:
+        return moment(instant_of(written))
+    except ValueError:
+        raise HttpProblem(400, "invalid-body", "`expires` is no time that there is.") from None
