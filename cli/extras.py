@@ -13,6 +13,7 @@ EXTRAS: Final[Mapping[str, str]] = MappingProxyType(
         "aws_lambda_powertools": "aws",
         "boto3": "aws",
         "botocore": "aws",
+        "cryptography": "aws",
         "py4j": "spark",
         "pydeequ": "spark",
         "pyspark": "spark",

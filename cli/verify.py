@@ -17,8 +17,9 @@ from lakegate.cli.aws import opened
 from lakegate.cli.chain_file import verified
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
+from lakegate.cli.signing import as_document, in_words, signatures_by
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.ledger import ChainFault, Wrong, verify_stored
+from lakegate.contracts.lake.ledger import ChainFault, Wrong, verify_signed
 from lakegate.contracts.words import shown
 from lakegate.functions.usecases.audit import Damage, damages
 from lakegate.functions.usecases.lines import line_named
@@ -26,6 +27,7 @@ from lakegate.functions.usecases.lines import line_named
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from lakegate.contracts.lake.signatures import Signatures
     from lakegate.functions.ports.ledger import Head
     from lakegate.functions.usecases.audit import DamagedObject
     from lakegate.functions.usecases.dependencies import Dependencies
@@ -70,6 +72,10 @@ def verify(  # noqa: PLR0913 - a command has these options
     anchor: Annotated[
         list[str] | None, typer.Option(help="HEIGHT=DIGEST, published elsewhere; may be given several times.")
     ] = None,
+    key: Annotated[
+        Path | None,
+        typer.Option(help="The public key in PEM that must have signed, known from elsewhere.", show_default=False),
+    ] = None,
     *,
     objects: Annotated[
         bool, typer.Option("--objects", help="Compare version, size and checksum of every object with the store.")
@@ -87,35 +93,37 @@ def verify(  # noqa: PLR0913 - a command has these options
 ) -> None:
     """Recompute the chain of a dataset line from its first block; with --objects also compare its data with the chain.
 
-    Anchors that the stack keeps (parameter AnchorDays) are verified without being named.
+    Anchors that the stack keeps (parameter AnchorDays) are verified without being named, and so are signatures.
 
     Example: lakegate verify weather_record_v1 --objects
 
     Exit code: 0 everything that was checked is as recorded, 1 the chain is broken or an object differs, 2 not checked.
     """
-    given = _anchors(anchor or ())
+    given, signatures = _anchors(anchor or ()), signatures_by(key)
     if file is not None:
         if objects or keep:
             raise InputError("--yaml verifies the chain in a file: leave out --objects and --keep-anchor")
-        head, faults = verified(file, dataset, given)
+        head, faults = verified(file, dataset, signatures, given)
         if as_json:
-            terminal.print_json(_as_document(dataset, head, faults, None))
+            terminal.print_json(_as_document(dataset, head, faults, as_document(signatures, given), None))
         else:
-            _print_chain(dataset, head, faults)
+            _print_chain(dataset, head, faults, in_words(signatures, head.height, given))
             terminal.answers().print(f"Head of the file: {head.height}={head.digest}\n{FILE_ONLY}", soft_wrap=True)
         raise typer.Exit(BROKEN if faults else AS_RECORDED)
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
         chain = line_named(dependencies, dataset)
         head = dependencies.ledger.head(chain)
-        faults = _faults(dependencies, chain, head, _anchors([*_texts(given), *kept_anchors(there, chain)]))
+        given = _anchors([*_texts(given), *kept_anchors(there, chain)])
+        faults = _faults(dependencies, chain, head, signatures, given)
         compared = _compared(dependencies, chain, head.height) if objects else None
         if keep and not faults:
             keep_anchor(there, chain, head)
     if as_json:
-        terminal.print_json(_as_document(chain, head, faults, compared))
+        terminal.print_json(_as_document(chain, head, faults, as_document(signatures, given), compared))
     else:
-        _print(dependencies.places.lake, chain, head, faults, compared)
+        _print_chain(chain, head, faults, in_words(signatures, head.height, given))
+        _print(dependencies.places.lake, head, faults, compared)
     raise typer.Exit(BROKEN if faults or (compared and compared.damaged) else AS_RECORDED)
 
 
@@ -138,10 +146,12 @@ def _anchors(texts: list[str] | tuple[()]) -> Mapping[int, str]:
     return anchors
 
 
-def _faults(dependencies: Dependencies, chain: str, head: Head, anchors: Mapping[int, str]) -> tuple[ChainFault, ...]:
-    texts = dependencies.ledger.texts(chain)
-    faults = verify_stored(islice(texts, head.height + 1), head.digest, anchors)
-    is_beyond = next(texts, None) is not None
+def _faults(
+    dependencies: Dependencies, chain: str, head: Head, signatures: Signatures, anchors: Mapping[int, str]
+) -> tuple[ChainFault, ...]:
+    stored = dependencies.ledger.signed(chain)
+    faults = verify_signed(islice(stored, head.height + 1), chain, signatures, head.digest, anchors)
+    is_beyond = next(stored, None) is not None
     if is_beyond and dependencies.ledger.head(chain) == head:  # else the block was committed since the head was read
         return (*faults, ChainFault(head.height + 1, Wrong.HEAD))
     return faults
@@ -167,7 +177,11 @@ def _compared(dependencies: Dependencies, chain: str, height: int) -> Compared:
 
 
 def _as_document(
-    chain: str, head: Head, faults: tuple[ChainFault, ...], compared: Compared | None
+    chain: str,
+    head: Head,
+    faults: tuple[ChainFault, ...],
+    signatures: dict[str, object],
+    compared: Compared | None,
 ) -> dict[str, object]:
     damaged = [asdict(each) for each in compared.damaged] if compared else []
     return {
@@ -176,11 +190,12 @@ def _as_document(
         "head": head.digest,
         "intact": not faults and not damaged,
         "faults": [{"height": each.height, "what": each.what.value, "why": each.why or None} for each in faults],
+        "signatures": signatures,
         "objects": {"compared": compared.count, "expired": compared.expired, "damaged": damaged} if compared else None,
     }
 
 
-def _print_chain(chain: str, head: Head, faults: tuple[ChainFault, ...]) -> None:
+def _print_chain(chain: str, head: Head, faults: tuple[ChainFault, ...], signatures: Iterator[str]) -> None:
     console = terminal.answers()
     if faults:
         broken = f"{chain}: broken. Nothing from block {faults[0].height} on can be trusted."
@@ -190,11 +205,12 @@ def _print_chain(chain: str, head: Head, faults: tuple[ChainFault, ...]) -> None
             console.print(escaped(named), markup=False, soft_wrap=True)
     else:
         console.print(escaped(f"{chain}: {head.height + 1} blocks, intact."), markup=False, soft_wrap=True)
+    for line in signatures:
+        console.print(escaped(line), markup=False, soft_wrap=True)
 
 
-def _print(lake: str, chain: str, head: Head, faults: tuple[ChainFault, ...], compared: Compared | None) -> None:
+def _print(lake: str, head: Head, faults: tuple[ChainFault, ...], compared: Compared | None) -> None:
     console = terminal.answers()
-    _print_chain(chain, head, faults)
     if compared is None:
         console.print("Chain only; data not checked: --objects compares every object with the ledger.", soft_wrap=True)
     else:

@@ -1,30 +1,34 @@
 """The blocks of a chain as YAML for people, and back: each document of the text has the canonical form of its block.
 
 A document begins with `---`; beside it is the block's digest, as a comment that is not read back. Every text is written
-so that all parsers of YAML 1.1 and 1.2 read the same text.
+so that all parsers of YAML 1.1 and 1.2 read the same text. A document with the one member `signature` is the block's before it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.contracts.documents.document import LARGEST_BYTES, parse
 from lakegate.contracts.draft.yaml_text import Items, Mapping, YamlEntry, written
 from lakegate.contracts.errors import ContractError, InputError
 from lakegate.contracts.lake.block import canonical_json, from_json
+from lakegate.contracts.lake.signatures import Signature, SignedText, signature_document, signature_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from lakegate.contracts.draft.yaml_text import Node
 
+SIGNATURE: Final = "signature"
 
-def yaml_of(text: bytes) -> str:
-    """The YAML document of a block in its canonical form; InputError for any other text."""
+
+def yaml_of(text: bytes, signature: Signature | None = None) -> str:
+    """The YAML document of a block in its canonical form, and that of its signature; InputError for any other text."""
     from_json(text.decode(errors="replace"))
-    return f"--- # {hashlib.sha3_256(text).hexdigest()}\n{document_of(json.loads(text))}"
+    block = f"--- # {hashlib.sha3_256(text).hexdigest()}\n{document_of(json.loads(text))}"
+    return block if signature is None else f"{block}---\n{document_of({SIGNATURE: signature_document(signature)})}"
 
 
 def document_of(members: dict[str, Any]) -> str:
@@ -47,13 +51,33 @@ def _node(value: Any) -> Node:  # noqa: ANN401 - any value of JSON
             return scalar
 
 
-def texts_of(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """The canonical form of each document in the lines of a text, whether or not it is a block. InputError with the line
-    of what cannot have one.
+def texts_of(lines: Iterable[bytes]) -> Iterator[SignedText]:
+    """The canonical form of each document in the lines of a text, whether or not it is a block, with the signature in the
+    document above it. InputError with the line of what cannot have one, or is a signature of no block.
     """
+    waiting: bytes | None = None
+    for first, found in _documents(lines):
+        if isinstance(found, Signature):
+            if waiting is None:
+                raise InputError(
+                    f"line {first}: a signature follows the document of its block, and here is none before it"
+                )
+            yield SignedText(waiting, found)
+            waiting = None
+            continue
+        if waiting is not None:
+            yield SignedText(waiting)
+        waiting = found
+    if waiting is not None:
+        yield SignedText(waiting)
+
+
+def _documents(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes | Signature]]:
     for first, part in _parts(lines):
         try:
-            yield canonical_json(parse(part).root.plain())
+            document: Any = parse(part).root.plain()
+            is_signature = isinstance(document, dict) and document.keys() == {SIGNATURE}
+            yield first, signature_from(document[SIGNATURE]) if is_signature else canonical_json(document)
         except ContractError as error:
             problem = error.problems[0]
             raise InputError(f"line {first + (problem.line or 1) - 1}: {problem.message}") from None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake import records
 from lakegate.contracts.lake.block import FORMAT, GENESIS, WAIVED, canonical_json, digest, from_json
+from lakegate.contracts.lake.signatures import SHORT
 from lakegate.contracts.schemas import validate
 from lakegate.contracts.words import shown
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from lakegate.contracts.lake.block import AnyBlock
+    from lakegate.contracts.lake.signatures import Signature, Signatures, SignedText
 
 SCHEMAS: Final = {FORMAT: "block", WAIVED: "block", records.FORMAT: "record"}
 """The JSON Schema of each format; that of a record's content is `record-<kind>`."""
@@ -35,11 +37,17 @@ class Wrong(StrEnum):
     ALTERED = "altered"
     """The block's digest differs from the one in the next block or the anchor."""
     CHAIN = "chain"
-    """The block belongs to another chain than the first."""
+    """The block belongs to another chain than the first, or than the one that is verified."""
     ANCHOR = "anchor"
     """The chain does not reach the anchored height."""
     HEAD = "head"
     """There are blocks above the head: the head was reset or removed."""
+    UNSIGNED = "unsigned"
+    """The block should be signed, and is not."""
+    SIGNATURE = "signature"
+    """The signature is not that of the block by its key."""
+    UNKNOWN_KEY = "unknown-key"
+    """Signed by a key that does not sign the chain at this height, or not by the given one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +60,7 @@ class ChainFault:
     height: int
     what: Wrong
     why: str = ""
-    """Of a text that is no block: what is wrong with it, and where."""
+    """Of a text that is no block: what is wrong with it, and where. Of a signature: whose."""
 
 
 def verify(
@@ -63,14 +71,33 @@ def verify(
     A chain proves its own order. That its end is not truncated or rewritten needs an external proof: `head` is the digest of the
     last block, `anchors` are digests published elsewhere, by height.
     """
-    return _faults(((block, digest(block)) for block in blocks), head, anchors or {})
+    return _faults(((block, digest(block), None) for block in blocks), head, anchors or {}, None)
 
 
 def verify_stored(
     texts: Iterable[bytes], head: str | None = None, anchors: Mapping[int, str] | None = None
 ) -> tuple[ChainFault, ...]:
     """Like `verify`, for stored canonical forms: an unreadable text is a fault, not an exception."""
-    return _faults((_read(text) for text in texts), head, anchors or {})
+    return _faults(((*_read(text), None) for text in texts), head, anchors or {}, None)
+
+
+def verify_signed(
+    stored: Iterable[SignedText],
+    chain: str,
+    signatures: Signatures,
+    head: str | None = None,
+    anchors: Mapping[int, str] | None = None,
+) -> tuple[ChainFault, ...]:
+    """Like `verify_stored`, of the chain of a name, and by signatures, which afterwards tell what is signed by whom.
+
+    A chain proves that its keys are its own; whose they are, `Signatures.given` proves.
+    """
+    digested = ((*_read(text), signature) for text, signature in stored)
+    faults = _faults(digested, head, anchors or {}, signatures, chain)
+    if signatures.given is None or signatures.is_by_given:
+        return faults
+    why = f"no block is signed by the given key {signatures.given[:SHORT]}"
+    return (ChainFault(0, Wrong.UNKNOWN_KEY, why), *faults)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,17 +136,23 @@ def _refused(text: bytes, reason: str) -> _Refused:
 
 
 def _faults(
-    digested: Iterable[tuple[AnyBlock | _Refused, str]], head: str | None, anchors: Mapping[int, str]
+    digested: Iterable[tuple[AnyBlock | _Refused, str, Signature | None]],
+    head: str | None,
+    anchors: Mapping[int, str],
+    signatures: Signatures | None,
+    chain: str = "",
 ) -> tuple[ChainFault, ...]:
     faults: list[ChainFault] = []
-    below: AnyBlock | None = None
     top, last = GENESIS, -1
-    for height, (block, own) in enumerate(digested):
+    for height, (block, own, signature) in enumerate(digested):
         if isinstance(block, _Refused):
             faults.append(ChainFault(height, block.what, block.why))
         else:
-            faults.extend(_against(below, top, block, height))
-            below = block
+            chain = chain or block.chain
+            faults.extend(_against(chain, top, block, height))
+            if signatures is not None:
+                wrong = signatures.faults(height, block, own, signature)
+                faults.extend(ChainFault(height, Wrong(what), why) for what, why in wrong)
         if anchors.get(height, own) != own:
             faults.append(ChainFault(height, Wrong.ALTERED))
         top, last = own, height
@@ -129,10 +162,10 @@ def _faults(
     return tuple(sorted(set(faults), key=lambda fault: (fault.height, fault.what)))
 
 
-def _against(below: AnyBlock | None, top: str, block: AnyBlock, height: int) -> Iterator[ChainFault]:
+def _against(chain: str, top: str, block: AnyBlock, height: int) -> Iterator[ChainFault]:
     if block.height != height:
         yield ChainFault(height, Wrong.HEIGHT)
     if block.previous != top:
         yield ChainFault(max(height - 1, 0), Wrong.ALTERED)
-    if below and below.chain != block.chain:
+    if block.chain != chain:
         yield ChainFault(height, Wrong.CHAIN)

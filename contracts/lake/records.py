@@ -28,6 +28,7 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "lifecycle": ("act", "status"),
     "erasure": ("workload", "rows", "reason"),
     "erased": ("workload", "rows"),
+    "key": ("key", "replaces"),
 }
 """By kind of record: which members of its content `lakegate log` prints."""
 
@@ -47,7 +48,7 @@ class Record:
     chain: str
     """Of a dataset line (`orders/lines_v1`) or of a contract (`_contracts/orders`)."""
     actor: str
-    """The ARN of the caller (STS GetCallerIdentity); never a text that was given."""
+    """The ARN of the caller (STS GetCallerIdentity), of a record `key` that of the KMS key; never a text that was given."""
     event: str
     """Identifies the act: no two records of a ledger have the same. See `event_id`."""
     content: Mapping[str, Any]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.lake.block import GENESIS, digest, from_json, to_json
+from lakegate.contracts.lake.signatures import Signature, SignedText
 from lakegate.functions.adapters.dynamodb import transact
 from lakegate.functions.adapters.errors import port_errors
 from lakegate.functions.adapters.history import ENTRY, index_items
@@ -42,13 +43,17 @@ class DynamoLedger:
 
     def blocks(self, chain: str, above: int = -1) -> tuple[AnyBlock, ...]:
         """A consistent query of the chain's heights."""
-        return tuple(map(from_json, self._stored(chain, above)))
+        return tuple(from_json(item["block"]["S"]) for item in self._stored(chain, above))
 
     def texts(self, chain: str) -> Iterator[bytes]:
-        """The same query from the bottom; half a surrogate pair, which no block holds, stays what it is."""
-        return (each.encode(errors="surrogatepass") for each in self._stored(chain, HEAD))
+        """The same query from the bottom."""
+        return (each.text for each in self.signed(chain))
 
-    def _stored(self, chain: str, above: int) -> Iterator[str]:
+    def signed(self, chain: str) -> Iterator[SignedText]:
+        """Likewise; half a surrogate pair, which no block holds, stays what it is."""
+        return map(_signed, self._stored(chain, HEAD))
+
+    def _stored(self, chain: str, above: int) -> Iterator[Mapping[str, Any]]:
         query = self.table.client.get_paginator("query").paginate(
             TableName=self.table.name,
             ConsistentRead=True,
@@ -56,7 +61,7 @@ class DynamoLedger:
             ExpressionAttributeValues={":chain": text(chain), ":above": number(max(above, HEAD))},
         )
         with port_errors():
-            yield from (item["block"]["S"] for page in query for item in page["Items"])
+            yield from (item for page in query for item in page["Items"])
 
     def commit(self, block: Block, workload: Workload, expected: Expected, message: Message) -> None:
         """The puts of one transaction.
@@ -117,6 +122,14 @@ def _block_puts(table: str, block: AnyBlock) -> list[dict[str, Any]]:
         {"Put": {"TableName": table, "Item": _head(block), **_on(block)}},
         {"Put": {"TableName": table, "Item": stored, **absent}},
     ]
+
+
+def _signed(item: Mapping[str, Any]) -> SignedText:
+    stored = item["block"]["S"].encode(errors="surrogatepass")
+    if "signature" not in item:
+        return SignedText(stored)
+    key, value = item.get("key", {}).get("S", ""), item["signature"].get("B", b"")
+    return SignedText(stored, Signature(key, bytes(value)))
 
 
 def _key(chain: str, height: int) -> dict[str, dict[str, str]]:

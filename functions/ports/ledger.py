@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.lake.block import AnyBlock, Block
     from lakegate.contracts.lake.records import Record
+    from lakegate.contracts.lake.signatures import SignedText
     from lakegate.functions.ports.workloads import Expected
     from lakegate.functions.workload import Message, Workload
 
@@ -35,6 +36,10 @@ class Ledger(Protocol):
         """Every block as it is stored, lowest first, read page by page: what `lakegate.contracts.lake.ledger.verify_stored`
         is given.
         """
+        ...
+
+    def signed(self, chain: str) -> Iterator[SignedText]:
+        """Likewise, each with its signature: what `lakegate.contracts.lake.ledger.verify_signed` is given."""
         ...
 
     def commit(self, block: Block, workload: Workload, expected: Expected, message: Message) -> None:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.lake.block import GENESIS, canonical, digest
+from lakegate.contracts.lake.signatures import SignedText
 from lakegate.functions.ports.errors import ConditionFailed, IdempotencyMismatch
 from lakegate.functions.ports.history import entry_of
 from lakegate.functions.ports.ledger import Head
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.lake.block import AnyBlock, Block
     from lakegate.contracts.lake.records import Record
+    from lakegate.contracts.lake.signatures import Signature
     from lakegate.functions.ports.history import HistoryEntry
     from lakegate.functions.ports.workloads import Expected
     from lakegate.functions.workload import Message, Workload
@@ -31,6 +33,7 @@ class MemoryLedger:
     def __init__(self, rows: MemoryRows) -> None:
         self._rows = rows
         self.chains: dict[str, list[AnyBlock]] = {}
+        self.signatures: dict[tuple[str, int], Signature] = {}
         self._heads: dict[str, Head] = {}
         self.events: set[str] = set()
         self._entries: dict[str, list[HistoryEntry]] = {}
@@ -47,6 +50,10 @@ class MemoryLedger:
     def texts(self, chain: str) -> Iterator[bytes]:
         """The canonical forms."""
         return map(canonical, tuple(self.chains.get(chain, ())))
+
+    def signed(self, chain: str) -> Iterator[SignedText]:
+        """With their signatures."""
+        return (SignedText(text, self.signatures.get((chain, at))) for at, text in enumerate(self.texts(chain)))
 
     def commit(self, block: Block, workload: Workload, expected: Expected, message: Message) -> None:
         """Row, block, head and message, all or nothing; the same token within ten minutes is the same transaction."""

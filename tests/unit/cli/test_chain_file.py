@@ -56,6 +56,7 @@ def test_a_file_is_verified_for_people(file: Path) -> None:
     """The answer has the head, and says what it does not prove."""
     assert verify(file).stdout == (
         f"{LINE}: 5 blocks, intact.\n"
+        "Not signed: this chain names no key (docs/ledger.md).\n"
         f"Head of the file: 4={HEAD}\n"
         "Only an anchor (--anchor) proves that no block was cut off above, or all of them rewritten.\n"
     )

@@ -45,8 +45,9 @@ def test_without_objects_the_output_warns_that_data_was_not_checked(kept: Lakega
     overwrite(kept, delete_the_judged_version=True)
     result = kept.ok("verify", "orders_v1").splitlines()
 
-    assert result[:2] == [
+    assert result[:3] == [
         "shop/orders_v1: 2 blocks, intact.",
+        "Not signed: this chain names no key (docs/ledger.md).",
         "Chain only; data not checked: --objects compares every object with the ledger.",
     ]
     assert kept.json("verify", "orders_v1")["objects"] is None
@@ -56,11 +57,12 @@ def test_objects_as_recorded_are_intact(kept: Lakegate) -> None:
     """Exit code 0, and how many objects were compared."""
     result = kept.ok("verify", "orders_v1", "--objects").splitlines()
 
-    assert result[:2] == [
+    assert result[:3] == [
         "shop/orders_v1: 2 blocks, intact.",
+        "Not signed: this chain names no key (docs/ledger.md).",
         "2 objects compared with the store: version, size and checksum of each are as recorded; no object is extra.",
     ]
-    assert result[2].startswith("Anchor of today")
+    assert result[3].startswith("Anchor of today")
     assert kept.json("verify", "orders_v1", "--objects")["objects"] == {"compared": 2, "expired": 0, "damaged": []}
 
 
@@ -74,7 +76,7 @@ def test_what_expired_in_quarantine_is_no_damage(lakegate: Lakegate, monkeypatch
     monkeypatch.setattr(SystemClock, "now", lambda _: datetime.now(UTC) + timedelta(days=7))
 
     assert (before.exit_code, "lost: bad.csv" in before.stdout.replace("orders/", "")) == (1, True)
-    assert lakegate.ok("verify", "orders_v1", "--objects").splitlines()[1:3] == [
+    assert lakegate.ok("verify", "orders_v1", "--objects").splitlines()[2:4] == [
         "1 object compared with the store: version, size and checksum of each are as recorded; no object is extra.",
         "Of these, 1 expired in quarantine, as their contract says.",
     ]
@@ -90,6 +92,7 @@ def test_a_lost_accepted_file_is_reported_with_its_delivery(kept: Lakegate) -> N
     assert result.exit_code == 1
     assert result.stdout == (
         "shop/orders_v1: 2 blocks, intact.\n"
+        "Not signed: this chain names no key (docs/ledger.md).\n"
         "2 objects compared with the store: 1 is not as recorded.\n"
         f"lost: orders/day.csv, block 0, workload {block.workload}\n"
         f"  s3://{LAKE}/{one.key}, version {one.version}\n"
@@ -102,6 +105,7 @@ def test_a_lost_accepted_file_is_reported_with_its_delivery(kept: Lakegate) -> N
         "head": kept.dependencies.ledger.head("shop/orders_v1").digest,
         "intact": False,
         "faults": [],
+        "signatures": {"keys": [], "covered": None, "proven_by": None},
         "objects": {
             "compared": 2,
             "expired": 0,
@@ -151,7 +155,7 @@ def test_an_extra_object_cannot_write_on_the_terminal_or_into_a_shell(kept: Lake
     result = kept("verify", "orders_v1", "--objects")
 
     assert result.exit_code == 1
-    assert result.stdout.splitlines()[2] == "extra: no delivery of this line"
+    assert result.stdout.splitlines()[3] == "extra: no delivery of this line"
     assert r"""--key 'accepted/shop/orders_v1/x'"'"'; rm -rf \x9b31m.csv' --version-id""" in result.stdout
     assert "\x9b" not in result.stdout
 

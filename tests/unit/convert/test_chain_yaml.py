@@ -16,6 +16,7 @@ from lakegate.contracts.convert.chain_yaml import document_of, texts_of, yaml_of
 from lakegate.contracts.documents.document import LARGEST_BYTES
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.block import MAX_INTEGER, canonical, canonical_json
+from lakegate.contracts.lake.signatures import Signature, SignedText
 from tests.unit.ledger_chain import CHAIN, RECORD, STORED
 from tests.unit.test_ledger import EXAMPLES, VECTORS, blocks
 
@@ -54,7 +55,7 @@ def lines(text: str) -> list[bytes]:
 
 def read_back(*stored: bytes) -> list[bytes]:
     """Blocks through YAML."""
-    return list(texts_of(lines("".join(map(yaml_of, stored)))))
+    return [each.text for each in texts_of(lines("".join(map(yaml_of, stored))))]
 
 
 @given(st.lists(blocks, max_size=3))
@@ -70,7 +71,7 @@ def test_a_document_survives_yaml(document: dict[str, Any]) -> None:
     """So has every other JSON object without fractions, with hostile keys and values; PyYAML (YAML 1.1) reads the same."""
     text = document_of(document)
 
-    assert list(texts_of([b"---\n", *lines(text)])) == [canonical_json(document)]
+    assert list(texts_of([b"---\n", *lines(text)])) == [SignedText(canonical_json(document))]
     assert yaml.safe_load(text) == document
 
 
@@ -94,13 +95,25 @@ def test_vectors_and_examples_survive_yaml() -> None:
     ]
 
 
+signatures = st.none() | st.builds(Signature, texts, st.binary(max_size=64))
+
+
+@given(st.lists(st.tuples(blocks, signatures), max_size=3))
+def test_signatures_survive_yaml(chain: list[tuple[Block, Signature | None]]) -> None:
+    """A signature is a document of its own, and stays that of its block."""
+    signed = [SignedText(canonical(block), signature) for block, signature in chain]
+    text = "".join(yaml_of(*each) for each in signed)
+
+    assert list(texts_of(lines(text))) == signed
+
+
 def test_other_yaml_of_the_same_block_is_the_same_block() -> None:
     """A file that other tools have written: flow style, JSON, another order, comments, Windows line ends, and no first `---`."""
     block = json.loads(STORED[0])
     flow = "# first\n" + yaml.safe_dump(dict(reversed(block.items())), default_flow_style=True, sort_keys=False)
     parts = [flow, json.dumps(block), "# nothing", yaml.safe_dump(block).replace("\n", "\r\n")]
 
-    assert list(texts_of(lines("\n---\n".join(parts)))) == [STORED[0]] * 3
+    assert list(texts_of(lines("\n---\n".join(parts)))) == [SignedText(STORED[0])] * 3
 
 
 @pytest.mark.parametrize(
@@ -124,6 +137,10 @@ def test_what_is_no_block_is_not_written(text: bytes) -> None:
         ("---\nb: *a\n", "line 2: The alias names nothing"),
         ('---\na: "\\ud800"\n', "line 2: "),
         ("---\n" + "- " * 40 + "a\n", "line 2: The document has more than 32 levels"),
+        ("---\nsignature: {key: a, value: YQ==}\n", "line 1: a signature follows the document of its block"),
+        ("---\na: 1\n---\nsignature: {key: a}\n", "line 3: a signature has the members `key` and `value`"),
+        ("---\na: 1\n---\nsignature: {key: a, value: YQ==, b: 1}\n", "line 3: a signature has the members"),
+        ("---\na: 1\n---\nsignature: {key: a, value: Y-==}\n", "line 3: a signature has the members"),
         ("---\na: 1\n---\n" + "# more\n" * (LARGEST_BYTES // 6), "line 3: a block has at most 1,048,576 bytes"),
     ],
 )
