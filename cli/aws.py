@@ -102,6 +102,8 @@ class DeployedStack:
                 bus=self.output("EventBusName"),
                 unrouted="quarantine",
                 approval="yes" if self.requires_approval else "no",
+                signing_key="",
+                replaced_signing_key="",
                 ignored=self.outputs.get("IgnoredKeys", DEFAULTS["ignored"]),
             )
         )

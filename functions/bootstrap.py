@@ -25,6 +25,7 @@ from lakegate.functions.adapters.promises import DynamoPromises
 from lakegate.functions.adapters.registry import DynamoRegistry
 from lakegate.functions.adapters.request_keys import DynamoRequestKeys
 from lakegate.functions.adapters.s3 import S3Store
+from lakegate.functions.adapters.signing import kms_keys
 from lakegate.functions.adapters.upload_notes import Uploads
 from lakegate.functions.adapters.uploads import PresignedUploads
 from lakegate.functions.adapters.workloads import DynamoAgenda, DynamoOutbox, DynamoWorkloads
@@ -43,13 +44,14 @@ def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float
     """The adapters of a stack. `remaining`: seconds this invocation has left. No call to AWS is made here."""
     dynamodb, workloads = client("dynamodb"), DynamoTable(client("dynamodb"), settings.workloads_table)
     ledger = DynamoTable(dynamodb, settings.ledger_table)
+    signing = kms_keys(client("kms"), settings.signing_key, settings.replaced_signing_key)
     return Dependencies(
         objects=S3Store(client("s3"), settings.account, Uploads(workloads), remaining),
         registry=DynamoRegistry(DynamoTable(dynamodb, settings.registry_table), settings.landing, ledger),
         workloads=DynamoWorkloads(workloads),
         agenda=DynamoAgenda(workloads),
         outbox=DynamoOutbox(workloads),
-        ledger=DynamoLedger(ledger, workloads),
+        ledger=DynamoLedger(ledger, workloads, signing),
         history=DynamoHistory(ledger),
         pauses=DynamoPauses(workloads),
         batches=DynamoBatches(workloads),
@@ -65,6 +67,7 @@ def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float
         uploads=PresignedUploads(signer(), client("sqs"), settings.landing, settings.landed_queue),
         requests=DynamoRequestKeys(workloads),
         places=_places(settings),
+        signing=signing,
         remaining=remaining,
     )
 

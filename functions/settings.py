@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 PREFIX: Final = "LAKEGATE_"
 _BUCKET: Final = r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"
+_KEY: Final = r"(arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/[\w-]+)?"
 _TABLE: Final = r"[A-Za-z0-9_.-]{3,255}"
 
 
@@ -62,6 +63,10 @@ class Settings:
     """What becomes of keys that no route covers: `quarantine` or `ignore`."""
     approval: str
     """Whether a contract version needs a second person: `yes` or `no`."""
+    signing_key: str
+    """ARN of the KMS key that signs the ledger; empty where nothing is signed."""
+    replaced_signing_key: str
+    """The one that it replaces."""
     ignored: str
     """Patterns, separated by commas, of names of keys that are not deliveries."""
 
@@ -91,6 +96,8 @@ PATTERNS: Final[Mapping[str, str]] = {
     "bus": r"[\w./:-]{1,1600}",
     "unrouted": "quarantine|ignore",
     "approval": "yes|no",
+    "signing_key": _KEY,
+    "replaced_signing_key": _KEY,
     "ignored": r"[^,\s/]+(,[^,\s/]+)*",
 }
 NUMBERS: Final = (
@@ -117,6 +124,8 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "bus": "default",
     "unrouted": "quarantine",
     "approval": "no",
+    "signing_key": "",
+    "replaced_signing_key": "",
     "ignored": ",".join(IGNORED),
 }
 

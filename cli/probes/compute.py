@@ -71,6 +71,9 @@ RIGHTS: Final = {
     ),
 }
 """What the role of each function must be allowed, on a resource of each kind; the job's is below."""
+SIGNS: Final = (("kms:Sign", "{signing_key}"), ("kms:GetPublicKey", "{signing_key}"))
+"""What the functions that commit must be allowed besides, where the ledger is signed."""
+SIGNERS: Final = ("IntakeFunction", "CompletionFunction", "SweepFunction")
 JOB: Final = (
     ("s3:GetObject", "arn:{partition}:s3:::{lake}/code/a"),
     ("s3:GetObject", "arn:{partition}:s3:::{lake}/staging/a"),
@@ -170,7 +173,8 @@ def rights(examined: ExaminedStack) -> Iterator[CauseFinding]:
     settings = examined.settings()
     for part, wanted in RIGHTS.items():
         found = examined.ask("lambda", "get_function_configuration", FunctionName=examined.name(part))
-        yield from _denied(examined, found["Role"], examined.name(part), wanted)
+        signs = SIGNS if settings.signing_key and part in SIGNERS else ()
+        yield from _denied(examined, found["Role"], examined.name(part), (*wanted, *signs))
     yield from _denied(examined, settings.job_role, "the job", JOB)
 
 

@@ -67,7 +67,8 @@ def network(examined: ExaminedStack) -> Iterator[CauseFinding]:
     for part in FUNCTIONS:
         found = examined.ask("lambda", "get_function_configuration", FunctionName=examined.name(part))
         subnets = found.get("VpcConfig", {}).get("SubnetIds", [])
-        yield from _reaches(examined, examined.name(part), subnets, FUNCTIONS_CALL)
+        signs = ("kms",) if subnets and examined.settings().signing_key else ()
+        yield from _reaches(examined, examined.name(part), subnets, (*FUNCTIONS_CALL, *signs))
     subnets = _application(examined).get("networkConfiguration", {}).get("subnetIds", [])
     yield from _reaches(examined, "the job", subnets, JOB_CALLS)
 

@@ -63,16 +63,22 @@ def recovery(examined: ExaminedStack) -> Iterator[CauseFinding]:
 
 
 def keys(examined: ExaminedStack) -> Iterator[CauseFinding]:
-    """The KMS keys of buckets and tables can be used."""
+    """The KMS keys of buckets and tables can be used, and the one that signs the ledger."""
     for of, key in _keys(examined):
-        try:
-            state = examined.ask("kms", "describe_key", KeyId=key)["KeyMetadata"]["KeyState"]
-        except PortError as error:
-            if code_of(error) != "NotFoundException":
-                raise
-            state = "NotFound"
-        if state != "Enabled":
+        if (state := _state(examined, key)) != "Enabled":
             yield CAUSES["key-unusable"].found(key=key, of=of, state=state)
+    signing = examined.settings().signing_key
+    if signing and (state := _state(examined, signing)) != "Enabled":
+        yield CAUSES["signing-key-unusable"].found(key=signing, state=state)
+
+
+def _state(examined: ExaminedStack, key: str) -> str:
+    try:
+        return str(examined.ask("kms", "describe_key", KeyId=key)["KeyMetadata"]["KeyState"])
+    except PortError as error:
+        if code_of(error) != "NotFoundException":
+            raise
+        return "NotFound"
 
 
 def _keys(examined: ExaminedStack) -> Iterator[tuple[str, str]]:

@@ -80,7 +80,7 @@ def key_of_pem(text: bytes) -> bytes:
     except binascii.Error:
         key = b""
     is_pem = lines[:1] == [b"-----BEGIN PUBLIC KEY-----"] and lines[-1:] == [b"-----END PUBLIC KEY-----"]
-    if not is_pem or not _is_key(key):
+    if not is_pem or not is_public_key(key):
         raise InputError("not the public key of Ed25519 in PEM (BEGIN PUBLIC KEY); docs/ledger.md says how to get it")
     return key
 
@@ -101,7 +101,8 @@ def signature_document(signature: Signature) -> dict[str, str]:
     return {"key": signature.key, "value": base64.b64encode(signature.value).decode()}
 
 
-def _is_key(public_key: bytes) -> bool:
+def is_public_key(public_key: bytes) -> bool:
+    """Whether it is the SubjectPublicKeyInfo of an Ed25519 key."""
     return public_key.startswith(SPKI) and len(public_key) == LENGTHS[0]
 
 

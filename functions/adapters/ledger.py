@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.lake.block import GENESIS, digest, from_json, to_json
-from lakegate.contracts.lake.signatures import Signature, SignedText
+from lakegate.contracts.lake.signatures import KEY, Signature, SignedText, fingerprint, signed_text
 from lakegate.functions.adapters.dynamodb import transact
 from lakegate.functions.adapters.errors import port_errors
 from lakegate.functions.adapters.history import ENTRY, index_items
@@ -15,6 +15,7 @@ from lakegate.functions.adapters.tables import HEAD, number, text
 from lakegate.functions.adapters.workloads import fenced
 from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.ports.ledger import Head
+from lakegate.functions.ports.signing import UNSIGNED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.lake.block import AnyBlock, Block
     from lakegate.contracts.lake.records import Record
     from lakegate.functions.adapters.dynamodb import DynamoTable
+    from lakegate.functions.ports.signing import SigningKey, SigningKeys
     from lakegate.functions.ports.workloads import Expected
     from lakegate.functions.workload import Message, Workload
 
@@ -35,6 +37,7 @@ class DynamoLedger:
 
     table: DynamoTable
     workloads: DynamoTable
+    signing: SigningKeys = UNSIGNED
 
     def head(self, chain: str) -> Head:
         """The head item, read consistently."""
@@ -52,6 +55,11 @@ class DynamoLedger:
     def signed(self, chain: str) -> Iterator[SignedText]:
         """Likewise; half a surrogate pair, which no block holds, stays what it is."""
         return map(_signed, self._stored(chain, HEAD))
+
+    def key(self, chain: str) -> str:
+        """The item that the record of a key writes."""
+        item = self.table.get(_key_item(chain))
+        return item["key"]["S"] if item else ""
 
     def _stored(self, chain: str, above: int) -> Iterator[Mapping[str, Any]]:
         query = self.table.client.get_paginator("query").paginate(
@@ -74,7 +82,7 @@ class DynamoLedger:
         """
         row, news = workload_item(workload), message_item(message)
         entry, listed = index_items(block, workload)
-        top, stored = _block_puts(self.table.name, block)
+        top, stored = _block_puts(self.table.name, block, self.signing.current)
         stored["Put"]["Item"][ENTRY] = text(entry)
         writes = [
             {"Put": {"TableName": self.workloads.name, "Item": row, **_decided(expected, row)}},
@@ -91,11 +99,17 @@ class DynamoLedger:
             raise ConditionFailed(state, head or block_at_height) from None
 
     def append(self, record: Record) -> None:
-        """The puts of `record_puts`, and nothing else."""
+        """The puts of `record_puts`; of the record of a key also its signature, and the item that names the key."""
+        writes = record_puts(self.table.name, record)
+        if record.kind == KEY:
+            signer = self.signing.replaced if record.content["replaces"] else self.signing.current
+            writes[:2] = _block_puts(self.table.name, record, signer)
+            named = {**_key_item(record.chain), "key": text(record.content["key"])}
+            writes.append({"Put": {"TableName": self.table.name, "Item": named}})
         try:
-            transact(self.table.client, record_puts(self.table.name, record), RECORD_REASONS)
+            transact(self.table.client, writes, (*RECORD_REASONS, "")[: len(writes)])
         except ConditionFailed as failed:
-            raise ConditionFailed(*record_reasons(failed.reasons)) from None
+            raise ConditionFailed(*record_reasons(failed.reasons[: len(RECORD_REASONS)])) from None
 
 
 def record_puts(table: str, record: Record) -> list[dict[str, Any]]:
@@ -115,8 +129,11 @@ def record_reasons(failed: tuple[str, ...]) -> tuple[str, str]:
     return head or block_at_height, event
 
 
-def _block_puts(table: str, block: AnyBlock) -> list[dict[str, Any]]:
-    stored = {**_key(block.chain, block.height), "block": text(to_json(block)), "digest": text(digest(block))}
+def _block_puts(table: str, block: AnyBlock, signer: SigningKey | None = None) -> list[dict[str, Any]]:
+    own = digest(block)
+    stored: dict[str, Any] = {**_key(block.chain, block.height), "block": text(to_json(block)), "digest": text(own)}
+    if signer is not None:
+        stored |= {"key": text(fingerprint(signer.public_key())), "signature": {"B": signer.sign(signed_text(own))}}
     absent = {"ConditionExpression": "attribute_not_exists(chain)"}
     return [
         {"Put": {"TableName": table, "Item": _head(block), **_on(block)}},
@@ -134,6 +151,10 @@ def _signed(item: Mapping[str, Any]) -> SignedText:
 
 def _key(chain: str, height: int) -> dict[str, dict[str, str]]:
     return {"chain": text(chain), "height": number(height)}
+
+
+def _key_item(chain: str) -> dict[str, dict[str, str]]:
+    return _key(f"{chain}#key", 0)
 
 
 def _head(block: AnyBlock) -> dict[str, Any]:

@@ -11,7 +11,8 @@ workloads  `id`                     `workload#<id>`, `message#<id>`, `content#<d
                                     `request#<digest>`
 ledger     `chain`, `height`        one item a block; the head of the chain at height -1; `event#<id>`, at height 0, for
                                     each record; the index of finished deliveries (history.py):
-                                    `<chain>#verdict#<verdict>`, `<chain>#rule#<digest>`
+                                    `<chain>#verdict#<verdict>`, `<chain>#rule#<digest>`; the key that signs
+                                    a chain: `<chain>#key`, at height 0
 =========  =======================  ================================================================================
 
 Index `agenda` of workloads is sparse and sharded: `shard` (`due#<n>` for open workloads, `held#<line>` for those that are

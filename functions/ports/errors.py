@@ -7,6 +7,7 @@
         ├── NotFound            the object version, row or job run is not there
         ├── ConditionFailed     a condition of ours did not hold; nothing was written
         ├── AccessDenied        the caller may not use the object or the key that encrypts it
+        │   └── SigningDenied   the caller may not sign
         ├── Archived            the object is in an archive class and has to be restored first
         ├── IdempotencyMismatch a token was used before with another content
         ├── Unfinished          a copy in several parts ran out of time; calling again goes on with it
@@ -38,6 +39,10 @@ class ConditionFailed(PortError):  # noqa: N818 - likewise
 
 class AccessDenied(PortError):  # noqa: N818 - likewise
     """The caller may not use the object, or the KMS key that encrypts it, or the key is disabled."""
+
+
+class SigningDenied(AccessDenied):
+    """The caller may not sign by the key of the ledger, or it is disabled; nothing was written."""
 
 
 class Archived(PortError):  # noqa: N818 - likewise

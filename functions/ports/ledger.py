@@ -42,12 +42,18 @@ class Ledger(Protocol):
         """Likewise, each with its signature: what `lakegate.contracts.lake.ledger.verify_signed` is given."""
         ...
 
+    def key(self, chain: str) -> str:
+        """The fingerprint of the key that signs the chain, empty before its first record of one; strongly consistent."""
+        ...
+
     def commit(self, block: Block, workload: Workload, expected: Expected, message: Message) -> None:
         """**The commit**: terminal row, block, new head and outbox row in one transaction.
 
         Conditions: the row is at `expected` and carries the same result digest; the head is `block.previous` at
         `block.height - 1`; the block is absent. ConditionFailed.reasons: one entry each for row and head, `""` where it
         held, else `state` or `head`. Raises TransactionConflict, IdempotencyMismatch. The token is of the content.
+
+        In a stack that signs, the block is written with its signature. Raises SigningDenied.
         """
         ...
 
@@ -56,5 +62,8 @@ class Ledger(Protocol):
 
         Conditions: the head is `record.previous` at `record.height - 1`; no chain has a record of the same event.
         ConditionFailed.reasons: one entry each, `""` where it held, else `head` or `event`. Raises TransactionConflict.
+
+        A record that names a key is written with its signature, by the key that it replaces or, of the first, by itself; from
+        then on `key` answers with it. Raises SigningDenied.
         """
         ...

@@ -12,6 +12,7 @@ from lakegate.contracts.door.terms import UNROUTED, BatchLimits, terms_of
 from lakegate.contracts.plan.billing import PRICES
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address
+from lakegate.functions.ports.signing import UNSIGNED
 from lakegate.functions.usecases.steps import Alarm
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from lakegate.functions.ports.promises import Promises
     from lakegate.functions.ports.registry import Registry
     from lakegate.functions.ports.request_keys import RequestKeys
+    from lakegate.functions.ports.signing import SigningKeys
     from lakegate.functions.ports.uploads import UploadGate
     from lakegate.functions.ports.workloads import Workloads
     from lakegate.functions.workload import Workload
@@ -128,6 +130,7 @@ class Dependencies:
     uploads: UploadGate
     requests: RequestKeys
     places: Places
+    signing: SigningKeys = UNSIGNED
     timing: Timing = field(default_factory=Timing)
     remaining: Callable[[], float] = lambda: float("inf")
     """Seconds that this invocation has left."""

@@ -1,7 +1,7 @@
 """Steps 9 and 10: a decided workload is copied and committed.
 
 1. Copy every object to its destination. Keys carry the workload, so a repeated copy writes the same bytes.
-2. **The commit**, one transaction: terminal row, block on top of the chain, outbox row.
+2. **The commit**, one transaction: terminal row, signed block on top of the chain, outbox row.
 
 Between 1 and 2 a reader of `accepted/` may already see bytes: they were DECIDED accepted, which nothing takes back.
 """
@@ -22,6 +22,7 @@ from lakegate.functions.ports.workloads import Expected
 from lakegate.functions.usecases import layout, parts, retention
 from lakegate.functions.usecases.addressing import addressed
 from lakegate.functions.usecases.moves import OutcomeChanged, is_same_write, message
+from lakegate.functions.usecases.signing import names_key
 from lakegate.functions.usecases.source import address
 from lakegate.functions.usecases.steps import Alarm, ConcurrentUpdate, Effect, perform
 from lakegate.functions.usecases.waived import measured_row
@@ -183,9 +184,12 @@ def _commit(
     is_rejection = to is State.QUARANTINED or workload.waiver is not None
     subscribers = _subscribers(dependencies, workload.pin) if is_rejection else []
     for _ in range(COMMIT_TRIES):
+        head = dependencies.ledger.head(workload.pin.chain)
+        if (yield from names_key(dependencies, workload.pin.chain, head, workload.id)):
+            continue
         now = dependencies.clock.now()
         after = workload._replace(state=to, due_at=now + dependencies.timing.lease)
-        block = _block(dependencies, after, dependencies.ledger.head(workload.pin.chain), result, objects)
+        block = _block(dependencies, after, head, result, objects)
         news = message(dependencies, after, block.height, subscribers)
         try:
             yield from perform(Effect.COMMIT, partial(dependencies.ledger.commit, block, after, expected, news))

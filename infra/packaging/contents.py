@@ -79,9 +79,9 @@ class Bundle:
 FUNCTIONS = Bundle(
     "lambda",
     ("contracts", "functions"),
-    frozenset({"dynamodb", "emr-serverless", "events", "lambda", "s3", "secretsmanager", "sns", "sqs"}),
+    frozenset({"dynamodb", "emr-serverless", "events", "kms", "lambda", "s3", "secretsmanager", "sns", "sqs", "sts"}),
 )
-"""The services of functions/bootstrap.py, but `sts`, which commands alone ask."""
+"""The services of functions/bootstrap.py."""
 JOB = Bundle("job", ("contracts", "engine", "spark_jobs"), frozenset({"s3", "sts"}), UNUSED_BY_JOBS)
 """`sts`: a run may have to turn a token into its role's credentials."""
 JUDGE = Bundle(

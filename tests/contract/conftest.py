@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,8 @@ from lakegate.functions.adapters.promises import DynamoPromises
 from lakegate.functions.adapters.registry import DynamoRegistry
 from lakegate.functions.adapters.request_keys import DynamoRequestKeys
 from lakegate.functions.adapters.workloads import DynamoAgenda, DynamoOutbox, DynamoWorkloads
-from tests.fakes import Memory
+from lakegate.functions.ports.signing import SigningKeys
+from tests.fakes import Memory, MemoryLedger
 from tests.unit.adapters.conftest import BUCKETS, Cloud, clients, cloud  # noqa: F401 - fixtures
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from lakegate.functions.ports.registry import Registry
     from lakegate.functions.ports.request_keys import RequestKeys
     from lakegate.functions.ports.workloads import Workloads
+    from tests.fakes.signing import MemoryKey
 
 
 LIMIT = 6
@@ -136,6 +138,20 @@ def landed(there: Cloud, to: Address, body: bytes, algorithm: str) -> ObjectVers
     value = {f"Checksum{name}": base64.b64encode(zlib.crc32(body).to_bytes(4)).decode()} if "CRC" in name else {}
     there.s3.put_object(Bucket=to.bucket, Key=to.key, Body=body, ChecksumAlgorithm=name, **value)  # type: ignore[arg-type] # a name
     return there.store().head(to)
+
+
+@pytest.fixture
+def signing(ports: Ports) -> Callable[..., Ledger]:
+    """The same ledger, in a stack with these keys."""
+
+    def with_keys(*keys: MemoryKey) -> Ledger:
+        if isinstance(ports.ledger, MemoryLedger):
+            ports.ledger.signing = SigningKeys(*keys)
+            return ports.ledger
+        assert isinstance(ports.ledger, DynamoLedger)
+        return replace(ports.ledger, signing=SigningKeys(*keys))
+
+    return with_keys
 
 
 @pytest.fixture(params=["memory", "moto"])

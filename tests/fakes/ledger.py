@@ -6,10 +6,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.lake.block import GENESIS, canonical, digest
-from lakegate.contracts.lake.signatures import SignedText
+from lakegate.contracts.lake.signatures import KEY, Signature, SignedText, fingerprint, signed_text
 from lakegate.functions.ports.errors import ConditionFailed, IdempotencyMismatch
 from lakegate.functions.ports.history import entry_of
 from lakegate.functions.ports.ledger import Head
+from lakegate.functions.ports.signing import UNSIGNED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.lake.block import AnyBlock, Block
     from lakegate.contracts.lake.records import Record
-    from lakegate.contracts.lake.signatures import Signature
     from lakegate.functions.ports.history import HistoryEntry
+    from lakegate.functions.ports.signing import SigningKey, SigningKeys
     from lakegate.functions.ports.workloads import Expected
     from lakegate.functions.workload import Message, Workload
     from tests.fakes.rows import MemoryRows
@@ -30,11 +31,13 @@ EMPTY = Head(-1, GENESIS)
 class MemoryLedger:
     """Chains of blocks beside the rows of workloads."""
 
-    def __init__(self, rows: MemoryRows) -> None:
+    def __init__(self, rows: MemoryRows, signing: SigningKeys = UNSIGNED) -> None:
         self._rows = rows
+        self.signing = signing
         self.chains: dict[str, list[AnyBlock]] = {}
         self.signatures: dict[tuple[str, int], Signature] = {}
         self._heads: dict[str, Head] = {}
+        self._keys: dict[str, str] = {}
         self.events: set[str] = set()
         self._entries: dict[str, list[HistoryEntry]] = {}
         self._tokens: dict[str, tuple[datetime, tuple[object, ...]]] = {}
@@ -55,6 +58,10 @@ class MemoryLedger:
         """With their signatures."""
         return (SignedText(text, self.signatures.get((chain, at))) for at, text in enumerate(self.texts(chain)))
 
+    def key(self, chain: str) -> str:
+        """The one that was named last."""
+        return self._keys.get(chain, "")
+
     def commit(self, block: Block, workload: Workload, expected: Expected, message: Message) -> None:
         """Row, block, head and message, all or nothing; the same token within ten minutes is the same transaction."""
         self._rows.faults.pass_or_refuse()
@@ -67,9 +74,10 @@ class MemoryLedger:
         head = self._head_reason(block)
         if state or head:
             raise ConditionFailed(state, head)
+        signature = _signature(block, self.signing.current)
         self._rows.write(workload)
         self._rows.post(message)
-        self._extend(block)
+        self._extend(block, signature)
         self._entries.setdefault(block.chain, []).append(entry_of(block, workload))
         self._tokens[token] = (self._rows.clock.now(), (block, workload, expected, message))
 
@@ -87,13 +95,21 @@ class MemoryLedger:
 
     def write(self, record: Record) -> None:
         """Append a record whose conditions hold."""
-        self._extend(record)
+        signature = None
+        if record.kind == KEY:
+            signature = _signature(
+                record, self.signing.replaced if record.content["replaces"] else self.signing.current
+            )
+            self._keys[record.chain] = record.content["key"]
+        self._extend(record, signature)
         self.events.add(record.event)
 
     def _head_reason(self, block: AnyBlock) -> str:
         return "" if self.head(block.chain) == Head(block.height - 1, block.previous) else "head"
 
-    def _extend(self, block: AnyBlock) -> None:
+    def _extend(self, block: AnyBlock, signature: Signature | None) -> None:
+        if signature is not None:
+            self.signatures[block.chain, block.height] = signature
         self.chains.setdefault(block.chain, []).append(block)
         self._heads[block.chain] = Head(block.height, digest(block))
 
@@ -117,3 +133,9 @@ class MemoryLedger:
         if before[1] != content:
             raise IdempotencyMismatch
         return True
+
+
+def _signature(block: AnyBlock, signer: SigningKey | None) -> Signature | None:
+    if signer is None:
+        return None
+    return Signature(fingerprint(signer.public_key()), signer.sign(signed_text(digest(block))))

@@ -154,7 +154,7 @@ class Environment:
             m.uploads,
             m.requests,
             places,
-            TIMING,
+            timing=TIMING,
         )
         m.objects.parts_above = PARTS_ABOVE
         m.uploads.hints = self.inbox

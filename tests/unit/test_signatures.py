@@ -17,10 +17,12 @@ from lakegate.contracts.lake.ledger import ChainFault, Wrong, verify_signed
 from lakegate.contracts.lake.signatures import ChainKey, Signature, Signatures, SignedText, key_of_pem
 from tests.reference.sampling import FULL
 from tests.unit.ledger_chain import CHAIN, RECORD, STORED, a_block
-from tests.unit.signing import FORGER, ONE, TWO, key_record, signed_chain
+from tests.unit.signing import FORGER, ONE, TWO, key_record, signature_by, signed_chain
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.fakes.signing import MemoryKey
 
 LINE = RECORD.chain
 STEPS = ("old", "record", "key", "block", "record", "block", "next", "block", "record")
@@ -49,7 +51,7 @@ def test_a_signed_chain_has_no_fault_and_tells_who_signed() -> None:
     found, signatures = read(SIGNED)
 
     assert found == ()
-    assert signatures.keys == {ONE.name: ChainKey(ONE.public, 2, 4), TWO.name: ChainKey(TWO.public, 6, 1)}
+    assert signatures.keys == {ONE.name: ChainKey(ONE.public_key(), 2, 4), TWO.name: ChainKey(TWO.public_key(), 6, 1)}
     assert (signatures.current, signatures.covered) == (TWO.name, 7)
     assert [faults(SIGNED, each.name) for each in (ONE, TWO)] == [(), ()]
 
@@ -111,10 +113,9 @@ def test_a_removed_signature_is_found(height: int) -> None:
 
 
 @pytest.mark.parametrize(("height", "by"), [(3, FORGER), (3, TWO), (7, ONE), (7, FORGER), (4, FORGER), (0, ONE)])
-def test_a_signature_by_another_key_is_found(height: int, by: object) -> None:
+def test_a_signature_by_another_key_is_found(height: int, by: MemoryKey) -> None:
     """One that the chain does not name, one that it names later, and one that was replaced; of a record of a person, too."""
-    assert by in {ONE, TWO, FORGER}
-    signature = by.sign(from_json(SIGNED[height].text.decode()))  # type: ignore[attr-defined] # a Pair
+    signature = signature_by(by, from_json(SIGNED[height].text.decode()))
     now = {0: "none", 7: SHORT_TWO}.get(height, SHORT_ONE)
 
     assert faults(changed(height, signature)) == (
@@ -125,14 +126,14 @@ def test_a_signature_by_another_key_is_found(height: int, by: object) -> None:
 def test_the_sweep_of_a_record_may_be_signed() -> None:
     """The signature of a record of a person is verified, and covers it."""
     top = from_json(SIGNED[8].text.decode())
-    found, signatures = read(changed(8, TWO.sign(top)))
+    found, signatures = read(changed(8, signature_by(TWO, top)))
 
     assert (found, signatures.covered) == ((), 8)
     assert faults(changed(8, Signature(TWO.name, bytes(64))))[0].what is Wrong.SIGNATURE
 
 
 def test_a_chain_signed_again_by_another_key_is_found_by_the_given_key() -> None:
-    """Anyone who writes the whole chain anew names another key: without --key it is intact, and `verify` says what that proves."""
+    """Anyone who writes the whole chain anew names another key: without --key it is intact, and `verify` says so."""
     forged = signed_chain(STEPS, FORGER)
     found, signatures = read(forged)
 
@@ -153,15 +154,15 @@ def test_a_key_that_the_key_before_did_not_sign_is_found() -> None:
     rotation = key_record(6, previous, FORGER, ONE)
     first = key_record(6, previous, FORGER)
 
-    assert faults([*base, SignedText(canonical(rotation), FORGER.sign(rotation))]) == (
+    assert faults([*base, SignedText(canonical(rotation), signature_by(FORGER, rotation))]) == (
         ChainFault(6, Wrong.UNKNOWN_KEY, f"signed by {SHORT_FORGER}, not by {SHORT_ONE}"),
     )
-    assert [each.what for each in faults([*base, SignedText(canonical(first), FORGER.sign(first))])] == [
+    assert [each.what for each in faults([*base, SignedText(canonical(first), signature_by(FORGER, first))])] == [
         Wrong.UNKNOWN_KEY,
         Wrong.UNKNOWN_KEY,
     ]
     alone = key_record(0, GENESIS, TWO, ONE)
-    assert faults([SignedText(canonical(alone), TWO.sign(alone))]) == (
+    assert faults([SignedText(canonical(alone), signature_by(TWO, alone))]) == (
         ChainFault(0, Wrong.UNKNOWN_KEY, f"it does not name {SHORT_TWO} as the one that replaces none"),
     )
 
@@ -170,7 +171,7 @@ def test_a_key_under_the_name_of_another_is_found() -> None:
     """The name of a key is the digest of the public key that its record has."""
     record = key_record(0, GENESIS, FORGER, key=ONE.name)
 
-    assert faults([SignedText(canonical(record), FORGER.sign(record))]) == (
+    assert faults([SignedText(canonical(record), signature_by(FORGER, record))]) == (
         ChainFault(0, Wrong.UNKNOWN_KEY, f"it does not name {SHORT_FORGER} as the one that replaces none"),
     )
 
@@ -217,9 +218,9 @@ def test_what_is_signed_is_what_the_guide_says() -> None:
     """For other languages: the text, its beginning, and how a key is named."""
     block = CHAIN[0]
     text = b"lakegate-signature/1\n" + hashlib.sha3_256(canonical(block)).hexdigest().encode()
-    ONE.private.public_key().verify(ONE.sign(block).value, text)
+    ONE.private.public_key().verify(signature_by(ONE, block).value, text)
 
-    assert ONE.name == hashlib.sha256(ONE.public).hexdigest()
+    assert ONE.name == hashlib.sha256(ONE.public_key()).hexdigest()
     assert a_block() == block
 
 
@@ -252,7 +253,7 @@ def test_a_key_is_read_from_its_file(tmp_path: Path) -> None:
     path = tmp_path / "key.pem"
     path.write_bytes(b"\n" + ONE.pem.replace(b"\n", b"\r\n"))
 
-    assert (key_of_pem(ONE.pem), signatures_by(path).given) == (ONE.public, ONE.name)
+    assert (key_of_pem(ONE.pem), signatures_by(path).given) == (ONE.public_key(), ONE.name)
     with pytest.raises(InputError, match="cannot be read: No such file"):
         signatures_by(tmp_path / "none")
 

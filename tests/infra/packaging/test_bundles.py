@@ -135,7 +135,7 @@ def test_the_bundle_is_thin_and_compiled(functions: Path) -> None:
     }
 
     called = set(re.findall(r'client\("([a-z0-9-]+)"\)', (ROOT / "functions/bootstrap.py").read_text()))
-    assert services == called - {"sts"}
+    assert services == called
     assert not [
         name for name in names if name.startswith(("lakegate/contracts/examples/", "lakegate/engine/", "tests/"))
     ]

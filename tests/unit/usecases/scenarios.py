@@ -28,25 +28,25 @@ def drive(dependencies: Dependencies, steps: Steps[object]) -> object:
     return run(steps, dependencies.clock)
 
 
-def landed(body: bytes = b"good:1") -> tuple[Environment, Workload]:
+def landed(body: bytes = b"good:1", key: str = KEY, env: Environment | None = None) -> tuple[Environment, Workload]:
     """An environment in which one upload was taken in and its job is running."""
-    env = Environment()
-    upload = env.upload(KEY, body)
-    drive(env.dependencies, intake(env.dependencies, LANDING, KEY))
+    env = env or Environment()
+    upload = env.upload(key, body)
+    drive(env.dependencies, intake(env.dependencies, LANDING, key))
     return env, env.dependencies.workloads.get(upload.workload)
 
 
-def answered(body: bytes = b"good:1") -> tuple[Environment, Workload]:
+def answered(body: bytes = b"good:1", key: str = KEY, env: Environment | None = None) -> tuple[Environment, Workload]:
     """The same with the job's result written, and no event sent."""
-    env, row = landed(body)
+    env, row = landed(body, key, env)
     for _, job in env.new_jobs():
         run(job, env.dependencies.clock)
     return env, row
 
 
-def decided(body: bytes = b"good:1") -> tuple[Environment, Workload]:
+def decided(body: bytes = b"good:1", key: str = KEY, env: Environment | None = None) -> tuple[Environment, Workload]:
     """The same, decided, and stopped there."""
-    env, row = answered(body)
+    env, row = answered(body, key, env)
     steps = advance(env.dependencies, row)
     call = next(steps)
     assert call.effect is Effect.DECIDE

@@ -150,6 +150,24 @@ def lost_key(world: World) -> None:
     world.refuse("kms", "describe_key", "NotFoundException")
 
 
+SIGNING_KEY = "arn:aws:kms:us-east-1:123456789012:key/k-3"
+
+
+def disabled_signing_key(world: World) -> None:
+    setting("SIGNING_KEY", SIGNING_KEY)(world)
+    world.say("kms", "describe_key", {"KeyMetadata": {"KeyId": "k-3", "KeyState": "Disabled"}})
+
+
+def denied_signing(world: World) -> None:
+    setting("SIGNING_KEY", SIGNING_KEY)(world)
+    without(world, "the-CompletionFunction", "kms:Sign")
+
+
+def signing_without_endpoint(world: World) -> None:
+    setting("SIGNING_KEY", SIGNING_KEY)(world)
+    private(world, "dynamodb", "emr-serverless", "events", "s3")
+
+
 def setting(name: str, value: str) -> Callable[[World], object]:
     return lambda world: world.settings.update({f"LAKEGATE_{name}": value})
 
@@ -260,6 +278,9 @@ CASES = (
     Case("index-missing", table(GlobalSecondaryIndexes=[]), REVERT),
     Case("key-unusable", encrypted_lake("PendingDeletion"), "aws kms cancel-key-deletion", name="of a bucket"),
     Case("key-unusable", lost_key, "aws kms enable-key --key-id arn:aws:kms:k-2", name="of a table"),
+    Case("signing-key-unusable", disabled_signing_key, f"aws kms enable-key --key-id {SIGNING_KEY}"),
+    Case("right-missing", denied_signing, "restores the policies", name="to sign"),
+    Case("endpoint-missing", signing_without_endpoint, "endpoints", name="of the key that signs"),
     Case(
         "recovery-off",
         answers(
