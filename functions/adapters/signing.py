@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.contracts.lake.signatures import is_public_key
 from lakegate.functions.adapters.errors import port_errors
 from lakegate.functions.ports.errors import AccessDenied, PortError, SigningDenied
 from lakegate.functions.ports.signing import SigningKeys
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ALGORITHM: Final = "ED25519_SHA_512"
 """Ed25519 of RFC 8032. Its signatures are deterministic, so that a repeated commit is the same request."""
@@ -25,7 +29,8 @@ class KmsKey:
     def public_key(self) -> bytes:
         """Asked once; a key never changes."""
         if not self._known:
-            found = self._asked("get_public_key")["PublicKey"]
+            with _denials():
+                found = self.client.get_public_key(KeyId=self.arn)["PublicKey"]
             if not is_public_key(found):
                 raise PortError("GetPublicKey: KeySpec")
             self._known.append(found)
@@ -33,16 +38,20 @@ class KmsKey:
 
     def sign(self, text: bytes) -> bytes:
         """One request, which KMS answers in some ten milliseconds."""
-        return bytes(self._asked("sign", Message=text, MessageType="RAW", SigningAlgorithm=ALGORITHM)["Signature"])
-
-    def _asked(self, operation: str, **request: object) -> Any:  # noqa: ANN401 - as boto3 has it
-        try:
-            with port_errors():
-                return getattr(self.client, operation)(KeyId=self.arn, **request)
-        except AccessDenied as denied:
-            raise SigningDenied(*denied.args) from None
+        with _denials():
+            answer = self.client.sign(KeyId=self.arn, Message=text, MessageType="RAW", SigningAlgorithm=ALGORITHM)
+        return bytes(answer["Signature"])
 
 
 def kms_keys(client: Any, current: str, replaced: str) -> SigningKeys:  # noqa: ANN401 - as boto3 has it
     """The keys of these ARNs; an empty one is none."""
     return SigningKeys(*(KmsKey(client, arn) if arn else None for arn in (current, replaced)))
+
+
+@contextmanager
+def _denials() -> Iterator[None]:
+    try:
+        with port_errors():
+            yield
+    except AccessDenied as denied:
+        raise SigningDenied(*denied.args) from None

@@ -28,6 +28,8 @@ OTHER_VALUES = {
     "UploadKeys": "arn:aws:kms:eu-west-1:000000000000:key/1,arn:aws:kms:eu-west-1:000000000000:key/2",
     "PermissionsBoundary": "arn:aws:iam::000000000000:policy/boundary",
     "AlarmTopic": "arn:aws:sns:eu-west-1:000000000000:ours",
+    "SigningKey": "own",
+    "ReplacedSigningKey": "arn:aws:kms:eu-west-1:000000000000:key/3",
     "AnchorDays": "1",
     "SubnetIds": "subnet-0123456789abcdef0,subnet-0123456789abcdef1",
     "SecurityGroupIds": "sg-0123456789abcdef0",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.cli.probes.compute import JOB, RIGHTS
+from lakegate.cli.probes.compute import JOB, RIGHTS, SIGNERS, SIGNS
 from lakegate.cli.probes.table import ENTRANCE, PROBES
 from lakegate.infra.local.clone import ROOT, TOOLS
 from tests.infra.packaging.iam import Call
@@ -50,8 +50,8 @@ ACTIONS = {
     "upload_part_copy": {"s3:PutObject", "s3:GetObject", "s3:GetObjectVersion"},
 }
 """What each call takes. Without `s3:ListBucket` S3 answers 403, and not 404, for what is not there."""
-PEOPLES = {"get_caller_identity", "scan"}
-"""What only the command line calls, with rights of its own."""
+PEOPLES = {"get_caller_identity", "scan", "get_public_key", "sign"}
+"""What only the command line calls, with rights of its own, or only a stack that signs."""
 PLATFORM = {
     "logs:CreateLogStream",
     "logs:PutLogEvents",
@@ -134,6 +134,7 @@ def statements(stack: Stack, role: str) -> Iterator[dict[str, Any]]:
     documents = [each["PolicyDocument"] for each in made.get("Policies", ())]
     managed = stack.resources("AWS::IAM::ManagedPolicy")
     documents += [managed[name]["PolicyDocument"] for name in made.get("ManagedPolicyArns", ())]
+    documents += [each["PolicyDocument"] for each in managed.values() if role in each.get("Roles", ())]
     for document in documents:
         yield from document["Statement"]
 
@@ -439,3 +440,49 @@ def test_functions_hand_over_the_job_role_and_to_emr_alone(stack: Stack) -> None
     assert {"emr-serverless.amazonaws.com"} == {
         each["Condition"]["StringEquals"]["iam:PassedToService"] for each in passing
     }
+
+
+SIGNED = {"SigningKey": "own", "ReplacedSigningKey": "arn:aws:kms:eu-west-1:123456789012:key/old"}
+
+
+def test_only_the_engine_signs_and_nothing_but_blocks(built: Path) -> None:
+    """Intake, completion and sweep sign by both keys, with Ed25519 and the whole text; nobody else may."""
+    stack = Stack.read(built, **SIGNED)
+    managed = stack.resources("AWS::IAM::ManagedPolicy")
+    (key,) = stack.resources("AWS::KMS::Key").values()
+    own = "arn:aws:kms:eu-west-1:123456789012:key/LedgerKey"
+    engine = [f"arn:aws:iam::123456789012:role/{name}" for name in ("IntakeRole", "CompletionRole", "SweepRole")]
+    right = {"kms:SigningAlgorithm": "ED25519_SHA_512", "kms:MessageType": "RAW"}
+    asked = [
+        Call("kms:Sign", own, right),
+        Call("kms:Sign", SIGNED["ReplacedSigningKey"], right),
+        Call("kms:Sign", own, {**right, "kms:MessageType": "DIGEST"}),
+        Call("kms:Sign", own, {**right, "kms:SigningAlgorithm": "ED25519_PH_SHA_512"}),
+        Call("kms:Sign", own),
+        Call("kms:Sign", "arn:aws:kms:eu-west-1:123456789012:key/other", right),
+        Call("kms:GetPublicKey", own),
+    ]
+    deny = key["KeyPolicy"]["Statement"][1]
+
+    assert managed["SigningPolicy"]["Roles"] == ["IntakeRole", "CompletionRole", "SweepRole"]
+    assert allowed_by([managed["SigningPolicy"]["PolicyDocument"]], asked) == [True, True, *[False] * 4, True]
+    assert {name for name in managed if "kms:Sign" in json.dumps(managed[name])} == {"SigningPolicy"}
+    assert not {name for name in stack.resources("AWS::IAM::Role") if "kms:Sign" in granted(stack, name)} - {
+        each.rpartition("/")[2] for each in engine
+    }
+    assert (deny["Effect"], deny["Principal"], deny["Action"]) == ("Deny", "*", "kms:Sign")
+    assert deny["Condition"] == {"ArnNotEquals": {"aws:PrincipalArn": engine}}
+    assert (key["KeySpec"], key["KeyUsage"]) == ("ECC_NIST_EDWARDS25519", "SIGN_VERIFY")
+    assert allowed_by([managed["OperatorPolicy"]["PolicyDocument"]], asked) == [*[False] * 6, True]
+
+
+def test_doctor_examines_the_rights_to_sign_that_roles_have(built: Path) -> None:
+    """In a stack that signs none is reported as missing."""
+    stack = Stack.read(built, **SIGNED)
+    roles = [name.replace("Function", "Role") for name in SIGNERS]
+
+    for role in roles:
+        for action, _ in SIGNS:
+            assert allowed(stack, role, action, "arn:aws:kms:eu-west-1:123456789012:key/LedgerKey")
+    assert [name for name in ROLES if "kms:Sign" in granted(stack, name)] == roles
+    assert "kms:Sign" not in granted(Stack.read(built), "SweepRole")

@@ -27,7 +27,7 @@ OUTPUTS = (
     "LandingBucket LakeBucket RegistryTable WorkloadsTable LedgerTable ApplicationId EventBusName IntakeFunction "
     "CompletionFunction SweepFunction NotifyFunction JudgeFunction DeadLetterQueueUrl IgnoredKeys RequireApproval AlarmTopic "
     "StewardPolicy ApproverPolicy LifecyclePolicy OperatorPolicy DoctorPolicy DeployerPolicy EnginePolicy KeyPolicy KeyArn "
-    "AnchorBucket ApiFunction ApiId ApiUrl ErasurePolicy"
+    "AnchorBucket SigningKeyArn ApiFunction ApiId ApiUrl ErasurePolicy"
 )
 FUNCTIONS = ("IntakeFunction", "CompletionFunction", "SweepFunction", "NotifyFunction", "ApiFunction")
 OF_THE_API = {"LAKEGATE_LANDED_QUEUE"}
@@ -178,7 +178,7 @@ def test_a_failed_first_deployment_leaves_nothing(built: Path) -> None:
     resources = Stack.read(built).template["Resources"]
     kept = {name: each["DeletionPolicy"] for name, each in resources.items() if "DeletionPolicy" in each}
 
-    assert set(kept) == {*BUCKETS, "RegistryTable", "WorkloadsTable", "LedgerTable", "Key"}
+    assert set(kept) == {*BUCKETS, "RegistryTable", "WorkloadsTable", "LedgerTable", "Key", "LedgerKey"}
     assert set(kept.values()) == {"RetainExceptOnCreate"}
     assert {name for name, each in resources.items() if each.get("UpdateReplacePolicy") == "Retain"} == set(kept)
 

@@ -27,6 +27,7 @@ TOGETHER = {
     "SecurityGroupIds": "SubnetIds",
     "JwtAudience": "JwtIssuer",
     "JwtIssuer": "JwtAudience",
+    "ReplacedSigningKey": "SigningKey",
 }
 """Parameters that only have an effect together."""
 EXPECTED = {
@@ -74,10 +75,12 @@ EXPECTED = {
     "NotifySchedule": "NotifyEvery",
     "PermissionsBoundary": "AWS::IAM::Role DeployerPolicy",
     "Prices": "Functions",
+    "ReplacedSigningKey": "+LedgerKey +SigningPolicy Functions OperatorPolicy",
     "RequireApproval": "+ApproverPolicy ApiRole Functions StewardPolicy",
     "ReserveConcurrency": "SweepFunction",
     "SecurityGroupIds": "+VpcPolicy ApiRole Application CompletionRole Functions IntakeRole NotifyRole SweepRole",
     "ServiceEndpoint": "Functions",
+    "SigningKey": "+LedgerKey +SigningPolicy Functions OperatorPolicy",
     "SmallFileBytes": "+JudgeFunction +JudgeLog +JudgeRole Functions",
     "SubnetIds": "+VpcPolicy ApiRole Application CompletionRole Functions IntakeRole NotifyRole SweepRole",
     "SweepSchedule": "SweepEvery",

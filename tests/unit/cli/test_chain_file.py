@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 from typer.testing import CliRunner
 
+from lakegate.cli.extras import advice
 from lakegate.cli.main import app
 from lakegate.contracts.convert.chain_yaml import yaml_of
 from lakegate.contracts.errors import InputError
 from tests.unit.ledger_chain import CHAIN, HEAD, STORED
+from tests.unit.signing import FORGER, ONE, TWO, signed_chain
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -134,3 +137,45 @@ def test_a_block_that_cannot_be_read_is_not_written(lakegate: Lakegate) -> None:
     assert str(lakegate("log", "orders_v1", "--yaml").exception) == (
         "block 0: a stored block cannot be read: it is not the JSON of a block; `lakegate verify shop/orders_v1` tells why"
     )
+
+
+def test_a_signed_chain_is_verified_from_its_file(tmp_path: Path) -> None:
+    """Signatures are in the file: whose they are, the given key proves; another key, or none in the file, is a fault."""
+    file, key, other = (tmp_path / name for name in ("chain.yaml", "key.pem", "other.pem"))
+    chain = signed_chain(["key", "block", "next", "block"])
+    file.write_text("".join(yaml_of(*each) for each in chain))
+    key.write_bytes(ONE.pem)
+    other.write_bytes(FORGER.pem)
+    found = verify(file, "--key", str(key), "--json")
+
+    assert found.exit_code == 0
+    assert json.loads(found.stdout)["signatures"] == {
+        "keys": [{"key": ONE.name, "height": 0, "signed": 3}, {"key": TWO.name, "height": 2, "signed": 1}],
+        "covered": 3,
+        "proven_by": "key",
+    }
+    assert verify(file).stdout.splitlines()[:4] == [
+        f"{LINE}: 4 blocks, intact.",
+        f"3 blocks signed by the key {ONE.name}, which block 0 names.",
+        f"1 block signed by the key {TWO.name}, which block 2 names.",
+        "The chain itself names these keys: only --key FILE, or an anchor above their records, proves whose they are.",
+    ]
+    assert verify(file, "--key", str(other)).stdout.splitlines()[:2] == [
+        f"{LINE}: broken. Nothing from block 0 on can be trusted.",
+        f"  block 0: unknown-key: no block is signed by the given key {FORGER.name[:12]}",
+    ]
+    file.write_text("".join(yaml_of(each.text) for each in chain))
+    assert [each["what"] for each in json.loads(verify(file, "--json").stdout)["faults"]] == ["unsigned"] * 4
+
+
+def test_signatures_need_a_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it is missing, a signed chain is not verified, and the answer names the extra; others need none."""
+    monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
+    file = tmp_path / "chain.yaml"
+    file.write_text("".join(yaml_of(*each) for each in signed_chain(["key"])))
+    error = verify(file).exception
+    file.write_text("".join(map(yaml_of, STORED)))
+
+    assert isinstance(error, ModuleNotFoundError)
+    assert advice(error) == "this command needs cryptography: pip install 'lakegate[aws]'"
+    assert verify(file).exit_code == 0

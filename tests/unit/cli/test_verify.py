@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,13 @@ import pytest
 
 from lakegate.functions.adapters.clock import SystemClock
 from lakegate.functions.ports.objects import Address
+from lakegate.functions.ports.signing import SigningKeys
 from tests.unit.cli.conftest import LAKE, RETENTION
+from tests.unit.signing import ONE
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.unit.cli.conftest import Lakegate
 
 
@@ -259,3 +264,32 @@ def test_a_stack_without_a_bucket_keeps_no_anchors(kept: Lakegate) -> None:
     assert str(kept("verify", "orders_v1", "--keep-anchor").exception) == (
         "the stack lakegate keeps no anchors: set AnchorDays (docs/deploy.md)"
     )
+
+
+def test_a_signed_line_of_the_stack_is_verified(lakegate: Lakegate, tmp_path: Path) -> None:
+    """From intake to `verify --key`: signed in the commit, read with its signatures, and a removed one is found."""
+    keys = SigningKeys(ONE)
+    ledger = replace(lakegate.dependencies.ledger, signing=keys)  # type: ignore[type-var] # of DynamoDB
+    lakegate.dependencies = replace(lakegate.dependencies, ledger=ledger, signing=keys)
+    lakegate.routed()
+    lakegate.delivered()
+    path = tmp_path / "key.pem"
+    path.write_bytes(ONE.pem)
+    result = lakegate.ok("verify", "orders_v1", "--key", str(path)).splitlines()
+    listed = lakegate.ok("log", "orders_v1", "--yaml")
+    lakegate.clients["dynamodb"].update_item(
+        TableName="ledger",
+        Key={"chain": {"S": "shop/orders_v1"}, "height": {"N": "1"}},
+        UpdateExpression="REMOVE signature",
+    )
+
+    assert result[:3] == [
+        "shop/orders_v1: 2 blocks, intact.",
+        f"2 blocks signed by the key {ONE.name}, which block 0 names.",
+        f"The given key {ONE.name[:12]} is one of them.",
+    ]
+    assert listed.count("signature:") == 2
+    assert json.loads(lakegate("verify", "orders_v1", "--json").stdout)["faults"] == [
+        {"height": 1, "what": "unsigned", "why": f"the key `{ONE.name[:12]}` should have signed it"}
+    ]
+    assert f"key {ONE.name}, replaces None; by {ONE.arn}" in lakegate.ok("log", "orders_v1").replace("\n", "")
