@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,7 +15,6 @@ from lakegate.functions.ports.errors import SigningDenied
 from lakegate.functions.ports.signing import SigningKeys
 from lakegate.functions.usecases.advance import advance
 from lakegate.functions.usecases.recording import append
-from lakegate.functions.usecases.replay import replay
 from lakegate.functions.usecases.steps import Alarm, Effect
 from lakegate.functions.usecases.sweep import sweep
 from lakegate.functions.usecases.waive import waive
@@ -193,17 +192,11 @@ def test_a_key_that_is_replaced_meanwhile_signs_nothing_more(monkeypatch: pytest
     assert signed(env) == {ONE.name: 3, TWO.name: 0}
 
 
-def command(env: Environment, row: Workload, name: str) -> Any:
-    if name == "waive":
-        return waive(env.dependencies, row.id, REASON, until(env))
-    return replay(env.dependencies, row.id)
-
-
 def test_who_may_not_sign_leaves_the_commit_to_the_sweep() -> None:
     """A person's waiver is decided, and the functions commit it; a worker of the stack reports that it may not sign."""
     env, row = rejected()
     signing(env, MemoryKey(1, denied=True))
-    identity = str(drive(env.dependencies, command(env, row, "waive")))
+    identity = str(drive(env.dependencies, waive(env.dependencies, row.id, REASON, until(env))))
     before = env.dependencies.workloads.get(identity)
     with pytest.raises(SigningDenied):
         drive(env.dependencies, advance(env.dependencies, before))
