@@ -28,6 +28,7 @@ from lakegate.functions.adapters.s3 import S3Store
 from lakegate.functions.adapters.signing import kms_keys
 from lakegate.functions.adapters.upload_notes import Uploads
 from lakegate.functions.adapters.uploads import PresignedUploads
+from lakegate.functions.adapters.validations import DynamoValidations
 from lakegate.functions.adapters.workloads import DynamoAgenda, DynamoOutbox, DynamoWorkloads
 from lakegate.functions.usecases.dependencies import Dependencies, JobSettings, Places
 
@@ -66,6 +67,7 @@ def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float
         announcements=DynamoAnnouncements(workloads),
         uploads=PresignedUploads(signer(), client("sqs"), settings.landing, settings.landed_queue),
         requests=DynamoRequestKeys(workloads),
+        validations=DynamoValidations(workloads),
         places=_places(settings),
         signing=signing,
         remaining=remaining,

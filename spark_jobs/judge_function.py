@@ -34,7 +34,7 @@ from lakegate.engine.attempt import Attempt
 from lakegate.engine.measure.tables import database
 from lakegate.engine.native import Process
 from lakegate.spark_jobs.answer import asked, is_answered, write
-from lakegate.spark_jobs.store import ANYWHERE, Addresses
+from lakegate.spark_jobs.store import ANYWHERE, Addresses, versions_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -104,7 +104,7 @@ def answer(request_uri: str, remaining: Callable[[], float]) -> str:
     if is_answered(request):
         return "before"
     try:
-        result = measure(request, plan, remaining)
+        result = measure(request, plan, remaining, versions_of(request))
     except DoesNotFitError as unfit:
         result = _unfit(request, plan, unfit.why)
     try:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from mypy_boto3_s3.client import S3Client
 
+    from lakegate.contracts.plan.request import Request
+
 
 ANSWERED = "this attempt was answered before: its result is kept as it is"
 _AHEAD = 8 << 20
@@ -229,6 +231,14 @@ class Addresses:
 
 ANYWHERE = Addresses()
 """Every address, none of them pinned."""
+
+
+def versions_of(request: Request) -> Addresses:
+    """Every address, and of the parts of a request the versions that it names."""
+    pins = {
+        each.uri: PinnedObject(*_place(each.uri), each.size, "", each.version) for each in request.parts if each.version
+    }
+    return Addresses(pins)
 
 
 def _place(uri: str) -> tuple[str, str]:

@@ -24,7 +24,7 @@ from lakegate.spark_jobs.answer import asked, write
 from lakegate.spark_jobs.backend import Spark
 from lakegate.spark_jobs.batch import judge_batch
 from lakegate.spark_jobs.cpu_time import Meter
-from lakegate.spark_jobs.store import ANYWHERE, Addresses
+from lakegate.spark_jobs.store import ANYWHERE, Addresses, versions_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +55,7 @@ def validate(
 def run(request_uri: str) -> Result:
     """Measure the request at an address; its result is written once."""
     request, plan = asked(request_uri)
-    result = validate(request, plan)
+    result = validate(request, plan, store=versions_of(request))
     write(request, result)
     return result
 

@@ -17,6 +17,8 @@ class StagedPart:
     size: int
     name: str = ""
     """Its display name; never used as a path."""
+    version: str = ""
+    """Which version of the object is read; empty: the current one, of an object that nobody replaces."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from lakegate.contracts.schemas import problems
 from lakegate.functions.http.messages import JSON, HttpProblem
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lakegate.functions.http.messages import HttpRequest
 
 SCHEMA: Final = "api"
@@ -20,15 +22,16 @@ def media_type(request: HttpRequest) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def document_of(request: HttpRequest, definition: str) -> Any:  # noqa: ANN401 - what the definition allows
+def document_of(request: HttpRequest, definition: str, number: Callable[[str], object] = str) -> Any:  # noqa: ANN401 - what the definition allows
     """The JSON document of a definition in contracts/schemas/api.json; numbers with a point are texts, to keep their digits.
 
-    Raises HttpProblem for another content type, and for a body that is no such document, with the position of each error.
+    `number` reads these otherwise; its ValueError refuses the body. Raises HttpProblem for another content type, and for a body
+    that is no such document, with the position of each error.
     """
     if media_type(request) != JSON:
         raise HttpProblem(415, "unsupported-media-type", f"Send a JSON document (`{JSON}`).")
     try:
-        document = json.loads(request.body, parse_float=str, parse_constant=_refuse_constant)
+        document = json.loads(request.body, parse_float=number, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise HttpProblem(400, "invalid-body", "The body is not a JSON document.") from None
     if errors := problems(SCHEMA, definition, document, MOST_ERRORS):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from lakegate.functions.http.announcements import announce, notify
 from lakegate.functions.http.contracts import contract, contracts, publish
 from lakegate.functions.http.transitions import transition
+from lakegate.functions.http.validations import start_validation, validation
 from lakegate.functions.http.workloads import workload
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Endpoint:
 
 
 READ, PUBLISH, DELIVER, OPERATE = "lakegate/read", "lakegate/publish", "lakegate/deliver", "lakegate/operate"
+VALIDATE: Final = "lakegate/validate"
 ROUTES: Final[Mapping[str, Endpoint]] = {
     "POST /api/v1/data-contract": Endpoint(
         "publishContract",
@@ -125,6 +127,35 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         {200: "Workload"},
         (400, 404, 409, 413, 415),
         takes="Transition",
+    ),
+    "POST /v1/validation/start": Endpoint(
+        "startValidation",
+        start_validation,
+        VALIDATE,
+        "Measure rules of another manager over data that landed here",
+        {200: "ValidationStatus"},
+        (400, 404, 409, 413, 415),
+        takes="WantedValidation",
+    ),
+    "GET /v1/validation/{workloadId}": Endpoint(
+        "readValidation", validation, VALIDATE, "Read what a validation has come to", {200: "ValidationStatus"}, (404,)
+    ),
+    "POST /api/v1/data-contract/{id}/v1/validation/start": Endpoint(
+        "startValidationOfContract",
+        start_validation,
+        VALIDATE,
+        "The same over data of one contract",
+        {200: "ValidationStatus"},
+        (400, 404, 409, 413, 415),
+        takes="WantedValidation",
+    ),
+    "GET /api/v1/data-contract/{id}/v1/validation/{workloadId}": Endpoint(
+        "readValidationOfContract",
+        validation,
+        VALIDATE,
+        "The same over data of one contract",
+        {200: "ValidationStatus"},
+        (404,),
     ),
 }
 """By route key: API Gateway has chosen the route, so that no second router can choose otherwise."""

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from lakegate.functions.ports.request_keys import RequestKeys
     from lakegate.functions.ports.signing import SigningKeys
     from lakegate.functions.ports.uploads import UploadGate
+    from lakegate.functions.ports.validations import Validations
     from lakegate.functions.ports.workloads import Workloads
     from lakegate.functions.workload import Workload
 
@@ -129,6 +130,7 @@ class Dependencies:
     announcements: Announcements
     uploads: UploadGate
     requests: RequestKeys
+    validations: Validations
     places: Places
     signing: SigningKeys = UNSIGNED
     timing: Timing = field(default_factory=Timing)

@@ -84,6 +84,7 @@ class Effect(StrEnum):
     ERASE = "delete a version for ever that an erasure replaced"
     WRITE_PROMISES = "store what a line promises"
     REPORT_MISSED = "report a missed promise"
+    VALIDATE = "keep where a validation of another manager is"
 
 
 @dataclass(slots=True)

@@ -22,6 +22,7 @@ from lakegate.functions.adapters.pauses import DynamoPauses
 from lakegate.functions.adapters.promises import DynamoPromises
 from lakegate.functions.adapters.registry import DynamoRegistry
 from lakegate.functions.adapters.request_keys import DynamoRequestKeys
+from lakegate.functions.adapters.validations import DynamoValidations
 from lakegate.functions.adapters.workloads import DynamoAgenda, DynamoOutbox, DynamoWorkloads
 from lakegate.functions.ports.signing import SigningKeys
 from tests.fakes import Memory, MemoryLedger
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from lakegate.functions.ports.promises import Promises
     from lakegate.functions.ports.registry import Registry
     from lakegate.functions.ports.request_keys import RequestKeys
+    from lakegate.functions.ports.validations import Validations
     from lakegate.functions.ports.workloads import Workloads
     from tests.fakes.signing import MemoryKey
 
@@ -67,6 +69,7 @@ class Ports:
     promises: Promises
     announcements: Announcements
     requests: RequestKeys
+    validations: Validations
     jobs: JobRunner
     application: str
     land: Callable[[Address, bytes, str], ObjectVersion]
@@ -99,6 +102,7 @@ def in_memory() -> Ports:
         memory.promises,
         memory.announcements,
         memory.requests,
+        memory.validations,
         memory.jobs,
         "application",
         land,
@@ -125,6 +129,7 @@ def on_aws(there: Cloud) -> Ports:
         DynamoPromises(table),
         DynamoAnnouncements(table),
         DynamoRequestKeys(table),
+        DynamoValidations(table),
         EmrServerless(emr, application),
         application,
         partial(landed, there),

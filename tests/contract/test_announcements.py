@@ -1,4 +1,4 @@
-"""Announcements and keys of requests: kept once, read as they were written."""
+"""Announcements, keys of requests and validations: kept once, read as they were written."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from lakegate.functions.ports.announcements import Announcement
 from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.ports.request_keys import KeptRequest
+from lakegate.functions.ports.validations import Validation
 
 if TYPE_CHECKING:
     from tests.contract.conftest import Ports
@@ -45,3 +46,20 @@ def test_the_first_request_with_a_key_is_kept(ports: Ports) -> None:
     answers = [ports.requests.keep(key, each, UNTIL) for key, each in (("a", first), ("a", second), ("b", second))]
 
     assert answers == [first, first, second]
+
+
+VALIDATION = Validation("0" * 64, "f", "shop", "r", "p", "s", '{"ä": 1}', "l", "d", "2126-01-05T00:00:00.000000Z")
+
+
+def test_a_validation_is_written_once_and_replaced_as_it_was_read(ports: Ports) -> None:
+    """Of two who create or replace it, the second one is refused and changes nothing."""
+    first, second = (replace(VALIDATION, lease=each) for each in ("", "later"))
+    absent = ports.validations.get(VALIDATION.id)
+    ports.validations.create(VALIDATION)
+    with pytest.raises(ConditionFailed, match="validation"):
+        ports.validations.create(first)
+    ports.validations.replace(VALIDATION, first)
+    with pytest.raises(ConditionFailed, match="validation"):
+        ports.validations.replace(VALIDATION, second)
+
+    assert (absent, ports.validations.get(VALIDATION.id)) == (None, first)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tests.fakes.announcements import MemoryAnnouncements, MemoryRequestKeys, MemoryUploads
+from tests.fakes.announcements import MemoryAnnouncements, MemoryRequestKeys, MemoryUploads, MemoryValidations
 from tests.fakes.fault_injector import FaultInjector, MemoryNotifier, VirtualClock
 from tests.fakes.identity import MemoryIdentity
 from tests.fakes.jobs import MemoryJobs
@@ -36,6 +36,7 @@ __all__ = [
     "MemoryRequestKeys",
     "MemoryRows",
     "MemoryUploads",
+    "MemoryValidations",
     "VirtualClock",
 ]
 
@@ -59,6 +60,7 @@ class Memory:
     announcements: MemoryAnnouncements
     uploads: MemoryUploads
     requests: MemoryRequestKeys
+    validations: MemoryValidations
 
     @staticmethod
     def of(*buckets: str, lag: float = 0.0) -> Memory:
@@ -82,4 +84,5 @@ class Memory:
             MemoryAnnouncements(faults),
             MemoryUploads(faults),
             MemoryRequestKeys(faults),
+            MemoryValidations(faults),
         )

@@ -1,4 +1,4 @@
-"""Announcements in memory, and the landing bucket as producers without rights see it."""
+"""Announcements, keys of requests and validations in memory, and the landing bucket as producers without rights see it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from lakegate.functions.ports.announcements import Announcement
     from lakegate.functions.ports.request_keys import KeptRequest
+    from lakegate.functions.ports.validations import Validation
     from tests.fakes.fault_injector import FaultInjector
 
 
@@ -44,6 +45,32 @@ class MemoryRequestKeys:
         """The first request with the key."""
         self._faults.pass_or_refuse()
         return self.kept.setdefault(key, request)
+
+
+class MemoryValidations:
+    """Validations."""
+
+    def __init__(self, faults: FaultInjector) -> None:
+        self._faults = faults
+        self.kept: dict[str, Validation] = {}
+
+    def create(self, validation: Validation) -> None:
+        """A conditional put."""
+        self._faults.pass_or_refuse()
+        if validation.id in self.kept:
+            raise ConditionFailed("validation")
+        self.kept[validation.id] = validation
+
+    def get(self, validation: str) -> Validation | None:
+        """The validation."""
+        return self.kept.get(validation)
+
+    def replace(self, before: Validation, after: Validation) -> None:
+        """A put where it is as it was."""
+        self._faults.pass_or_refuse()
+        if self.kept.get(before.id) != before:
+            raise ConditionFailed("validation")
+        self.kept[after.id] = after
 
 
 class MemoryUploads:

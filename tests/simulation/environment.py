@@ -153,6 +153,7 @@ class Environment:
             m.announcements,
             m.uploads,
             m.requests,
+            m.validations,
             places,
             timing=TIMING,
         )

@@ -96,6 +96,7 @@ def stand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
         announcements=memory.announcements,
         uploads=memory.uploads,
         requests=memory.requests,
+        validations=memory.validations,
         batches=memory.rows.batches,
         jobs=memory.jobs,
         notifier=memory.notifier,
