@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -14,10 +15,12 @@ import pytest
 from lakegate.contracts.judge.judgement import judge
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.model.policy import OnReject, Policy
-from lakegate.contracts.plan.request import AcceptedPart, Reference
+from lakegate.contracts.plan.request import AcceptedPart, Reference, StagedPart
 from lakegate.engine.attempt import Attempt
 from lakegate.spark_jobs import judge_function as function
+from lakegate.spark_jobs import store as job_store
 from lakegate.spark_jobs.judge_function import JudgeError
+from lakegate.spark_jobs.store import ANYWHERE, Buckets, versions_of
 from tests.deliveries.delivery import (
     Remaining,
     measure_by_function,
@@ -100,6 +103,25 @@ def test_large_references_do_not_fit(tmp_path: Path) -> None:
     request = replace(request_for(PLAN, tmp_path, DATA), references=(Reference("a/b_v1", 0, (part,)),))
 
     assert measure_by_function(request, PLAN).does_not_fit == "references"
+
+
+def test_a_part_that_names_a_version_is_read_by_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever lies at its key now; a part without one is read as it is."""
+    asked: list[object] = []
+
+    class Client:
+        def get_object(self, **call: object) -> dict[str, object]:
+            asked.append(call)
+            return {"Body": BytesIO(DATA)}
+
+    monkeypatch.setattr(job_store, "_buckets", lambda: Buckets(Client()))  # type: ignore[arg-type]  # one method of it
+    plain = request_for(PLAN, tmp_path, DATA)
+    part = StagedPart("s3://landing/a/day.csv", len(DATA), version="v1")
+    result = function.measure(replace(plain, parts=(part,)), PLAN, store=versions_of(replace(plain, parts=(part,))))
+
+    assert versions_of(plain) == ANYWHERE
+    assert {(each["Bucket"], each["Key"], each.get("VersionId")) for each in asked} == {("landing", "a/day.csv", "v1")}
+    assert result.rows == 4
 
 
 @pytest.mark.parametrize(

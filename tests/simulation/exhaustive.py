@@ -29,8 +29,8 @@ OF_PEOPLE = {Effect.REPLAY, Effect.REVIVE, Effect.RECORD, Effect.PAUSE, Effect.R
 PUBLISHING = {Effect.PROPOSE, Effect.WRITE_DOCUMENT, Effect.WRITE_PLAN, Effect.PUBLISH}
 OF_NOTIFICATIONS = {Effect.WRITE_NOTICE, Effect.NOTIFY, Effect.WRITE_PROMISES, Effect.REPORT_MISSED}
 """Of subscribers with channels and of promises: tests/unit/usecases/test_notices.py and test_promises.py have them."""
-OF_ANNOUNCEMENTS = {Effect.ANNOUNCE, Effect.HINT, Effect.LINK}
-"""Effects of announced deliveries, which tests/simulation/test_announcements.py plays."""
+OF_ANNOUNCEMENTS = {Effect.ANNOUNCE, Effect.HINT, Effect.LINK, Effect.VALIDATE}
+"""Effects of announced deliveries, which tests/simulation/test_announcements.py plays, and of validations, which touch none."""
 OF_ERASURE = {Effect.REPLACE, Effect.ERASE}
 """Effects of an erasure, which tests/simulation/test_erasures.py plays."""
 NOT_PLAYED = {

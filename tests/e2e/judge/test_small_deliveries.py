@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from typer.testing import CliRunner
@@ -13,7 +13,9 @@ from lakegate.contracts.lake.states import State
 from lakegate.functions.adapters.clients import client
 from lakegate.functions.usecases.lines import published_lines
 from lakegate.functions.workload import FailureCause
+from tests.e2e.deployed import until
 from tests.e2e.running import running
+from tests.e2e.test_api import answered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,6 +83,35 @@ def test_an_invocation_that_fails_is_followed_by_spark(stack: Deployed) -> None:
 
     assert (row.state, row.attempt, row.limit) == (State.PUBLISHED, 2, 3)
     assert [each.cause for each in row.failed] == [FailureCause.NO_ANSWER]
+
+
+def test_rules_of_another_manager_are_measured(stack: Deployed) -> None:
+    """DCM's Validator API over an accepted delivery, and over one that is rejected: no workload, no block, the same data.
+
+    What cannot be read ends as failed.
+    """
+    good, bad = stack.finished(stack.upload(stack.fresh())), stack.finished(stack.upload(b"id,name\n1,a\n,long\n"))
+    rules = [
+        {"id": "rows", "ruleType": "size", "parameter": 3, "severity": {"warn": {"tolerance": 0.1}}},
+        {"id": "named", "ruleType": "complete", "columns": ["id"], "parameter": 1, "dimension": "completeness"},
+    ]
+    before = [stack.blocks(row) for row in (good, bad)]
+    send = ("-H", "Content-Type: application/json", "-d")
+
+    def validated(name: str, path: str) -> Any:
+        body = {"workloadId": name, "validations": rules, "access": {"path": path}}
+        started = [answered(stack, "/v1/validation/start", *send, json.dumps(body)) for _ in range(2)]
+        assert [each.get("status") for each in started] == ["OK", "OK"], started
+        seen = lambda: (found := answered(stack, f"/v1/validation/{name}"))["status"] != "Running" and found  # noqa: E731 - waited for
+        return until(f"{name} is validated", seen)
+
+    answers = [validated("of-good", good.id), validated("of-bad", bad.id)]
+    told = [[(each["id"], each["metric"], each["success"]) for each in one["result"]] for one in answers]
+
+    assert [each["status"] for each in answers] == ["OK", "OK"]
+    assert told == [[("rows", 3, "pass"), ("named", 1, "pass")], [("rows", 2, "warn"), ("named", 0.5, "fail")]]
+    assert [stack.blocks(row) for row in (good, bad)] == before
+    assert answered(stack, "/v1/validation/start", *send, json.dumps({})).get("status") == 400
 
 
 def drift(stack: Deployed) -> dict[str, int]:

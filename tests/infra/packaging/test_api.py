@@ -85,7 +85,10 @@ def test_the_role_publishes_announces_begins_transitions_and_reads_and_nothing_e
     }
     rows = {
         "Registry": ("version#a#1", "contract#a", "route#landing/a/", "proposal#a#1"),
-        "Workloads": ("workload#a", "announcement#a", "request#a", "line#a", "producer#a", "message#a", "content#a"),
+        "Workloads": (
+            *("workload#a", "announcement#a", "request#a", "validation#a", "line#a", "producer#a"),
+            *("message#a", "content#a"),
+        ),
         "Ledger": (
             "_contracts/a",
             "_contracts/a_v1",
@@ -121,7 +124,7 @@ def test_the_role_publishes_announces_begins_transitions_and_reads_and_nothing_e
         for call, answer in answers
         if answer
     }
-    reads = {("GetItem", key) for key in (*rows["Registry"], *rows["Workloads"][:5])}
+    reads = {("GetItem", key) for key in (*rows["Registry"], *rows["Workloads"][:6])}
     reads |= {("BatchGetItem", key) for key in rows["Registry"]}
     objects = {
         (action, f"LakeBucket/{name}/a")
@@ -135,7 +138,29 @@ def test_the_role_publishes_announces_begins_transitions_and_reads_and_nothing_e
     transitions |= {("PutItem", "workload#a"), ("GetObject", "LakeBucket/quarantine/a")}
     transitions |= {(action, "LakeBucket/runs/a/parts-0.json") for action in ("GetObject", "PutObject")}
 
-    announces = {("PutItem", "announcement#a"), ("PutItem", "request#a"), ("PutObject", "LandingBucket/a")}
+    announces = {("PutItem", f"{each}#a") for each in ("announcement", "request", "validation")}
+    announces.add(("PutObject", "LandingBucket/a"))
     approves = writes if approval == "no" else {("PutItem", "proposal#a#1")}
 
     assert may == reads | objects | announces | transitions | approves
+
+
+def test_the_role_starts_validations_where_there_is_a_judge_function(built: Path) -> None:
+    """It lists versions, writes requests and invokes that function; without one it may only list."""
+    asked = [
+        Call("s3:ListBucketVersions", "arn:aws:s3:::LandingBucket"),
+        Call("s3:ListBucketVersions", "arn:aws:s3:::LakeBucket"),
+        Call("s3:PutObject", "arn:aws:s3:::LakeBucket/runs/a/attempt=1/request.json"),
+        Call("lambda:InvokeFunction", "JUDGE"),
+        Call("s3:PutObject", "arn:aws:s3:::LakeBucket/runs/a/attempt=1/result.json"),
+        Call("lambda:InvokeFunction", "arn:aws:lambda:eu-west-1:123456789012:function:other"),
+    ]
+    answers = []
+    for size in ("0", "1"):
+        stack = Stack.read(built, SmallFileBytes=size)
+        (policy,) = stack.resources("AWS::IAM::Role")["ApiRole"]["Policies"]
+        function = stack.resolve({"Fn::GetAtt": ["JudgeFunction", "Arn"]})
+        calls = [each._replace(resource=each.resource.replace("JUDGE", function)) for each in asked]
+        answers.append(allowed_by([policy["PolicyDocument"]], calls))
+
+    assert answers == [[True, True, False, False, False, False], [True, True, True, True, False, False]]

@@ -509,8 +509,13 @@ def test_the_judge_reads_deliveries_and_writes_results(built: Path) -> None:
     }
 
     assert set(granted) == {
-        *("TellAbsentFromForbidden", "ReadPlansStagedAndAccepted", "Answer", "ReportTheEnd", "Log", "Trace")
+        *("TellAbsentFromForbidden", "ReadPlansStagedAndAccepted", "ReadWhatIsValidated"),
+        *("Answer", "ReportTheEnd", "Log", "Trace"),
     }
+    assert granted["ReadWhatIsValidated"] == (
+        "s3:GetObjectVersion",
+        ["arn:aws:s3:::LandingBucket/*", *(f"arn:aws:s3:::LakeBucket/{name}/*" for name in ("accepted", "quarantine"))],
+    )
     assert granted["Answer"] == ("s3:PutObject", "arn:aws:s3:::LakeBucket/runs/*/result.json")
     assert made["ManagedPolicyArns"] == []
 

@@ -68,7 +68,8 @@ def calls(owner: str) -> Iterator[tuple[str, Call]]:
         table = f"arn:aws:dynamodb:{HERE}:table/lakegate-LedgerTable"
         chain = {"dynamodb:LeadingKeys": [f"{OWNERS[owner][1]}/orders_v1"]}
         yield "ledger", Call(f"dynamodb:{action}", table, chain)
-    for method, path in product(("GET", "PUT", "POST"), ("", "/workload", "/workload/1", *OF_WORKLOADS)):
+    paths = ("", "/workload", "/workload/1", *OF_WORKLOADS, "/v1/validation/start", "/v1/validation/1")
+    for method, path in product(("GET", "PUT", "POST"), paths):
         address = f"$default/{method}/api/v1/data-contract/{OWNERS[owner][1]}{path}"
         yield f"{method}{path}", Call("execute-api:Invoke", f"arn:aws:execute-api:{HERE}:lakegate-ApiId/{address}")
 
