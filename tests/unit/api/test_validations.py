@@ -16,7 +16,7 @@ from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.completion import invocation_ended
 from lakegate.functions.usecases.steps import Effect, run
 from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.usecases.validating import WantedValidation, start
+from lakegate.functions.usecases.validating import OtherValidation, WantedValidation, start
 from tests.fakes.identity import ALICE, BOB
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
@@ -107,6 +107,7 @@ def severity(success: bool) -> dict[str, object]:  # noqa: FBT001 - DCM's member
 def test_rules_are_measured_and_answered_in_dcms_form(serve: Callable[[Environment], Api]) -> None:
     """Started, running, then one result for each rule; the pinned version is read by a plan of these rules alone."""
     env = with_upload()
+    env.upload(f"{KEY}.old", b"good:2")
     api = serve(env)
     started, running = begun(api, wanted()), read(api)
     request, plan = asked(env)
@@ -203,7 +204,9 @@ def test_a_start_that_is_sent_again_starts_one_run(serve: Callable[[Environment]
     """Running, and answered; another caller's validation of the same name is another one."""
     env = with_upload()
     api = serve(env)
-    first, second = begun(api, wanted()), begun(api, wanted())
+    first = begun(api, wanted())
+    env.memory.clock.sleep(61)
+    second = begun(api, wanted())
     answered(env)
     third = begun(api, wanted())
     once = len(payloads(env))
@@ -244,19 +247,20 @@ def test_two_starts_at_once_are_one_run(stop: int) -> None:
 
 
 def test_who_is_second_with_other_rules_is_refused() -> None:
-    """Also where both were sent at once."""
+    """Also where both were sent at once; what it wrote is not what the first one runs."""
     env = with_upload()
-    steps = start(env.dependencies, asking(), "first")
+    steps = start(env.dependencies, asking(), "second")
     call = next(steps)
-    while call.effect is not Effect.VALIDATE:
+    while call.effect is not Effect.WRITE_REQUEST:
         call = steps.send(call.do())
-    run(start(env.dependencies, asking(rules=[COMPLETE]), "second"), env.dependencies.clock)
+    run(start(env.dependencies, asking(rules=[COMPLETE]), "first"), env.dependencies.clock)
+    call = steps.send(call.do())
     with pytest.raises(ConditionFailed) as refused:
         call.do()
-    with pytest.raises(Exception, match=r"^$") as raised:
+    with pytest.raises(OtherValidation):
         steps.throw(refused.value)
 
-    assert type(raised.value).__name__ == "OtherValidation"
+    assert [each.rule for each in asked(env)[1].checks] == ["names"]
     assert len(payloads(env)) == 1
 
 
