@@ -10,7 +10,7 @@ import typer
 from lakegate.cli.aws import opened
 from lakegate.cli.confirm import Yes, confirm
 from lakegate.cli.diff import print_comparison
-from lakegate.cli.inheriting import print_broken, registry_parents
+from lakegate.cli.inheriting import print_broken
 from lakegate.cli.lint import REFUSED
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from lakegate.cli.publish import compiled_document, print_published, refuse_number
@@ -24,6 +24,7 @@ from lakegate.functions.usecases.parents import BreaksChildren
 from lakegate.functions.usecases.publish_contract import planned
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.usecases.succession import IncompatibleVersion
+from lakegate.functions.usecases.workflows import referred_of
 
 if TYPE_CHECKING:
     from lakegate.functions.ports.registry import Proposal
@@ -57,8 +58,8 @@ def approve(  # noqa: PLR0913 - a command has these options
         found = _proposed(dependencies, name, proposal)
         body = dependencies.objects.read(Address(dependencies.places.lake, found.publication.document))
         allowed = found.publication.unmeasured_rules > 0
-        parents = registry_parents(stack, local=local)(body)
-        compiled = compiled_document(name, body, parents, allow_unmeasured=allowed, as_json=as_json)
+        referred = referred_of(dependencies, body)
+        compiled = compiled_document(name, body, referred, allow_unmeasured=allowed, as_json=as_json)
         compiled = replace(compiled, inherited_from=found.publication.inherited_from)
         try:
             change = planned(dependencies, compiled)

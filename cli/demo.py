@@ -15,17 +15,18 @@ from lakegate.cli.account import STANDING, account
 from lakegate.cli.aws import opened
 from lakegate.cli.escape import escaped
 from lakegate.cli.local import interruptible, progress
-from lakegate.cli.publish import compiled_contract
 from lakegate.cli.status import table
 from lakegate.cli.transfer import To, read, send
 from lakegate.contracts.errors import SetUpError
 from lakegate.contracts.lake.states import END_STATES
 from lakegate.functions.adapters.clients import client
 from lakegate.functions.ports.errors import NotFound
+from lakegate.functions.usecases.compile_contract import compile_document
 from lakegate.functions.usecases.deliveries import named
 from lakegate.functions.usecases.publish_contract import publish
 from lakegate.functions.usecases.routing import add_route
 from lakegate.functions.usecases.steps import run
+from lakegate.functions.usecases.workflows import referred_of
 from lakegate.functions.workload import workload_id
 from lakegate.infra.local.stack import Stack as LocalStack
 from lakegate.infra.local.stack import StackOptions
@@ -76,7 +77,9 @@ def demo(
 
 def _publish(dependencies: Dependencies) -> None:
     for document, prefix in CONTRACTS:
-        published = run(publish(dependencies, compiled_contract(str(document))), dependencies.clock)
+        body = document.read_bytes()
+        compiled = compile_document(body, referred_of(dependencies, body))
+        published = run(publish(dependencies, compiled), dependencies.clock)
         dataset = published.plans[0][0]
         route = run(add_route(dependencies, prefix, published.contract, dataset, 1), dependencies.clock)
         text = f"published {published.contract} {published.version}: {prefix} delivers to {route.line}"

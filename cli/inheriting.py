@@ -1,4 +1,4 @@
-"""Parents of contracts in the registry, and the children that a new version of a parent would break."""
+"""Parents and workflows of contracts in the registry, and the children that a new version of a parent would break."""
 
 from __future__ import annotations
 
@@ -9,24 +9,22 @@ from lakegate.cli import terminal
 from lakegate.cli.aws import opened
 from lakegate.cli.escape import escaped
 from lakegate.contracts.compile.rules.nested_fields import with_parts
-from lakegate.contracts.inherit.resolve import pinned, resolve
+from lakegate.contracts.inherit.resolve import resolve
 from lakegate.contracts.inherit.sources import source_of
 from lakegate.functions.usecases.parents import parents_of
+from lakegate.functions.usecases.workflows import workflows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lakegate.contracts.inherit.resolve import ParentDocument, Parents
     from lakegate.contracts.model.contract import Contract, Dataset
+    from lakegate.contracts.plan.workflow import PlannedWorkflow
     from lakegate.functions.usecases.parents import BreaksChildren, BrokenChild
+    from lakegate.functions.usecases.workflows import Workflows
 
 Inherited: TypeAlias = dict[str, list[dict[str, str]]]
 """By dataset: each inherited field and rule, with the version and the address where it is declared."""
-
-
-def without_parents(_body: bytes) -> Parents:
-    """No parents at all, for a document that inherits nothing."""
-    return pinned({})
 
 
 def registry_parents(stack: str, *, local: bool) -> Callable[[bytes], Parents]:
@@ -36,6 +34,19 @@ def registry_parents(stack: str, *, local: bool) -> Callable[[bytes], Parents]:
         def find(contract: str, line: int) -> ParentDocument | None:
             with opened(stack, local=local) as there:
                 return parents_of(there.dependencies(), body)(contract, line)
+
+        return find
+
+    return of
+
+
+def registry_workflows(stack: str, *, local: bool) -> Callable[[bytes], Workflows]:
+    """Finds the workflows of a document in the registry; the stack is opened only for a document that names one."""
+
+    def of(body: bytes) -> Workflows:
+        def find(dataset: str, name: str) -> PlannedWorkflow | None:
+            with opened(stack, local=local) as there:
+                return workflows_of(there.dependencies(), body)(dataset, name)
 
         return find
 

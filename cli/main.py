@@ -38,6 +38,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "contracts": "lakegate.cli.published:contracts",
     "show": "lakegate.cli.published:show",
     "route": "lakegate.cli.route:app",
+    "workflow": "lakegate.cli.workflow:app",
     "deprecate": "lakegate.cli.lifecycle:deprecate",
     "sunset": "lakegate.cli.lifecycle:sunset",
     "retire": "lakegate.cli.lifecycle:retire",

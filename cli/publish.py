@@ -12,7 +12,7 @@ from lakegate.cli.aws import opened
 from lakegate.cli.confirm import Yes, confirm
 from lakegate.cli.diff import print_comparison
 from lakegate.cli.escape import escaped
-from lakegate.cli.inheriting import print_broken, registry_parents, without_parents
+from lakegate.cli.inheriting import print_broken, registry_parents, registry_workflows
 from lakegate.cli.inputs import InputDocument
 from lakegate.cli.lifecycle import day_of
 from lakegate.cli.lint import REFUSED, as_document, show
@@ -29,11 +29,9 @@ from lakegate.functions.usecases.publish_contract import planned
 from lakegate.functions.usecases.publish_contract import publish as make_valid
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.usecases.succession import IncompatibleVersion
+from lakegate.functions.usecases.workflows import Referred
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.contracts.inherit.resolve import Parents
     from lakegate.contracts.lake.lifecycle import Line
     from lakegate.contracts.lake.routes import Route
     from lakegate.contracts.lint.examine import Examined
@@ -84,8 +82,9 @@ def publish(  # noqa: PLR0913 - a command has these options
         refuse_options(local=local, dry_run=dry_run, **{"from": inherited_from})
         RemotePublication(Api(api), file, allow_unmeasured, yes, as_json).publish()
         return
-    parents = registry_parents(stack, local=local)
-    compiled = compiled_contract(file, parents, allow_unmeasured=allow_unmeasured, as_json=as_json)
+    body = InputDocument(file).read()
+    referred = Referred(registry_parents(stack, local=local)(body), registry_workflows(stack, local=local)(body))
+    compiled = compiled_document(file, body, referred, allow_unmeasured=allow_unmeasured, as_json=as_json)
     compiled = replace(compiled, inherited_from=day_of(inherited_from))
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
@@ -123,24 +122,12 @@ def print_published(published: Publication, routes: list[Route], drafts: list[Li
         terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
 
 
-def compiled_contract(
-    name: str,
-    parents: Callable[[bytes], Parents] = without_parents,
-    *,
-    allow_unmeasured: bool = False,
-    as_json: bool = False,
-) -> CompiledContract:
-    """The compiled document of a file, as `compiled_document` returns it."""
-    body = InputDocument(name).read()
-    return compiled_document(name, body, parents(body), allow_unmeasured=allow_unmeasured, as_json=as_json)
-
-
 def compiled_document(
-    name: str, body: bytes, parents: Parents, *, allow_unmeasured: bool, as_json: bool
+    name: str, body: bytes, referred: Referred, *, allow_unmeasured: bool, as_json: bool
 ) -> CompiledContract:
     """The compiled document; what is wrong with it is shown as `lint` shows it, and ends the command."""
     try:
-        return compile_document(body, parents, allow_unmeasured=allow_unmeasured)
+        return compile_document(body, referred, allow_unmeasured=allow_unmeasured)
     except DocumentRefused as refused:
         if refused.unmeasured:
             count, it = refused.unmeasured, "it" if refused.unmeasured == 1 else "them"

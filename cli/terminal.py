@@ -58,10 +58,15 @@ def say_interrupted() -> None:
 
 def say_refused(error: ContractError) -> None:
     """Say on standard error why a contract is refused: a line for each problem, as `lakegate lint` has it."""
+    say_problems(error)
+    sys.stderr.write("lakegate: the contract is refused; `lakegate lint` shows its lines\n")
+
+
+def say_problems(error: ContractError) -> None:
+    """Say on standard error what is wrong with a document: a line for each problem."""
     for problem in error.problems:
         where = f"line {problem.line}: " if problem.line else ""
         sys.stderr.write(f"lakegate: {where}{problem.code}: {escaped(problem.message)} @ {escaped(problem.path)}\n")
-    sys.stderr.write("lakegate: the contract is refused; `lakegate lint` shows its lines\n")
 
 
 def print_json(document: object) -> None:

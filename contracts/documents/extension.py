@@ -16,6 +16,7 @@ from lakegate.contracts.model.policy import (
     MOST_BATCH_FILES,
     MOST_BATCH_SECONDS,
     QUARANTINE_DAYS,
+    WORKFLOW,
     Additional,
     DeliveryUnit,
     Duplicates,
@@ -23,7 +24,7 @@ from lakegate.contracts.model.policy import (
     OnReject,
     Policy,
 )
-from lakegate.contracts.model.storage import Compression, Csv, Format, Storage
+from lakegate.contracts.model.storage import ENCODINGS, Compression, Csv, Format, Storage
 from lakegate.contracts.words import did_you_mean, listed, shown
 
 if TYPE_CHECKING:
@@ -38,13 +39,6 @@ EXTENSION = "lakegate"
 """The key of the extension in documents."""
 REQUIREMENTS = ("owner", "classified-personal-data")
 """What a contract may require of itself and of those that inherit from it (`lakegate.contracts.lint.inheritance`)."""
-ENCODINGS = {
-    "utf-8": "utf-8",
-    "us-ascii": "us-ascii",
-    "iso-8859-1": "iso-8859-1",
-    "latin-1": "iso-8859-1",
-    "windows-1252": "windows-1252",
-}
 
 
 class _InvalidValueError(Exception):
@@ -124,6 +118,12 @@ def _parent(place: Place) -> ParentReference:
     return ParentReference(contract, int(major), place.origin)
 
 
+def _workflow(place: Place) -> str:
+    if not re.fullmatch(WORKFLOW, place.text or ""):
+        raise _InvalidValueError("`push`, or the name and the major number of a published workflow: `strict@1`")
+    return str(place.text)
+
+
 def _requirements(place: Place) -> tuple[str, ...]:
     names = _texts(place)
     if not set(names) <= set(REQUIREMENTS):
@@ -158,6 +158,7 @@ POLICY: dict[str, tuple[str, Parser]] = {
     "batchSeconds": ("batch_seconds", _count_to(MOST_BATCH_SECONDS)),
     "quarantineDays": ("quarantine_days", _days),
     "notifyProducers": ("notify_producers", _flag),
+    "workflow": ("workflow", _workflow),
 }
 STORAGE: dict[str, tuple[str, Parser]] = {
     "format": ("format", _one_of(Format, Format.UNKNOWN)),
@@ -167,7 +168,6 @@ OTHER: dict[str, tuple[str, Parser]] = {
     "critical": ("critical", _flag),
     "noticePeriod": ("notice_days", _count),
     "publishAs": ("", _only("original")),
-    "workflow": ("", _only("push")),
     "mergeStrategy": ("", _only("append")),
 }
 OF_CONTRACTS: dict[str, tuple[str, Parser]] = {

@@ -11,7 +11,7 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from lakegate.contracts.lake.workflow import PUSH, read
+from lakegate.contracts.lake.workflow import PUSH, workflow_of
 from lakegate.contracts.model.policy import DeliveryUnit
 from lakegate.contracts.model.storage import Compression, Format, Storage
 from lakegate.contracts.plan.promise import Promise
@@ -85,7 +85,7 @@ def terms_of(plan: bytes) -> Terms:
         batch=BatchLimits(*(policy.get(f"batch_{name}") for name in BatchLimits._fields)),
         observed=policy["mode"] == "observe",
         references=_lines(document),
-        workflow=read(document["workflow"]) if "workflow" in document else PUSH,
+        workflow=workflow_of(document),
         delivery=DeliveryUnit(policy.get("delivery", "object")),
         quiet=timedelta(minutes=policy.get("quiet_minutes", 0)),
         parts_within=timedelta(minutes=policy.get("parts_within_minutes", 0)),

@@ -73,29 +73,10 @@ class Bound(StrEnum):
     PERSON = "person"
 
 
-S, O, P = State, Outcome, Operation  # noqa: E741 - three letters keep the tables below readable
+S, O = State, Outcome  # noqa: E741 - two letters keep the table below readable
 
-START = S.RECEIVED
-MOVING = frozenset(S) - {S.JOINED}
-"""The states that transitions lead to."""
 END_STATES = frozenset({S.PUBLISHED, S.QUARANTINED, S.FAILED, S.GONE})
 """No workload leaves them by itself: FAILED ones wait for a replay."""
-
-SIGNATURES: Mapping[Operation, tuple[frozenset[State], frozenset[State]]] = {
-    P.PIN: (frozenset({S.RECEIVED, S.HELD}), frozenset({S.PINNED})),
-    P.HOLD: (frozenset({S.RECEIVED}), frozenset({S.HELD})),
-    P.REFUSE: (frozenset({S.PINNED}), frozenset({S.DECIDED})),
-    P.WAIVE: (frozenset({S.PINNED}), frozenset({S.DECIDED})),
-    P.STAGE: (frozenset({S.PINNED}), frozenset({S.STAGED})),
-    P.PREPARE: (frozenset({S.STAGED, S.SUBMITTING, S.VALIDATING}), frozenset({S.SUBMITTING})),
-    P.START: (frozenset({S.SUBMITTING}), frozenset({S.VALIDATING})),
-    P.DECIDE: (frozenset({S.VALIDATING}), frozenset({S.DECIDED})),
-    P.PUBLISH: (frozenset({S.DECIDED}), frozenset({S.PUBLISHED, S.QUARANTINED})),
-    P.FAIL: (frozenset({S.RECEIVED, S.HELD, S.PINNED, S.SUBMITTING, S.VALIDATING}), frozenset({S.FAILED})),
-    P.VANISH: (frozenset({S.RECEIVED, S.HELD, S.PINNED, S.DECIDED}), frozenset({S.GONE})),
-    P.REVIVE: (frozenset({S.FAILED}), frozenset({S.RECEIVED})),
-}
-"""The allowed target states of each operation: only decided workloads are published, only pinned ones are decided."""
 
 OUTCOMES: Mapping[State, frozenset[Outcome]] = {
     S.RECEIVED: frozenset({O.ROUTED, O.PAUSED, O.VANISHED, O.UNREADABLE}),
@@ -108,6 +89,3 @@ OUTCOMES: Mapping[State, frozenset[Outcome]] = {
     S.FAILED: frozenset({O.REPLAYED}),
 }
 """The possible observations in each state: a workflow has exactly one transition for each."""
-
-ENDS: Mapping[Outcome, State] = {O.ACCEPTED: S.PUBLISHED, O.REJECTED: S.QUARANTINED}
-"""The state after each verdict, which no workflow may change."""

@@ -1,31 +1,21 @@
-"""Workflows: the transitions between states, as data, checked when they are read, then interpreted.
+"""Workflows: which operation follows an observation, and to which state it leads, as data that the protocol engine interprets.
 
 A transition means: for a workload in the state `source` with the observation `on`, carry out `operation`, which ends in one
-conditional write to the state `to`. A workflow may configure which outcomes are retried and how often; the order of the steps is
-fixed in `lakegate.contracts.lake.states.SIGNATURES`.
+conditional write to the state `to`. `PUSH` is the workflow of every delivery. A published workflow may have another number of
+attempts, and transitions of `ALTERNATIVES` in the place of those of `PUSH`; no other transition keeps the promises of the gate.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.contracts.errors import ContractError, Problem
-from lakegate.contracts.lake.states import (
-    END_STATES,
-    ENDS,
-    MOVING,
-    OUTCOMES,
-    SIGNATURES,
-    START,
-    Bound,
-    Operation,
-    Outcome,
-    State,
-)
+from lakegate.contracts.lake.states import END_STATES, Bound, Operation, Outcome, State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from lakegate.contracts.plan.workflow import PlannedWorkflow
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +31,7 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """A checked table of transitions."""
+    """A table of transitions: one for each state and each of its outcomes."""
 
     name: str
     attempts: int
@@ -53,118 +43,13 @@ class Workflow:
         object.__setattr__(self, "_table", {(t.source, t.on): t for t in self.transitions})
 
     def transition(self, state: State, on: Outcome) -> Transition:
-        """The transition for a state and an outcome. A checked workflow has one for each."""
+        """The transition for a state and an outcome."""
         return self._table[state, on]
 
-    def to_json(self) -> dict[str, object]:
-        """The document that `read` reads."""
-        rows = [
-            {"from": t.source.value, "on": t.on.value, "to": t.to.value, "operation": t.operation.value}
-            | ({"bound": t.bound.value} if t.bound else {})
-            for t in self.transitions
-        ]
-        return {"name": self.name, "attempts": self.attempts, "transitions": rows}
 
-
-DEFAULT_ATTEMPTS = 3
-MOST_ATTEMPTS = 10
-"""The most that a workflow may ask for."""
-
-
-def read(document: Mapping[str, object], path: str = "$") -> Workflow:
-    """Read and check a workflow document. Raises ContractError with every problem of the table."""
-    rows = document.get("transitions")
-    if not isinstance(rows, list):
-        raise ContractError((_problem("workflow-shape", f"{path}.transitions", "transitions must be a list of rows"),))
-    transitions, problems = [], []
-    for index, row in enumerate(rows):
-        try:
-            transitions.append(_transition(row))
-        except (KeyError, ValueError, AttributeError, TypeError):
-            where = f"{path}.transitions[{index}]"
-            problems.append(_problem("workflow-row", where, "needs known words under from, on, to, operation"))
-    attempts = document.get("attempts")
-    if not isinstance(attempts, int) or isinstance(attempts, bool) or not 1 <= attempts <= MOST_ATTEMPTS:
-        problems.append(_problem("workflow-attempts", f"{path}.attempts", f"attempts must be 1 to {MOST_ATTEMPTS}"))
-        attempts = 1
-    known = {(row.source, row.on) for row in transitions}
-    transitions += [row for row in LATER if (row.source, row.on) not in known]
-    workflow = Workflow(str(document.get("name", "")), attempts, tuple(transitions))
-    problems += [_problem(code, f"{path}.transitions", message) for code, message in _faults(workflow)]
-    if problems:
-        raise ContractError(tuple(problems))
-    return workflow
-
-
-def _transition(row: Mapping[str, str]) -> Transition:
-    bound = Bound(row["bound"]) if "bound" in row else None
-    return Transition(State(row["from"]), Outcome(row["on"]), State(row["to"]), Operation(row["operation"]), bound)
-
-
-def _problem(code: str, path: str, message: str) -> Problem:
-    return Problem(code, path, None, message)
-
-
-def _faults(workflow: Workflow) -> Iterator[tuple[str, str]]:
-    for check in (_twice, _misplaced, _unanswered, _turned, _unreachable, _endless, _unbounded):
-        yield from check(workflow.transitions)
-
-
-def _twice(rows: tuple[Transition, ...]) -> Iterator[tuple[str, str]]:
-    seen: set[tuple[State, Outcome]] = set()
-    for row in rows:
-        if (row.source, row.on) in seen:
-            yield "workflow-ambiguous", f"{row.source} has two transitions on {row.on}"
-        seen.add((row.source, row.on))
-
-
-def _misplaced(rows: tuple[Transition, ...]) -> Iterator[tuple[str, str]]:
-    for row in rows:
-        sources, targets = SIGNATURES[row.operation]
-        if row.source not in sources or row.to not in targets:
-            yield "workflow-order", f"{row.operation} must not lead from {row.source} to {row.to}"
-
-
-def _unanswered(rows: tuple[Transition, ...]) -> Iterator[tuple[str, str]]:
-    answered = {(row.source, row.on) for row in rows}
-    wanted = {(state, outcome) for state, outcomes in OUTCOMES.items() for outcome in outcomes}
-    for state, outcome in sorted(wanted - answered):
-        yield "workflow-unanswered", f"{state} has no transition on {outcome}"
-    for state, outcome in sorted(answered - wanted):
-        yield "workflow-order", f"{state} never finds out {outcome}"
-
-
-def _turned(rows: tuple[Transition, ...]) -> Iterator[tuple[str, str]]:
-    for row in rows:
-        if ENDS.get(row.on, row.to) != row.to:
-            yield "workflow-verdict", f"{row.on} must lead to {ENDS[row.on]}"
-
-
-def _reach(rows: tuple[Transition, ...], start: frozenset[State]) -> frozenset[State]:
-    found = start
-    while more := {row.to for row in rows if row.source in found} - found:
-        found |= more
-    return found
-
-
-def _unreachable(rows: tuple[Transition, ...]) -> Iterator[tuple[str, str]]:
-    for state in sorted(MOVING - _reach(rows, frozenset({START}))):
-        yield "workflow-unreachable", f"no path leads to {state}"
-
-
-def _endless(rows: tuple[Transition, ...]) -> Iterator[tuple[str, str]]:
-    backwards = tuple(Transition(row.to, row.on, row.source, row.operation) for row in rows)
-    for state in sorted(MOVING - _reach(backwards, END_STATES)):
-        yield "workflow-endless", f"no path from {state} ends"
-
-
-def _unbounded(rows: tuple[Transition, ...]) -> Iterator[tuple[str, str]]:
-    free = tuple(row for row in rows if row.bound is None)
-    for state in State:
-        if state in _reach(free, frozenset(row.to for row in free if row.source == state)):
-            yield "workflow-unbounded", f"a loop through {state} has no bound"
-
-
+DEFAULT_ATTEMPTS: Final = 3
+UNTIL: Final = {Bound.ATTEMPTS: " (until the attempts are used)", Bound.PERSON: " (by a person)"}
+"""What ends a loop."""
 S, O, P = State, Outcome, Operation  # noqa: E741 - three letters keep the table below readable
 PUSH = Workflow(
     "push",
@@ -196,8 +81,63 @@ PUSH = Workflow(
         Transition(S.FAILED, O.REPLAYED, S.RECEIVED, P.REVIVE, Bound.PERSON),
     ),
 )
-"""`workflows/push.yaml` (a test compares) for what happens before a plan is read: intake parses no YAML."""
-LATER = tuple(
-    row for row in PUSH.transitions if row.on in {O.UNREADABLE, O.WAIVED} or State.HELD in {row.source, row.to}
+"""The workflow of every delivery whose contract names no other one, and of what happens before a plan is pinned."""
+ALTERNATIVES: Final = (
+    Transition(S.SUBMITTING, O.CONFLICT, S.FAILED, P.FAIL),
+    Transition(S.VALIDATING, O.UNDECIDED, S.FAILED, P.FAIL),
+    Transition(S.VALIDATING, O.LOST, S.FAILED, P.FAIL),
 )
-"""Transitions that tables of earlier releases, in published plans, do not contain: these tables are completed with them."""
+"""What a published workflow may do instead: not retry."""
+
+
+def choices(source: str, when: str) -> tuple[Transition, ...]:
+    """The transitions that a workflow may have for an observation, that of `PUSH` first; none if it is no observation."""
+    return tuple(each for each in (*PUSH.transitions, *ALTERNATIVES) if (each.source, each.on) == (source, when))
+
+
+def changed(name: str, attempts: int, others: Iterable[tuple[str, str, str]]) -> Workflow:
+    """`PUSH` with other attempts, and with another state after some observations (from, when, to).
+
+    Raises StopIteration for a transition that is none of the `choices`: `lakegate.contracts.lint.workflow` refuses it.
+    """
+    chosen = [next(each for each in choices(source, when) if each.to == to) for source, when, to in others]
+    table = {(each.source, each.on): each for each in (*PUSH.transitions, *chosen)}
+    return Workflow(name, attempts, tuple(table.values()))
+
+
+def of_planned(workflow: PlannedWorkflow) -> Workflow:
+    """The whole table of a published workflow."""
+    others = ((each.source, each.when, each.to) for each in workflow.transitions)
+    return changed(workflow.name, workflow.attempts, others)
+
+
+def workflow_of(plan: Mapping[str, Any]) -> Workflow:
+    """The workflow of a plan, from its JSON: the gate reads plans without their classes."""
+    pinned = plan.get("workflow")
+    if pinned is None:
+        return PUSH
+    others = ((each["from"], each["when"], each["to"]) for each in pinned["transitions"])
+    return changed(pinned["name"], pinned["attempts"], others)
+
+
+def rows(workflow: Workflow) -> Iterator[str]:
+    """The transitions, as a table of text."""
+    yield f"{workflow.name}, at most {workflow.attempts} attempts"
+    for each in workflow.transitions:
+        yield f"{each.source:<11} {each.on:<11} {each.to:<12} {each.operation}{_until(each)}"
+
+
+def diagram(workflow: Workflow) -> Iterator[str]:
+    """The transitions, as a state diagram of Mermaid. The words are those of `lakegate.contracts.lake.states`: none is a text
+    of the document.
+    """
+    yield "stateDiagram-v2"
+    yield f"  [*] --> {State.RECEIVED}"
+    for each in workflow.transitions:
+        yield f"  {each.source} --> {each.to}: {each.on}{_until(each)}"
+    for state in sorted(END_STATES):
+        yield f"  {state} --> [*]"
+
+
+def _until(transition: Transition) -> str:
+    return "" if transition.bound is None else UNTIL[transition.bound]

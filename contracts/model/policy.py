@@ -14,6 +14,9 @@ MOST_BATCH_SECONDS = 3_600
 QUARANTINE_DAYS = (7, 30, 90, 365)
 """How long quarantined data may be kept: a lifecycle rule of the lake bucket for each."""
 
+WORKFLOW = r"push|(?!push@)[a-z][a-z0-9-]{0,62}@(0|[1-9][0-9]{0,8})"
+"""The name of a workflow in a contract: that of every delivery, or name and major number of a published one."""
+
 
 class Additional(Enum):
     """The treatment of a file with columns that its contract does not declare."""
@@ -85,3 +88,5 @@ class Policy:
     """One of `QUARANTINE_DAYS`; then quarantined data is deleted. None: it is kept."""
     notify_producers: bool = False
     """Whether subscribers of the audience `producer` are notified of deliveries, not of the line's lifecycle alone."""
+    workflow: str = "push"
+    """The workflow of its deliveries: `push`, or name and major number of a published one, e.g. `strict@1`."""

@@ -15,6 +15,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+ENCODINGS = {
+    "utf-8": "utf-8",
+    "us-ascii": "us-ascii",
+    "iso-8859-1": "iso-8859-1",
+    "latin-1": "iso-8859-1",
+    "windows-1252": "windows-1252",
+}
+"""The encodings of text files: by the name that a contract may use, the one of the plan."""
+
 
 class Format(Enum):
     """The file format of a dataset."""

@@ -18,6 +18,7 @@ from lakegate.contracts.plan.check import Check
 from lakegate.contracts.plan.document import VersionedDocument
 from lakegate.contracts.plan.promise import Promise
 from lakegate.contracts.plan.serialization import digest
+from lakegate.contracts.plan.workflow import PlannedWorkflow
 
 VERSION = "lakegate/plan/1"
 OF_MAPS = ("{key}", "{value}")
@@ -83,6 +84,8 @@ class Plan(VersionedDocument):
     promises: tuple[Promise, ...] = ()
     lineage: tuple[FieldLineage, ...] = ()
     """Of the fields whose lineage the contract declares."""
+    workflow: PlannedWorkflow | None = None
+    """The published workflow that the policy names, pinned when the contract is published; None: that of every delivery."""
 
     @property
     def digest(self) -> str:

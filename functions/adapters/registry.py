@@ -15,7 +15,7 @@ from lakegate.functions.adapters.ledger import RECORD_REASONS, record_puts, reco
 from lakegate.functions.adapters.proposals import PREFIX, if_unchanged, proposal_item, proposal_key, proposal_of
 from lakegate.functions.adapters.tables import number, text
 from lakegate.functions.ports.errors import ConditionFailed, Throttled
-from lakegate.functions.ports.registry import Publication, RegistryPage, RegistrySnapshot, SeenParent
+from lakegate.functions.ports.registry import Publication, RegistryPage, RegistrySnapshot, SeenParent, is_among
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -125,11 +125,12 @@ class DynamoRegistry:
             found[route.contract] = replace(before, routes=(*before.routes, route))
         return found
 
-    def snapshot(self) -> RegistrySnapshot:
+    def snapshot(self, prefix: str = "") -> RegistrySnapshot:
         """A consistent scan: a registry holds as many items as people have written."""
         items = self._items()
+        versions = (_publication(item) for item in items if item["id"]["S"].startswith("version#"))
         return RegistrySnapshot(
-            versions=tuple(_publication(item) for item in items if item["id"]["S"].startswith("version#")),
+            versions=tuple(each for each in versions if is_among(each.contract, prefix)),
             routes=tuple(_route(item) for item in items if item["id"]["S"].startswith("route#")),
         )
 
@@ -147,7 +148,8 @@ class DynamoRegistry:
                 ExpressionAttributeValues={":kind": contract_key("")["id"]},
                 **start,
             )
-        found = tuple(contract_of(each["id"]["S"].partition("#")[2], each) for each in answer["Items"])
+        items = ((each["id"]["S"].partition("#")[2], each) for each in answer["Items"])
+        found = tuple(contract_of(name, each) for name, each in items if is_among(name))
         return RegistryPage(found, answer.get("LastEvaluatedKey", {}).get("id", {}).get("S", ""))
 
     def propose(self, proposal: Proposal, seen: Proposal | None) -> None:

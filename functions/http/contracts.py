@@ -44,15 +44,16 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
         compile_document,
         effects_of,
     )
-    from lakegate.functions.usecases.parents import BreaksChildren, parents_of  # noqa: PLC0415 - likewise
+    from lakegate.functions.usecases.parents import BreaksChildren  # noqa: PLC0415 - likewise
     from lakegate.functions.usecases.publish_contract import planned  # noqa: PLC0415 - likewise
     from lakegate.functions.usecases.publish_contract import publish as make_valid  # noqa: PLC0415 - likewise
     from lakegate.functions.usecases.succession import IncompatibleVersion  # noqa: PLC0415 - likewise
+    from lakegate.functions.usecases.workflows import referred_of  # noqa: PLC0415 - likewise
 
     body = document_in(request)
     try:
-        parents, unmeasured = parents_of(dependencies, body), request.flag("allowUnmeasured")
-        compiled = compile_document(body, parents, allow_unmeasured=unmeasured)
+        referred, unmeasured = referred_of(dependencies, body), request.flag("allowUnmeasured")
+        compiled = compile_document(body, referred, allow_unmeasured=unmeasured)
         _refuse_another(request, compiled.contract)
         change = planned(dependencies, compiled)
         effects = list(effects_of(compiled, change))

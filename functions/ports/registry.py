@@ -112,6 +112,11 @@ class SeenParent:
     seen: RegistrySnapshot
 
 
+def is_among(name: str, prefix: str = "") -> bool:
+    """Whether an id is listed with contracts, or among those with a prefix: no contract has an id that begins with `_`."""
+    return name.startswith(prefix or "_") is bool(prefix)
+
+
 class Registry(Protocol):
     """Contracts and their routes."""
 
@@ -142,8 +147,11 @@ class Registry(Protocol):
         """
         ...
 
-    def snapshot(self) -> RegistrySnapshot:
-        """Everything, for people: item by item, so it is not a snapshot, but what was there before the call is in it."""
+    def snapshot(self, prefix: str = "") -> RegistrySnapshot:
+        """All contracts, for people: item by item, so it is not a snapshot, but what was there before the call is in it.
+
+        With the prefix of their ids what else has versions: published workflows.
+        """
         ...
 
     def page(self, after: str) -> RegistryPage:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.lake.states import Bound, Outcome
+from lakegate.contracts.lake.workflow import PUSH
 from lakegate.functions.usecases.moves import OutcomeChanged
 from lakegate.functions.usecases.observe import OBSERVERS, Observation, observe
 from lakegate.functions.usecases.operations import OPERATIONS
@@ -68,9 +69,10 @@ def take(dependencies: Dependencies, workload: Workload, found: Observation) -> 
 
 
 def _transition(dependencies: Dependencies, workload: Workload, found: Observation) -> Transition:
-    workflow = dependencies.terms(workload).workflow
+    more = uncounted(dependencies.timing, workload, found.cause)
+    # an attempt that does not count says nothing about the delivery: another one follows in every workflow
+    workflow = PUSH if more else dependencies.terms(workload).workflow
     transition = workflow.transition(workload.state, found.on)
-    limit = workload.limit + uncounted(dependencies.timing, workload, found.cause)
-    if transition.bound is Bound.ATTEMPTS and workload.attempt >= limit:
+    if transition.bound is Bound.ATTEMPTS and workload.attempt >= workload.limit + more:
         return workflow.transition(workload.state, Outcome.EXHAUSTED)
     return transition

@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.errors import ContractError, LakegateError
+from lakegate.contracts.errors import ContractError, LakegateError, Problem
 from lakegate.contracts.inherit.resolve import resolve
 from lakegate.contracts.lake.lifecycle import LONGEST_TEXT, Ending, LineStatus
+from lakegate.contracts.lake.workflow import PUSH
 from lakegate.contracts.model.labels import labels_of
 from lakegate.contracts.words import listed, shown
 from lakegate.functions.usecases.names import refuse_unusable
@@ -17,10 +18,11 @@ from lakegate.functions.usecases.publish_contract import RETIRED, CompiledContra
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.contracts.inherit.resolve import Parents
     from lakegate.contracts.lint.examine import Examined
-    from lakegate.contracts.model.contract import Contract
+    from lakegate.contracts.model.contract import Contract, Dataset
+    from lakegate.contracts.plan.workflow import PlannedWorkflow
     from lakegate.functions.usecases.publish_contract import PlannedChange
+    from lakegate.functions.usecases.workflows import Referred, Workflows
 
 ACTIVE = "active"
 KEPT = ("deprecated", "sunset", RETIRED)
@@ -39,12 +41,12 @@ class DocumentRefused(LakegateError):  # noqa: N818 - the name is what happened
         """How many rules can never be measured, where these are the only problems."""
 
 
-def compile_document(body: bytes, parents: Parents, *, allow_unmeasured: bool = False) -> CompiledContract:
+def compile_document(body: bytes, referred: Referred, *, allow_unmeasured: bool = False) -> CompiledContract:
     """The compiled document. A rule that can never be measured refuses it unless that is allowed.
 
     Raises DocumentRefused, and InputError for a name that cannot be a folder of the lake.
     """
-    resolved = resolve(body, parents)
+    resolved = resolve(body, referred.parents)
     examined = resolved.examined
     if examined.contract is None or examined.errors:
         raise DocumentRefused(examined)
@@ -56,7 +58,7 @@ def compile_document(body: bytes, parents: Parents, *, allow_unmeasured: bool = 
     for name in (examined.contract.id, *(each.name for each in examined.contract.datasets)):
         refuse_unusable(name)
     try:
-        compiled = _compiled(examined.contract, body)
+        compiled = _compiled(examined.contract, body, referred.workflows)
     except ContractError as error:
         raise DocumentRefused(replace(examined, errors=error.problems)) from None
     return replace(compiled, unmeasured_rules=len(examined.unmeasured), needs=resolved.needs)
@@ -83,8 +85,12 @@ def effects_of(compiled: CompiledContract, change: PlannedChange) -> Iterator[st
         yield f"{name} is retired: every delivery below {listed(change.closed)} would be refused"
 
 
-def _compiled(contract: Contract, body: bytes) -> CompiledContract:
-    plans = {each.name: compile_plan(contract, each).to_bytes() for each in contract.datasets}
+def _compiled(contract: Contract, body: bytes, workflows: Workflows) -> CompiledContract:
+    pinned = {each.name: _workflow(each, workflows) for each in contract.datasets}
+    plans = {
+        each.name: replace(compile_plan(contract, each), workflow=pinned[each.name]).to_bytes()
+        for each in contract.datasets
+    }
     return CompiledContract(
         contract.id,
         contract.version,
@@ -96,6 +102,20 @@ def _compiled(contract: Contract, body: bytes) -> CompiledContract:
         draft=_folded(contract.status) in DRAFTS,
         end=_end(contract),
     )
+
+
+def _workflow(dataset: Dataset, workflows: Workflows) -> PlannedWorkflow | None:
+    """The workflow that a dataset names, as it is published; None for that of every delivery."""
+    name = dataset.policy.workflow
+    if name == PUSH.name:
+        return None
+    found = workflows(dataset.name, name)
+    if found is None:
+        message = (
+            f"No workflow {shown(name)} is published: publish it (`lakegate workflow publish FILE`), or use `push`."
+        )
+        raise ContractError((Problem("unknown-workflow", dataset.origin.path, dataset.origin.line, message),))
+    return found
 
 
 def _end(contract: Contract) -> tuple[Ending, str] | None:

@@ -24,11 +24,16 @@ def store(dependencies: Dependencies, compiled: CompiledContract) -> Steps[None]
     """Write document and plans, each at the digest of its bytes. Raises InputError for a name that cannot be a folder."""
     for name in (compiled.contract, *compiled.plans):
         refuse_unusable(name)
-    body = Address(dependencies.places.lake, document_key(compiled.document))
-    yield from _once(Effect.WRITE_DOCUMENT, partial(dependencies.objects.put, body, compiled.document, absent=True))
+    yield from store_document(dependencies, compiled.document)
     for plan in compiled.plans.values():
         where = Address(dependencies.places.lake, f"plans/{hashlib.sha256(plan).hexdigest()}.json")
         yield from _once(Effect.WRITE_PLAN, partial(dependencies.objects.put, where, plan, absent=True))
+
+
+def store_document(dependencies: Dependencies, text: bytes) -> Steps[None]:
+    """Write a document at the digest of its bytes."""
+    where = Address(dependencies.places.lake, document_key(text))
+    yield from _once(Effect.WRITE_DOCUMENT, partial(dependencies.objects.put, where, text, absent=True))
 
 
 def _once(effect: Effect, put: Callable[[], object]) -> Steps[None]:

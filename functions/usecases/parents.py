@@ -85,15 +85,22 @@ def pinned_parents(dependencies: Dependencies, publication: Publication) -> Pare
     return pinned({name: dependencies.objects.read(Address(lake, key)) for name, key in publication.needs})
 
 
-def parents_of(dependencies: Dependencies, text: bytes) -> Parents:
-    """The parents of a document to publish: the newest ones, or, if it is published already, those that it was published with."""
+def published_before(dependencies: Dependencies, text: bytes) -> Publication | None:
+    """The version that was published with this very document; None if there is none."""
     try:
         contract, version = identity_of(text)
     except ContractError:
-        contract, version = "", ""
-    for each in dependencies.registry.contract(contract).versions if is_usable(contract) else ():
-        if (each.version, each.document) == (version, document_key(text)):
-            return pinned_parents(dependencies, each)
+        return None
+    versions = dependencies.registry.contract(contract).versions if is_usable(contract) else ()
+    wanted = version, document_key(text)
+    return next((each for each in versions if (each.version, each.document) == wanted), None)
+
+
+def parents_of(dependencies: Dependencies, text: bytes) -> Parents:
+    """The parents of a document to publish: the newest ones, or, if it is published already, those that it was published with."""
+    before = published_before(dependencies, text)
+    if before is not None:
+        return pinned_parents(dependencies, before)
 
     def find(parent: str, line: int) -> ParentDocument | None:
         now = moment(dependencies.clock.now())

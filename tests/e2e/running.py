@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakegate.cli.aws import opened
-from lakegate.cli.publish import compiled_contract
 from lakegate.functions.adapters import clients
+from lakegate.functions.usecases.compile_contract import compile_document
 from lakegate.functions.usecases.publish_contract import publish
 from lakegate.functions.usecases.routing import add_route
 from lakegate.functions.usecases.steps import run
+from lakegate.functions.usecases.workflows import referred_of
 from lakegate.infra.local.stack import Stack, StackOptions
 from lakegate.infra.local.state import VARIABLE
 from tests.e2e.deployed import Deployed
@@ -52,5 +53,7 @@ def running(folder: Path, **parameters: str) -> Iterator[Deployed]:
 
 def _publish(dependencies: Dependencies) -> None:
     for prefix, contract in CONTRACTS.items():
-        published = run(publish(dependencies, compiled_contract(str(contract))), dependencies.clock)
+        body = contract.read_bytes()
+        compiled = compile_document(body, referred_of(dependencies, body))
+        published = run(publish(dependencies, compiled), dependencies.clock)
         run(add_route(dependencies, prefix, published.contract, "sales", 1), dependencies.clock)

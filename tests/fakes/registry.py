@@ -103,14 +103,15 @@ class MemoryRegistry:
         for bucket, prefix in [at for at in self._routes if at[1] in publication.retired]:
             del self._routes[bucket, prefix]
 
-    def snapshot(self) -> RegistrySnapshot:
-        """All of both."""
-        versions = (replace(each, routes=(), retired=()) for each in self.versions.values())
+    def snapshot(self, prefix: str = "") -> RegistrySnapshot:
+        """All of both, or those with ids that begin so."""
+        listed = (each for each in self.versions.values() if each.contract.startswith(prefix or "_") is bool(prefix))
+        versions = (replace(each, routes=(), retired=()) for each in listed)
         return RegistrySnapshot(tuple(versions), tuple(self._routes.values()))
 
     def page(self, after: str) -> RegistryPage:
         """A few contracts, so that every test meets several pages."""
-        names = sorted(name for name in self._contracts if name > after)
+        names = sorted(name for name in self._contracts if name > after and not name.startswith("_"))
         shown, more = names[:PAGE], names[PAGE:]
         return RegistryPage(tuple(self._contracts[each] for each in shown), shown[-1] if more else "")
 

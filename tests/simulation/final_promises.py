@@ -10,7 +10,7 @@ from tests.simulation.contract import read_json
 from tests.simulation.environment import LAKE, PARTS_ABOVE
 from tests.simulation.lifecycle import manifests
 from tests.simulation.pauses import LINE
-from tests.simulation.promises import ATTEMPTS, ENDED, REFUSALS, Violation, manifest_deliveries
+from tests.simulation.promises import ATTEMPTS, ENDED, REFUSALS, Violation, is_given_up, manifest_deliveries
 
 if TYPE_CHECKING:
     from lakegate.functions.workload import Workload
@@ -64,7 +64,7 @@ def _check_row(promises: Promises, row: Workload) -> None:
     elif row.failed[-1].cause in REFUSALS.values():
         if not there and not deleted:
             raise Violation("P1", "a delivery that could not be read is not in landing")
-    elif (dead := _counted_deaths(promises, row)) < ATTEMPTS:
+    elif (dead := _counted_deaths(promises, row)) < (1 if is_given_up(row) else ATTEMPTS):
         raise Violation("P4", f"given up after {dead} dead attempts")
     elif not there and not deleted:
         raise Violation("P1", "a failed delivery is not in landing")

@@ -61,6 +61,10 @@ ENDED = frozenset({S.PUBLISHED, S.QUARANTINED})
 FINAL = ENDED | {S.DECIDED}
 ACCEPTED = frozenset({"accepted", "accepted_with_warnings"})
 ATTEMPTS = 3
+GIVEN_UP: frozenset[str] = frozenset()
+"""The outcomes after which the workflow under test does not try again: none in `push`."""
+OUTCOMES = {"undecided": "undecided", "token-taken": "conflict"}
+"""By the cause of a failed attempt; of any other it is `lost`."""
 """Of one round."""
 JOB_LIMIT = timedelta(minutes=75)
 """A job's own limit, and the grace beyond it: no run is cancelled earlier that may still answer."""
@@ -113,6 +117,11 @@ def _result_of(row: Workload) -> str:
 def _raise(broken: Broken | None) -> None:
     if broken is not None:
         raise Violation(broken.promise, broken.seen)
+
+
+def is_given_up(row: Workload) -> bool:
+    """Whether the workflow does not try again after what the last attempt ended in."""
+    return OUTCOMES.get(row.failed[-1].cause, "lost") in GIVEN_UP
 
 
 class Promises:
@@ -353,7 +362,7 @@ class Promises:
             self.rounds[row.id] = row.attempt
         self._collided(before)
         if row.state is S.SUBMITTING:
-            self._submitted(row)
+            self._submitted(before, row)
         over = row.state is S.FAILED or (row.state is S.SUBMITTING and before.state is not S.STAGED)
         if not over:
             return
@@ -375,7 +384,7 @@ class Promises:
         if before.batch and last.cause != "batch-failed" and _result_of(before) in self.env.lake:
             self.env.shared.discard(at)
 
-    def _submitted(self, row: Workload) -> None:
+    def _submitted(self, before: Workload, row: Workload) -> None:
         """P7: a round has no more attempts than it is allowed, and what is sent of each is stored first."""
         if row.batch:
             self._is_member(row)
@@ -386,6 +395,9 @@ class Promises:
         more = self.env.waits(row.id, began) + self.env.shares(row.id, began)
         if row.attempt - began > ATTEMPTS + more + self.env.allowed_more(row.id, began):
             raise Violation("P7", f"attempt {row.attempt} is one too many")
+        is_counted = (row.id, before.attempt) not in self.env.waited | self.env.shared | self.env.free
+        if before.state is not S.STAGED and is_counted and is_given_up(row):
+            raise Violation("P7", "an attempt follows one after which the workflow gives up")
 
     def _collided(self, row: Workload) -> None:
         """An attempt came to nothing because the token of its batch was used for another request."""
@@ -521,8 +533,11 @@ class Promises:
         if block.workload in self.published:
             raise Violation("P3", "one delivery has two blocks")
         self.published.add(block.workload)
-        if (row.state, block.kind) not in {(S.PUBLISHED, "published"), (S.QUARANTINED, "quarantined")}:
-            raise Violation("P3", f"a block has the kind {block.kind} for a workload that is {row.state}")
+        is_accepted = row.decision.verdict in ACCEPTED
+        if (row.state, block.kind) != ((S.QUARANTINED, "quarantined"), (S.PUBLISHED, "published"))[is_accepted]:
+            raise Violation(
+                "P3", f"{row.decision.verdict} data has a block {block.kind}, and its workload is {row.state}"
+            )
         recorded = (block.chain, block.plan, block.contract_version, block.verdict)
         if recorded != (name, row.pin.plan, row.pin.version, row.decision.verdict) or name != row.pin.chain:
             raise Violation("P21", "the block names another contract or verdict than the row")

@@ -15,6 +15,7 @@ import pytest
 from lakegate.contracts.door.refusals import refusals, refused_rules
 from lakegate.contracts.door.terms import Terms, terms_of
 from lakegate.contracts.judge.counts import BrokenRule
+from lakegate.contracts.lake.states import Outcome, State
 from lakegate.contracts.lake.workflow import PUSH
 from lakegate.contracts.lint.examine import read
 from lakegate.contracts.model.policy import Additional, DeliveryUnit, Duplicates, Mode, OnReject, Policy
@@ -59,10 +60,16 @@ def test_a_plan_of_an_older_release_delivers_single_objects() -> None:
 
 def test_the_workflow_is_the_one_the_plan_carries() -> None:
     """A plan with a workflow of its own is followed by it; one without by the workflow of any upload."""
-    patient = PUSH.to_json() | {"name": "patient", "attempts": 7}
-    document = json.loads(BYTES) | {"workflow": patient}
+    hasty = {
+        "name": "hasty@1.0.0",
+        "attempts": 7,
+        "transitions": [{"from": "VALIDATING", "when": "lost", "to": "FAILED"}],
+    }
+    found = terms_of(json.dumps(json.loads(BYTES) | {"workflow": hasty}).encode()).workflow
 
-    assert terms_of(json.dumps(document).encode()).workflow.attempts == 7
+    assert (found.name, found.attempts) == ("hasty@1.0.0", 7)
+    assert set(found.transitions) - set(PUSH.transitions) == {found.transition(State.VALIDATING, Outcome.LOST)}
+    assert found.transition(State.VALIDATING, Outcome.LOST).to is State.FAILED
     assert terms_of(BYTES).workflow == PUSH
 
 

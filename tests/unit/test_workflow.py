@@ -1,120 +1,189 @@
-"""The workflow is data: it is checked before it is used."""
+"""Workflows are data: the table of all deliveries, and what a published document may exchange."""
 
 from __future__ import annotations
 
-from itertools import pairwise
+import json
+from itertools import pairwise, product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 
 from lakegate import contracts
 from lakegate.contracts.errors import ContractError
-from lakegate.contracts.lake.states import OUTCOMES, SIGNATURES, Operation, Outcome, State
-from lakegate.contracts.lake.workflow import MOST_ATTEMPTS, PUSH, read
+from lakegate.contracts.lake.states import END_STATES, OUTCOMES, Bound, Operation, Outcome, State
+from lakegate.contracts.lake.workflow import ALTERNATIVES, PUSH, choices, diagram, of_planned, rows, workflow_of
+from lakegate.contracts.lint.workflow import read_workflow
+from lakegate.contracts.plan.serialization import encode
+from lakegate.contracts.plan.workflow import PlannedTransition, PlannedWorkflow
 
-DOCUMENT = Path(contracts.__file__).parent / "workflows" / "push.yaml"
+if TYPE_CHECKING:
+    from lakegate.contracts.documents.scalars import Scalar
 
-
-def push() -> dict[str, Any]:
-    return PUSH.to_json()
-
-
-def without(state: str, on: str) -> dict[str, Any]:
-    document = push()
-    document["transitions"] = [r for r in document["transitions"] if (r["from"], r["on"]) != (state, on)]
-    return document
-
-
-def changed(state: str, outcome: str, **change: str) -> dict[str, Any]:
-    document = push()
-    for row in document["transitions"]:
-        if (row["from"], row["on"]) == (state, outcome):
-            row.update(change)
-    return document
+EXAMPLE = Path(contracts.__file__).parent / "examples" / "once.workflow.yaml"
+ONCE = PlannedWorkflow(
+    "once@1.0.0",
+    2,
+    (PlannedTransition("VALIDATING", "undecided", "FAILED"), PlannedTransition("SUBMITTING", "conflict", "FAILED")),
+)
+HEAD = "workflow: once\nversion: 1.0.0\n"
 
 
-def unbounded() -> dict[str, Any]:
-    document = push()
-    document["transitions"] = [{k: v for k, v in row.items() if k != "bound"} for row in document["transitions"]]
-    return document
-
-
-def codes(document: dict[str, Any]) -> set[str]:
+def problems(text: str) -> list[tuple[str, str, int | None]]:
     with pytest.raises(ContractError) as refused:
-        read(document)
-    return {problem.code for problem in refused.value.problems}
+        read_workflow(text.encode())
+    return [(each.code, each.path, each.line) for each in refused.value.problems]
 
 
-def test_the_published_document_is_the_one_in_code() -> None:
-    """Intake parses no YAML: the table it carries is the document people read."""
-    assert read(yaml.safe_load(DOCUMENT.read_text())) == PUSH
-
-
-def test_a_workflow_survives_the_plan() -> None:
-    """What the plan carries as JSON reads back as the same workflow."""
-    assert read(push()) == PUSH
-
-
-def test_a_table_of_an_earlier_release_is_completed() -> None:
-    """Published plans carry their table for ever: what they could not name yet has the answer that this release has."""
-    earlier = push()
-    earlier["transitions"] = [row for row in earlier["transitions"] if row["on"] != "unreadable"]
-
-    assert set(read(earlier).transitions) == set(PUSH.transitions)
+def message(text: str) -> str:
+    with pytest.raises(ContractError) as refused:
+        read_workflow(text.encode())
+    return refused.value.problems[0].message
 
 
 def test_every_outcome_of_every_state_has_its_transition() -> None:
-    """Whatever is found out, the table has an answer."""
-    for state, outcomes in OUTCOMES.items():
-        for outcome in outcomes:
-            assert state is PUSH.transition(state, outcome).source
+    """The workflow of every delivery has one transition for each observation, and no other one."""
+    wanted = [(state, outcome) for state, outcomes in OUTCOMES.items() for outcome in outcomes]
+
+    assert sorted(wanted) == sorted((each.source, each.on) for each in PUSH.transitions)
+    assert all(PUSH.transition(state, on).source is state for state, on in wanted)
 
 
-def test_every_operation_is_used_where_it_may_be() -> None:
-    """No operation is dead, and each has a signature."""
-    assert set(Operation) == set(SIGNATURES)
+def test_every_operation_is_used() -> None:
+    """No operation is dead code."""
     assert set(Operation) == {transition.operation for transition in PUSH.transitions}
 
 
-def test_the_happy_path_leads_from_claim_to_publication() -> None:
-    """Seven outcomes carry a good delivery from RECEIVED to PUBLISHED."""
+def test_a_successful_delivery_is_published_after_six_observations() -> None:
+    """The states of a successful delivery come in the order in which they are declared."""
     path = [State.RECEIVED]
     for outcome in ("routed", "passed", "ready", "stored", "judged", "accepted"):
         path.append(PUSH.transition(path[-1], Outcome(outcome)).to)
 
-    assert State.PUBLISHED is path[-1]
+    assert path[-1] is State.PUBLISHED
     assert all(list(State).index(low) < list(State).index(high) for low, high in pairwise(path))
 
 
+@pytest.mark.parametrize("chosen", list(product((False, True), repeat=len(ALTERNATIVES))), ids=str)
+def test_every_workflow_ends(chosen: tuple[bool, ...]) -> None:
+    """With any of the alternatives, each state leads to an end, and a loop is bounded by attempts or by a person."""
+    others = [each for each, is_taken in zip(ALTERNATIVES, chosen, strict=True) if is_taken]
+    planned = PlannedWorkflow(
+        "any@1.0.0", 1, tuple(PlannedTransition(each.source, each.on, each.to) for each in others)
+    )
+    table = of_planned(planned).transitions
+
+    assert {(each.source, each.on) for each in table} == {(each.source, each.on) for each in PUSH.transitions}
+    unbounded = [(each.source, each.to) for each in table if each.bound is None]
+    order = list(State)
+    assert all(order.index(source) < order.index(to) for source, to in unbounded)
+    assert {each.bound for each in table} <= {None, Bound.ATTEMPTS, Bound.PERSON}
+    assert {to for _, to in unbounded} >= END_STATES
+
+
+def test_the_example_is_read() -> None:
+    """The document of the example is a workflow with two attempts and two exchanged transitions."""
+    assert read_workflow(EXAMPLE.read_bytes()) == ONCE
+
+
+def test_a_plan_has_the_workflow_that_was_read() -> None:
+    """The table that the gate reads from the JSON of a plan is that of the document."""
+    table = workflow_of({"workflow": encode(ONCE)})
+
+    assert (table, table.attempts) == (of_planned(ONCE), 2)
+    assert {(each.source, each.on, each.to) for each in set(table.transitions) - set(PUSH.transitions)} == {
+        ("VALIDATING", "undecided", "FAILED"),
+        ("SUBMITTING", "conflict", "FAILED"),
+    }
+    assert workflow_of({"workflow": None}) is workflow_of({}) is PUSH
+
+
+def test_what_a_document_leaves_out_is_as_in_push() -> None:
+    """A document with a name and a version alone is the workflow of every delivery."""
+    read = read_workflow(HEAD.encode())
+
+    assert read == PlannedWorkflow("once@1.0.0", 3, ())
+    assert of_planned(read).transitions == PUSH.transitions
+
+
 @pytest.mark.parametrize(
-    ("code", "document"),
+    ("text", "found"),
     [
-        ("workflow-shape", {"name": "x", "attempts": 3}),
-        ("workflow-attempts", push() | {"attempts": 0}),
-        ("workflow-attempts", push() | {"attempts": MOST_ATTEMPTS + 1}),
-        ("workflow-attempts", push() | {"attempts": True}),
-        ("workflow-attempts", push() | {"attempts": "3"}),
-        ("workflow-row", push() | {"transitions": [*PUSH.to_json()["transitions"], "x"]}),  # type: ignore[misc]  # a list
-        ("workflow-row", changed("RECEIVED", "routed", to="NOWHERE")),
-        ("workflow-row", changed("FAILED", "replayed", bound="never")),
-        ("workflow-ambiguous", push() | {"transitions": PUSH.to_json()["transitions"] * 2}),  # type: ignore[operator]  # a list
-        ("workflow-order", changed("PINNED", "passed", to="PUBLISHED", operation="publish")),
-        ("workflow-order", changed("VALIDATING", "judged", to="PUBLISHED")),
-        ("workflow-order", changed("STAGED", "ready", on="routed")),
-        ("workflow-unanswered", without("VALIDATING", "lost")),
-        ("workflow-verdict", changed("DECIDED", "rejected", to="PUBLISHED")),
-        ("workflow-unreachable", without("DECIDED", "rejected")),
-        ("workflow-endless", push() | {"transitions": [r for r in push()["transitions"] if r["from"] != "DECIDED"]}),
-        ("workflow-unbounded", unbounded()),
+        ("", [("empty-document", "$", 1)]),
+        ("workflow: once\n", [("missing-key", "$", 1)]),
+        ("workflow: push\nversion: 1.0.0\n", [("wrong-form", "$.workflow", 1)]),
+        ("workflow: Once/../x\nversion: 1.0.0\n", [("wrong-form", "$.workflow", 1)]),
+        ("workflow: once\nversion: 1.0.0-beta\n", [("wrong-form", "$.version", 2)]),
+        (HEAD + "attempts: 0\n", [("out-of-range", "$.attempts", 3)]),
+        (HEAD + "attempts: 11\n", [("out-of-range", "$.attempts", 3)]),
+        (HEAD + "attempts: true\n", [("wrong-type", "$.attempts", 3)]),
+        (HEAD + "retries: 4\n", [("unknown-key", "$.retries", 3)]),
+        (HEAD + "transitions: {}\n", [("wrong-type", "$.transitions", 3)]),
+        (HEAD + "transitions:\n  - {from: STAGED, to: FAILED}\n", [("missing-key", "$.transitions[0]", 4)]),
+        (
+            HEAD + "transitions:\n  - {from: NOWHERE, when: lost, to: FAILED}\n",
+            [("workflow-transition", "$.transitions[0]", 4)],
+        ),
+        (
+            HEAD + "transitions:\n  - {from: STAGED, when: lost, to: FAILED}\n",
+            [("workflow-transition", "$.transitions[0]", 4)],
+        ),
+        (
+            HEAD + "attempts: 4\ntransitions:\n  - {from: DECIDED, when: rejected, to: PUBLISHED}\n"
+            "  - {from: VALIDATING, when: lost, to: FAILED}\n  - {from: VALIDATING, when: lost, to: SUBMITTING}\n",
+            [("workflow-transition", "$.transitions[0]", 5), ("workflow-repeated", "$.transitions[2]", 7)],
+        ),
     ],
 )
-def test_a_workflow_that_breaks_the_protocol_is_refused(code: str, document: dict[str, Any]) -> None:
-    """A missing answer, a step out of order, a loop without end: refused when published, with a stable code."""
-    assert code in codes(document)
+def test_a_wrong_document_is_refused_with_every_problem(text: str, found: list[tuple[str, str, int | None]]) -> None:
+    """Each problem of a document has a code, a path and a line; all are reported at once."""
+    assert problems(text) == found
 
 
-def test_all_problems_come_at_once() -> None:
-    """All mistakes of a workflow are reported at once."""
-    assert {"workflow-attempts", "workflow-unanswered"} <= codes(without("STAGED", "ready") | {"attempts": 99})
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (
+            "{from: VALIDATING, when: lost, to: GONE}",
+            "VALIDATING leads to `SUBMITTING`, `FAILED` when lost, and not to `GONE`.",
+        ),
+        ("{from: STAGED, when: lost, to: FAILED}", "`STAGED` has no observation `lost`. It has `ready`."),
+    ],
+)
+def test_a_refused_transition_names_those_that_are_possible(row: str, words: str) -> None:
+    """The message says what may stand there."""
+    assert message(f"{HEAD}transitions:\n  - {row}\n") == words
+
+
+@pytest.mark.parametrize("hostile", ["a" * 41, "[31m", "x\ny", None, 7, ["x"]])
+def test_hostile_words_are_refused(hostile: Scalar | list[str]) -> None:
+    """No word of a document but those of the gate reaches a plan."""
+    row = {"from": "VALIDATING", "when": hostile, "to": "FAILED"}
+    text = json.dumps({"workflow": "once", "version": "1.0.0", "transitions": [row]})
+
+    assert {code for code, _, _ in problems(text)} <= {
+        "workflow-transition",
+        "wrong-type",
+        "wrong-length",
+        "unseen-character",
+    }
+
+
+def test_choices_begin_with_that_of_push() -> None:
+    """The first choice for an observation is what every delivery does."""
+    assert [each.to for each in choices("VALIDATING", "lost")] == [State.SUBMITTING, State.FAILED]
+    assert choices("VALIDATING", "routed") == ()
+
+
+def test_a_workflow_is_drawn() -> None:
+    """The table and the diagram have a line for each transition, with what ends its loop."""
+    table, drawn = list(rows(of_planned(ONCE))), list(diagram(of_planned(ONCE)))
+
+    assert table[0] == "once@1.0.0, at most 2 attempts"
+    assert [line.split()[:4] for line in table[1:]] == [
+        [each.source, each.on, each.to, each.operation] for each in of_planned(ONCE).transitions
+    ]
+    assert drawn[:2] == ["stateDiagram-v2", "  [*] --> RECEIVED"]
+    assert "  VALIDATING --> FAILED: undecided" in drawn
+    assert "  VALIDATING --> SUBMITTING: lost (until the attempts are used)" in drawn
+    assert drawn[-1] == "  QUARANTINED --> [*]"

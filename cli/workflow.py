@@ -1,0 +1,135 @@
+"""`lakegate workflow`: what follows an observation about a delivery, as a published document."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lakegate.cli import terminal
+from lakegate.cli.aws import opened
+from lakegate.cli.escape import escaped
+from lakegate.cli.inputs import InputDocument
+from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
+from lakegate.contracts.errors import ContractError
+from lakegate.contracts.lake.workflow import PUSH, diagram, of_planned, rows
+from lakegate.contracts.lint.workflow import read_workflow
+from lakegate.contracts.plan.serialization import encode
+from lakegate.functions.usecases.steps import run
+from lakegate.functions.usecases.workflows import publish_workflow, published_workflows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lakegate.contracts.plan.workflow import PlannedWorkflow
+
+REFUSED = 1
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="Define how often deliveries are judged again, and what follows when that is of no use.",
+)
+File = Annotated[str, typer.Argument(help="The workflow document, or - for standard input.", show_default=False)]
+
+
+class Drawing(Enum):
+    """How a workflow is drawn."""
+
+    TEXT = "text"
+    MERMAID = "mermaid"
+
+
+@app.command("lint")
+def lint(file: File, *, as_json: AsJson = False) -> None:
+    """Check a workflow document: every error at once, with its line. Nothing is asked of a stack.
+
+    Example: lakegate workflow lint contracts/examples/once.workflow.yaml
+
+    Exit code: 0 valid, 1 refused, 2 a file that cannot be read.
+    """
+    workflow = _read(InputDocument(file).read(), as_json=as_json)
+    if as_json:
+        terminal.print_json({"valid": True, "errors": []})
+        return
+    _print((f"{file}: {workflow.name} is valid.",))
+
+
+@app.command("draw")
+def draw(
+    file: Annotated[
+        str, typer.Argument(help="The workflow document, or `push`, the workflow of every delivery.")
+    ] = "push",
+    *,
+    form: Annotated[Drawing, typer.Option("--format", help="A table, or a state diagram of Mermaid.")] = Drawing.TEXT,
+) -> None:
+    """Print all transitions of a workflow, with those that it has in common with `push`.
+
+    Example: lakegate workflow draw contracts/examples/once.workflow.yaml --format mermaid
+    """
+    workflow = PUSH if file == PUSH.name else of_planned(_read(InputDocument(file).read()))
+    _print(diagram(workflow) if form is Drawing.MERMAID else rows(workflow))
+
+
+@app.command("publish")
+def publish(file: File, *, stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
+    """Publish a version of a workflow. Contracts that name it take it when they are published; nothing is deployed.
+
+    Example: lakegate workflow publish contracts/examples/once.workflow.yaml
+
+    Versions of contracts that are published already, and deliveries in flight, keep the version that they have.
+    """
+    body = InputDocument(file).read()
+    workflow = _read(body, as_json=as_json)
+    with opened(stack, local=local) as there:
+        dependencies = there.dependencies()
+        published = run(publish_workflow(dependencies, body), dependencies.clock)
+    if as_json:
+        terminal.print_json({**_as_document(workflow), "document": published.document})
+        return
+    line = workflow.name.partition(".")[0]
+    _print((f"Published {workflow.name}.", f"  Contracts name it in the extension: workflow: {line}"))
+
+
+@app.command("list")
+def list_workflows(stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
+    """List the published workflows with their versions.
+
+    Example: lakegate workflow list
+    """
+    with opened(stack, local=local) as there:
+        found = published_workflows(there.dependencies())
+    if as_json:
+        terminal.print_json({"workflows": [_as_document(each) for each in found]})
+    elif found:
+        _print(f"{each.name}: {_changes(each)}" for each in found)
+    else:
+        _print(("No workflow is published: every delivery follows `push` (lakegate workflow draw).",))
+
+
+def _read(body: bytes, *, as_json: bool = False) -> PlannedWorkflow:
+    """The workflow of a document; what is wrong with it is printed, and ends the command."""
+    try:
+        return read_workflow(body)
+    except ContractError as error:
+        if as_json:
+            terminal.print_json({"valid": False, "errors": [encode(each) for each in error.problems]})
+        else:
+            terminal.say_problems(error)
+        raise typer.Exit(REFUSED) from None
+
+
+def _as_document(workflow: PlannedWorkflow) -> dict[str, object]:
+    document: dict[str, object] = encode(workflow)
+    return document
+
+
+def _changes(workflow: PlannedWorkflow) -> str:
+    """What differs from `push`, in one line."""
+    others = (f"{each.source} {each.when} → {each.to}" for each in workflow.transitions)
+    return "; ".join((f"at most {workflow.attempts} attempts", *others))
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        terminal.answers().print(escaped(line), markup=False, soft_wrap=True)

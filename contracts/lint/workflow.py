@@ -1,0 +1,57 @@
+"""Reads the document of a workflow: all its errors at once, each with its line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from lakegate.contracts.documents.document import parse
+from lakegate.contracts.documents.notes import Notes
+from lakegate.contracts.documents.schemas import schema_problems
+from lakegate.contracts.errors import ContractError
+from lakegate.contracts.lake.states import OUTCOMES
+from lakegate.contracts.lake.workflow import DEFAULT_ATTEMPTS, choices
+from lakegate.contracts.plan.workflow import PlannedTransition, PlannedWorkflow
+from lakegate.contracts.words import listed, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.contracts.documents.nodes import Place
+
+UNKNOWN: Final = "workflow-transition"
+REPEATED: Final = "workflow-repeated"
+
+
+def read_workflow(text: bytes) -> PlannedWorkflow:
+    """The workflow of a document, which fits `contracts/schemas/workflow.json`. Raises ContractError with every problem."""
+    document = parse(text)
+    problems = schema_problems(document, "workflow")
+    if problems:
+        raise ContractError(tuple(problems))
+    notes = Notes()
+    transitions = tuple(_transitions(document.top["transitions"], notes))
+    if notes.errors:
+        raise ContractError(tuple(notes.errors))
+    name, version = document.top["workflow"].written, document.top["version"].written
+    return PlannedWorkflow(f"{name}@{version}", int(document.top["attempts"].number or DEFAULT_ATTEMPTS), transitions)
+
+
+def _transitions(rows: Place, notes: Notes) -> Iterator[PlannedTransition]:
+    lines: dict[tuple[str, str], int] = {}
+    for row in rows.items:
+        source, when, to = (row[key].written for key in ("from", "when", "to"))
+        known = [str(each.to) for each in choices(source, when)]
+        first = lines.setdefault((source, when), row.mark.line)
+        if not known:
+            notes.error(UNKNOWN, row, f"{shown(source)} has no observation {shown(when)}.{_hint(source)}")
+        elif to not in known:
+            notes.error(UNKNOWN, row, f"{source} leads to {listed(known)} when {when}, and not to {shown(to)}.")
+        elif first != row.mark.line:
+            notes.error(REPEATED, row, f"Line {first} has the transition from {source} when {when}: keep one.")
+        yield PlannedTransition(source, when, to)
+
+
+def _hint(source: str) -> str:
+    by_state = {str(state): sorted(map(str, outcomes)) for state, outcomes in OUTCOMES.items()}
+    known = by_state.get(source)
+    return f" It has {listed(known)}." if known else f" States are {listed(by_state)}."

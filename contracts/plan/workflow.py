@@ -1,0 +1,26 @@
+"""The workflow of a dataset, as a plan has it: what differs from the workflow of all other deliveries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from lakegate.contracts.plan.serialization import DOCUMENT_NAME
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTransition:
+    """To which state an observation leads; the words of `lakegate.contracts.lake.states`."""
+
+    source: str = field(metadata={DOCUMENT_NAME: "from"})
+    when: str
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedWorkflow:
+    """A published workflow, pinned with the plan."""
+
+    name: str
+    """With its version, e.g. `strict@1.2.0`."""
+    attempts: int
+    transitions: tuple[PlannedTransition, ...] = ()

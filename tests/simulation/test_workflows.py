@@ -1,0 +1,106 @@
+"""Every workflow that can be published keeps the promises; one that is refused breaks them."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+import pytest
+import yaml
+
+from lakegate.contracts.door import terms
+from lakegate.contracts.errors import ContractError
+from lakegate.contracts.lake import workflow as workflows
+from lakegate.contracts.lake.states import Operation, Outcome, State
+from lakegate.contracts.lake.workflow import Transition
+from lakegate.contracts.lint.workflow import read_workflow
+from lakegate.contracts.plan.workflow import PlannedTransition, PlannedWorkflow
+from tests.simulation.choices import Choices
+from tests.simulation.promises import Violation
+from tests.simulation.schedules import run
+from tests.simulation.workflows import following
+
+Row = tuple[str, str, str]
+SCHEDULES = 10
+"""Of each workflow."""
+REFUSED = (
+    Transition(State.PINNED, Outcome.REFUSED, State.STAGED, Operation.STAGE),
+    Transition(State.PINNED, Outcome.PASSED, State.GONE, Operation.VANISH),
+    Transition(State.VALIDATING, Outcome.LOST, State.GONE, Operation.VANISH),
+    Transition(State.VALIDATING, Outcome.JUDGED, State.FAILED, Operation.FAIL),
+    Transition(State.DECIDED, Outcome.REJECTED, State.PUBLISHED, Operation.PUBLISH),
+    Transition(State.DECIDED, Outcome.ACCEPTED, State.QUARANTINED, Operation.PUBLISH),
+)
+"""Transitions that an operation could carry out, and that no published workflow may have."""
+
+
+def document(rows: list[Row], attempts: int = 3) -> bytes:
+    listed = [dict(zip(("from", "when", "to"), row, strict=True)) for row in rows]
+    return yaml.safe_dump(
+        {"workflow": "drawn", "version": "1.0.0", "attempts": attempts, "transitions": listed}
+    ).encode()
+
+
+def accepted_rows() -> list[Row]:
+    """All transitions that a document may have, of all that can be written with the words."""
+    found = []
+    for row in product(map(str, State), map(str, Outcome), map(str, State)):
+        try:
+            read_workflow(document([row]))
+        except ContractError:
+            continue
+        found.append(row)
+    return found
+
+
+def drawn(rows: list[Row], seed: int) -> PlannedWorkflow:
+    """A random workflow that can be published."""
+    chance = random.Random(seed)
+    shuffled = chance.sample(rows, len(rows))
+    others = {row[:2]: row for row in shuffled if chance.random() < 0.5}
+    return read_workflow(document(list(others.values()), chance.randint(1, 10)))
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("number", [200, pytest.param(5_000, marks=pytest.mark.full)])
+def test_every_published_workflow_keeps_the_promises(number: int) -> None:
+    """Random workflows of all transitions that a document may have keep all promises, under random faults."""
+    rows = accepted_rows()
+    assert len(rows) == len(workflows.PUSH.transitions) + len(workflows.ALTERNATIVES)
+    failed = 0
+    for seed in range(number):
+        workflow = drawn(rows, seed)
+        with following(workflow):
+            for ordinal in range(SCHEDULES):
+                choices = Choices(seed * SCHEDULES + ordinal)
+                try:
+                    ran = run(choices)
+                except Violation as broken:
+                    pytest.fail(f"{workflow} breaks a promise: {broken}")
+                failed += (State.VALIDATING, State.FAILED) in ran.taken
+    assert failed > number // 10
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("refused", REFUSED, ids=lambda each: f"{each.source}-{each.on}-{each.to}")
+def test_a_transition_that_is_refused_breaks_a_promise(refused: Transition, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the linter refuses is refused for a reason: with the transition, a promise is broken or the gate stops."""
+    row = (str(refused.source), str(refused.on), str(refused.to))
+    with pytest.raises(ContractError):
+        read_workflow(document([row]))
+
+    monkeypatch.setattr(workflows, "ALTERNATIVES", (refused,))
+    with following(PlannedWorkflow("refused@1.0.0", 3, (PlannedTransition(*row),))):
+        broken = any(breaks(Choices(seed)) for seed in range(3_000))
+    terms.terms_of.cache_clear()
+
+    assert broken
+
+
+def breaks(choices: Choices) -> bool:
+    """Whether a schedule breaks a promise, or an operation is given what it cannot work with."""
+    try:
+        run(choices)
+    except (Violation, AssertionError):
+        return True
+    return False

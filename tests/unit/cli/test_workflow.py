@@ -1,0 +1,77 @@
+"""`lakegate workflow`: check, draw, publish and list workflows, and name one in a contract."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lakegate import contracts
+from lakegate.contracts.lake.workflow import PUSH
+
+if TYPE_CHECKING:
+    from tests.unit.cli.conftest import Lakegate
+
+EXAMPLE = str(Path(contracts.__file__).parent / "examples" / "once.workflow.yaml")
+ONCE = {
+    "name": "once@1.0.0",
+    "attempts": 2,
+    "transitions": [
+        {"from": "VALIDATING", "when": "undecided", "to": "FAILED"},
+        {"from": "SUBMITTING", "when": "conflict", "to": "FAILED"},
+    ],
+}
+WRONG = "workflow: once\nversion: 1.0.0\ntransitions:\n  - {from: DECIDED, when: rejected, to: PUBLISHED}\n"
+PROBLEM = "lakegate: line 4: workflow-transition: DECIDED leads to `QUARANTINED` when rejected, and not to `PUBLISHED`. @ $.transitions[0]\n"
+NAMED = "customProperties: [{property: lakegate, value: {workflow: once@1}}]\nschema:\n"
+
+
+def test_a_workflow_is_published_and_named_by_a_contract(lakegate: Lakegate) -> None:
+    """Publish, list, and publish a contract that names it: its plan has the workflow with the version."""
+    first = lakegate.ok("workflow", "publish", EXAMPLE)
+    again = lakegate.json("workflow", "publish", EXAMPLE)
+    lakegate.ok("publish", lakegate.contract(**{"schema:\n": NAMED}))
+    (plan,) = lakegate.json("show", "shop", "--resolved")["resolved"].values()
+
+    assert first == "Published once@1.0.0.\n  Contracts name it in the extension: workflow: once@1\n"
+    assert {key: again[key] for key in ONCE} == plan["workflow"] == ONCE
+    assert lakegate.json("workflow", "list") == {"workflows": [ONCE]}
+    assert lakegate.ok("workflow", "list") == (
+        "once@1.0.0: at most 2 attempts; VALIDATING undecided → FAILED; SUBMITTING conflict → FAILED\n"
+    )
+    assert [each["contract"] for each in lakegate.json("contracts")["contracts"]] == ["shop"]
+
+
+def test_a_contract_with_an_unpublished_workflow_is_refused(lakegate: Lakegate) -> None:
+    """The error names the workflow and the command that publishes it; nothing is published."""
+    refused = lakegate("publish", lakegate.contract(**{"schema:\n": NAMED}))
+
+    assert refused.exit_code == 1
+    assert "unknown-workflow" in refused.output
+    assert "lakegate workflow publish FILE" in refused.output
+    assert lakegate.json("contracts") == {"contracts": []}
+    assert "follows `push`" in lakegate.ok("workflow", "list")
+
+
+def test_a_wrong_workflow_is_refused(lakegate: Lakegate) -> None:
+    """Lint, draw and publish print each problem with its line, and end with 1."""
+    file = lakegate.file(WRONG.encode(), "wrong.yaml")
+    for command in ("lint", "draw", "publish"):
+        refused = lakegate("workflow", command, file)
+        assert (refused.exit_code, refused.stdout, refused.stderr) == (1, "", PROBLEM)
+
+    errors = lakegate("workflow", "lint", file, "--json")
+    assert (errors.exit_code, '"valid": false' in errors.stdout, '"line": 4' in errors.stdout) == (1, True, True)
+    assert lakegate.json("workflow", "list") == {"workflows": []}
+
+
+def test_a_valid_workflow_is_checked_without_a_stack(lakegate: Lakegate) -> None:
+    """Lint answers in words or JSON."""
+    assert lakegate.ok("workflow", "lint", EXAMPLE) == f"{EXAMPLE}: once@1.0.0 is valid.\n"
+    assert lakegate.json("workflow", "lint", EXAMPLE) == {"valid": True, "errors": []}
+
+
+def test_workflows_are_drawn(lakegate: Lakegate) -> None:
+    """A table of all transitions, or a diagram; without a file, the workflow of every delivery."""
+    assert len(lakegate.ok("workflow", "draw").splitlines()) == 1 + len(PUSH.transitions)
+    diagram = lakegate.ok("workflow", "draw", EXAMPLE, "--format", "mermaid").splitlines()
+    assert (diagram[0], "  VALIDATING --> FAILED: undecided" in diagram) == ("stateDiagram-v2", True)
