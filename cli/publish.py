@@ -29,7 +29,7 @@ from lakegate.functions.usecases.publish_contract import planned
 from lakegate.functions.usecases.publish_contract import publish as make_valid
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.usecases.succession import IncompatibleVersion
-from lakegate.functions.usecases.workflows import Referred
+from lakegate.functions.usecases.workflows import ReferredDocuments
 
 if TYPE_CHECKING:
     from lakegate.contracts.lake.lifecycle import Line
@@ -83,7 +83,9 @@ def publish(  # noqa: PLR0913 - a command has these options
         RemotePublication(Api(api), file, allow_unmeasured, yes, as_json).publish()
         return
     body = InputDocument(file).read()
-    referred = Referred(registry_parents(stack, local=local)(body), registry_workflows(stack, local=local)(body))
+    referred = ReferredDocuments(
+        registry_parents(stack, local=local)(body), registry_workflows(stack, local=local)(body)
+    )
     compiled = compiled_document(file, body, referred, allow_unmeasured=allow_unmeasured, as_json=as_json)
     compiled = replace(compiled, inherited_from=day_of(inherited_from))
     with opened(stack, local=local) as there:
@@ -123,7 +125,7 @@ def print_published(published: Publication, routes: list[Route], drafts: list[Li
 
 
 def compiled_document(
-    name: str, body: bytes, referred: Referred, *, allow_unmeasured: bool, as_json: bool
+    name: str, body: bytes, referred: ReferredDocuments, *, allow_unmeasured: bool, as_json: bool
 ) -> CompiledContract:
     """The compiled document; what is wrong with it is shown as `lint` shows it, and ends the command."""
     try:

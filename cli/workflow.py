@@ -44,7 +44,7 @@ class Drawing(Enum):
 def lint(file: File, *, as_json: AsJson = False) -> None:
     """Check a workflow document: every error at once, with its line. Nothing is asked of a stack.
 
-    Example: lakegate workflow lint contracts/examples/once.workflow.yaml
+    Example: lakegate workflow lint contracts/examples/workflows/once.yaml
 
     Exit code: 0 valid, 1 refused, 2 a file that cannot be read.
     """
@@ -65,7 +65,7 @@ def draw(
 ) -> None:
     """Print all transitions of a workflow, with those that it has in common with `push`.
 
-    Example: lakegate workflow draw contracts/examples/once.workflow.yaml --format mermaid
+    Example: lakegate workflow draw contracts/examples/workflows/once.yaml --format mermaid
     """
     workflow = PUSH if file == PUSH.name else of_planned(_read(InputDocument(file).read()))
     _print(diagram(workflow) if form is Drawing.MERMAID else rows(workflow))
@@ -75,7 +75,7 @@ def draw(
 def publish(file: File, *, stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
     """Publish a version of a workflow. Contracts that name it take it when they are published; nothing is deployed.
 
-    Example: lakegate workflow publish contracts/examples/once.workflow.yaml
+    Example: lakegate workflow publish contracts/examples/workflows/once.yaml
 
     Versions of contracts that are published already, and deliveries in flight, keep the version that they have.
     """

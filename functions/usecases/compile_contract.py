@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.model.contract import Contract, Dataset
     from lakegate.contracts.plan.workflow import PlannedWorkflow
     from lakegate.functions.usecases.publish_contract import PlannedChange
-    from lakegate.functions.usecases.workflows import Referred, Workflows
+    from lakegate.functions.usecases.workflows import ReferredDocuments, Workflows
 
 ACTIVE = "active"
 KEPT = ("deprecated", "sunset", RETIRED)
@@ -41,7 +41,7 @@ class DocumentRefused(LakegateError):  # noqa: N818 - the name is what happened
         """How many rules can never be measured, where these are the only problems."""
 
 
-def compile_document(body: bytes, referred: Referred, *, allow_unmeasured: bool = False) -> CompiledContract:
+def compile_document(body: bytes, referred: ReferredDocuments, *, allow_unmeasured: bool = False) -> CompiledContract:
     """The compiled document. A rule that can never be measured refuses it unless that is allowed.
 
     Raises DocumentRefused, and InputError for a name that cannot be a folder of the lake.

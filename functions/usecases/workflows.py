@@ -34,16 +34,16 @@ Workflows: TypeAlias = Callable[[str, str], PlannedWorkflow | None]
 """Finds the workflow of a dataset by the name in its contract, e.g. `strict@1`; None where there is none."""
 
 
-class Referred(NamedTuple):
+class ReferredDocuments(NamedTuple):
     """Finds the documents that a contract refers to."""
 
     parents: Parents
     workflows: Workflows
 
 
-def referred_of(dependencies: Dependencies, text: bytes) -> Referred:
+def referred_of(dependencies: Dependencies, text: bytes) -> ReferredDocuments:
     """Finds in the registry what a document to publish refers to."""
-    return Referred(parents_of(dependencies, text), workflows_of(dependencies, text))
+    return ReferredDocuments(parents_of(dependencies, text), workflows_of(dependencies, text))
 
 
 def publish_workflow(dependencies: Dependencies, text: bytes) -> Steps[Publication]:

@@ -20,7 +20,7 @@ from lakegate.contracts.plan.workflow import PlannedTransition, PlannedWorkflow
 if TYPE_CHECKING:
     from lakegate.contracts.documents.scalars import Scalar
 
-EXAMPLE = Path(contracts.__file__).parent / "examples" / "once.workflow.yaml"
+EXAMPLE = Path(contracts.__file__).parent / "examples" / "workflows" / "once.yaml"
 ONCE = PlannedWorkflow(
     "once@1.0.0",
     2,

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from lakegate import contracts
 from lakegate.contracts.lake.workflow import PUSH
+from lakegate.infra.local.clone import ROOT
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Lakegate
 
-EXAMPLE = str(Path(contracts.__file__).parent / "examples" / "once.workflow.yaml")
+EXAMPLE = str(Path(contracts.__file__).parent / "examples" / "workflows" / "once.yaml")
 ONCE = {
     "name": "once@1.0.0",
     "attempts": 2,
@@ -21,7 +22,10 @@ ONCE = {
     ],
 }
 WRONG = "workflow: once\nversion: 1.0.0\ntransitions:\n  - {from: DECIDED, when: rejected, to: PUBLISHED}\n"
-PROBLEM = "lakegate: line 4: workflow-transition: DECIDED leads to `QUARANTINED` when rejected, and not to `PUBLISHED`. @ $.transitions[0]\n"
+PROBLEM = (
+    "lakegate: line 4: workflow-transition: DECIDED leads to `QUARANTINED` when rejected, and not to `PUBLISHED`."
+    " @ $.transitions[0]\n"
+)
 NAMED = "customProperties: [{property: lakegate, value: {workflow: once@1}}]\nschema:\n"
 
 
@@ -75,3 +79,10 @@ def test_workflows_are_drawn(lakegate: Lakegate) -> None:
     assert len(lakegate.ok("workflow", "draw").splitlines()) == 1 + len(PUSH.transitions)
     diagram = lakegate.ok("workflow", "draw", EXAMPLE, "--format", "mermaid").splitlines()
     assert (diagram[0], "  VALIDATING --> FAILED: undecided" in diagram) == ("stateDiagram-v2", True)
+
+
+def test_the_page_has_the_workflow_of_every_delivery(lakegate: Lakegate) -> None:
+    """The diagram of docs/workflows.md is that of the command."""
+    drawn = lakegate.ok("workflow", "draw", "--format", "mermaid")
+
+    assert f"```mermaid\n{drawn}```" in (ROOT / "docs/workflows.md").read_text()

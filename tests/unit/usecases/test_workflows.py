@@ -16,6 +16,8 @@ from lakegate.functions.usecases.publish_contract import publish
 from lakegate.functions.usecases.workflows import publish_workflow, published_workflows, referred_of, workflow_named
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import LAKE, Environment
+from tests.simulation.stage import Fault, Stage, settle
+from tests.simulation.workflows import following
 from tests.unit.compare.builder import document
 from tests.unit.usecases.scenarios import KEY, drive
 
@@ -157,7 +159,7 @@ UNDECIDED = PlannedTransition("VALIDATING", "undecided", "FAILED")
 def test_a_delivery_follows_the_workflow_of_its_plan(
     body: bytes, endings: list[Ending], workflow: PlannedWorkflow, state: State, failed: list[str]
 ) -> None:
-    """Attempts and what follows a lost or undecided one are those of the pinned workflow; a run that only waited costs nothing."""
+    """Attempts and what follows a lost or undecided one are those of the pinned workflow."""
     with following(workflow):
         env = Environment(list(endings))
         upload = env.upload(KEY, body)
