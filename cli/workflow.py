@@ -13,7 +13,7 @@ from lakegate.cli.escape import escaped
 from lakegate.cli.inputs import InputDocument
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from lakegate.contracts.errors import ContractError
-from lakegate.contracts.lake.workflow import PUSH, diagram, of_planned, rows
+from lakegate.contracts.lake.workflow import PUSH, diagram, of_planned, rows, workflow_document
 from lakegate.contracts.lint.workflow import read_workflow
 from lakegate.contracts.plan.serialization import encode
 from lakegate.functions.usecases.steps import run
@@ -62,12 +62,16 @@ def draw(
     ] = "push",
     *,
     form: Annotated[Drawing, typer.Option("--format", help="A table, or a state diagram of Mermaid.")] = Drawing.TEXT,
+    as_json: AsJson = False,
 ) -> None:
     """Print all transitions of a workflow, with those that it has in common with `push`.
 
     Example: lakegate workflow draw contracts/examples/workflows/once.yaml --format mermaid
     """
-    workflow = PUSH if file == PUSH.name else of_planned(_read(InputDocument(file).read()))
+    workflow = PUSH if file == PUSH.name else of_planned(_read(InputDocument(file).read(), as_json=as_json))
+    if as_json:
+        terminal.print_json(encode(workflow_document(workflow)))
+        return
     _print(diagram(workflow) if form is Drawing.MERMAID else rows(workflow))
 
 

@@ -120,6 +120,15 @@ def workflow_of(plan: Mapping[str, Any]) -> Workflow:
     return changed(pinned["name"], pinned["attempts"], others)
 
 
+def workflow_document(workflow: Workflow) -> dict[str, object]:
+    """All transitions, for machines."""
+    transitions = [
+        {"from": each.source, "when": each.on, "to": each.to, "operation": each.operation, "bound": each.bound}
+        for each in workflow.transitions
+    ]
+    return {"name": workflow.name, "attempts": workflow.attempts, "transitions": transitions}
+
+
 def rows(workflow: Workflow) -> Iterator[str]:
     """The transitions, as a table of text."""
     yield f"{workflow.name}, at most {workflow.attempts} attempts"

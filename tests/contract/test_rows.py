@@ -452,6 +452,20 @@ def test_pages_have_every_contract_once(ports: Ports, monkeypatch: pytest.Monkey
     assert {version.labels for each in found for version in each.versions} == {LABELS}
 
 
+def test_workflows_are_listed_apart(ports: Ports) -> None:
+    """What has an id that begins with an underscore is no contract: it is listed by its prefix alone."""
+    ports.registry.publish(PUBLICATION)
+    workflow = Publication("_workflow:once", "1.0.0", "active", "contracts/once", ())
+    ports.registry.publish(workflow)
+    page = ports.registry.page("")
+    listed = [*page.contracts, *(ports.registry.page(page.after).contracts if page.after else ())]
+
+    assert ports.registry.snapshot("_workflow:").versions == (workflow,)
+    assert ports.registry.snapshot() == RegistrySnapshot((replace(PUBLICATION, routes=()),), PUBLICATION.routes)
+    assert {version.contract for each in listed for version in each.versions} == {PUBLICATION.contract}
+    assert ports.registry.contract("_workflow:once").versions == (workflow,)
+
+
 def test_a_decision_is_written_if_the_contract_is_as_it_was_seen(ports: Ports) -> None:
     """Of two writers who have seen the same, the second one is refused and writes nothing."""
     seen = ports.registry.contract("orders")

@@ -79,6 +79,15 @@ def test_workflows_are_drawn(lakegate: Lakegate) -> None:
     assert len(lakegate.ok("workflow", "draw").splitlines()) == 1 + len(PUSH.transitions)
     diagram = lakegate.ok("workflow", "draw", EXAMPLE, "--format", "mermaid").splitlines()
     assert (diagram[0], "  VALIDATING --> FAILED: undecided" in diagram) == ("stateDiagram-v2", True)
+    document = lakegate.json("workflow", "draw", EXAMPLE)
+    assert {"from": "VALIDATING", "when": "undecided", "to": "FAILED", "operation": "fail", "bound": None} in document[
+        "transitions"
+    ]
+    assert (document["name"], document["attempts"], len(document["transitions"])) == (
+        "once@1.0.0",
+        2,
+        len(PUSH.transitions),
+    )
 
 
 def test_the_page_has_the_workflow_of_every_delivery(lakegate: Lakegate) -> None:
