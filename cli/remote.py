@@ -1,7 +1,8 @@
-"""`publish`, `contracts`, `show` and `status` with `--api`: through the HTTP API, without rights in the stack's account."""
+"""Commands with `--api`, from `publish` to `waive`: through the HTTP API, without rights in the stack's account."""
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -123,6 +124,19 @@ def show_contract(api: Api, contract: str, version: str | None, *, as_json: bool
 def show_workload(api: Api, workload: str, contract: str | None, *, as_json: bool) -> None:
     """A workload or announcement by its whole id; below its contract's address, if that is given."""
     found = api.ask("GET", workload_path(workload, contract))
+    if as_json:
+        terminal.print_json(found)
+    else:
+        _print(_of_workload(found))
+
+
+@known_form()
+def send_transition(api: Api, workload: str, contract: str, transition: Mapping[str, str], *, as_json: bool) -> None:
+    """Replay or waive a workload, by its whole id, and show the one that is judged or accepted now.
+
+    Raises Refused, with the transitions that the workload has.
+    """
+    found = api.ask("POST", f"{workload_path(workload, contract)}/transition", transition, key=secrets.token_hex(16))
     if as_json:
         terminal.print_json(found)
     else:

@@ -11,7 +11,9 @@ import typer
 from lakegate.cli import terminal
 from lakegate.cli.account import STANDING, as_document
 from lakegate.cli.aws import opened
-from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
+from lakegate.cli.options import DEFAULT_STACK, ApiUrl, AsJson, Local, StackName
+from lakegate.cli.over_http import Api
+from lakegate.cli.remote import refuse_options, send_transition
 from lakegate.cli.replay_many import MOST, TIMES, Chosen, Replayable, print_outcome, replay_many
 from lakegate.cli.status import LATEST, SHORT_ID
 from lakegate.cli.waiting import LONGEST_WAIT, Timeout, Wait, Waited, WaitExit, exit_code, print_end
@@ -55,12 +57,14 @@ def replay(  # noqa: PLR0913 - a command has these options
     timeout: Timeout = LONGEST_WAIT,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
+    api: ApiUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Judge a failed delivery again, or a quarantined one from its copy in quarantine. It is idempotent.
 
     A landing key selects the newest upload under it, also after a replay: the command is idempotent. With --state many
-    are replayed; run it again after an interruption.
+    are replayed; run it again after an interruption. With --api it takes a workload's whole id, and the next sweep starts
+    it; --contract CONTRACT names its contract for callers whose rights are limited to that.
 
     Example: lakegate replay orders/day.csv --wait
     Example: lakegate replay orders/day.csv --contract shop@1.2.0
@@ -69,6 +73,14 @@ def replay(  # noqa: PLR0913 - a command has these options
     Exit code: 0 it is being judged, or was replayed before (with --wait: accepted), 1 rejected, 3 no verdict. With --state:
     0 all were started, 3 some could not be.
     """
+    if api:
+        refuse_options(local=local, wait=wait, state=state, line=line, since=since, until=until, dry_run=dry_run)
+        if workload is None:
+            raise InputError("the HTTP API has no list of deliveries: name the workload by its id")
+        own, at, _ = (contract or "").rpartition("@")
+        body = {"transition": "replay"} | ({"contract": str(contract)} if at else {})
+        send_transition(Api(api), workload, own if at else contract or "", body, as_json=as_json)
+        return
     if workload is None or state is not None:
         if workload is not None or state is None or wait:
             raise InputError("name a workload, or choose many with --state (then without --wait)")

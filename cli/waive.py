@@ -12,10 +12,13 @@ from lakegate.cli import terminal
 from lakegate.cli.account import STANDING, in_utc
 from lakegate.cli.aws import opened
 from lakegate.cli.escape import escaped
-from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
+from lakegate.cli.options import DEFAULT_STACK, ApiUrl, AsJson, Local, StackName
+from lakegate.cli.over_http import Api
+from lakegate.cli.remote import refuse_options, send_transition
 from lakegate.cli.replay_many import TIMES
 from lakegate.cli.status import LATEST, SHORT_ID
 from lakegate.cli.waiting import WaitExit
+from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.verdict import ACCEPTING
 from lakegate.contracts.lake.lifecycle import instant_of, moment
 from lakegate.functions.usecases.deliveries import named
@@ -38,24 +41,37 @@ def waive(  # noqa: PLR0913 - a command has these options
         datetime,
         typer.Option(formats=TIMES, help="When the exception ends (UTC), within 366 days.", show_default=False),
     ],
+    contract: Annotated[
+        str | None, typer.Option(help="With --api: its contract, for callers with rights to that.", show_default=False)
+    ] = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
+    api: ApiUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Accept a quarantined delivery as it is, on your own account. It is idempotent.
 
     The delivery is accepted with warnings. Your ARN, the reason and the end of the waiver are in the ledger, in the readers'
     manifest and in the event of the delivery. From its end on, the waiver cannot be used, and the delivery is marked as expired.
+    With --api it takes a workload's whole id, and the next sweep accepts the delivery.
 
     Example: lakegate waive orders/day.csv --reason "the supplier corrects it on Monday" --expires 2027-01-31
 
     Exit code: 0 accepted, 1 rejected again (see its reasons), 2 it cannot be waived, 3 its line is paused.
     """
+    ends = moment(expires.replace(tzinfo=UTC))
+    if api:
+        refuse_options(local=local)
+        body = {"transition": "waive", "reason": reason, "expires": ends}
+        send_transition(Api(api), workload, contract or "", body, as_json=as_json)
+        return
+    if contract is not None:
+        raise InputError("--contract is for --api: here the workload alone names the delivery")
     with opened(stack, local=local) as there:
         dependencies = there.working_dependencies()
         before = named(dependencies, workload, LATEST)
         already = row_of(dependencies, replay_id(before.id))
-        steps = let_through(dependencies, before.id, reason.strip(), moment(expires.replace(tzinfo=UTC)))
+        steps = let_through(dependencies, before.id, reason.strip(), ends)
         row = dependencies.workloads.get(run(steps, dependencies.clock))
     assert row.waiver is not None
     verdict = row.decision.verdict if row.decision else None

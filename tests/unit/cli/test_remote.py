@@ -1,8 +1,9 @@
-"""`publish`, `contracts`, `show` and `status` with `--api`, over the real handler of the API behind a server of this process."""
+"""`publish`, `contracts`, `show`, `status`, `replay`, `waive` with `--api`, over the real handler of the API in this process."""
 
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,6 +11,9 @@ from typer.testing import CliRunner
 
 from lakegate.cli.main import app
 from lakegate.contracts.errors import LakegateError
+from lakegate.functions.workload import replay_id
+from tests.simulation.environment import PREFIX
+from tests.simulation.stage import settle
 from tests.unit.api.conftest import document
 
 if TYPE_CHECKING:
@@ -289,3 +293,57 @@ def test_an_answer_of_another_form_is_an_error(
     ended = ran(server, *(str(file) if each == "FILE" else each for each in arguments))
 
     assert refusal(ended).startswith("the answer has a form that this command does not know")
+
+
+def quarantined(server: Server) -> str:
+    """The id of a rejected delivery."""
+    upload = server.api.env.upload(f"{PREFIX}day.csv", b"bad:1")
+    settle(server.stage)
+    return upload.workload
+
+
+def waived(server: Server, workload: str, *more: str) -> Any:
+    ends = (server.api.env.memory.clock.now() + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M")
+    return ran(server, "waive", workload, "--reason", "known", "--expires", ends, *more)
+
+
+def test_a_delivery_is_waived(server: Server) -> None:
+    """By either address; the answer is the workload that is accepted, and a second transition is refused with its reason."""
+    workload = quarantined(server)
+    first, again = waived(server, workload), waived(server, workload, "--contract", "orders", "--json")
+    late = ran(server, "replay", workload)
+    row = server.api.env.dependencies.workloads.get(replay_id(workload))
+
+    assert (first.exit_code, printed(first)[0]) == (0, f"  workload  {row.id}")
+    assert (again.exit_code, answer(again)["workloadId"]) == (0, row.id)
+    assert row.waiver is not None
+    assert (row.waiver.reason, row.waiver.actor) == ("known", "https://issuer.example#producer")
+    assert refusal(late) == "It was replayed or waived before: what came of that is a workload of its own"
+
+
+@pytest.mark.parametrize(
+    ("contract", "version"), [((), None), (("--contract", "orders"), None), (("--contract", "orders@1.0.0"), "1.0.0")]
+)
+def test_a_delivery_is_replayed(server: Server, contract: tuple[str, ...], version: str | None) -> None:
+    """By the version that is valid, or the one that is named; a contract alone is its address."""
+    workload = quarantined(server)
+    ended = ran(server, "replay", workload, *contract, "--json")
+    row = server.api.env.dependencies.workloads.get(replay_id(workload))
+
+    assert (ended.exit_code, answer(ended)["workloadId"]) == (0, row.id)
+    assert (row.chosen and row.chosen.version) == version
+
+
+def test_what_the_api_has_no_transition_for_is_refused(server: Server) -> None:
+    """Many at once, and waiting; `--contract` of `waive` has no meaning without the API."""
+    many = ran(server, "replay", "--state", "FAILED")
+    none = ran(server, "replay")
+    with_wait = ran(server, "replay", "0" * 64, "--wait")
+    own = CliRunner().invoke(
+        app, ["waive", "0" * 64, "--reason", "r", "--expires", "2027-01-31", "--contract", "orders", "--local"]
+    )
+
+    assert refusal(many).startswith("the HTTP API has nothing for --state")
+    assert refusal(none) == "the HTTP API has no list of deliveries: name the workload by its id"
+    assert refusal(with_wait).startswith("the HTTP API has nothing for --wait")
+    assert refusal(own).startswith("--contract is for --api")
