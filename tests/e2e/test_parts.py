@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.api import check
+from lakegate.contracts.lake.block import deliveries
 from lakegate.functions.adapters.clients import client
 from lakegate.functions.workload import State, Workload
 from tests.e2e.deployed import until
@@ -38,7 +39,7 @@ def finished(stack: Deployed, line: str, many: int) -> list[tuple[Block, Workloa
     """The blocks of a line in the order of their deliveries' keys, with their rows, when there are so many."""
 
     def blocks() -> tuple[Block, ...]:
-        found = stack.dependencies.ledger.blocks(line)
+        found = deliveries(stack.dependencies.ledger.blocks(line))
         return found if len(found) >= many else ()
 
     rows = [(block, stack.finished(block.workload)) for block in until(f"{many} deliveries of {line}", blocks, JUDGED)]

@@ -16,10 +16,12 @@ from lakegate.functions.ports.errors import ConditionFailed, NotFound
 from lakegate.functions.ports.jobs import JobState, is_invocation
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.registry import Publication
+from lakegate.functions.ports.signing import UNSIGNED, SigningKeys
 from lakegate.functions.usecases.dependencies import ALONE, Dependencies, JobSettings, Places, Timing
 from lakegate.functions.usecases.steps import Call, Effect
 from tests.fakes import Memory, MemoryIdentity
 from tests.fakes.jobs import SENDS_EVENT, WRITES, Ending, Run
+from tests.fakes.signing import MemoryKey
 from tests.simulation.contract import DIGESTS, PLANS, digest, kind, measurements_of, read_json
 
 if TYPE_CHECKING:
@@ -60,6 +62,10 @@ def key_of(uri: str) -> str:
 def result_key(request: str) -> str:
     """Where the result of a request goes."""
     return f"{request.removesuffix('request.json')}result.json"
+
+
+SIGNED = SigningKeys(MemoryKey(1))
+"""Of a stack that signs its ledger."""
 
 
 @dataclass(slots=True)
@@ -115,6 +121,8 @@ class Environment:
     """Whether the stack has a judge function, which is given small deliveries first."""
     batch: BatchLimits = ALONE
     """The stack's setting."""
+    signing: SigningKeys = UNSIGNED
+    """Of the stack."""
     shared: set[tuple[str, int]] = field(default_factory=set)
     """Attempts that came to nothing because the run of their batch did: they cost none of a round's."""
     collided: set[str] = field(default_factory=set)
@@ -129,6 +137,7 @@ class Environment:
 
     def __post_init__(self) -> None:
         m = self.memory
+        m.ledger.signing = self.signing
         judge, role = "judge" if self.judge else "", "arn:aws:iam::123456789012:role/job"
         job = JobSettings("app", role, "s3://code/1/validate.py", judge=judge, small=1_000, batch=self.batch)
         places = Places(LANDING, LAKE, job, segment_heights=SEGMENT_HEIGHTS)
@@ -155,7 +164,8 @@ class Environment:
             m.requests,
             m.validations,
             places,
-            timing=TIMING,
+            self.signing,
+            TIMING,
         )
         m.objects.parts_above = PARTS_ABOVE
         m.uploads.hints = self.inbox

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from lakegate.functions.ports.errors import AccessDenied, Archived
 from lakegate.functions.ports.pauses import Pause
+from lakegate.functions.ports.signing import UNSIGNED
 from lakegate.functions.usecases.steps import Effect
 from tests.fakes.jobs import Ending
-from tests.simulation.environment import ALONE, BATCHES, PREFIX, Environment, Upload
+from tests.simulation.environment import ALONE, BATCHES, PREFIX, SIGNED, Environment, Upload
 from tests.simulation.lifecycle import begin, command
 from tests.simulation.pauses import LINE
 from tests.simulation.promises import ATTEMPTS
@@ -59,6 +60,8 @@ class Scenario:
     """Other ends that a fault may lead to."""
     judge: bool = False
     """Whether the stack has a judge function."""
+    signs: bool = False
+    """Whether the stack signs its ledger."""
     batch: BatchLimits = ALONE
     """The stack's setting."""
     beside: tuple[bytes, ...] = ()
@@ -103,6 +106,7 @@ def _deploy(env: Environment, _upload: Upload) -> None:
 SCENARIOS = (
     Scenario("accepted", b"good:1", "PUBLISHED"),
     Scenario("rejected", b"bad:1", "QUARANTINED"),
+    Scenario("signed", b"good:1", "PUBLISHED", signs=True),
     Scenario("refused at the door", b"%PDF:1", "QUARANTINED"),
     Scenario("waived", b"bad:1", "PUBLISHED", may_end=("QUARANTINED",), waived=True),
     Scenario("rows split", b"split:12", "PUBLISHED"),
@@ -216,7 +220,9 @@ def _played(scenario: Scenario, planned: tuple[Planned, ...], trace: list[str] |
                 return each[1]
         return Fault.NONE
 
-    env = Environment(list(scenario.endings), judge=scenario.judge, batch=scenario.batch)
+    env = Environment(
+        list(scenario.endings), judge=scenario.judge, batch=scenario.batch, signing=(UNSIGNED, SIGNED)[scenario.signs]
+    )
     stage = Stage(env, fault_at, trace)
     for number, body in enumerate(scenario.earlier):
         env.upload(f"{PREFIX}{number}.csv", body)

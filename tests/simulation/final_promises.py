@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from lakegate.cli.signing import signatures_by
+from lakegate.contracts.lake.ledger import verify_signed
 from lakegate.contracts.lake.states import State
 from tests.simulation.contract import read_json
 from tests.simulation.environment import LAKE, PARTS_ABOVE
@@ -130,6 +132,8 @@ def _ledger_and_lake_agree(promises: Promises) -> None:
         head = promises.env.memory.ledger.head(name)
         if (head.height, head.digest) != (len(digests) - 1, digests[-1]):
             raise Violation("P3", "the head is not the top of its chain")
+        if verify_signed(promises.env.memory.ledger.signed(name), name, signatures_by(None), head.digest):
+            raise Violation("P19", "a signature is missing or wrong")
         _manifest_is_whole(promises, name)
 
 

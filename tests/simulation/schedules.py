@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.lake.states import State
 from lakegate.functions.ports.errors import AccessDenied, Archived
+from lakegate.functions.ports.signing import UNSIGNED
 from tests.fakes.jobs import Ending
 from tests.simulation.choices import Choices
-from tests.simulation.environment import ALONE, BATCHES, PREFIX, Environment
+from tests.simulation.environment import ALONE, BATCHES, PREFIX, SIGNED, Environment
 from tests.simulation.lifecycle import BEGINNINGS, COMMANDS, begin, command
 from tests.simulation.promises import Violation
 from tests.simulation.stage import Fault, Stage, settle
@@ -45,7 +46,8 @@ def run(choices: Choices, trace: list[str] | None = None) -> Ran:
     """One schedule: faults, recovery, and sometimes a replay with more faults. Raises Violation."""
     gloom = 0.3 + 0.6 * choices.rarely(2, 0.12)
     endings = [ENDINGS[choices.rarely(len(ENDINGS), gloom)] for _ in range(3)]
-    env = Environment(endings, judge=bool(choices.rarely(2, 0.4)), batch=(ALONE, BATCHES)[choices.rarely(2, 0.4)])
+    judge, batch = choices.rarely(2, 0.4), (ALONE, BATCHES)[choices.rarely(2, 0.4)]
+    env = Environment(endings, judge=bool(judge), batch=batch, signing=(UNSIGNED, SIGNED)[judge])
     calm, rarely, kinds = False, choices.rarely, len(FAULTS)
 
     def fault_at(_effect: Effect) -> Fault:
