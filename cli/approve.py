@@ -10,7 +10,7 @@ import typer
 from lakegate.cli.aws import opened
 from lakegate.cli.confirm import Yes, confirm
 from lakegate.cli.diff import print_comparison
-from lakegate.cli.inheriting import print_broken
+from lakegate.cli.inheriting import print_broken, print_warnings
 from lakegate.cli.lint import REFUSED
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from lakegate.cli.publish import compiled_document, print_published, refuse_number
@@ -74,7 +74,8 @@ def approve(  # noqa: PLR0913 - a command has these options
             raise typer.Exit(REFUSED) from None
         routes = list(dependencies.registry.contract(compiled.contract).routes)
         drafts = drafts_of(dependencies, published)
-    print_published(published, routes, drafts, as_json=as_json)
+    print_published(published, routes, drafts, change.warnings, as_json=as_json)
+    print_warnings(name, compiled, change.warnings, as_json=as_json)
 
 
 def _proposed(dependencies: Dependencies, name: str, digest: str | None) -> Proposal:

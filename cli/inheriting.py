@@ -8,19 +8,23 @@ from typing import TYPE_CHECKING, TypeAlias
 from lakegate.cli import terminal
 from lakegate.cli.aws import opened
 from lakegate.cli.escape import escaped
+from lakegate.cli.lint import show
 from lakegate.contracts.compile.rules.nested_fields import with_parts
 from lakegate.contracts.inherit.resolve import resolve
 from lakegate.contracts.inherit.sources import source_of
+from lakegate.contracts.lint.examine import Examined
 from lakegate.functions.usecases.parents import parents_of
 from lakegate.functions.usecases.workflows import workflows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from lakegate.contracts.errors import Problem
     from lakegate.contracts.inherit.resolve import ParentDocument, Parents
     from lakegate.contracts.model.contract import Contract, Dataset
     from lakegate.contracts.plan.workflow import PlannedWorkflow
     from lakegate.functions.usecases.parents import BreaksChildren, BrokenChild
+    from lakegate.functions.usecases.publish_contract import CompiledContract
     from lakegate.functions.usecases.workflows import Workflows
 
 Inherited: TypeAlias = dict[str, list[dict[str, str]]]
@@ -62,6 +66,12 @@ def print_broken(refused: BreaksChildren, *, as_json: bool) -> None:
         for line in _lines(each):
             terminal.answers().print(escaped(line), markup=False, soft_wrap=True)
     terminal.errors().print(escaped(f"lakegate: {refused}"), markup=False, soft_wrap=True)
+
+
+def print_warnings(name: str, compiled: CompiledContract, warnings: tuple[Problem, ...], *, as_json: bool) -> None:
+    """Where a document is weaker than an announced version of its parent, as `lint` shows it; JSON has it in the answer."""
+    if warnings and not as_json:
+        show({name: Examined((), warnings, tuple(compiled.document.decode().splitlines()))})
 
 
 def _as_document(child: BrokenChild) -> dict[str, object]:

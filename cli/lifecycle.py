@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +16,7 @@ from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake import lifecycle as states
 from lakegate.contracts.lake import transitions
-from lakegate.contracts.words import listed, shown
+from lakegate.contracts.words import listed
 from lakegate.functions.usecases.lifecycle import change
 from lakegate.functions.usecases.lines import line_named
 from lakegate.functions.usecases.new_lines import reactivate_line
@@ -211,14 +211,7 @@ def _utc(at: str) -> str:
 
 def day_of(written: str | None) -> str:
     """The beginning of a day; empty for none, and for today, which means now."""
-    if written is None:
-        return ""
-    try:
-        found = date.fromisoformat(written)
-    except ValueError:
-        raise InputError(f"{shown(written)} is no day: write YYYY-MM-DD") from None
-    today = datetime.now(UTC).date()
-    return "" if found == today else states.moment(datetime(found.year, found.month, found.day, tzinfo=UTC))
+    return "" if written is None else states.beginning_of(written, datetime.now(UTC))
 
 
 def _text(written: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -16,6 +17,7 @@ from lakegate.functions.usecases.approval import is_expired
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from lakegate.contracts.errors import Problem
     from lakegate.functions.ports.registry import Proposal
 
 SHORT = 12
@@ -39,12 +41,12 @@ def proposals(stack: StackName = DEFAULT_STACK, local: Local = False, as_json: A
         terminal.answers().print("No contract version waits for approval.")
 
 
-def tell_proposal(proposal: Proposal, *, as_json: bool) -> None:
+def tell_proposal(proposal: Proposal, warnings: tuple[Problem, ...], *, as_json: bool) -> None:
     """What waits for approval now."""
     publication, digest = proposal.publication, proposal.digest[:SHORT]
     name = f"{publication.contract}@{publication.version}"
     if as_json:
-        terminal.print_json(_as_document(proposal))
+        terminal.print_json(_as_document(proposal) | {"warnings": [asdict(each) for each in warnings]})
         return
     lines = (
         f"Proposed {publication.contract} {publication.version} ({publication.status}): proposal {digest}.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
@@ -12,7 +12,7 @@ from lakegate.cli.aws import opened
 from lakegate.cli.confirm import Yes, confirm
 from lakegate.cli.diff import print_comparison
 from lakegate.cli.escape import escaped
-from lakegate.cli.inheriting import print_broken, registry_parents, registry_workflows
+from lakegate.cli.inheriting import print_broken, print_warnings, registry_parents, registry_workflows
 from lakegate.cli.inputs import InputDocument
 from lakegate.cli.lifecycle import day_of
 from lakegate.cli.lint import REFUSED, as_document, show
@@ -32,6 +32,7 @@ from lakegate.functions.usecases.succession import IncompatibleVersion
 from lakegate.functions.usecases.workflows import ReferredDocuments
 
 if TYPE_CHECKING:
+    from lakegate.contracts.errors import Problem
     from lakegate.contracts.lake.lifecycle import Line
     from lakegate.contracts.lake.routes import Route
     from lakegate.contracts.lint.examine import Examined
@@ -79,8 +80,8 @@ def publish(  # noqa: PLR0913 - a command has these options
     Exit code: 0 published or proposed (twice is once), 1 the document is refused, 2 it cannot be published, or was not confirmed.
     """
     if api:
-        refuse_options(local=local, dry_run=dry_run, **{"from": inherited_from})
-        RemotePublication(Api(api), file, allow_unmeasured, yes, as_json).publish()
+        refuse_options(local=local, dry_run=dry_run)
+        RemotePublication(Api(api), file, allow_unmeasured, inherited_from, yes, as_json).publish()
         return
     body = InputDocument(file).read()
     referred = ReferredDocuments(
@@ -94,10 +95,13 @@ def publish(  # noqa: PLR0913 - a command has these options
             change = planned(dependencies, compiled)
             if dry_run:
                 _print_plan(compiled, change, as_json=as_json)
+                print_warnings(file, compiled, change.warnings, as_json=as_json)
                 return
             confirm(effects_of(compiled, change), yes=yes)
             if there.requires_approval and not change.is_done:
-                tell_proposal(run(propose(dependencies, compiled), dependencies.clock), as_json=as_json)
+                proposal = run(propose(dependencies, compiled), dependencies.clock)
+                tell_proposal(proposal, change.warnings, as_json=as_json)
+                print_warnings(file, compiled, change.warnings, as_json=as_json)
                 return
             published = run(make_valid(dependencies, compiled), dependencies.clock)
         except IncompatibleVersion as refused:
@@ -107,13 +111,22 @@ def publish(  # noqa: PLR0913 - a command has these options
             raise typer.Exit(REFUSED) from None
         routes = list(dependencies.registry.contract(compiled.contract).routes)
         drafts = drafts_of(dependencies, published)
-    print_published(published, routes, drafts, as_json=as_json)
+    print_published(published, routes, drafts, change.warnings, as_json=as_json)
+    print_warnings(file, compiled, change.warnings, as_json=as_json)
 
 
-def print_published(published: Publication, routes: list[Route], drafts: list[Line], *, as_json: bool) -> None:
+def print_published(
+    published: Publication,
+    routes: list[Route],
+    drafts: list[Line],
+    warnings: tuple[Problem, ...],
+    *,
+    as_json: bool,
+) -> None:
     """The version that is valid now, the routes of its contract, and those of its lines that are drafts."""
     if as_json:
-        terminal.print_json(_as_document(published, routes) | {"drafts": [each.name for each in drafts]})
+        found = {"drafts": [each.name for each in drafts], "warnings": [asdict(each) for each in warnings]}
+        terminal.print_json(_as_document(published, routes) | found)
         return
     _print(published, routes)
     for each in drafts:
@@ -153,7 +166,9 @@ def _print_plan(compiled: CompiledContract, change: PlannedChange, *, as_json: b
     comparison = change.comparison
     if as_json:
         compared = None if comparison is None else comparison.to_json()
-        terminal.print_json({"valid": True, "new": change.is_new, "confirm": effects, "comparison": compared})
+        warnings = [asdict(each) for each in change.warnings]
+        plan = {"valid": True, "new": change.is_new, "confirm": effects, "comparison": compared, "warnings": warnings}
+        terminal.print_json(plan)
         return
     if comparison is not None:
         print_comparison(comparison)

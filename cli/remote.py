@@ -38,6 +38,7 @@ class RemotePublication:
     api: Api
     file: str
     allow_unmeasured: bool
+    inherited_from: str | None
     yes: bool
     as_json: bool
 
@@ -64,6 +65,7 @@ class RemotePublication:
         """The answer. To the contract's own address, which policies name; a document without an id has none."""
         method, path = ("PUT", contract_path(contract)) if contract else ("POST", CONTRACTS)
         query = {"allowUnmeasured": "true"} if self.allow_unmeasured else {}
+        query |= {} if self.inherited_from is None else {"from": self.inherited_from}
         confirmed = {**query, "confirm": "true"}
         try:
             return self.api.ask(method, path, body, query=confirmed if self.yes else query)

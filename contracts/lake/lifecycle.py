@@ -8,11 +8,13 @@ follows from the list, for every reader at every time. What has begun is never c
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
+from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.verdict import Verdict
+from lakegate.contracts.words import shown
 
 LEAST_DEPRECATED: Final = timedelta(days=30)
 """ADR-0029, "Deprecation States": consumers have at least this time between deprecation and sunset."""
@@ -163,6 +165,15 @@ def next_recorded(line: Line, now: str) -> Line | None:
     if line.recorded == len(line.changes) or line.changes[line.recorded].at > now:
         return None
     return replace(line, recorded=line.recorded + 1, listed=False, revision=line.revision + 1)
+
+
+def beginning_of(written: str, now: datetime) -> str:
+    """The beginning of a day, UTC; empty for today, which means now. Raises InputError for a text that is no day."""
+    try:
+        found = date.fromisoformat(written)
+    except ValueError:
+        raise InputError(f"{shown(written)} is no day: write YYYY-MM-DD") from None
+    return "" if found == now.date() else moment(datetime(found.year, found.month, found.day, tzinfo=UTC))
 
 
 def moment(at: datetime) -> str:

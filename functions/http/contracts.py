@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.lifecycle import beginning_of
 from lakegate.contracts.lake.versions import precedence
 from lakegate.functions.http.bodies import media_type
 from lakegate.functions.http.messages import JSON, HttpAnswer, HttpProblem
@@ -55,6 +57,7 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
         referred, unmeasured = referred_of(dependencies, body), request.flag("allowUnmeasured")
         compiled = compile_document(body, referred, allow_unmeasured=unmeasured)
         _refuse_another(request, compiled.contract)
+        compiled = replace(compiled, inherited_from=_day(dependencies, request))
         change = planned(dependencies, compiled)
         effects = list(effects_of(compiled, change))
         if effects and not request.flag("confirm"):
@@ -127,6 +130,15 @@ def _refuse_another(request: HttpRequest, contract: str) -> None:
         raise HttpProblem(400, "invalid-parameter", "The document has another id than the address names.")
     if not request.allows(contract):
         raise HttpProblem(403, "another-contract", "The token is limited to other contracts.")
+
+
+def _day(dependencies: Dependencies, request: HttpRequest) -> str:
+    """The day from which contracts inherit from the version; empty for now. Raises HttpProblem for a text that is no day."""
+    written = request.query.get("from")
+    try:
+        return "" if written is None else beginning_of(written, dependencies.clock.now())
+    except InputError as error:
+        raise HttpProblem(400, "invalid-parameter", f"`from`: {error}.") from None
 
 
 def newest(versions: Iterable[Publication]) -> Publication | None:

@@ -158,9 +158,9 @@ def _broken(
         def errors(above: Parents, text: bytes = document.text) -> tuple[Problem, ...]:
             return resolve(text, above).examined.errors
 
-        before = (*errors(document.parents), *(errors(_only(inherits, announced)) if announced else ()))
+        before = (*errors(document.parents), *(errors(only(inherits, announced)) if announced else ()))
         known = {(each.code, each.path) for each in before}
-        after = errors(_only(inherits, parent))
+        after = errors(only(inherits, parent))
         problems = tuple(each for each in after if (each.code, each.path) not in known)
         if problems:
             lines = tuple(line_of(child, each, line) for each in datasets_of(publication))
@@ -172,7 +172,8 @@ def datasets_of(publication: Publication) -> list[str]:
     return [dataset for dataset, _plan in publication.plans] or [COMMON]
 
 
-def _only(inherits: tuple[str, int], parent: ParentDocument) -> Parents:
+def only(inherits: tuple[str, int], parent: ParentDocument) -> Parents:
+    """Finds this parent and no other."""
     return lambda *wanted: parent if wanted == inherits else None
 
 

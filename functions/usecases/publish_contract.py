@@ -34,6 +34,7 @@ from lakegate.functions.usecases.stricter_parents import (
     children_to_notify,
     refuse_breaking,
     refuse_unannounced,
+    weaker_later,
 )
 from lakegate.functions.usecases.succession import refuse_incompatible
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from lakegate.contracts.compare.change import VersionComparison
+    from lakegate.contracts.errors import Problem
     from lakegate.contracts.inherit.resolve import PinnedDocument
     from lakegate.contracts.lake.lifecycle import Ending
     from lakegate.functions.ports.registry import RegistrySnapshot
@@ -105,6 +107,8 @@ class PlannedChange:
     """Whether its lines are drafts afterwards."""
     announced: tuple[BrokenChild, ...] = ()
     """The contracts whose owners are given notice, because they are weaker than this version."""
+    warnings: tuple[Problem, ...] = ()
+    """Where it is weaker than a version of its parent that is inherited from a later day on."""
 
 
 def planned(dependencies: Dependencies, compiled: CompiledContract) -> PlannedChange:
@@ -121,6 +125,7 @@ def planned(dependencies: Dependencies, compiled: CompiledContract) -> PlannedCh
         comparison=comparison,
         drafted=compiled.draft and are_drafts(dependencies, snapshot, compiled),
         announced=children_to_notify(dependencies, snapshot, compiled),
+        warnings=weaker_later(dependencies, snapshot, compiled),
     )
 
 
@@ -143,9 +148,7 @@ def publish(dependencies: Dependencies, compiled: CompiledContract) -> Steps[Pub
 def write_with_lines(
     dependencies: Dependencies, compiled: CompiledContract, decide: Callable[[RegistrySnapshot], Publication], act: Act
 ) -> Steps[Publication]:
-    """Give notice of a stricter parent, let lines begin that have no version yet, `write`, and put drafts in force that the
-    version ends.
-    """
+    """Give notice of a stricter parent, let lines begin, `write`, and put drafts in force that the version ends."""
 
     def decide_noticed(seen: RegistrySnapshot) -> Publication:
         publication = decide(seen)
@@ -219,18 +222,15 @@ def _write(
         chain, proposal = contract_chain(publication.contract), act.proposal
         record = record_at_head(dependencies, act.kind, chain, act.content(publication))
     try:
-        yield from perform(
-            Effect.PUBLISH, partial(dependencies.registry.publish, publication, seen, record, parent, proposal)
-        )
+        write_once = partial(dependencies.registry.publish, publication, seen, record, parent, proposal)
+        yield from perform(Effect.PUBLISH, write_once)
     except ConditionFailed as refused:
         if {"contract", "head", "parent"} & set(refused.reasons):
             raise _ContractChanged from None
         if "version" in refused.reasons:
             raise InputError(ANOTHER_CONTENT) from None
         if "proposal" in refused.reasons:
-            raise InputError(
-                "the proposal was changed since it was read: read it again (`lakegate proposals`)"
-            ) from None
+            raise InputError("the proposal was changed since it was read: read it again (lakegate proposals)") from None
         raise InputError("the prefix belongs to another contract or dataset") from None
 
 

@@ -52,7 +52,7 @@ def parameters(route: str, endpoint: Endpoint) -> list[dict[str, Any]]:
     text: dict[str, Any] = {"type": "string"}
     names = re.findall(r"{(\w+)}", route)
     of_path = [{"name": name, "in": "path", "required": True, "schema": text | {"minLength": 1}} for name in names]
-    forms = {"cursor": {"pattern": "^[A-Za-z0-9_-]*$"}}
+    forms = {"cursor": {"pattern": "^[A-Za-z0-9_-]*$"}, "from": {"format": "date"}}
     of_query = [{"name": name, "in": "query", "schema": text | forms.get(name, {})} for name in endpoint.query]
     flag = {"type": "string", "enum": ["true", "false"], "default": "false"}
     key = {"name": "Idempotency-Key", "in": "header", "schema": text | {"pattern": "^[!-~]{1,255}$"}}

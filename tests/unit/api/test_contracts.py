@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.contracts.errors import ContractError, Problem
+from lakegate.contracts.lake.lifecycle import ParentNotice
 from lakegate.functions.usecases import compile_contract
 from lakegate.functions.usecases.routing import add_route
 from lakegate.functions.usecases.steps import run
@@ -236,3 +238,57 @@ def test_contracts_are_found_by_tag_and_actor_over_all_pages(served: Api) -> Non
     assert found(tag="eu") == [("a", "1.1.0")]
     assert found(producer="inmet") == found(consumer="Weather Domain", tag="weather") == [(DCM_ID, "1.0.0")]
     assert found(producer="nobody") == []
+
+
+def test_a_parent_that_breaks_its_children_is_inherited_from_a_day_on(served: Api) -> None:
+    """As `lakegate publish --from`: confirmed with the children, then their lines have the notice; twice is once."""
+    for text in (policy(5), product(least=7)):
+        assert served.publish(text.decode()).status == 200
+    dependencies = served.env.dependencies
+    at = dependencies.clock.now() + timedelta(days=40)
+    day = at.date().isoformat()
+    stricter = policy(8, "1.1.0").decode()
+    asked = served.publish(stricter, **{"from": day})
+    confirmed = [served.publish(stricter, **{"from": day, "confirm": "true"}) for _ in range(2)]
+
+    assert (asked.status, asked.body["type"]) == (409, "urn:lakegate:problem:confirmation-needed")
+    assert asked.body["effects"] == [
+        f"shop 1.0.0 is weaker than acme 1.1.0, from which new versions of it inherit from {day} on: its lines get notice"
+    ]
+    assert [(each.status, each.body) for each in confirmed] == [(200, "acme")] * 2
+    assert dependencies.registry.contract("acme").versions[-1].inherited_from == f"{day}T00:00:00.000000Z"
+    assert dependencies.lines.get("shop/orders_v1").parents == (ParentNotice("acme@1.1.0", f"{day}T00:00:00.000000Z"),)
+
+
+def test_today_means_now(served: Api) -> None:
+    """The version is inherited at once, and refused where it breaks a child."""
+    for text in (policy(5), product(least=7)):
+        served.publish(text.decode())
+    today = served.env.dependencies.clock.now().date().isoformat()
+    refused = served.publish(policy(8, "1.1.0").decode(), **{"from": today})
+    answer = served.publish(policy(6, "1.1.0").decode(), **{"from": today})
+
+    assert (refused.status, refused.body["type"]) == (409, "urn:lakegate:problem:breaks-children")
+    assert (answer.status, answer.body) == (200, "acme")
+    assert served.env.dependencies.registry.contract("acme").versions[-1].inherited_from == ""
+
+
+@pytest.mark.parametrize(
+    "day", ["", "soon", "2027-02-30", "2027-01-01T00:00", "\x1b[2J", "\uff19999-01-01", "9" * 5_000]
+)
+def test_a_text_that_is_no_day_is_refused(served: Api, day: str) -> None:
+    """The problem names the parameter and the form; nothing is published."""
+    answer = served.publish(document(), **{"from": day})
+
+    assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:invalid-parameter")
+    assert answer.body["detail"].startswith("`from`: ")
+    assert answer.body["detail"].endswith(" is no day: write YYYY-MM-DD.")
+    assert served.env.dependencies.registry.contract("shop").versions == ()
+
+
+def test_a_day_that_is_over_is_refused(served: Api) -> None:
+    """Contracts inherit from a later day on; nothing is published."""
+    answer = served.publish(document(), **{"from": "2020-01-01"})
+
+    assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:refused")
+    assert answer.body["detail"].startswith("2020-01-01 is not in the future")

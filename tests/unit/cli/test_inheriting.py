@@ -146,6 +146,34 @@ def test_a_parent_that_breaks_a_child_is_inherited_from_a_day_on(lakegate: Lakeg
     assert "no day" in str(lakegate("publish", stricter, "--from", "soon").exception)
 
 
+def test_a_child_that_is_published_after_the_notice_is_warned(
+    lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dry run, proposal, approval and publication name version, day and place, for people and for machines."""
+    lakegate.ok("publish", policy(lakegate, 5))
+    at = day(40)
+    lakegate.ok("publish", policy(lakegate, 8, "1.1.0"), "--from", at, "--yes")
+    rule = {**SOME, "mustBeGreaterOrEqualTo": 7}
+    child = written(lakegate, "child", child_of({"object": {"quality": [rule]}}))
+    monkeypatch.setattr(DeployedStack, "requires_approval", True)
+    texts = [lakegate.ok("publish", child, "--dry-run"), lakegate.ok("publish", child)]
+    documents = [lakegate.json("publish", child, "--dry-run"), lakegate.json("publish", child)]
+    monkeypatch.setattr(StsIdentity, "caller", lambda _: BOB)
+    texts.append(lakegate.ok("approve", "shop@1.0.0", "--yes"))
+    documents.append(lakegate.json("publish", child))
+
+    start = f"From {at} on, when `acme@1.1.0` is inherited: `orders#some` is weaker than in `acme@1.1.0`"
+    assert [start in each and "warning weaker-than-parent" in each for each in texts] == [True] * 3
+    for each in documents:
+        (warning,) = each["warnings"]
+        assert (warning["code"], warning["path"], warning["line"]) == (
+            "weaker-than-parent",
+            "$.schema[0].quality[0]",
+            1,
+        )
+        assert warning["message"].startswith(start)
+
+
 def test_an_approver_announces_what_was_proposed(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
     """The day is part of the proposal; the notice is given when it is approved."""
     family(lakegate)

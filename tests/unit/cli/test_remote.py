@@ -165,7 +165,6 @@ def test_where_two_people_publish_a_proposal_is_left(server: Server, file: Path,
     ("arguments", "wanted"),
     [
         (("publish", "FILE", "--dry-run"), "nothing for --dry-run"),
-        (("publish", "FILE", "--from", "2027-01-01"), "nothing for --from"),
         (("contracts", "--owner", "a", "--status", "active"), "nothing for --owner and --status"),
         (("show", "orders", "--resolved"), "nothing for --resolved"),
         (("show", "orders", "--local"), "nothing for --local"),
@@ -347,3 +346,12 @@ def test_what_the_api_has_no_transition_for_is_refused(server: Server) -> None:
     assert refusal(none) == "the HTTP API has no list of deliveries: name the workload by its id"
     assert refusal(with_wait).startswith("the HTTP API has nothing for --wait")
     assert refusal(own).startswith("--contract is for --api")
+
+
+def test_a_day_is_part_of_the_request(server: Server, file: Path) -> None:
+    """`--from` is the parameter of the API, whose refusal the command shows."""
+    assert ran(server, "publish", str(file), "--from", "2099-01-01").exit_code == 0
+    (version,) = server.api.env.dependencies.registry.contract("shop").versions
+
+    assert version.inherited_from == "2099-01-01T00:00:00.000000Z"
+    assert refusal(ran(server, "publish", str(file), "--from", "soon")) == "`from`: `soon` is no day: write YYYY-MM-DD"

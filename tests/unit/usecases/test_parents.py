@@ -24,7 +24,7 @@ from lakegate.functions.usecases.occurrences import noted
 from lakegate.functions.usecases.parents import BreaksChildren, parents_of, pinned_parents
 from lakegate.functions.usecases.publish_contract import CompiledContract, planned, publish
 from lakegate.functions.usecases.routing import add_route
-from lakegate.functions.usecases.stricter_parents import announce, refuse_unannounced
+from lakegate.functions.usecases.stricter_parents import announce, refuse_unannounced, weaker_later
 from lakegate.functions.usecases.succession import IncompatibleVersion
 from tests.simulation.environment import LAKE, Environment
 from tests.unit.compare.builder import document
@@ -244,6 +244,56 @@ def test_the_day_of_a_version_is_in_the_future_and_is_decided_once() -> None:
         scheduled(env, policy(5), at)
     with pytest.raises(InputError, match="is not in the future"):
         scheduled(env, policy(9, "1.2.0"), later(env, timedelta()))
+
+
+def test_who_publishes_a_child_after_the_notice_is_warned() -> None:
+    """The place that will be weaker is named with version and day. Publishing a child needs no right to write lines."""
+    env = Environment()
+    published(env, policy(5))
+    at = later(env)
+    scheduled(env, policy(8, "1.1.0"), at)
+    child = compiled(env, product(least=7))
+    (warning,) = planned(env.dependencies, child).warnings
+    drive(env.dependencies, publish(env.dependencies, child))
+
+    assert (warning.code, warning.path) == ("weaker-than-parent", "$.schema[0].quality[0]")
+    assert warning.message.startswith(
+        f"From {at[:10]} on, when `acme@1.1.0` is inherited: `orders#some` is weaker than in `acme@1.1.0`"
+    )
+    assert planned(env.dependencies, child).warnings == (warning,)
+    assert env.dependencies.lines.get(LINE) == Line(LINE)
+
+
+def test_only_what_a_child_will_break_is_a_warning() -> None:
+    """Of a strict child, an older number beside a strict one, a pre-release, and once the day has come, nothing is told."""
+    env = family()
+    published(env, product("1.1.0", least=9))
+    at = later(env)
+    scheduled(env, policy(8, "1.1.0"), at)
+    scheduled(env, policy(9, "1.2.0"), at)
+    found = [compiled(env, text) for text in (product("1.2.0", least=9), product("1.2.0-rc.1", least=7))]
+    old = replace(found[0], version="1.0.1", document=product("1.0.1", least=7))
+
+    seen = env.dependencies.registry.contract("shop")
+    assert [weaker_later(env.dependencies, seen, each) for each in (*found, old)] == [(), (), ()]
+    env.memory.clock.sleep(DAY.total_seconds())
+    late = compiled(env, product("1.3.0", least=9))
+    assert planned(env.dependencies, late).warnings == ()
+
+
+def test_each_version_that_will_be_in_force_is_warned_of_with_its_day() -> None:
+    """A version that a higher one overtakes before its day is never in force."""
+    env = Environment()
+    published(env, policy(5))
+    days = [later(env, timedelta(days=each)) for each in (60, 40, 50)]
+    for number, day in enumerate(days):
+        scheduled(env, policy(8 + number, f"1.{number + 1}.0"), day)
+    warnings = planned(env.dependencies, compiled(env, product(least=7))).warnings
+
+    assert [each.message.partition(" is inherited")[0] for each in warnings] == [
+        f"From {days[1][:10]} on, when `acme@1.2.0`",
+        f"From {days[2][:10]} on, when `acme@1.3.0`",
+    ]
 
 
 def test_a_child_that_is_published_meanwhile_is_without_notice() -> None:
