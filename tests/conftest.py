@@ -57,14 +57,22 @@ SELF_CONTAINED = {
     )
 }
 """Folders that test a package which uses little else, and the paths of both: `make test` runs them if a path was changed."""
+OF_FILES = {
+    HERE / "infra/packaging/test_linters.py": (
+        *("template.yaml", "tenant.yaml", "samconfig.toml", ".cfnlintrc", ".checkov.yaml", "infra/setup"),
+        *("tests/infra/packaging/test_linters.py", "tests/infra/packaging/conftest.py", "tests/sam/built.py"),
+    ),
+}
+"""Tests that judge files by programs of others, and all that they depend on: likewise."""
 ONE_BY_ONE = HERE / "simulation"
 """Tests that share nothing: any process runs any of them."""
 
 
 @cache
 def tested_nightly(path: Path) -> bool:
-    """Whether a file tests a self-contained package that was not changed."""
-    return any(not is_changed(HERE.parent, *SELF_CONTAINED[place]) for place in path.parents if place in SELF_CONTAINED)
+    """Whether nothing that the tests of a file depend on was changed, which only some files can say."""
+    watched = SELF_CONTAINED | OF_FILES
+    return any(not is_changed(HERE.parent, *watched[place]) for place in (path, *path.parents) if place in watched)
 
 
 def group_of(test: str) -> str:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lakegate.infra.local.clone import ROOT
+from tests import conftest
 from tests.changes import is_changed
-from tests.conftest import SELF_CONTAINED
+from tests.conftest import OF_FILES, SELF_CONTAINED
 from tests.unit.layers import covers, own_files, product
 
 if TYPE_CHECKING:
@@ -109,3 +111,23 @@ def test_all_that_a_self_contained_package_imports_counts_as_its_own(folder: Pat
 
     assert own
     assert {name for name in used if not any(covers(path, PurePosixPath(name)) for path in watched)} == set()
+
+
+@pytest.mark.parametrize("file", OF_FILES, ids=lambda path: path.name)
+def test_what_a_test_of_files_depends_on_exists(file: Path) -> None:
+    """A path that was renamed would be watched in vain; the test itself is among them."""
+    assert [path for path in OF_FILES[file] if not (ROOT / path).exists()] == []
+    assert str(file.relative_to(ROOT)) in OF_FILES[file]
+
+
+def test_a_test_of_files_runs_where_one_of_them_was_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise it is of the night."""
+    (file,) = OF_FILES
+    changed = {"template.yaml"}
+    monkeypatch.setattr(conftest, "is_changed", lambda _, *paths: not changed.isdisjoint(paths))
+    tested_nightly = conftest.tested_nightly.__wrapped__
+
+    assert not tested_nightly(file)
+    changed.clear()
+    assert tested_nightly(file)
+    assert not tested_nightly(file.with_name("test_template.py"))

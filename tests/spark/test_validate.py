@@ -130,6 +130,7 @@ SECRETIVE = with_classification(
 )
 
 
+@pytest.mark.full  # test_canaries.py has the same per commit, for rules of every kind
 def test_no_value_leaves_the_job_but_those_of_public_fields(tmp_path: Path, environment: dict[str, str]) -> None:
     """A canary in every column, in broken records and in an extra column: none in the log or the result, but the public one."""
     row = ",".join(CANARIES.values())
@@ -187,6 +188,7 @@ def result_of(client: Any) -> bytes:
     return content
 
 
+@pytest.mark.full  # each delivery of tests/e2e/test_destinations.py is judged so
 def test_a_job_on_s3_answers_there(s3: tuple[Any, dict[str, str]]) -> None:
     """Request, plan and data are read from a bucket, the answer is written there, and the verdict is the one of files."""
     client, environment = s3

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from lakegate.infra.local.clone import ROOT, TOOLS
+from lakegate.infra.packaging import archives
 from lakegate.infra.packaging.bundles import bundle_functions, bundle_job
 from tests.sam.conftest import built, stack
 
@@ -25,5 +26,12 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
     functions = bundle_functions(ROOT, TOOLS, folder)
     (folder / "judge").mkdir()
     shutil.copyfile(functions, folder / "judge/judge.zip")
-    bundle_job(ROOT, TOOLS, folder, Path(sys.executable).resolve())
+    quick_job(folder)
     return folder
+
+
+def quick_job(folder: Path) -> Path:
+    """The job's release, packed quickly and not as small as it can be: that takes three times as long."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(archives, "LEVEL", 1)
+        return bundle_job(ROOT, TOOLS, folder, Path(sys.executable).resolve())

@@ -26,6 +26,7 @@ from lakegate.infra.packaging.contents import JUDGE, fill, wanted
 from lakegate.infra.packaging.wheels import unpack, wheels
 from lakegate.infra.setup.environments import LOCKS
 from tests.deliveries.delivery import plan_of, request_for, rule
+from tests.infra.packaging.conftest import quick_job
 
 HANDLERS = (
     "lakegate.functions.intake, lakegate.functions.completion, lakegate.functions.sweep, lakegate.functions.notify, "
@@ -89,7 +90,7 @@ def test_the_functions_bundle_is_the_same_bytes_every_time(functions: Path, buil
 @pytest.mark.full
 def test_the_jobs_release_is_the_same_bytes_every_time(release: Path, tmp_path: Path) -> None:
     """So is the job's, under the same name, because it is named after its bytes."""
-    again = bundle_job(ROOT, TOOLS, tmp_path, Path(sys.executable).resolve())
+    again = quick_job(tmp_path)
 
     assert release.name == again.name
     assert release.name == (tmp_path / "release").read_text()

@@ -1,0 +1,36 @@
+"""template.yaml and tenant.yaml, judged by three tools: where one of them, a tool or its settings was changed, and nightly."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakegate.contracts.errors import SetUpError
+from lakegate.infra.setup.environments import program
+from tests.sam.built import run, sam
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_sam_finds_no_mistake(built: Path) -> None:
+    """`sam validate --lint` passes without network and credentials."""
+    sam("validate", folder=built.parents[2])
+
+
+def test_cfn_lint_finds_no_mistake(built: Path) -> None:
+    """So does cfn-lint with the rules for serverless stacks."""
+    assert run(program("sam/cfn-lint"), folder=built.parents[2]) == ""
+
+
+def test_checkov_finds_nothing_unsafe(built: Path) -> None:
+    """So does checkov."""
+    try:
+        tool = program("checkov/checkov")
+    except SetUpError as error:
+        pytest.skip(str(error))
+
+    output = run(tool, "--config-file", ".checkov.yaml", folder=built.parents[2])
+
+    assert "Failed checks: 0" in output
