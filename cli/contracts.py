@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lakegate.cli.inputs import below, with_definitions
 from lakegate.cli.parents import ParentPlaces
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.errors import ContractError, InputError
@@ -32,7 +33,7 @@ def load(path: Path, places: ParentPlaces = ALONE) -> Contract:
 def read_text(path: Path) -> bytes:
     """The document in a file; InputError where it cannot be read."""
     try:
-        return path.read_bytes()
+        return with_definitions(path.read_bytes(), below(path.parent))
     except OSError as error:
         raise InputError(f"the contract {path} cannot be read: {error.strerror}") from error
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from lakegate.contracts.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 STANDARD_INPUT = "-"
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -33,7 +33,7 @@ class InputDocument:
             return _beginning(sys.stdin.buffer)
         try:
             with Path(self.name).open("rb") as file:
-                return _beginning(file)
+                return with_definitions(_beginning(file), below(Path(self.name).parent))
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else "the name holds a NUL character"
             raise InputError(f"{self.name} cannot be read: {reason}.") from error
@@ -65,6 +65,35 @@ def _inside(folder: Path) -> Iterator[InputDocument]:
             yield InputDocument(os.path.join(path, each), found=True)  # noqa: PTH118 -- keeps the name as the person wrote it
     if not found:
         raise InputError(f"{folder} holds no {', '.join(SUFFIXES)} file.")
+
+
+def with_definitions(text: bytes, read: Callable[[str], bytes]) -> bytes:
+    """A contract document with the definitions of files that it uses (`lakegate.contracts.documents.definition_files`)."""
+    if b"$ref" not in text:
+        return text
+    from lakegate.contracts.documents.definition_files import bundled  # noqa: PLC0415 -- yaml, for such documents alone
+    from lakegate.contracts.lint.examine import declares_format  # noqa: PLC0415 -- likewise
+
+    return bundled(text, read) if declares_format(text) else text
+
+
+def below(folder: Path) -> Callable[[str], bytes]:
+    """Reads files below a folder, and nothing that a link leads to outside of it."""
+
+    def read(name: str) -> bytes:
+        try:
+            path = (folder / name).resolve(strict=True)
+            if not path.is_relative_to(folder.resolve()):
+                raise InputError("the file is a link that leaves the folder of the document")
+            if not path.is_file():
+                raise InputError("this is no file")
+            with path.open("rb") as file:
+                return _beginning(file)
+        except (OSError, RuntimeError) as error:  # a circle of links
+            reason = getattr(error, "strerror", None) or "the links lead in a circle"
+            raise InputError(f"the file cannot be read: {reason}") from None
+
+    return read
 
 
 def _beginning(file: BinaryIO) -> bytes:

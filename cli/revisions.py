@@ -8,7 +8,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from lakegate.cli.aws import opened
-from lakegate.cli.inputs import MOST_BYTES, STANDARD_INPUT, InputDocument
+from lakegate.cli.inputs import MOST_BYTES, STANDARD_INPUT, InputDocument, with_definitions
 from lakegate.cli.parents import ParentPlaces
 from lakegate.cli.published import chosen, snapshot_of
 from lakegate.contracts.compare.version import read_version
@@ -63,7 +63,7 @@ def _published(contract: str, version: str, stack: str, *, local: bool) -> Contr
 
 
 def _at_revision(revision: str, path: str) -> bytes:
-    """The bytes of a file in a commit; a symbolic link is not followed."""
+    """A file in a commit, with the definitions of files beside it in the same commit; a symbolic link is not followed."""
     if not REVISION.fullmatch(revision) or ".." in revision or not path or not path.isprintable():
         raise InputError(
             f"{shown(f'{revision}:{path}')} is not a file of a commit: write REVISION:PATH, e.g. HEAD~1:orders.yaml"
@@ -71,9 +71,13 @@ def _at_revision(revision: str, path: str) -> bytes:
     commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").decode().strip()
     if not OBJECT.fullmatch(commit):
         raise InputError(f"{shown(revision)} is not a commit of this repository")
-    return _git(
-        "cat-file", "blob", f"{commit}:{path}", problem=f"{shown(path)} is not a file of the commit {shown(revision)}"
-    )
+
+    def read(name: str) -> bytes:
+        problem = f"{shown(name)} is not a file of the commit {shown(revision)}"
+        return _git("cat-file", "blob", f"{commit}:{name}", problem=problem)
+
+    folder = path[: path.rfind("/") + 1]
+    return with_definitions(read(path), lambda name: read(folder + name))
 
 
 def _git(*arguments: str, problem: str = "") -> bytes:

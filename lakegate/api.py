@@ -14,6 +14,7 @@ from lakegate.cli.check import LocalDelivery, judge_delivery
 from lakegate.cli.deliveries import files_of
 from lakegate.cli.engine import EngineName
 from lakegate.cli.escape import escaped
+from lakegate.cli.inputs import below, with_definitions
 from lakegate.cli.lint import as_document
 from lakegate.cli.parents import ParentPlaces
 from lakegate.contracts.errors import InputError
@@ -80,7 +81,7 @@ def lint(contract: Place, *, parents: Sequence[Place] = ()) -> LintResult:
     from lakegate.contracts.inherit.resolve import resolve  # noqa: PLC0415 - `check` imports it only for a document that it can read
 
     try:
-        text = Path(contract).read_bytes()
+        text = with_definitions(Path(contract).read_bytes(), below(Path(contract).parent))
         found = ParentPlaces(tuple(map(Path, parents))).parents(fspath(contract), text)
         examined = resolve(text, found).examined
     except OSError as error:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.compare.remainder import remainder
-from lakegate.contracts.documents.document import parse
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.lake.versions import precedence
 from lakegate.contracts.lint.examine import examine, without_parents
@@ -46,4 +45,5 @@ def read_version(text: bytes, *, published: bool = False, complete: Complete = w
     if examined.contract is None or (examined.errors and not published):
         raise ContractError(examined.errors)
     precedence(examined.contract.version)
-    return ContractVersion(examined.contract.with_own_common, parse(text))
+    assert examined.document is not None
+    return ContractVersion(examined.contract.with_own_common, examined.document)

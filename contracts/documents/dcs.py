@@ -55,7 +55,7 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     merged = merge_by_owner(problems, partial(_untyped_rule, document), lambda _: UNTYPED)
     notes.errors.extend(advised(merged, document))
     warn_unknown_keys(document, schema, notes)
-    definitions = Definitions(top, notes)
+    definitions = Definitions(document, notes)
     older = older_quality(top["quality"], top["models"], notes)
     datasets = [_dataset(name, place, definitions, older) for name, place in top["models"].entries.items()]
     _warn_unused(definitions)

@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.documents.composer import DEEPEST_LEVEL
+from lakegate.contracts.documents.definition_files import outside
 from lakegate.contracts.words import did_you_mean, shown
 
 if TYPE_CHECKING:
+    from lakegate.contracts.documents.document import Document
     from lakegate.contracts.documents.nodes import Place
     from lakegate.contracts.documents.notes import Notes
 
@@ -52,12 +54,17 @@ class Layers:
 class Definitions:
     """The definitions of a document, and counts of what was read through them."""
 
-    top: Place
+    document: Document
     notes: Notes
     used: set[str] = field(default_factory=set)
     read: int = 0
     """Fields reached through references."""
     dangling: int = 0
+
+    @property
+    def top(self) -> Place:
+        """The root of the document."""
+        return self.document.top
 
     def layers(self, place: Place, around: Layers | None = None) -> Layers | None:
         """A field with its definitions; None, with an error noted, if a limit is exceeded."""
@@ -89,8 +96,7 @@ class Definitions:
         """The definition a reference points to: by its whole name (which may contain `/`), else step by step."""
         text = reference.text or ""
         if not text.startswith(INSIDE):
-            message = f"{shown(reference.written)} is outside this document, and nothing else is read: copy it in."
-            self.notes.error("external-reference", reference, message)
+            self.notes.error("external-reference", reference, outside(reference, self.document))
             return None
         found = self.top["definitions"][text.removeprefix(DEFINITIONS)]
         if not found.present:

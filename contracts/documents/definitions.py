@@ -1,7 +1,8 @@
 """Expands `$ref` of documents in ODCS and DCM: `definitions` of the root are used by `$ref: '#/definitions/<name>'`.
 
 A mapping with `$ref` has the keys of the definition, and its own keys override them. Nothing outside the document is read, no
-file and no network. The expanded document keeps the limits of a document, so that definitions that use each other cannot grow
+file and no network: definitions of files are part of it before (`lakegate.contracts.documents.definition_files`).
+The expanded document keeps the limits of a document, so that definitions that use each other cannot grow
 without bound. DCS has references of its own (`lakegate.contracts.documents.dcs_layers`).
 """
 
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.documents.composer import DEEPEST_LEVEL, MOST_NODES
+from lakegate.contracts.documents.definition_files import outside
 from lakegate.contracts.words import did_you_mean, shown
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ def expanded(document: Document, notes: Notes) -> Document:
     top = document.top
     if not top[DEFINITIONS].present and not document.named(REFERENCE):
         return document
-    expansion = Expansion(top[DEFINITIONS], notes)
+    expansion = Expansion(document, notes)
     root = expansion.of(replace(top, node=document.without(DEFINITIONS).root), (), 0)
     for name, each in top[DEFINITIONS].entries.items():
         if name not in expansion.used:
@@ -40,7 +42,7 @@ def expanded(document: Document, notes: Notes) -> Document:
 class Expansion:
     """The definitions of a document, and what was built from them."""
 
-    definitions: Place
+    document: Document
     notes: Notes
     used: set[str] = field(default_factory=set)
     built: int = 0
@@ -48,6 +50,11 @@ class Expansion:
     is_refused: bool = False
     """Whether a limit was exceeded: then nothing more is expanded."""
     dangling: int = 0
+
+    @property
+    def definitions(self) -> Place:
+        """The definitions of the document."""
+        return self.document.top[DEFINITIONS]
 
     def of(self, place: Place, trail: tuple[str, ...], level: int) -> Node:
         """The expanded node of a place; `trail` are the definitions that led here, `level` the mappings and lists around it."""
@@ -73,10 +80,7 @@ class Expansion:
         """The expanded definition that a reference leads to; None, with an error, if there is none."""
         text = reference.text or ""
         if not text.startswith(INSIDE):
-            message = (
-                f"{shown(reference.written)} is outside of `definitions`, and nothing else is read: copy it there."
-            )
-            self.notes.error("external-reference", reference, message)
+            self.notes.error("external-reference", reference, outside(reference, self.document))
             return None
         name = text.removeprefix(INSIDE).replace("~1", "/").replace("~0", "~")
         found = self.definitions[name]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NoReturn
 
@@ -33,6 +33,8 @@ class Document:
     lines: tuple[str, ...]
     text: bytes = b""
     """The unchanged bytes of the document, for storage."""
+    unread: Mapping[str, str] = field(default_factory=dict)
+    """References to files that cannot be used, with the reasons (`lakegate.contracts.documents.definition_files`)."""
 
     @cached_property
     def places(self) -> Mapping[str, tuple[Place, ...]]:

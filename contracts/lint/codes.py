@@ -79,7 +79,10 @@ READING = {
     "operand": (ERROR, "An operator compares a number."),
     "unknown-severity": (WARNING, "A severity is one that is usual; others count as error."),
     "dangling-reference": (ERROR, "A `$ref` names a definition of the document."),
-    "external-reference": (ERROR, "A `$ref` stays in the document: nothing else is read."),
+    "external-reference": (
+        ERROR,
+        "A `$ref` stays in the document, or names a definition of a file beside it that can be read.",
+    ),
     "circular-reference": (ERROR, "A definition does not refer to itself."),
     "too-many-fields": (ERROR, "References lead to at most 5,000 fields and 32 levels."),
     "unused-definition": (WARNING, "Every definition is referred to."),

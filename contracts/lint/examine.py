@@ -17,6 +17,7 @@ from types import MappingProxyType
 
 from lakegate.contracts.compile.rules.build import NEVER_MEASURED
 from lakegate.contracts.documents import dcm, dcs, odcs
+from lakegate.contracts.documents.definition_files import embedded
 from lakegate.contracts.documents.document import Document, parse
 from lakegate.contracts.documents.notes import Notes
 from lakegate.contracts.errors import ContractError, Problem
@@ -91,7 +92,7 @@ def examine(text: bytes, variables: Mapping[str, str] = NO_VARIABLES, complete: 
     `variables` are the values of `${NAME}`, for versions that support variables.
     """
     try:
-        document = parse(text)
+        document = embedded(parse(text))
     except ContractError as error:
         return Examined(error.problems, ())
     notes = Notes()
