@@ -16,13 +16,14 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from lakegate.contracts.documents.nodes import steps_of
-from lakegate.contracts.lint.examine import examine
+from lakegate.contracts.lint.examine import Examined, examine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,16 +56,22 @@ def golden(name: str) -> Iterator[Golden]:
                 yield Golden(f"{name} {version}: {case['name']}", text, _written(base), expected)
 
 
+@cache
+def examined(text: bytes) -> Examined:
+    """What reading a document finds, read once per process: three tests look at it, and hundreds of cases have one base."""
+    return examine(text)
+
+
 def outcome(text: bytes, base: bytes) -> Outcome:
     """What is read of a document beside its base's own lines, or its errors; and its warnings."""
-    examined, before = examine(text), examine(base)
+    own, before = examined(text), examined(base)
     found: Outcome = {
-        "warnings": sorted({each.code for each in examined.warnings} - {each.code for each in before.warnings})
+        "warnings": sorted({each.code for each in own.warnings} - {each.code for each in before.warnings})
     }
-    if examined.errors:
-        found["errors"] = [f"{each.code} @ {each.path}" for each in examined.errors]
-    elif examined.contract is not None and before.contract is not None:
-        lines, known = list(summary(examined.contract)), list(summary(before.contract))
+    if own.errors:
+        found["errors"] = [f"{each.code} @ {each.path}" for each in own.errors]
+    elif own.contract is not None and before.contract is not None:
+        lines, known = list(summary(own.contract)), list(summary(before.contract))
         found["added"] = [line for line in lines if line not in known]
         found["removed"] = [line for line in known if line not in lines]
     return {key: value for key, value in found.items() if value}

@@ -9,8 +9,8 @@ import pytest
 
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.documents.document import parse
-from lakegate.contracts.lint.examine import FORMATS, examine
-from tests.golden.cases import FILES, Golden, golden, outcome
+from lakegate.contracts.lint.examine import FORMATS
+from tests.golden.cases import FILES, Golden, examined, golden, outcome
 
 CASES = [case for name in FILES for case in golden(name)]
 LEAST = 30
@@ -37,7 +37,7 @@ def test_every_version_has_documents_enough() -> None:
 @pytest.mark.parametrize("case", [case for case in CASES if "errors" not in case.expected], ids=lambda case: case.id)
 def test_a_valid_document_compiles_to_checks(case: Golden) -> None:
     """Every rule of every dataset has at least one check, measured or named."""
-    contract = examine(case.text).contract
+    contract = examined(case.text).contract
     assert contract is not None
     for dataset in contract.datasets:
         checked = {check.rule for check in compile_plan(contract, dataset).checks}
@@ -48,8 +48,8 @@ def test_a_valid_document_compiles_to_checks(case: Golden) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_a_problem_stands_in_its_document(case: Golden) -> None:
     """Every reported path leads to a place of the document, on the reported line."""
-    examined = examine(case.text)
+    found = examined(case.text)
     document = parse(case.text)
-    for problem in (*examined.errors, *examined.warnings):
+    for problem in (*found.errors, *found.warnings):
         assert document.at(problem.path).present
         assert problem.line == document.line(problem.path)
