@@ -144,7 +144,7 @@ def _dataset(delivery: JudgedDelivery, dataset: LineageDataset) -> dict[str, Any
 
 def _field(column: LineageColumn) -> dict[str, Any]:
     parts = {"fields": list(map(_field, column.parts))} if column.parts else {}
-    return {"name": printable(column.name), "type": column.type, **parts}
+    return {"name": printable(column.name), "type": printable(column.type), **parts}
 
 
 def _origins(delivery: JudgedDelivery) -> dict[str, Any]:
