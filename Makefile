@@ -30,7 +30,8 @@ PROGRAMS := (spark or tools or service or simulation or e2e)
 # tests without programs: those that decide the coverage of contracts/ and functions/, and those that run without it, which is two to four times as
 # fast. A run gets its folders, because collecting all tests takes ten seconds; a test compares the lists with the files (decision 47).
 # BESIDE: expensive files of tests/unit that cover no line of which there is no other test
-BESIDE := $(addprefix tests/unit/cli/,doctor $(patsubst %,test_%.py,completion consumer_page erase ledger_commands publish upload verify)) \
+BESIDE := $(addprefix tests/unit/cli/,doctor $(patsubst %,test_%.py,completion consumer_page counts_shown erase \
+  explain ledger_commands messages pause publish redrive replay replay_many restore_page upload verify waive)) \
   $(addprefix tests/unit/engine/,query read/test_json.py read/test_refused.py)
 MEASURED := $(addprefix tests/,contract golden security unit) $(addprefix --ignore=,$(BESIDE))
 UNMEASURED := $(addprefix tests/,agreement bench engine infra mutation) $(BESIDE)
