@@ -38,16 +38,19 @@ def read_workflow(text: bytes) -> PlannedWorkflow:
 
 def _transitions(rows: Place, notes: Notes) -> Iterator[PlannedTransition]:
     lines: dict[tuple[str, str], int] = {}
+    """Of the first transition for an observation."""
     for row in rows.items:
         source, when, to = (row[key].written for key in ("from", "when", "to"))
         known = [str(each.to) for each in choices(source, when)]
-        first = lines.setdefault((source, when), row.mark.line)
         if not known:
             notes.error(UNKNOWN, row, f"{shown(source)} has no observation {shown(when)}.{_hint(source)}")
         elif to not in known:
             notes.error(UNKNOWN, row, f"{source} leads to {listed(known)} when {when}, and not to {shown(to)}.")
-        elif first != row.mark.line:
-            notes.error(REPEATED, row, f"Line {first} has the transition from {source} when {when}: keep one.")
+        elif (source, when) in lines:
+            notes.error(
+                REPEATED, row, f"Line {lines[source, when]} has a transition from {source} when {when}: keep one."
+            )
+        lines.setdefault((source, when), row.mark.line)
         yield PlannedTransition(source, when, to)
 
 

@@ -128,6 +128,13 @@ def test_what_a_document_leaves_out_is_as_in_push() -> None:
             HEAD + "transitions:\n  - {from: STAGED, when: lost, to: FAILED}\n",
             [("workflow-transition", "$.transitions[0]", 4)],
         ),
+        ('workflow: "once\\n"\nversion: 1.0.0\n', [("wrong-form", "$.workflow", 1)]),
+        ('workflow: once\nversion: "1.0.0\\n"\n', [("wrong-form", "$.version", 2)]),
+        (
+            HEAD
+            + "transitions: [{from: VALIDATING, when: lost, to: FAILED}, {from: VALIDATING, when: lost, to: FAILED}]",
+            [("workflow-repeated", "$.transitions[1]", 3)],
+        ),
         (
             HEAD + "attempts: 4\ntransitions:\n  - {from: DECIDED, when: rejected, to: PUBLISHED}\n"
             "  - {from: VALIDATING, when: lost, to: FAILED}\n  - {from: VALIDATING, when: lost, to: SUBMITTING}\n",
