@@ -43,6 +43,14 @@ def test_a_workflow_is_published_and_named_by_a_contract(lakegate: Lakegate) -> 
         "once@1.0.0: at most 2 attempts; VALIDATING undecided → FAILED; SUBMITTING conflict → FAILED\n"
     )
     assert [each["contract"] for each in lakegate.json("contracts")["contracts"]] == ["shop"]
+    (record,) = lakegate.json("log", "_contracts/_workflow:once")["blocks"]
+    assert (record["kind"], record["content"]["version"], record["content"]["document"]) == (
+        "publication",
+        "1.0.0",
+        again["document"],
+    )
+    refused = lakegate("route", "add", "once/", "_workflow:once").exception
+    assert str(refused) == "_workflow:once: no such contract is published."
 
 
 def test_a_contract_with_an_unpublished_workflow_is_refused(lakegate: Lakegate) -> None:
