@@ -96,6 +96,19 @@ def test_a_failed_replay_is_listed_beside_what_it_replays() -> None:
     assert states == {upload.workload: State.QUARANTINED, replay_id(upload.workload): State.FAILED}
 
 
+def test_a_key_names_the_upload_even_where_only_its_replay_is_among_the_latest() -> None:
+    """A replay has the key of what it replays: the key leads back to the upload, however long ago that was."""
+    stage = world_of()
+    upload = finished(stage, f"{PREFIX}bad.csv", b"bad:1")
+    stage.env.memory.clock.sleep(60)
+    stage.replay(upload.workload)
+    settle(stage)
+    (latest,) = recent(stage.env.dependencies, 1)
+
+    assert latest.id == replay_id(upload.workload)
+    assert named(stage.env.dependencies, f"{PREFIX}bad.csv", 1).id == upload.workload
+
+
 def test_what_is_gone_is_found_by_its_id_alone() -> None:
     """The version is deleted, and nothing was published or quarantined."""
     stage = world_of()
