@@ -134,6 +134,7 @@ def test_the_role_publishes_announces_begins_transitions_and_reads_and_nothing_e
     objects.add(("GetObject", "LakeBucket/runs/a/attempt=1/result.json"))
     writes = {(action, key) for key in rows["Registry"] for action in ("PutItem", "DeleteItem")}
     writes |= {(action, key) for key in rows["Ledger"][:3] for action in ("GetItem", "PutItem")}
+    writes |= {("PutItem", each) for each in ("line#a", "message#a")}
     transitions = {(action, key) for key in rows["Ledger"][2:5] for action in ("GetItem", "PutItem")}
     transitions |= {("PutItem", "workload#a"), ("GetObject", "LakeBucket/quarantine/a")}
     transitions |= {(action, "LakeBucket/runs/a/parts-0.json") for action in ("GetObject", "PutObject")}

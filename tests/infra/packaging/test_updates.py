@@ -57,12 +57,14 @@ EXPECTED = {
     "JwtAudience": (
         "+ApiAuthorizer AnnounceWorkloadOfContractRoute AnnounceWorkloadRoute FindContractsRoute "
         "NotifyWorkloadOfContractRoute NotifyWorkloadRoute PublishContractRoute PutContractRoute ReadContractRoute "
-        "ReadWorkloadOfContractRoute ReadWorkloadRoute"
+        "ReadValidationOfContractRoute ReadValidationRoute ReadWorkloadOfContractRoute ReadWorkloadRoute "
+        "StartValidationOfContractRoute StartValidationRoute TransitionWorkloadOfContractRoute TransitionWorkloadRoute"
     ),
     "JwtIssuer": (
         "+ApiAuthorizer AnnounceWorkloadOfContractRoute AnnounceWorkloadRoute FindContractsRoute "
         "NotifyWorkloadOfContractRoute NotifyWorkloadRoute PublishContractRoute PutContractRoute ReadContractRoute "
-        "ReadWorkloadOfContractRoute ReadWorkloadRoute"
+        "ReadValidationOfContractRoute ReadValidationRoute ReadWorkloadOfContractRoute ReadWorkloadRoute "
+        "StartValidationOfContractRoute StartValidationRoute TransitionWorkloadOfContractRoute TransitionWorkloadRoute"
     ),
     "KmsKey": (
         "+Key +KeyPolicy AWS::Logs::LogGroup Alarms ApiRole CompletionRole DeadLetterQueue IntakeRole JobRole "
@@ -81,7 +83,7 @@ EXPECTED = {
     "SecurityGroupIds": "+VpcPolicy ApiRole Application CompletionRole Functions IntakeRole NotifyRole SweepRole",
     "ServiceEndpoint": "Functions",
     "SigningKey": "+LedgerKey +SigningPolicy Functions OperatorPolicy",
-    "SmallFileBytes": "+JudgeFunction +JudgeLog +JudgeRole Functions",
+    "SmallFileBytes": "+JudgeFunction +JudgeLog +JudgeRole ApiRole Functions",
     "SubnetIds": "+VpcPolicy ApiRole Application CompletionRole Functions IntakeRole NotifyRole SweepRole",
     "SweepSchedule": "SweepEvery",
     "Unrouted": "Functions",
