@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -47,11 +48,16 @@ def measure(request: Request, plan: Plan, folder: Path, samples: int, pins: Mapp
 
 @contextmanager
 def _temporary_files_in(folder: Path) -> Iterator[None]:
-    tempfile.tempdir = str(folder)
+    """Of this process, and by TMPDIR of Spark's Python workers: a worker that is killed removes nothing itself."""
+    before = os.environ.get("TMPDIR")
+    tempfile.tempdir = os.environ["TMPDIR"] = str(folder)
     try:
         yield
     finally:
         tempfile.tempdir = None
+        del os.environ["TMPDIR"]
+        if before is not None:
+            os.environ["TMPDIR"] = before
 
 
 def _show(status: Status, step: str) -> None:
