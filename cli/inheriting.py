@@ -13,48 +13,34 @@ from lakegate.contracts.compile.rules.nested_fields import with_parts
 from lakegate.contracts.inherit.resolve import resolve
 from lakegate.contracts.inherit.sources import source_of
 from lakegate.contracts.lint.examine import Examined
-from lakegate.functions.usecases.parents import parents_of
-from lakegate.functions.usecases.workflows import workflows_of
+from lakegate.functions.usecases.workflows import ReferredDocuments, referred_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from lakegate.contracts.errors import Problem
-    from lakegate.contracts.inherit.resolve import ParentDocument, Parents
+    from lakegate.contracts.inherit.resolve import ParentDocument
     from lakegate.contracts.model.contract import Contract, Dataset
     from lakegate.contracts.plan.workflow import PlannedWorkflow
     from lakegate.functions.usecases.parents import BreaksChildren, BrokenChild
     from lakegate.functions.usecases.publish_contract import CompiledContract
-    from lakegate.functions.usecases.workflows import Workflows
 
 Inherited: TypeAlias = dict[str, list[dict[str, str]]]
 """By dataset: each inherited field and rule, with the version and the address where it is declared."""
 
 
-def registry_parents(stack: str, *, local: bool) -> Callable[[bytes], Parents]:
-    """Finds the parents of a document in the registry; the stack is opened only for a document that inherits."""
+def registry_documents(stack: str, body: bytes, *, local: bool) -> ReferredDocuments:
+    """Finds in the registry what a document refers to; the stack is opened only for a document that refers to something."""
 
-    def of(body: bytes) -> Parents:
-        def find(contract: str, line: int) -> ParentDocument | None:
-            with opened(stack, local=local) as there:
-                return parents_of(there.dependencies(), body)(contract, line)
+    def parent(contract: str, line: int) -> ParentDocument | None:
+        with opened(stack, local=local) as there:
+            return referred_of(there.dependencies(), body).parents(contract, line)
 
-        return find
+    def workflow(dataset: str, name: str) -> PlannedWorkflow | None:
+        with opened(stack, local=local) as there:
+            return referred_of(there.dependencies(), body).workflows(dataset, name)
 
-    return of
-
-
-def registry_workflows(stack: str, *, local: bool) -> Callable[[bytes], Workflows]:
-    """Finds the workflows of a document in the registry; the stack is opened only for a document that names one."""
-
-    def of(body: bytes) -> Workflows:
-        def find(dataset: str, name: str) -> PlannedWorkflow | None:
-            with opened(stack, local=local) as there:
-                return workflows_of(there.dependencies(), body)(dataset, name)
-
-        return find
-
-    return of
+    return ReferredDocuments(parent, workflow)
 
 
 def print_broken(refused: BreaksChildren, *, as_json: bool) -> None:

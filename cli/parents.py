@@ -45,9 +45,9 @@ class StackRegistry:
             try:
                 if not self._fault:
                     # boto3 is another extra, and takes longer to import than a document to lint
-                    from lakegate.cli.inheriting import registry_parents  # noqa: PLC0415
+                    from lakegate.cli.inheriting import registry_documents  # noqa: PLC0415
 
-                    return registry_parents(self.stack, local=self.local)(text)(contract, line)
+                    return registry_documents(self.stack, text, local=self.local).parents(contract, line)
             except LakegateError as error:
                 self._fault = str(error)
             except ModuleNotFoundError as error:

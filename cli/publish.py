@@ -12,7 +12,7 @@ from lakegate.cli.aws import opened
 from lakegate.cli.confirm import Yes, confirm
 from lakegate.cli.diff import print_comparison
 from lakegate.cli.escape import escaped
-from lakegate.cli.inheriting import print_broken, print_warnings, registry_parents, registry_workflows
+from lakegate.cli.inheriting import print_broken, print_warnings, registry_documents
 from lakegate.cli.inputs import InputDocument
 from lakegate.cli.lifecycle import day_of
 from lakegate.cli.lint import REFUSED, as_document, show
@@ -29,7 +29,6 @@ from lakegate.functions.usecases.publish_contract import planned
 from lakegate.functions.usecases.publish_contract import publish as make_valid
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.usecases.succession import IncompatibleVersion
-from lakegate.functions.usecases.workflows import ReferredDocuments
 
 if TYPE_CHECKING:
     from lakegate.contracts.errors import Problem
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.lint.examine import Examined
     from lakegate.functions.ports.registry import Publication
     from lakegate.functions.usecases.publish_contract import CompiledContract, PlannedChange
+    from lakegate.functions.usecases.workflows import ReferredDocuments
 
 
 def publish(  # noqa: PLR0913 - a command has these options
@@ -84,9 +84,7 @@ def publish(  # noqa: PLR0913 - a command has these options
         RemotePublication(Api(api), file, allow_unmeasured, inherited_from, yes, as_json).publish()
         return
     body = InputDocument(file).read()
-    referred = ReferredDocuments(
-        registry_parents(stack, local=local)(body), registry_workflows(stack, local=local)(body)
-    )
+    referred = registry_documents(stack, body, local=local)
     compiled = compiled_document(file, body, referred, allow_unmeasured=allow_unmeasured, as_json=as_json)
     compiled = replace(compiled, inherited_from=day_of(inherited_from))
     with opened(stack, local=local) as there:

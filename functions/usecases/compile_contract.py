@@ -86,9 +86,8 @@ def effects_of(compiled: CompiledContract, change: PlannedChange) -> Iterator[st
 
 
 def _compiled(contract: Contract, body: bytes, workflows: Workflows) -> CompiledContract:
-    pinned = {each.name: _workflow(each, workflows) for each in contract.datasets}
     plans = {
-        each.name: replace(compile_plan(contract, each), workflow=pinned[each.name]).to_bytes()
+        each.name: replace(compile_plan(contract, each), workflow=_workflow(each, workflows)).to_bytes()
         for each in contract.datasets
     }
     return CompiledContract(

@@ -96,9 +96,8 @@ def published_before(dependencies: Dependencies, text: bytes) -> Publication | N
     return next((each for each in versions if (each.version, each.document) == wanted), None)
 
 
-def parents_of(dependencies: Dependencies, text: bytes) -> Parents:
-    """The parents of a document to publish: the newest ones, or, if it is published already, those that it was published with."""
-    before = published_before(dependencies, text)
+def parents_of(dependencies: Dependencies, before: Publication | None) -> Parents:
+    """The parents of a document to publish: the newest ones, or, if it was published `before`, those that it had then."""
     if before is not None:
         return pinned_parents(dependencies, before)
 

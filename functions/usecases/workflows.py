@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.inherit.resolve import Parents  # noqa: TC001 - a NamedTuple's annotation
+from lakegate.contracts.lake.lifecycle import LineStatus
 from lakegate.contracts.lint.workflow import read_workflow
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.workflow import PlannedWorkflow
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 PREFIX: Final = "_workflow:"
 """Of the ids of workflows in the registry."""
-ACTIVE: Final = "active"
 Workflows: TypeAlias = Callable[[str, str], PlannedWorkflow | None]
 """Finds the workflow of a dataset by the name in its contract, e.g. `strict@1`; None where there is none."""
 
@@ -42,8 +42,9 @@ class ReferredDocuments(NamedTuple):
 
 
 def referred_of(dependencies: Dependencies, text: bytes) -> ReferredDocuments:
-    """Finds in the registry what a document to publish refers to."""
-    return ReferredDocuments(parents_of(dependencies, text), workflows_of(dependencies, text))
+    """Finds in the registry what a document to publish refers to: the newest, or what it was published with."""
+    before = published_before(dependencies, text)
+    return ReferredDocuments(parents_of(dependencies, before), _workflows_of(dependencies, before))
 
 
 def publish_workflow(dependencies: Dependencies, text: bytes) -> Steps[Publication]:
@@ -52,7 +53,7 @@ def publish_workflow(dependencies: Dependencies, text: bytes) -> Steps[Publicati
     Raises ContractError with every problem of the document, and InputError for another content under a published number.
     """
     name, _, version = read_workflow(text).name.partition("@")
-    publication = Publication(f"{PREFIX}{name}", version, ACTIVE, document_key(text), ())
+    publication = Publication(f"{PREFIX}{name}", version, LineStatus.ACTIVE.value, document_key(text), ())
 
     def decide(seen: RegistrySnapshot) -> Publication:
         if any(each.version == version and each.document != publication.document for each in seen.versions):
@@ -77,9 +78,8 @@ def workflow_named(dependencies: Dependencies, name: str) -> PlannedWorkflow | N
     return _read(dependencies, found) if found else None
 
 
-def workflows_of(dependencies: Dependencies, text: bytes) -> Workflows:
-    """The workflows of a document to publish: the newest, or, if it is published already, those that it was published with."""
-    before = published_before(dependencies, text)
+def _workflows_of(dependencies: Dependencies, before: Publication | None) -> Workflows:
+    """The workflows of a document to publish: the newest, or, if it was published `before`, those that it had then."""
     if before is None:
         return lambda _, name: workflow_named(dependencies, name)
     plans = dict(before.plans)

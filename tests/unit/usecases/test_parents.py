@@ -21,11 +21,12 @@ from lakegate.contracts.model.labels import labels_of
 from lakegate.contracts.schemas import validate
 from lakegate.functions.usecases.lifecycle import change
 from lakegate.functions.usecases.occurrences import noted
-from lakegate.functions.usecases.parents import BreaksChildren, parents_of, pinned_parents
+from lakegate.functions.usecases.parents import BreaksChildren, pinned_parents
 from lakegate.functions.usecases.publish_contract import CompiledContract, planned, publish
 from lakegate.functions.usecases.routing import add_route
 from lakegate.functions.usecases.stricter_parents import announce, refuse_unannounced, weaker_later
 from lakegate.functions.usecases.succession import IncompatibleVersion
+from lakegate.functions.usecases.workflows import referred_of
 from tests.simulation.environment import LAKE, Environment
 from tests.unit.compare.builder import document
 from tests.unit.inherit.families import parent_of
@@ -52,7 +53,7 @@ def product(version: str = "1.0.0", least: int | None = None, inherits: str = "a
 
 def compiled(env: Environment, text: bytes) -> CompiledContract:
     """The document, as the command compiles it."""
-    resolved = resolve(text, parents_of(env.dependencies, text))
+    resolved = resolve(text, referred_of(env.dependencies, text).parents)
     contract = resolved.examined.contract
     assert contract is not None
     if resolved.examined.errors:
@@ -406,8 +407,8 @@ def test_a_text_that_is_no_document_has_no_pins() -> None:
     """Its parents are those of the registry."""
     env = family()
 
-    assert parents_of(env.dependencies, b"a: [")("acme", 1) is not None
-    assert parents_of(env.dependencies, b"a: [")("acme", 2) is None
+    assert referred_of(env.dependencies, b"a: [").parents("acme", 1) is not None
+    assert referred_of(env.dependencies, b"a: [").parents("acme", 2) is None
     (version,) = env.dependencies.registry.contract("acme").versions
     assert pinned_parents(env.dependencies, version)("acme", 1) is None
 
