@@ -13,18 +13,22 @@ from lakegate.cli.escape import escaped
 from lakegate.cli.inputs import InputDocument
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from lakegate.contracts.errors import ContractError
-from lakegate.contracts.lake.workflow import PUSH, diagram, of_planned, rows, workflow_document
+from lakegate.contracts.lake.states import END_STATES, Bound, State
+from lakegate.contracts.lake.workflow import PUSH, workflow_of
 from lakegate.contracts.lint.workflow import read_workflow
 from lakegate.contracts.plan.serialization import encode
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.usecases.workflows import publish_workflow, published_workflows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
+    from lakegate.contracts.lake.workflow import Transition, Workflow
     from lakegate.contracts.plan.workflow import PlannedWorkflow
 
 REFUSED = 1
+UNTIL = {Bound.ATTEMPTS: " (until the attempts are used)", Bound.PERSON: " (by a person)"}
+"""What ends a loop."""
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
@@ -68,11 +72,38 @@ def draw(
 
     Example: lakegate workflow draw contracts/examples/workflows/once.yaml --format mermaid
     """
-    workflow = PUSH if file == PUSH.name else of_planned(_read(InputDocument(file).read(), as_json=as_json))
+    is_own = file != PUSH.name
+    pinned = _as_document(_read(InputDocument(file).read(), as_json=as_json)) if is_own else None
+    workflow = workflow_of(pinned)
     if as_json:
-        terminal.print_json(encode(workflow_document(workflow)))
+        transitions = [
+            {"from": each.source, "when": each.on, "to": each.to, "operation": each.operation, "bound": each.bound}
+            for each in workflow.transitions
+        ]
+        terminal.print_json({"name": workflow.name, "attempts": workflow.attempts, "transitions": transitions})
         return
     _print(diagram(workflow) if form is Drawing.MERMAID else rows(workflow))
+
+
+def rows(workflow: Workflow) -> Iterator[str]:
+    """The transitions, as a table of text."""
+    yield f"{workflow.name}, at most {workflow.attempts} attempts"
+    for each in workflow.transitions:
+        yield f"{each.source:<11} {each.on:<11} {each.to:<12} {each.operation}{_until(each)}"
+
+
+def diagram(workflow: Workflow) -> Iterator[str]:
+    """The transitions, as a state diagram of Mermaid, in the words of `lakegate.contracts.lake.states`."""
+    yield "stateDiagram-v2"
+    yield f"  [*] --> {State.RECEIVED}"
+    for each in workflow.transitions:
+        yield f"  {each.source} --> {each.to}: {each.on}{_until(each)}"
+    for state in sorted(END_STATES):
+        yield f"  {state} --> [*]"
+
+
+def _until(transition: Transition) -> str:
+    return "" if transition.bound is None else UNTIL[transition.bound]
 
 
 @app.command("publish")

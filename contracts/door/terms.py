@@ -85,7 +85,7 @@ def terms_of(plan: bytes) -> Terms:
         batch=BatchLimits(*(policy.get(f"batch_{name}") for name in BatchLimits._fields)),
         observed=policy["mode"] == "observe",
         references=_lines(document),
-        workflow=workflow_of(document),
+        workflow=workflow_of(document.get("workflow")),
         delivery=DeliveryUnit(policy.get("delivery", "object")),
         quiet=timedelta(minutes=policy.get("quiet_minutes", 0)),
         parts_within=timedelta(minutes=policy.get("parts_within_minutes", 0)),

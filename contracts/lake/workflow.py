@@ -10,12 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.contracts.lake.states import END_STATES, Bound, Operation, Outcome, State
+from lakegate.contracts.lake.states import Bound, Operation, Outcome, State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from lakegate.contracts.plan.workflow import PlannedWorkflow
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +46,6 @@ class Workflow:
 
 
 DEFAULT_ATTEMPTS: Final = 3
-UNTIL: Final = {Bound.ATTEMPTS: " (until the attempts are used)", Bound.PERSON: " (by a person)"}
-"""What ends a loop."""
 S, O, P = State, Outcome, Operation  # noqa: E741 - three letters keep the table below readable
 PUSH = Workflow(
     "push",
@@ -95,58 +91,16 @@ def choices(source: str, when: str) -> tuple[Transition, ...]:
     return tuple(each for each in (*PUSH.transitions, *ALTERNATIVES) if (each.source, each.on) == (source, when))
 
 
-def changed(name: str, attempts: int, others: Iterable[tuple[str, str, str]]) -> Workflow:
-    """`PUSH` with other attempts, and with another state after some observations (from, when, to).
+def workflow_of(pinned: Mapping[str, Any] | None) -> Workflow:
+    """The workflow in the JSON of a plan: `PUSH` with other attempts, and with another state after some observations.
 
     Raises StopIteration for a transition that is none of the `choices`: `lakegate.contracts.lint.workflow` refuses it.
     """
-    chosen = [next(each for each in choices(source, when) if each.to == to) for source, when, to in others]
-    table = {(each.source, each.on): each for each in (*PUSH.transitions, *chosen)}
-    return Workflow(name, attempts, tuple(table.values()))
-
-
-def of_planned(workflow: PlannedWorkflow) -> Workflow:
-    """The whole table of a published workflow."""
-    others = ((each.source, each.when, each.to) for each in workflow.transitions)
-    return changed(workflow.name, workflow.attempts, others)
-
-
-def workflow_of(plan: Mapping[str, Any]) -> Workflow:
-    """The workflow of a plan, from its JSON: the gate reads plans without their classes."""
-    pinned = plan.get("workflow")
     if pinned is None:
         return PUSH
-    others = ((each["from"], each["when"], each["to"]) for each in pinned["transitions"])
-    return changed(pinned["name"], pinned["attempts"], others)
-
-
-def workflow_document(workflow: Workflow) -> dict[str, object]:
-    """All transitions, for machines."""
-    transitions = [
-        {"from": each.source, "when": each.on, "to": each.to, "operation": each.operation, "bound": each.bound}
-        for each in workflow.transitions
+    chosen = [
+        next(row for row in choices(each["from"], each["when"]) if row.to == each["to"])
+        for each in pinned["transitions"]
     ]
-    return {"name": workflow.name, "attempts": workflow.attempts, "transitions": transitions}
-
-
-def rows(workflow: Workflow) -> Iterator[str]:
-    """The transitions, as a table of text."""
-    yield f"{workflow.name}, at most {workflow.attempts} attempts"
-    for each in workflow.transitions:
-        yield f"{each.source:<11} {each.on:<11} {each.to:<12} {each.operation}{_until(each)}"
-
-
-def diagram(workflow: Workflow) -> Iterator[str]:
-    """The transitions, as a state diagram of Mermaid. The words are those of `lakegate.contracts.lake.states`: none is a text
-    of the document.
-    """
-    yield "stateDiagram-v2"
-    yield f"  [*] --> {State.RECEIVED}"
-    for each in workflow.transitions:
-        yield f"  {each.source} --> {each.to}: {each.on}{_until(each)}"
-    for state in sorted(END_STATES):
-        yield f"  {state} --> [*]"
-
-
-def _until(transition: Transition) -> str:
-    return "" if transition.bound is None else UNTIL[transition.bound]
+    table = {(each.source, each.on): each for each in (*PUSH.transitions, *chosen)}
+    return Workflow(pinned["name"], pinned["attempts"], tuple(table.values()))

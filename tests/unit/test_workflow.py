@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate import contracts
+from lakegate.cli.workflow import diagram, rows
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.lake.states import END_STATES, OUTCOMES, Bound, Operation, Outcome, State
-from lakegate.contracts.lake.workflow import ALTERNATIVES, PUSH, choices, diagram, of_planned, rows, workflow_of
+from lakegate.contracts.lake.workflow import ALTERNATIVES, PUSH, choices, workflow_of
 from lakegate.contracts.lint.workflow import read_workflow
 from lakegate.contracts.plan.serialization import encode
 from lakegate.contracts.plan.workflow import PlannedTransition, PlannedWorkflow
@@ -71,7 +72,7 @@ def test_every_workflow_ends(chosen: tuple[bool, ...]) -> None:
     planned = PlannedWorkflow(
         "any@1.0.0", 1, tuple(PlannedTransition(each.source, each.on, each.to) for each in others)
     )
-    table = of_planned(planned).transitions
+    table = workflow_of(encode(planned)).transitions
 
     assert {(each.source, each.on) for each in table} == {(each.source, each.on) for each in PUSH.transitions}
     unbounded = [(each.source, each.to) for each in table if each.bound is None]
@@ -88,14 +89,14 @@ def test_the_example_is_read() -> None:
 
 def test_a_plan_has_the_workflow_that_was_read() -> None:
     """The table that the gate reads from the JSON of a plan is that of the document."""
-    table = workflow_of({"workflow": encode(ONCE)})
+    table = workflow_of(encode(ONCE))
 
-    assert (table, table.attempts) == (of_planned(ONCE), 2)
+    assert (table.name, table.attempts) == ("once@1.0.0", 2)
     assert {(each.source, each.on, each.to) for each in set(table.transitions) - set(PUSH.transitions)} == {
         ("VALIDATING", "undecided", "FAILED"),
         ("SUBMITTING", "conflict", "FAILED"),
     }
-    assert workflow_of({"workflow": None}) is workflow_of({}) is PUSH
+    assert workflow_of(None) is PUSH
 
 
 def test_what_a_document_leaves_out_is_as_in_push() -> None:
@@ -103,7 +104,7 @@ def test_what_a_document_leaves_out_is_as_in_push() -> None:
     read = read_workflow(HEAD.encode())
 
     assert read == PlannedWorkflow("once@1.0.0", 3, ())
-    assert of_planned(read).transitions == PUSH.transitions
+    assert workflow_of(encode(read)).transitions == PUSH.transitions
 
 
 @pytest.mark.parametrize(
@@ -184,11 +185,11 @@ def test_choices_begin_with_that_of_push() -> None:
 
 def test_a_workflow_is_drawn() -> None:
     """The table and the diagram have a line for each transition, with what ends its loop."""
-    table, drawn = list(rows(of_planned(ONCE))), list(diagram(of_planned(ONCE)))
+    table, drawn = list(rows(workflow_of(encode(ONCE)))), list(diagram(workflow_of(encode(ONCE))))
 
     assert table[0] == "once@1.0.0, at most 2 attempts"
     assert [line.split()[:4] for line in table[1:]] == [
-        [each.source, each.on, each.to, each.operation] for each in of_planned(ONCE).transitions
+        [each.source, each.on, each.to, each.operation] for each in workflow_of(encode(ONCE)).transitions
     ]
     assert drawn[:2] == ["stateDiagram-v2", "  [*] --> RECEIVED"]
     assert "  VALIDATING --> FAILED: undecided" in drawn
