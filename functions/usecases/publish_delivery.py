@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.door.parts import name_of
 from lakegate.contracts.lake.block import Block, BlockKind, LedgerObject
+from lakegate.contracts.lake.lifecycle import moment
 from lakegate.contracts.lake.states import Outcome, State
 from lakegate.contracts.plan.result import Result, Shares
 from lakegate.functions.ports.errors import ConditionFailed, NotFound, TransactionConflict
@@ -219,7 +220,7 @@ def _block(
         kind=BlockKind.PUBLISHED if workload.state is State.PUBLISHED else BlockKind.QUARANTINED,
         height=head.height + 1,
         previous=head.digest,
-        system_time=dependencies.clock.now().isoformat(timespec="microseconds").replace("+00:00", "Z"),
+        system_time=moment(dependencies.clock.now()),
         chain=pin.chain,
         workload=workload.id,
         contract_version=pin.version,

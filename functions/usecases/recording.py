@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from lakegate.contracts.lake.lifecycle import moment
 from lakegate.contracts.lake.records import Record, event_id
 from lakegate.functions.ports.errors import ConditionFailed, TransactionConflict
 from lakegate.functions.usecases.steps import Effect, perform
@@ -62,7 +63,7 @@ def record_at_head(
     """
     head = dependencies.ledger.head(chain)
     event = event or event_id(kind, chain, head.digest)
-    now = dependencies.clock.now().isoformat(timespec="microseconds").replace("+00:00", "Z")
+    now = moment(dependencies.clock.now())
     return Record(kind, head.height + 1, head.digest, now, chain, dependencies.identity.caller(), event, content)
 
 

@@ -35,6 +35,11 @@ def replay(dependencies: Dependencies, workload: str, version: str = "") -> Step
     Raises as `judge_again` does.
     """
     row = yield from judge_again(dependencies, workload, version)
+    return (yield from advanced(dependencies, row))
+
+
+def advanced(dependencies: Dependencies, row: Workload) -> Steps[str]:
+    """Advance the workload of a person's command as far as that person may, and return its id."""
     with suppress(SigningDenied):  # a person may not sign: `sweep` commits what is decided
         yield from advance(dependencies, row)
     return row.id

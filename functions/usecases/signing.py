@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from lakegate.contracts.lake.lifecycle import moment
 from lakegate.contracts.lake.records import Record, event_id
 from lakegate.contracts.lake.signatures import KEY, fingerprint, key_content
 from lakegate.functions.ports.errors import ConditionFailed
@@ -36,7 +37,7 @@ def names_key(dependencies: Dependencies, chain: str, head: Head, workload: str)
     if known and (replaced is None or known != fingerprint(replaced.public_key())):
         raise Alarm("signing-key-differs", workload)
     content = key_content(public_key, known or None)
-    now = dependencies.clock.now().isoformat(timespec="microseconds").replace("+00:00", "Z")
+    now = moment(dependencies.clock.now())
     event = event_id(KEY, chain, content["key"], head.digest)
     record = Record(KEY, head.height + 1, head.digest, now, chain, current.arn, event, content)
     with suppress(ConditionFailed):  # somebody else moved the head

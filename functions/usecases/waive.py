@@ -6,7 +6,6 @@ stay in quarantine until the accepted copy is committed.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -16,14 +15,13 @@ from lakegate.contracts.lake.lifecycle import instant_of
 from lakegate.contracts.lake.records import event_id
 from lakegate.contracts.lake.versions import ChosenVersion
 from lakegate.contracts.lake.waiver import Waiver
-from lakegate.functions.ports.errors import ConditionFailed, SigningDenied
+from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.usecases.admission import refused_by_pin
-from lakegate.functions.usecases.advance import advance
 from lakegate.functions.usecases.delivery import row_of
 from lakegate.functions.usecases.person_transitions import excluded
 from lakegate.functions.usecases.pinning import pin_of, route_of
 from lakegate.functions.usecases.recording import append
-from lakegate.functions.usecases.replay import fresh, named_row
+from lakegate.functions.usecases.replay import advanced, fresh, named_row
 from lakegate.functions.usecases.steps import Effect, perform
 from lakegate.functions.workload import State, replay_id
 
@@ -41,9 +39,7 @@ LONGEST_REASON: Final = 500
 def waive(dependencies: Dependencies, workload: str, reason: str, expires: str) -> Steps[str]:
     """Accept a quarantined delivery. Returns the id of the workload that is accepted. Raises as `let_through` does."""
     row = yield from let_through(dependencies, workload, reason, expires)
-    with suppress(SigningDenied):  # a person may not sign: `sweep` commits what is decided
-        yield from advance(dependencies, row)
-    return row.id
+    return (yield from advanced(dependencies, row))
 
 
 def let_through(dependencies: Dependencies, workload: str, reason: str, expires: str) -> Steps[Workload]:
