@@ -88,7 +88,7 @@ def verify_signed(
     head: str | None = None,
     anchors: Mapping[int, str] | None = None,
 ) -> tuple[ChainFault, ...]:
-    """Like `verify_stored`, of the chain of a name, and by signatures, which afterwards tell what is signed by whom.
+    """Like `verify_stored`, of the chain of a name, and by signatures, which then have what is signed by whom.
 
     A chain proves that its keys are its own; whose they are, `Signatures.given` proves.
     """

@@ -133,7 +133,7 @@ class Signatures:
 
     @property
     def is_by_given(self) -> bool:
-        """Whether the given key signed a block: it vouches for all below, and for the keys that replace it."""
+        """Whether the given key signed a block: it proves all below, and the keys that replace it."""
         return self.given is not None and self.given in self.keys and self.keys[self.given].signed > 0
 
     def faults(

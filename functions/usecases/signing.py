@@ -1,6 +1,6 @@
 """The key of the stack in the chains that it signs: named by a record before its first signature.
 
-The head is read first, and then the key: whoever replaces the key meanwhile moves the head, and the commit is refused.
+The head is read first, and then the key: a worker that replaces the key meanwhile moves the head, and the commit is refused.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 def weaker_later(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> tuple[Problem, ...]:
     """Where a document is weaker than versions of its parent that are announced and will be in force.
 
-    Of a release with a higher one in its line, and of a pre-release, nobody is told, as of published contracts.
+    There are none for a release with a higher one in its line, and for a pre-release, as for published contracts.
     """
     newest = newest_release(seen, major(compiled.version))
     is_older = newest is not None and precedence(newest.version) > precedence(compiled.version)

@@ -74,7 +74,7 @@ class Observed:
 
 
 def start(dependencies: Dependencies, wanted: WantedValidation, token: str) -> Steps[Validation]:
-    """Start the run of a validation; idempotent. One that failed is started anew. `token`: random.
+    """Start the run of a validation; idempotent. One that failed is started again. `token`: random.
 
     Raises OtherValidation, NoSuchData, ContractError with the problems of the rules, and InputError.
     """

@@ -27,7 +27,7 @@ READABLE: Final = re.compile(r"[^\x00-\x20\x7f#?]+")
 
 
 class NoSuchData(LakegateError):  # noqa: N818 - the name is what happened
-    """The path names no data that the caller may have validated; whether there is any is not told."""
+    """The path names no data that the caller may have validated; the error does not disclose whether there is any."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Signatures of a chain: whatever is changed, removed, or signed by another is found; what is not signed is said so."""
+"""Signatures of a chain: whatever is changed, removed, or signed by another is found; what is not signed is reported."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_the_sweep_of_a_record_may_be_signed() -> None:
 
 
 def test_a_chain_signed_again_by_another_key_is_found_by_the_given_key() -> None:
-    """Anyone who writes the whole chain anew names another key: without --key it is intact, and `verify` says so."""
+    """Anyone who writes the whole chain again names another key: without --key it is intact, and `verify` says so."""
     forged = signed_chain(STEPS, FORGER)
     found, signatures = read(forged)
 

@@ -106,10 +106,10 @@ def test_rules_of_another_manager_are_measured(stack: Deployed) -> None:
         return until(f"{name} is validated", seen)
 
     answers = [validated("of-good", good.id), validated("of-bad", bad.id)]
-    told = [[(each["id"], each["metric"], each["success"]) for each in one["result"]] for one in answers]
+    reported = [[(each["id"], each["metric"], each["success"]) for each in one["result"]] for one in answers]
 
     assert [each["status"] for each in answers] == ["OK", "OK"]
-    assert told == [[("rows", 3, "pass"), ("named", 1, "pass")], [("rows", 2, "warn"), ("named", 0.5, "fail")]]
+    assert reported == [[("rows", 3, "pass"), ("named", 1, "pass")], [("rows", 2, "warn"), ("named", 0.5, "fail")]]
     assert [stack.blocks(row) for row in (good, bad)] == before
     assert answered(stack, "/v1/validation/start", *send, json.dumps({})).get("status") == 400
 

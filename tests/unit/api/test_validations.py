@@ -273,7 +273,7 @@ def test_an_interrupted_start_is_completed_by_the_next_one(done: int) -> None:
     for _ in range(done):
         call = steps.send(call.do())
     steps.close()
-    again = lambda: run(start(env.dependencies, asking(), "second"), env.dependencies.clock)  # noqa: E731 - said three times
+    again = lambda: run(start(env.dependencies, asking(), "second"), env.dependencies.clock)  # noqa: E731 - used three times
     before = len(payloads(env))
     again()
     waited = len(payloads(env))
@@ -543,7 +543,7 @@ def test_rules_that_cannot_be_measured_are_refused_with_their_places(
 
 
 def test_two_rules_of_one_id_are_refused(serve: Callable[[Environment], Api]) -> None:
-    """Results are told apart by it."""
+    """It distinguishes results."""
     answer = begun(serve(with_upload()), wanted(KEY, SIZE, {**COMPLETE, "id": "rows"}))
 
     assert [(each["path"], each["code"]) for each in answer.body["errors"]] == [("/validations/1/id", "duplicate-rule")]

@@ -266,7 +266,7 @@ def test_who_publishes_a_child_after_the_notice_is_warned() -> None:
 
 
 def test_only_what_a_child_will_break_is_a_warning() -> None:
-    """Of a strict child, an older number beside a strict one, a pre-release, and once the day has come, nothing is told."""
+    """Of a strict child, an older number beside a strict one, a pre-release, and once the day has come, nothing is reported."""
     env = family()
     published(env, product("1.1.0", least=9))
     at = later(env)

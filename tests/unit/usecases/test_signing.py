@@ -108,7 +108,7 @@ def test_a_key_is_replaced_by_a_record_that_it_signs() -> None:
     [((), "signing-key-missing"), ((FORGER,), "signing-key-differs"), ((FORGER, TWO), "signing-key-differs")],
 )
 def test_a_stack_without_the_key_of_its_chain_commits_nothing(keys: tuple[MemoryKey, ...], code: str) -> None:
-    """A block without a signature, or by a key that no other names, could not be told from a forged one: an alarm."""
+    """A block without a signature, or by a key that no other names, could not be distinguished from a forged one: an alarm."""
     env, row = decided()
     signing(env, ONE)
     delivered(env, row)
