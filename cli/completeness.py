@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.contracts.door.parts import MANIFEST, MOST_BYTES, PartVersion, completed_by_manifest, read_manifest
+from lakegate.contracts.door.parts import MANIFEST, MAX_BYTES, PartVersion, completed_by_manifest, read_manifest
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.model.policy import DeliveryUnit
 
@@ -39,7 +39,7 @@ def complete(files: list[DataFile], unit: DeliveryUnit) -> list[DataFile]:
     if unit is not DeliveryUnit.MANIFEST or not manifest.is_file():
         return files
     with manifest.open("rb") as stream:
-        body = stream.read(MOST_BYTES + 1)
+        body = stream.read(MAX_BYTES + 1)
     algorithms = {each.name: each.checksum.partition(":")[0] for each in read_manifest(body)}
     there = [_version(Path(each.name), algorithms.get(Path(each.name).name, "")) for each in local]
     chosen = completed_by_manifest(there, body, may_arrive=False)

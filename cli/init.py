@@ -26,7 +26,7 @@ DATA = "The files of one delivery: files, folders and patterns such as 'part-*.c
 NAME = "The name of the contract and its dataset; by default that of the first file."
 OWNER = "The team that answers for the data."
 OUTPUT = "The file to write, by default NAME.odcs.yaml in this folder; - for standard output. No file is overwritten."
-MOST_SHOWN = 10
+MAX_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +138,9 @@ def _words(target: str, drafted: Drafted) -> list[str]:
             f"{found.columns:,} columns, {found.suggestions:,} suggestions"
         ),
         f"The data is {judgement.verdict.value.replace('_', ' ')} by it ({checks:,} checks).",
-        *(f"    {each.message}" for each in judgement.reasons[:MOST_SHOWN]),
-        *(f"left out: {each}" for each in found.left_out[:MOST_SHOWN]),
-        *(f"lint: {each}" for each in drafted.warnings[:MOST_SHOWN]),
+        *(f"    {each.message}" for each in judgement.reasons[:MAX_SHOWN]),
+        *(f"left out: {each}" for each in found.left_out[:MAX_SHOWN]),
+        *(f"lint: {each}" for each in drafted.warnings[:MAX_SHOWN]),
         "Next: correct every line with `suggested`, then",
         f"    lakegate lint {quote(target)}",
         f"    lakegate check --contract {quote(target)} {' '.join(map(quote, drafted.report.files))}",

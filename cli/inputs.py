@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT = "-"
 SUFFIXES = (".yaml", ".yml", ".json")
-MOST_BYTES = (1 << 20) + 1
+MAX_BYTES = (1 << 20) + 1
 """One more than any contract may have: enough to refuse it."""
 
 
@@ -97,4 +97,4 @@ def below(folder: Path) -> Callable[[str], bytes]:
 
 
 def _beginning(file: BinaryIO) -> bytes:
-    return file.read(MOST_BYTES)
+    return file.read(MAX_BYTES)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from lakegate.functions.usecases.dependencies import Dependencies
 
-DEPRECATED, SUNSET = states.LEAST_DEPRECATED.days, states.LEAST_SUNSET.days
+DEPRECATED, SUNSET = states.MIN_DEPRECATED.days, states.MIN_SUNSET.days
 ON = "From this day on (UTC, YYYY-MM-DD); by default from now on."
 On = Annotated[str | None, typer.Option("--on", help=ON)]
 SunsetOn = Annotated[str | None, typer.Option("--on", help=f"{ON} At least {DEPRECATED} days after the deprecation.")]

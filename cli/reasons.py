@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from lakegate.cli.account import Account
 
-MOST_ROWS = 20
+MAX_ROWS = 20
 """What a result holds of each check."""
 EXPORT = (
     "Write the failing rows that the result holds (20 of each check) into a file, .csv or .json; values are masked."
@@ -38,7 +38,7 @@ def reasons(  # noqa: PLR0913 - a command has these options
         str, typer.Argument(help="A workload's id, the beginning of one, or a landing key.", show_default=False)
     ],
     *,
-    rows: Annotated[int, typer.Option(min=0, max=MOST_ROWS, help="Failing rows of each reason.")] = SHOWN,
+    rows: Annotated[int, typer.Option(min=0, max=MAX_ROWS, help="Failing rows of each reason.")] = SHOWN,
     export: Annotated[Path | None, typer.Option(help=EXPORT, show_default=False)] = None,
     page: Annotated[Path | None, typer.Option("--report", help=REPORT, show_default=False)] = None,
     show_all: Annotated[bool, typer.Option("--all", help="Show every passed check on a line of its own.")] = False,

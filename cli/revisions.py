@@ -8,7 +8,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from lakegate.cli.aws import opened
-from lakegate.cli.inputs import MOST_BYTES, STANDARD_INPUT, InputDocument, with_definitions
+from lakegate.cli.inputs import MAX_BYTES, STANDARD_INPUT, InputDocument, with_definitions
 from lakegate.cli.parents import ParentPlaces
 from lakegate.cli.published import chosen, snapshot_of
 from lakegate.contracts.compare.version import read_version
@@ -92,11 +92,11 @@ def _git(*arguments: str, problem: str = "") -> bytes:
             env=environment,
         ) as git:
             assert git.stdout is not None
-            output = git.stdout.read(MOST_BYTES)
+            output = git.stdout.read(MAX_BYTES)
             git.stdout.close()
             code = git.wait(SECONDS)
     except FileNotFoundError:
         raise InputError("git is missing: install it, or name two files") from None
-    if problem and code != 0 and len(output) < MOST_BYTES:
+    if problem and code != 0 and len(output) < MAX_BYTES:
         raise InputError(problem)
     return output

@@ -11,7 +11,7 @@ from lakegate.cli.confirm import confirm
 from lakegate.cli.escape import escaped
 from lakegate.cli.route_effects import effects
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.dbt import MOST_BYTES, DeclaredRoute, declared_routes
+from lakegate.contracts.lake.dbt import MAX_BYTES, DeclaredRoute, declared_routes
 from lakegate.contracts.lake.versions import major, precedence
 from lakegate.contracts.words import listed
 from lakegate.functions.usecases.leading import leading
@@ -59,7 +59,7 @@ def declared_in(path: Path, stage: str) -> tuple[DeclaredRoute, ...]:
 def _text(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            return file.read(MOST_BYTES + 1)
+            return file.read(MAX_BYTES + 1)
     except OSError as error:
         raise InputError(f"the manifest cannot be read ({error.strerror})") from None
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.dependencies import Dependencies
 
 AS_RECORDED, BROKEN = 0, 1
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 FILE_ONLY = "Only an anchor (--anchor) proves that no block was cut off above, or all of them rewritten."
 ANCHOR = re.compile(r"([0-9]{1,15})=([0-9a-f]{64})", re.IGNORECASE | re.ASCII)
 REMEDIES = {
@@ -230,10 +230,10 @@ def _in_words(lake: str, compared: Compared) -> Iterator[str]:
     if not number:
         return
     yield f"{begin}{number:,} {'is' if number == 1 else 'are'} not as recorded."
-    for each in compared.damaged[:MOST_SHOWN]:
+    for each in compared.damaged[:MAX_SHOWN]:
         yield from _described(lake, each)
-    if number > MOST_SHOWN:
-        yield f"… and {number - MOST_SHOWN:,} more: --json lists them all."
+    if number > MAX_SHOWN:
+        yield f"… and {number - MAX_SHOWN:,} more: --json lists them all."
 
 
 def _described(lake: str, each: DamagedObject) -> Iterator[str]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-MOST_SHOWN = 12
+MAX_SHOWN = 12
 LONGEST_SHOWN = 60
-MOST_COMPARED = 1_000
+MAX_COMPARED = 1_000
 
 
 def shown(value: object) -> str:
@@ -21,7 +21,7 @@ def shown(value: object) -> str:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A hint at the most similar known word, as the end of a sentence; empty if none is similar."""
-    folded = {each.casefold(): each for each in list(known)[:MOST_COMPARED]}
+    folded = {each.casefold(): each for each in list(known)[:MAX_COMPARED]}
     close = get_close_matches(word.casefold()[:LONGEST_SHOWN], list(folded), n=1, cutoff=0.7)
     return f" Did you mean `{folded[close[0]]}`?" if close else ""
 
@@ -29,7 +29,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 def listed(words: Iterable[object]) -> str:
     """A list of words, truncated if it is long."""
     texts = [shown(word) for word in words]
-    return ", ".join(texts[:MOST_SHOWN]) + (", …" if len(texts) > MOST_SHOWN else "")
+    return ", ".join(texts[:MAX_SHOWN]) + (", …" if len(texts) > MAX_SHOWN else "")
 
 
 def printable(text: str) -> str:

@@ -124,7 +124,7 @@ PARSED = frozenset(
 )
 """The nodes of a query that is only parsed: Spark would run a command while it analyses it."""
 SUBQUERIES = frozenset({"Exists", "ListQuery", "ScalarSubquery"})
-MOST_NODES = 20_000
+MAX_NODES = 20_000
 
 
 def is_query(spark: SparkSession, text: str) -> bool:
@@ -141,7 +141,7 @@ def is_query(spark: SparkSession, text: str) -> bool:
 def unsafe(frame: DataFrame, views: set[str]) -> str | None:
     """The first class that is in no list, or the leaf that is not a view of the query; None if the query may run."""
     for number, (kind, node) in enumerate(nodes_of(frame._jdf.queryExecution().analyzed(), views)):  # noqa: SLF001 - Spark's own plan
-        if number > MOST_NODES:
+        if number > MAX_NODES:
             return "too large"
         name = node.getClass().getSimpleName()
         if kind == "plan" and _is_known(node, name, views):

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from lakegate.engine.split.rejected import Rejected
 
 LOG = logging.getLogger("lakegate.judge")
-MOST_REFERRED = 256 << 20
+MAX_REFERRED = 256 << 20
 """Bytes of accepted data that a delivery is compared with."""
 SPARE_SECONDS = 10.0
 """Before the function's time limit: what is left to write the answer that a delivery does not fit."""
@@ -118,7 +118,7 @@ def measure(
     request: Request, plan: Plan, remaining: Callable[[], float] = lambda: float("inf"), store: Addresses = ANYWHERE
 ) -> Result:
     """Measure the delivery of a request against its plan. DoesNotFitError where the function is too small for it."""
-    if sum(part.size for each in request.references for part in each.parts) > MOST_REFERRED:
+    if sum(part.size for each in request.references for part in each.parts) > MAX_REFERRED:
         raise DoesNotFitError("references")
 
     def keep_time(_: object) -> None:

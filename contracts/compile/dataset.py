@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.plan import PlanField
 
 BY_ARGUMENTS = ("nullValues", "missingValues", "invalidValues", "duplicateValues", "sql", "serviceLevel", "foreignKey")
-MOST_HINTS = 3
+MAX_HINTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def _fields(dataset: Dataset, rule: Rule) -> tuple[Field, ...]:
     unknown = [name for name, field in found.items() if field is None]
     if unknown:
         is_own = set(unknown) & set(rule.fields) and not names_by_arguments(rule)
-        hints = "".join(did_you_mean(name, [each.name for each in dataset.fields]) for name in unknown[:MOST_HINTS])
+        hints = "".join(did_you_mean(name, [each.name for each in dataset.fields]) for name in unknown[:MAX_HINTS])
         message = f"{shown(dataset.name)} does not declare {', '.join(map(shown, unknown))}.{hints}"
         code = "unknown-column" if is_own else "undeclared-column"
         raise ContractError((Problem(code, rule.origin.path, rule.origin.line, message),))

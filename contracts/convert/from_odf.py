@@ -41,7 +41,7 @@ PARTS = {"struct": ("fields",), "list": ("itemType",), "map": ("keyType", "value
 OPTIONS = {"decimal": ("precision", "scale"), "time": ("unit",), "timestamp": ("unit", "timezone")}
 """The keys of each other kind."""
 UTC, FINE = "utc", "nanosecond"
-MOST_DIGITS = 38
+MAX_DIGITS = 38
 
 
 def read(text: bytes, name: str) -> tuple[Contract, tuple[str, ...]]:
@@ -145,9 +145,9 @@ class _Reader:
         if kind is not LogicalType.DECIMAL:
             return None
         digits, scale = place["precision"].scalar, place["scale"].scalar
-        if isinstance(digits, int) and isinstance(scale, int) and 0 <= scale <= digits <= MOST_DIGITS:
+        if isinstance(digits, int) and isinstance(scale, int) and 0 <= scale <= digits <= MAX_DIGITS:
             return f"decimal({digits},{scale})"
         self.schema.lose(
-            path, f"its precision and scale: a decimal has at most {MOST_DIGITS} digits, and no negative scale"
+            path, f"its precision and scale: a decimal has at most {MAX_DIGITS} digits, and no negative scale"
         )
         return None

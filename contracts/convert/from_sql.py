@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.model.contract import Contract, Dataset, Field
 
-MOST_CHARACTERS = 1 << 20
-MOST_TOKENS = 100_000
+MAX_CHARACTERS = 1 << 20
+MAX_TOKENS = 100_000
 Type = exp.DataType.Type
 _FAMILIES = {
     LogicalType.INTEGER: exp.DataType.INTEGER_TYPES - {Type.BIT},
@@ -114,8 +114,8 @@ def _statements(text: bytes, dialect: str) -> list[exp.Expr | None]:
 
 def _bounded(text: str, dialect: str) -> None:
     """InputError for a text that would take too long; sqlglot itself refuses nesting that is too deep."""
-    if len(text) > MOST_CHARACTERS or len(sqlglot.tokenize(text, read=dialect or None)) > MOST_TOKENS:
-        raise InputError(f"the text has more than {MOST_CHARACTERS:,} characters or {MOST_TOKENS:,} tokens")
+    if len(text) > MAX_CHARACTERS or len(sqlglot.tokenize(text, read=dialect or None)) > MAX_TOKENS:
+        raise InputError(f"the text has more than {MAX_CHARACTERS:,} characters or {MAX_TOKENS:,} tokens")
 
 
 def _columns(table: exp.Schema, schema: ImportedSchema) -> Iterator[Field]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 FIRST_VERSION, DRAFT = "1.0.0", "draft"
-MOST_FIELDS = 5_000
+MAX_FIELDS = 5_000
 """Fields of one schema, nested ones included."""
 DEEPEST = 24
 """Levels of nested fields: a document has 32 levels in all, of mappings and lists."""
@@ -92,8 +92,8 @@ class ImportedSchema:
 
     def _count(self, path: str) -> None:
         self._fields += 1
-        if self._fields > MOST_FIELDS or path.count(".") + path.count("[]") > DEEPEST:
-            raise InputError(f"{self.name} has more than {MOST_FIELDS:,} fields, or more than {DEEPEST} levels of them")
+        if self._fields > MAX_FIELDS or path.count(".") + path.count("[]") > DEEPEST:
+            raise InputError(f"{self.name} has more than {MAX_FIELDS:,} fields, or more than {DEEPEST} levels of them")
 
 
 def contract_of(name: str, datasets: Iterable[Dataset], lost: Iterable[str]) -> tuple[Contract, tuple[str, ...]]:

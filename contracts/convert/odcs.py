@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.draft.yaml_text import Node
     from lakegate.contracts.model.contract import Contract
 
-MOST_ROUNDS = 5
+MAX_ROUNDS = 5
 """How often refused parts are left out; parts that are refused for others are found in the next round."""
 LEAVABLE = ("quality", "servers", "relationships", "slaProperties", "examples", "tags")
 """Lists whose items are left out, and listed, where ODCS refuses them."""
@@ -67,7 +67,7 @@ def settled(document: Plain) -> tuple[str, ContractVersion]:
         if examined.contract is not None and not examined.errors:
             return text, ContractVersion(examined.contract.with_own_common, parse(text.encode()))
         refused = {place for each in examined.errors if (place := _leavable(each.path)) is not None}
-        if not refused or rounds == MOST_ROUNDS:
+        if not refused or rounds == MAX_ROUNDS:
             raise ContractError(examined.errors)
         for place in sorted(refused, key=lambda steps: [str(each).zfill(6) for each in steps], reverse=True):
             _leave_out(document, place)

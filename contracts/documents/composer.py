@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DEEPEST_LEVEL = 32
-MOST_NODES = 50_000
+MAX_NODES = 50_000
 LONGEST_KEY = 256
-MOST_PROBLEMS = 100
+MAX_PROBLEMS = 100
 MERGE = "<<"
 
 
@@ -85,7 +85,7 @@ class Composer:
     def _note(self, code: str, message: str, mark: Mark, *steps: Step) -> None:
         path = address((*(each.step for each in self.stack), *steps))
         self.problems.append(Problem(code, path, mark.line, message, mark.column))
-        if len(self.problems) == MOST_PROBLEMS:
+        if len(self.problems) == MAX_PROBLEMS:
             raise ContractError(tuple(self.problems))
 
     def _check_tag(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> None:
@@ -121,8 +121,8 @@ class Composer:
 
     def _add(self, node: Node, anchor: str | None, weight: int = 1) -> None:
         self.count += weight
-        if self.count > MOST_NODES:
-            self.refuse("too-many-nodes", f"The document has more than {MOST_NODES:,} values: split it.", node.mark)
+        if self.count > MAX_NODES:
+            self.refuse("too-many-nodes", f"The document has more than {MAX_NODES:,} values: split it.", node.mark)
         if anchor is not None:
             self.anchors[anchor] = node
         if self.stack:

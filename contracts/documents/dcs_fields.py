@@ -38,7 +38,7 @@ NESTED = ("array", "map", "object", "record", "struct", "variant", "json")
 WIDTHS = {"int": "i32", "integer": "i32", "float": "f32"}
 """The types that the specification defines with 32 bits."""
 NULL = "null"
-MOST_WHOLE, MOST_SCALE = 19, 18
+MAX_WHOLE, MAX_SCALE = 19, 18
 """The most digits before and after the point that the type allows; a wider precision has no effect."""
 FORMATTED = (LogicalType.DATE, LogicalType.TIME, LogicalType.TIMESTAMP)
 
@@ -131,11 +131,11 @@ def _digits(precision: Place, scale: Place) -> Iterator[tuple[Place, KindAndArgu
     """The bounds that precision and scale set; the scale is 0 if only the precision is given."""
     after = scale.number if scale.present else Decimal(0)
     is_given = scale.present or precision.present
-    if not is_given or after is None or not 0 <= after <= MOST_SCALE:
+    if not is_given or after is None or not 0 <= after <= MAX_SCALE:
         return
     step = Decimal(1).scaleb(-int(after))
     yield scale if scale.present else precision, ("multipleOf", {"value": step})
-    if precision.number is not None and after < precision.number <= after + MOST_WHOLE:
+    if precision.number is not None and after < precision.number <= after + MAX_WHOLE:
         bound = Decimal(10) ** int(precision.number - after) - step
         yield precision, ("minimum", {"value": -bound, "exclusive": False})
         yield precision, ("maximum", {"value": bound, "exclusive": False})

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 REFERENCE = "$ref"
 INSIDE = "#/"
 DEFINITIONS = "#/definitions/"
-MOST_FIELDS = 5_000
-MOST_HINTS = 50
+MAX_FIELDS = 5_000
+MAX_HINTS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Definitions:
         """A field with its definitions; None, with an error noted, if a limit is exceeded."""
         level = around.level + 1 if around is not None else 0
         self.read += around is not None and bool(around.trail)
-        if self.read > MOST_FIELDS or level > DEEPEST_LEVEL:
+        if self.read > MAX_FIELDS or level > DEEPEST_LEVEL:
             self._refuse_more(place)
             return None
         places, trail = [place], list(around.trail if around is not None else ())
@@ -88,7 +88,7 @@ class Definitions:
     def _refuse_more(self, place: Place) -> None:
         if all(problem.code != "too-many-fields" for problem in self.notes.errors):
             message = (
-                f"References lead to more than {MOST_FIELDS:,} fields or {DEEPEST_LEVEL} levels of them: flatten them."
+                f"References lead to more than {MAX_FIELDS:,} fields or {DEEPEST_LEVEL} levels of them: flatten them."
             )
             self.notes.error("too-many-fields", place, message)
 
@@ -112,7 +112,7 @@ class Definitions:
     def _hint(self, text: str) -> str:
         """A hint at a similar name; only for the first dangling references, because the search is slow."""
         self.dangling += 1
-        if self.dangling > MOST_HINTS:
+        if self.dangling > MAX_HINTS:
             return ""
         return did_you_mean(text, [DEFINITIONS + each for each in self.top["definitions"].entries])
 

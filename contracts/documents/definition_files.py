@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from lakegate.contracts.documents.composer import MOST_NODES
+from lakegate.contracts.documents.composer import MAX_NODES
 from lakegate.contracts.documents.document import Document, parse
 from lakegate.contracts.documents.nodes import Mark, Node, Place
 from lakegate.contracts.errors import ContractError, InputError, Problem
@@ -29,7 +29,7 @@ FileReader: TypeAlias = Callable[[str], bytes]
 """The bytes of a file by its path below the folder of the document. Raises InputError with the reason."""
 FILES, DEFINITIONS, REFERENCE = "definitionFiles", "definitions", "$ref"
 POINTER = f"#/{DEFINITIONS}/"
-MOST_FILES = 16
+MAX_FILES = 16
 _FOLDERS = r"(?:\w[\w.-]{0,99}/){0,8}"
 _OUTSIDE = re.compile(
     rf"(?P<file>{_FOLDERS}\w[\w.-]{{0,99}}\.(?:ya?ml|json)){POINTER}(?P<name>[A-Za-z0-9/_-]{{1,256}})"
@@ -97,11 +97,11 @@ class UsedDefinitions:
             return f"the file has no such definition.{did_you_mean(name, top[DEFINITIONS].entries)}"
         assert place.node is not None
         self.size += place.node.size
-        return place.node if self.size <= MOST_NODES else f"definitions of files have more than {MOST_NODES:,} values"
+        return place.node if self.size <= MAX_NODES else f"definitions of files have more than {MAX_NODES:,} values"
 
     def _top(self, file: str) -> Place | str:
-        if len(self._tops) >= MOST_FILES:
-            return f"a document uses at most {MOST_FILES} files"
+        if len(self._tops) >= MAX_FILES:
+            return f"a document uses at most {MAX_FILES} files"
         try:
             text = self.read(file)
             top = parse(text).top

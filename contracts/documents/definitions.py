@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.documents.composer import DEEPEST_LEVEL, MOST_NODES
+from lakegate.contracts.documents.composer import DEEPEST_LEVEL, MAX_NODES
 from lakegate.contracts.documents.definition_files import outside
 from lakegate.contracts.words import did_you_mean, shown
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 REFERENCE, DEFINITIONS = "$ref", "definitions"
 INSIDE = f"#/{DEFINITIONS}/"
-MOST_HINTS = 50
+MAX_HINTS = 50
 
 
 def expanded(document: Document, notes: Notes) -> Document:
@@ -94,8 +94,8 @@ class Expansion:
         return self.of(found, (*trail, name), level)
 
     def _exceeds(self, place: Place, level: int) -> bool:
-        if self.built > MOST_NODES:
-            self.notes.error("too-many-nodes", place, f"References lead to more than {MOST_NODES:,} values: use fewer.")
+        if self.built > MAX_NODES:
+            self.notes.error("too-many-nodes", place, f"References lead to more than {MAX_NODES:,} values: use fewer.")
             self.is_refused = True
         elif level > DEEPEST_LEVEL:
             self.notes.error("too-deep", place, f"References lead to more than {DEEPEST_LEVEL} levels: flatten them.")
@@ -105,7 +105,7 @@ class Expansion:
     def _hint(self, name: str) -> str:
         """A hint at a similar name; only for the first dangling references, because the search is slow."""
         self.dangling += 1
-        return did_you_mean(name, self.definitions.entries) if self.dangling <= MOST_HINTS else ""
+        return did_you_mean(name, self.definitions.entries) if self.dangling <= MAX_HINTS else ""
 
 
 def _sized(node: Node, inner: tuple[Node, ...]) -> Node:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.model.contract import NOTICE_DAYS, ParentReference, Severity
 from lakegate.contracts.model.policy import (
-    MOST_BATCH_BYTES,
-    MOST_BATCH_FILES,
-    MOST_BATCH_SECONDS,
+    MAX_BATCH_BYTES,
+    MAX_BATCH_FILES,
+    MAX_BATCH_SECONDS,
     QUARANTINE_DAYS,
     WORKFLOW,
     Additional,
@@ -153,9 +153,9 @@ POLICY: dict[str, tuple[str, Parser]] = {
     "delivery": ("delivery", _one_of(DeliveryUnit)),
     "quietMinutes": ("quiet_minutes", _count_to(24 * 60, " of minutes")),
     "partsWithinMinutes": ("parts_within_minutes", _count_to(7 * 24 * 60, " of minutes")),
-    "batchFiles": ("batch_files", _count_to(MOST_BATCH_FILES)),
-    "batchBytes": ("batch_bytes", _count_to(MOST_BATCH_BYTES)),
-    "batchSeconds": ("batch_seconds", _count_to(MOST_BATCH_SECONDS)),
+    "batchFiles": ("batch_files", _count_to(MAX_BATCH_FILES)),
+    "batchBytes": ("batch_bytes", _count_to(MAX_BATCH_BYTES)),
+    "batchSeconds": ("batch_seconds", _count_to(MAX_BATCH_SECONDS)),
     "quarantineDays": ("quarantine_days", _days),
     "notifyProducers": ("notify_producers", _flag),
     "workflow": ("workflow", _workflow),

@@ -23,9 +23,9 @@ MANIFEST: Final = "_delivery.json"
 COMPLETED_BY: Final[Mapping[DeliveryUnit, str]] = {DeliveryUnit.SUCCESS: SUCCESS, DeliveryUnit.MANIFEST: MANIFEST}
 """Name of the object that completes a delivery."""
 FORMAT: Final = "lakegate-delivery/1"
-MOST_PARTS: Final = 500
+MAX_PARTS: Final = 500
 """Of one delivery: its block, which lists them, is one item of DynamoDB, of at most 400 KB."""
-MOST_BYTES: Final = 1 << 20
+MAX_BYTES: Final = 1 << 20
 """Of a manifest."""
 LARGEST: Final = 5 << 40
 """Bytes of an object of S3."""
@@ -118,19 +118,19 @@ def completed_by_manifest(versions: Iterable[PartVersion], body: bytes, *, may_a
         problems.append(f"file/parts: {place} {_difference(found[0], entry) if found else ABSENT}")
     if missing and may_arrive:
         return ChosenParts(is_waiting=True)
-    return ChosenParts(tuple(sorted(parts)), tuple(problems[:MOST_PROBLEMS]))
+    return ChosenParts(tuple(sorted(parts)), tuple(problems[:MAX_PROBLEMS]))
 
 
 ABSENT: Final = (
     f"names an object that is not in the folder: upload every part, then `{MANIFEST}`; deliver all of them again"
 )
-MOST_PROBLEMS: Final = 10
+MAX_PROBLEMS: Final = 10
 
 
 def read_manifest(body: bytes) -> tuple[ManifestEntry, ...]:
     """The entries of a manifest. Hostile input: InputError with the reason, and with none of its text."""
-    if len(body) > MOST_BYTES:
-        raise InputError(f"`{MANIFEST}` has more than {MOST_BYTES:,} bytes")
+    if len(body) > MAX_BYTES:
+        raise InputError(f"`{MANIFEST}` has more than {MAX_BYTES:,} bytes")
     try:
         text = body.decode()
         document = json.loads(text) if _depth(text) <= DEEPEST else None
@@ -141,10 +141,8 @@ def read_manifest(body: bytes) -> tuple[ManifestEntry, ...]:
             f'`{MANIFEST}` must be an object of `"format": "{FORMAT}"` and a list `parts`, and nothing else'
         )
     parts = document["parts"]
-    if not isinstance(parts, list) or not 0 < len(parts) <= MOST_PARTS:
-        raise InputError(
-            f"`parts` in `{MANIFEST}` must be a list of 1 to {MOST_PARTS} parts: write fewer, larger files"
-        )
+    if not isinstance(parts, list) or not 0 < len(parts) <= MAX_PARTS:
+        raise InputError(f"`parts` in `{MANIFEST}` must be a list of 1 to {MAX_PARTS} parts: write fewer, larger files")
     entries = tuple(
         _entry(part, f"entry {number:,} of {len(parts):,} in `{MANIFEST}`") for number, part in enumerate(parts, 1)
     )
@@ -194,11 +192,9 @@ def _difference(part: PartVersion, entry: ManifestEntry) -> str:
 def _counted(parts: list[PartVersion], none: str) -> ChosenParts:
     if not parts:
         return ChosenParts(problems=(f"file/parts: {none}",) if none else ())
-    if len(parts) > MOST_PARTS:
-        words = (
-            f"file/parts: the delivery has {len(parts):,} parts, {MOST_PARTS} are allowed: write fewer, larger files"
-        )
-        return ChosenParts(tuple(sorted(parts)[:MOST_PARTS]), (words,))
+    if len(parts) > MAX_PARTS:
+        words = f"file/parts: the delivery has {len(parts):,} parts, {MAX_PARTS} are allowed: write fewer, larger files"
+        return ChosenParts(tuple(sorted(parts)[:MAX_PARTS]), (words,))
     return ChosenParts(tuple(sorted(parts)))
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.contracts.door.header import columns_of, first_line, text_of
 from lakegate.contracts.door.terms import storage_of
-from lakegate.contracts.judge.counts import LONGEST_RULE, MOST_RULES, BrokenRule
+from lakegate.contracts.judge.counts import LONGEST_RULE, MAX_RULES, BrokenRule
 from lakegate.contracts.model.storage import Csv, Format
 from lakegate.contracts.plan.serialization import decode
 
@@ -64,7 +64,7 @@ def refused_rules(plan: bytes, reasons: Sequence[str]) -> tuple[BrokenRule, ...]
         for each in reasons
         if not is_code(each)
     )
-    return tuple(BrokenRule(rule[:LONGEST_RULE], "fail") for rule in dict.fromkeys(named))[:MOST_RULES]
+    return tuple(BrokenRule(rule[:LONGEST_RULE], "fail") for rule in dict.fromkeys(named))[:MAX_RULES]
 
 
 def code_of(reason: str) -> str:

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.documents.composer import MOST_NODES
+from lakegate.contracts.documents.composer import MAX_NODES
 from lakegate.contracts.documents.document import LARGEST_BYTES
 from lakegate.contracts.draft.freshness import freshness
 from lakegate.contracts.draft.keys import others, primary_key
@@ -56,7 +56,7 @@ def draft(profile: Profile, name: str, owner: str | None, now: datetime) -> Draf
         if _fits(text, count):
             return _draft(text, chosen, left_out, name)
     while not _fits(text, count):
-        keep = int(len(chosen) * min(ROOM * MOST_NODES / count, ROOM * LARGEST_BYTES / len(text.encode())) * ROOM)
+        keep = int(len(chosen) * min(ROOM * MAX_NODES / count, ROOM * LARGEST_BYTES / len(text.encode())) * ROOM)
         chosen = chosen[: max(1, min(keep, len(chosen) - 1))]
         left_out = [*describable(profile.columns)[1], f"all columns after {chosen[-1].name}: a document has limits"]
         text, count = _rendered(profile, chosen, left_out, name, owner, now, is_full=False)
@@ -74,7 +74,7 @@ def _draft(text: str, chosen: list[ProfiledColumn], left_out: list[str], name: s
 
 
 def _fits(text: str, count: int) -> bool:
-    return count <= ROOM * MOST_NODES and len(text.encode()) <= ROOM * LARGEST_BYTES
+    return count <= ROOM * MAX_NODES and len(text.encode()) <= ROOM * LARGEST_BYTES
 
 
 def _rendered(  # noqa: PLR0913, PLR0917 - what a document is made of

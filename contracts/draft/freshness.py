@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 CURRENT = timedelta(days=31)
 """Data that is older is a sample: a limit would reject the next delivery of the same age."""
-MOST_ABSENT = 0.1
+MAX_ABSENT = 0.1
 _NAMES = (
     "updated",
     "modified",
@@ -63,7 +63,7 @@ def freshness(columns: Sequence[ProfiledColumn], dataset: str, now: datetime) ->
 def _shows_time(column: ProfiledColumn) -> bool:
     is_moment = column.type in {LogicalType.DATE, LogicalType.TIMESTAMP} and column.values.high is not None
     return (
-        is_moment and column.rows - column.present <= MOST_ABSENT * column.rows and bool(_PLAIN.fullmatch(column.name))
+        is_moment and column.rows - column.present <= MAX_ABSENT * column.rows and bool(_PLAIN.fullmatch(column.name))
     )
 
 

@@ -15,9 +15,9 @@ SETS = ("[A-Z0-9]", "[0-9a-f]")
 DIGIT = ".*[0-9].*"
 CODES = (UUID, *(f"{each}+" for each in SETS), DIGIT)
 """Forms of whole values, as patterns of RE2, that recognise codes of too many shapes."""
-MOST_FORMS = 3
+MAX_FORMS = 3
 """Alternatives of a pattern; values of more forms have none."""
-MOST_RUNS = 12
+MAX_RUNS = 12
 """Runs of one kind of character in a form."""
 LONGEST_CODE = 5
 """Letters of a code without a digit, such as a currency."""
@@ -50,7 +50,7 @@ def _of_shapes(values: Values, present: int) -> str | None:
     for shape, _ in values.shapes:
         runs = [(character, len(list(same))) for character, same in groupby(shape)]
         forms.setdefault("".join(character for character, _ in runs), []).append(runs)
-    if len(forms) > MOST_FORMS or not all(_is_telling(form, found) for form, found in forms.items()):
+    if len(forms) > MAX_FORMS or not all(_is_telling(form, found) for form, found in forms.items()):
         return None
     prefix = _prefix(values) if len(forms) == 1 else ""
     written = sorted(_form(found, prefix) for found in forms.values())
@@ -59,7 +59,7 @@ def _of_shapes(values: Values, present: int) -> str | None:
 
 def _is_telling(form: str, found: list[list[Run]]) -> bool:
     """Whether the form of values is one of codes, not of words."""
-    if not form or len(form) > MOST_RUNS or not all(each in _CLASSES or _LITERAL.fullmatch(each) for each in form):
+    if not form or len(form) > MAX_RUNS or not all(each in _CLASSES or _LITERAL.fullmatch(each) for each in form):
         return False
     return "9" in form or (form == "A" and len(found) == 1 and found[0][0][1] <= LONGEST_CODE)
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 ENOUGH_VALUES = 20
 """Values below which nothing is suggested of their range, words, form or length."""
 LONGEST_WORD = 40
-FEWEST_WORDS = 2
-MOST_WORDS = 50
+MIN_WORDS = 2
+MAX_WORDS = 50
 """Distinct values of a list of allowed values; a profile keeps no more of a column."""
 REPEATS = 5
 """How often each word of a list occurs on average, at least."""
@@ -140,7 +140,7 @@ def _is_listed(column: ProfiledColumn) -> bool:
     words = column.values.words
     if (
         column.type is not LogicalType.STRING
-        or len(words) < FEWEST_WORDS
+        or len(words) < MIN_WORDS
         or column.present < max(ENOUGH_VALUES, REPEATS * len(words))
     ):
         return False

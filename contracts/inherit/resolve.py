@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 CIRCULAR, BROKEN = "circular-inheritance", "broken-parent"
 OF_PARENTS = (UNKNOWN_PARENT, CIRCULAR, BROKEN)
-MOST_PARENTS = 8
+MAX_PARENTS = 8
 """How many contracts may inherit in a row; ADR-0029 has three tiers."""
 
 
@@ -84,8 +84,8 @@ class Resolver:
         self, wanted: ParentReference, chain: tuple[str, ...], place: Place, notes: Notes
     ) -> tuple[Contract, Document] | None:
         name = shown(wanted.name)
-        if wanted.contract in chain or len(chain) > MOST_PARENTS:
-            reason = "leads back to this contract" if wanted.contract in chain else f"is more than {MOST_PARENTS} deep"
+        if wanted.contract in chain or len(chain) > MAX_PARENTS:
+            reason = "leads back to this contract" if wanted.contract in chain else f"is more than {MAX_PARENTS} deep"
             notes.error(CIRCULAR, place, f"{name} {reason}: inherit from another contract.")
             return None
         try:

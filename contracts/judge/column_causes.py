@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     Found = tuple[str, str, tuple[str, ...], tuple[str, ...]]
     """Code, message, fields, ids of the outcomes it explains."""
 
-MOST_NAMED = 5
-MOST_COMPARED = 200
+MAX_NAMED = 5
+MAX_COMPARED = 200
 LONGEST_COMPARED = 100
 INDEX = re.compile(r"|Unnamed: [0-9]+(?:_level_[0-9]+)?|__index_level_[0-9]+__|index|level_[0-9]+|X|\.\.\.1")
 """Names that pandas and R give to a column of row numbers."""
@@ -34,10 +34,10 @@ def plain(name: str) -> str:
 
 def renamed(found: Iterable[str], lacking: Iterable[str]) -> dict[str, str]:
     """The missing declared names that the file has in another spelling, by declared name."""
-    left = {each: plain(each) for each in islice(found, MOST_COMPARED)}
+    left = {each: plain(each) for each in islice(found, MAX_COMPARED)}
     pairs = dict[str, str]()
     for closeness in (1.0, 0.7):
-        for name in islice(lacking, MOST_COMPARED):
+        for name in islice(lacking, MAX_COMPARED):
             near = (
                 []
                 if name in pairs
@@ -63,8 +63,8 @@ def differ_in(pairs: dict[str, str]) -> str:
 def named(names: Iterable[str]) -> str:
     """A list of names, for messages."""
     every = list(names)
-    more = f" and {len(every) - MOST_NAMED} more" if len(every) > MOST_NAMED else ""
-    return ", ".join(every[:MOST_NAMED]) + more
+    more = f" and {len(every) - MAX_NAMED} more" if len(every) > MAX_NAMED else ""
+    return ", ".join(every[:MAX_NAMED]) + more
 
 
 def shown_pairs(pairs: dict[str, str]) -> str:

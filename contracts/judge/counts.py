@@ -10,7 +10,7 @@ from typing import Final
 
 _CHECKS = {"pass": "passed", "warn": "warned", "fail": "failed", "error": "in error", "skip": "not measured"}
 
-MOST_RULES: Final = 20
+MAX_RULES: Final = 20
 """Broken rules of one delivery: each is an item of the transaction that commits it, which holds 100."""
 LONGEST_RULE: Final = 200
 """Characters."""

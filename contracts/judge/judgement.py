@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from lakegate.contracts.judge.causes import Cause, explained, reasons
-from lakegate.contracts.judge.counts import LONGEST_RULE, MOST_RULES, BrokenRule, Counts
+from lakegate.contracts.judge.counts import LONGEST_RULE, MAX_RULES, BrokenRule, Counts
 from lakegate.contracts.judge.file_outcomes import RECORDS, file_outcomes
 from lakegate.contracts.judge.outcomes import CheckOutcome, Status, check_outcome
 from lakegate.contracts.judge.verdict import Verdict
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.result import Columns
 
-MOST_REASONS_OF_DELIVERY: Final = 50
+MAX_REASONS_OF_DELIVERY: Final = 50
 LONGEST_REASON: Final = 500
 """Characters: reasons are stored in a row of DynamoDB, which holds 400 KB."""
 
@@ -93,12 +93,12 @@ def broken_rules(outcomes: Sequence[CheckOutcome]) -> tuple[BrokenRule, ...]:
             rule = (each.id if each.kind == "file" else each.rule)[:LONGEST_RULE]
             one = BrokenRule(rule, each.status.value, each.failing_rows)
             found[rule] = min(found.get(rule, one), one, key=_worst_first)
-    return tuple(sorted(found.values(), key=_worst_first)[:MOST_RULES])
+    return tuple(sorted(found.values(), key=_worst_first)[:MAX_RULES])
 
 
 def reason_texts(outcomes: Sequence[CheckOutcome]) -> tuple[str, ...]:
     """The reasons as texts `<check>: <message>`, bounded in number and length; masked as the messages are."""
-    return tuple(f"{each.id}: {each.message}"[:LONGEST_REASON] for each in outcomes[:MOST_REASONS_OF_DELIVERY])
+    return tuple(f"{each.id}: {each.message}"[:LONGEST_REASON] for each in outcomes[:MAX_REASONS_OF_DELIVERY])
 
 
 def early_rejections(plan: Plan, columns: Columns) -> tuple[CheckOutcome, ...]:

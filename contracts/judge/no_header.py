@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Explain = Callable[["_Text"], str | None]
 
 SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
-MOST_LINES = 50
+MAX_LINES = 50
 """The number of lines that are searched for a header."""
 _VALUE = re.compile(r"[-+]?[0-9][0-9.,:/TZ -]*|(?i:true|false)")
 """Texts that are never column names: numbers, dates, times of day."""
@@ -27,7 +27,7 @@ class _Text:
 
     def __init__(self, line: str, csv: Csv, declared: tuple[str, ...], head: bytes) -> None:
         self.line, self.csv, self.declared = line, csv, declared
-        self.below = head.decode(csv.encoding, "replace").splitlines()[1:MOST_LINES]
+        self.below = head.decode(csv.encoding, "replace").splitlines()[1:MAX_LINES]
 
     @property
     def delimiter(self) -> str:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 VERSIONS: Final = ("v10", "v11", "v12", "v20")
 """Schemas of manifests that are read; v20, of dbt Fusion, is v12 under another name."""
-MOST_BYTES: Final = 256 << 20
-MOST_ROUTES: Final = 10_000
+MAX_BYTES: Final = 256 << 20
+MAX_ROUTES: Final = 10_000
 KEY: Final = "lakegate"
 _SCHEMA: Final = re.compile(r"https://schemas\.getdbt\.com/dbt/manifest/(v[0-9]{1,3})(\.json|/index\.html)?")
 _KEYS: Final = frozenset({"contract", "dataset", "major", "prefix"})
@@ -62,15 +62,15 @@ def declared_routes(manifest: bytes, stage: str) -> tuple[DeclaredRoute, ...]:
         for resource, each in _mapping(document.get(group), group).items()
         for declaration in _declarations(each)
     ]
-    if len(found) > MOST_ROUTES:
-        raise InputError(f"the manifest declares {len(found):,} routes, more than {MOST_ROUTES:,}")
+    if len(found) > MAX_ROUTES:
+        raise InputError(f"the manifest declares {len(found):,} routes, more than {MAX_ROUTES:,}")
     return tuple(_once(sorted(found, key=lambda each: each.resource)))
 
 
 def manifest_of(manifest: bytes) -> Mapping[str, Any]:
     """The document of a manifest; InputError for what is no manifest of a known schema."""
-    if len(manifest) > MOST_BYTES:
-        raise InputError(f"the manifest has more than {MOST_BYTES:,} bytes")
+    if len(manifest) > MAX_BYTES:
+        raise InputError(f"the manifest has more than {MAX_BYTES:,} bytes")
     try:
         document = json.loads(manifest)
     except (ValueError, RecursionError):

@@ -16,9 +16,9 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.words import shown
 
-LEAST_DEPRECATED: Final = timedelta(days=30)
+MIN_DEPRECATED: Final = timedelta(days=30)
 """ADR-0029, "Deprecation States": consumers have at least this time between deprecation and sunset."""
-LEAST_SUNSET: Final = timedelta(days=7)
+MIN_SUNSET: Final = timedelta(days=7)
 """ADR-0029, as above: between sunset and retirement."""
 
 LONGEST_TEXT: Final = 500

@@ -18,9 +18,9 @@ from typing import Final
 
 from lakegate.contracts.lake.lifecycle import instant_of, moment
 
-MOST_CAUSES: Final = 50
+MAX_CAUSES: Final = 50
 """Open causes of one notice; further ones are counted together, so that the item stays below 100 KB."""
-MOST_REASONS_OF_CAUSE: Final = 5
+MAX_REASONS_OF_CAUSE: Final = 5
 LONGEST_REASON: Final = 300
 """Characters."""
 REMEMBERED: Final = 300
@@ -147,11 +147,11 @@ def _ended(notice: ChannelNotice, cause: OpenCause, what: Occurrence) -> OpenCau
 
 def _counted(notice: ChannelNotice, causes: tuple[OpenCause, ...], what: Occurrence) -> tuple[OpenCause, ...]:
     identity, title = _identity(notice, what), what.title
-    if len(causes) >= MOST_CAUSES and identity not in {each.id for each in causes}:
+    if len(causes) >= MAX_CAUSES and identity not in {each.id for each in causes}:
         identity, title = _others(notice), f"Further causes: {notice.line}"
     before = next((each for each in causes if each.id == identity), None)
     if before is None:
-        reasons = tuple(each[:LONGEST_REASON] for each in what.reasons[:MOST_REASONS_OF_CAUSE])
+        reasons = tuple(each[:LONGEST_REASON] for each in what.reasons[:MAX_REASONS_OF_CAUSE])
         return (*causes, OpenCause(identity, what.kind, title, reasons, what.at, what.at, what.workload, what.group))
     again = replace(
         before, count=before.count + 1, last=max(before.last, what.at), workload=what.workload, resolved=False

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.channels import MOST as MOST_CHANNELS
+from lakegate.contracts.lake.channels import MOST as MAX_CHANNELS
 from lakegate.contracts.lake.channels import OF_LINEAGE, channel_of, gets_lineage
 from lakegate.contracts.lake.lifecycle import Line, LineStatus, Subscription
 from lakegate.contracts.words import listed
@@ -73,8 +73,8 @@ def _check(on: Iterable[str], audience: str, channels: tuple[str, ...], quiet: s
         )
     if audience not in AUDIENCES:
         raise InputError(f"an audience is one of {listed(AUDIENCES)}")
-    if len(channels) > MOST_CHANNELS:
-        raise InputError(f"a subscription has at most {MOST_CHANNELS} channels")
+    if len(channels) > MAX_CHANNELS:
+        raise InputError(f"a subscription has at most {MAX_CHANNELS} channels")
     for each in channels:
         channel_of(each)
     if any(map(gets_lineage, channels)) is not (LINEAGE in on):

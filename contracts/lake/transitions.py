@@ -1,6 +1,6 @@
 """Transitions of a line's lifecycle: pure functions from a line and a time to the line afterwards.
 
-`draft → active → deprecated (at least LEAST_DEPRECATED) → sunset (at least LEAST_SUNSET) → retired`, and back to active from each
+`draft → active → deprecated (at least MIN_DEPRECATED) → sunset (at least MIN_SUNSET) → retired`, and back to active from each
 of them. Every function returns the same line if nothing is to be done, so that a command can be repeated, and raises
 IllegalTransition, with the legal way, for what may not be done. Times are texts of `lakegate.contracts.lake.lifecycle.moment`.
 """
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.lifecycle import (
-    LEAST_DEPRECATED,
-    LEAST_SUNSET,
+    MIN_DEPRECATED,
+    MIN_SUNSET,
     Ending,
     Line,
     LineStatus,
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 S = LineStatus
 WAY = (
     "an active line is deprecated first (lakegate deprecate), "
-    f"is sunset at least {LEAST_DEPRECATED.days} days later (lakegate sunset), "
-    f"and is retired at least {LEAST_SUNSET.days} days after that (lakegate retire)"
+    f"is sunset at least {MIN_DEPRECATED.days} days later (lakegate sunset), "
+    f"and is retired at least {MIN_SUNSET.days} days after that (lakegate retire)"
 )
 
 
@@ -57,12 +57,12 @@ def deprecate(  # noqa: PLR0913 - the plan of an end has these parts
         raise IllegalTransition(f"{line.name} is deprecated since {_day(line.since(now))}: that cannot be moved")
     start = line.since(now) if begun else _not_past(line, on or now, now)
     kept = line.expected(S.SUNSET), line.expected(S.RETIRED)
-    ends = sunset or (kept[0] if begun else "") or later(start, LEAST_DEPRECATED)
-    over = retire or (max(kept[1], later(ends, LEAST_SUNSET)) if begun else later(ends, LEAST_SUNSET))
+    ends = sunset or (kept[0] if begun else "") or later(start, MIN_DEPRECATED)
+    over = retire or (max(kept[1], later(ends, MIN_SUNSET)) if begun else later(ends, MIN_SUNSET))
     first = StatusChange(S.DEPRECATED, start)
     plan = StatusChange(S.SUNSET, _not_past(line, ends, now)), StatusChange(S.RETIRED, over)
-    _at_least(line, plan[0], first, LEAST_DEPRECATED)
-    _at_least(line, plan[1], plan[0], LEAST_SUNSET)
+    _at_least(line, plan[0], first, MIN_DEPRECATED)
+    _at_least(line, plan[1], plan[0], MIN_SUNSET)
     return _planned(line, now, plan if begun else (first, *plan), ending)
 
 
@@ -73,19 +73,19 @@ def announced(line: Line, now: str, ending: Ending, sunset_day: str) -> Line:
     """
     if line.status_at(now) is not S.ACTIVE:
         return line
-    return deprecate(line, now, ending, sunset=max(sunset_day, later(now, LEAST_DEPRECATED)))
+    return deprecate(line, now, ending, sunset=max(sunset_day, later(now, MIN_DEPRECATED)))
 
 
 def sunset(line: Line, now: str, *, on: str = "") -> Line:
-    """Sunset a deprecated line now or on another day. It is retired as planned, but not within LEAST_SUNSET of its sunset."""
+    """Sunset a deprecated line now or on another day. It is retired as planned, but not within MIN_SUNSET of its sunset."""
     status = line.status_at(now)
     if status is S.SUNSET and not on:
         return line
     if status is not S.DEPRECATED:
         raise IllegalTransition(f"{line.name} is {status} and cannot be sunset: {WAY}{_back(status)}")
     change = StatusChange(S.SUNSET, _not_past(line, on or now, now))
-    _at_least(line, change, StatusChange(S.DEPRECATED, line.since(now)), LEAST_DEPRECATED)
-    over = max(line.expected(S.RETIRED), later(change.at, LEAST_SUNSET))
+    _at_least(line, change, StatusChange(S.DEPRECATED, line.since(now)), MIN_DEPRECATED)
+    over = max(line.expected(S.RETIRED), later(change.at, MIN_SUNSET))
     return _planned(line, now, (change, StatusChange(S.RETIRED, over)), line.ending)
 
 
@@ -98,7 +98,7 @@ def retire(line: Line, now: str, *, on: str = "") -> Line:
         raise IllegalTransition(f"{line.name} is {status} and cannot be retired: {WAY}{_back(status)}")
     change = StatusChange(S.RETIRED, _not_past(line, on or now, now))
     before = StatusChange(S.SUNSET, line.expected(S.SUNSET))
-    _at_least(line, change, before, LEAST_SUNSET)
+    _at_least(line, change, before, MIN_SUNSET)
     return _planned(line, now, (before, change) if status is S.DEPRECATED else (change,), line.ending)
 
 

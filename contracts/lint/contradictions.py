@@ -39,7 +39,7 @@ JUDGED = (
     "max",
 )
 """Kinds that constrain single values."""
-MOST_JUDGED = 200
+MAX_JUDGED = 200
 """The most values of a list that are checked."""
 NEEDS_NULLS = {"mustBeGreaterThan": 0, "mustBeGreaterOrEqualTo": 1, "mustBe": 1}
 """Operators that require bad rows, each with the smallest operand that does."""
@@ -66,7 +66,7 @@ def example_breaks_field(contract: Contract, _document: Document) -> Iterator[Fi
     for dataset in contract.datasets:
         checks = _checks(contract, dataset)
         for field in dataset.fields:
-            for example in field.examples[:MOST_JUDGED]:
+            for example in field.examples[:MAX_JUDGED]:
                 for broken in _broken(checks.get(field.name, ()), field, example.written or ""):
                     if example.written is not None:
                         message = f"The example {shown(example.written)} breaks its own field: {broken}."
@@ -161,7 +161,7 @@ def _broken(checks: Iterable[Check], field: Field, value: str) -> Iterator[str]:
 
 def _listed(rule: Rule) -> list[str]:
     values = rule.arguments.get(LISTS.get(rule.kind, ""))
-    return [str(each) for each in values if each is not None][:MOST_JUDGED] if isinstance(values, tuple) else []
+    return [str(each) for each in values if each is not None][:MAX_JUDGED] if isinstance(values, tuple) else []
 
 
 def _ends(operator: str, operands: tuple[Decimal, ...]) -> tuple[Decimal | None, Decimal | None]:

@@ -20,7 +20,7 @@ STATUSES = {
     "DCS": ("proposed", "in development", "active", "deprecated", "sunset", "retired"),
 }
 ENDING = ("deprecated", "sunset", "retired")
-LEAST_NOTICE_DAYS = 30
+MIN_NOTICE_DAYS = 30
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -66,10 +66,10 @@ def reversed_days(contract: Contract, _document: Document) -> Iterator[Finding]:
 def short_notice(contract: Contract, _document: Document) -> Iterator[Finding]:
     """Consumers have time enough to migrate between announcement and sunset."""
     notice = _notice(contract)
-    if notice is not None and 0 <= notice < LEAST_NOTICE_DAYS:
+    if notice is not None and 0 <= notice < MIN_NOTICE_DAYS:
         yield (
             "$.deprecation.sunset_date",
-            f"Consumers have {notice} days to migrate: give them {LEAST_NOTICE_DAYS} or more.",
+            f"Consumers have {notice} days to migrate: give them {MIN_NOTICE_DAYS} or more.",
         )
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.lint.finding import Finding
     from lakegate.contracts.model.contract import Contract, Field
 
-MOST_KNOWN = 400
+MAX_KNOWN = 400
 """The most names that are searched for a hint."""
 
 
@@ -31,7 +31,7 @@ def dangling(contract: Contract, document: Document) -> Iterator[Finding]:
     for place in _targets(document):
         text = place.text or ""
         if _is_here(text) and _target(text, known, document) is None:
-            hint = did_you_mean(text, list(known)[:MOST_KNOWN])
+            hint = did_you_mean(text, list(known)[:MAX_KNOWN])
             form = form_elsewhere(contract)
             words = f"{shown(text)} is not a field of this contract; a field of another contract is written `{form}`."
             yield place.path, f"{words}{hint}"
@@ -79,7 +79,7 @@ def unknown_element(contract: Contract, document: Document) -> Iterator[Finding]
     known = {each.name: None for each in contract.datasets} | _named(contract)
     for place, name in _elements(document):
         if name not in known:
-            message = f"{shown(name)} is not a dataset or field here.{did_you_mean(name, list(known)[:MOST_KNOWN])}"
+            message = f"{shown(name)} is not a dataset or field here.{did_you_mean(name, list(known)[:MAX_KNOWN])}"
             yield place.path, message
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
 _MIDNIGHT = "00:00:00.000000000"
-_MOST_OFFSET = "18:00"
+_MAX_OFFSET = "18:00"
 LONGEST_NUMBER = 400
 """The most characters of a number without exponent: more than any finite float needs before its point."""
 DIGITS_BEFORE, DIGITS_AFTER = 20, 18
@@ -97,7 +97,7 @@ def _timestamp(text: str) -> str | None:
     if text == day:
         return f"{day}T00:00:00Z"
     offset = re.search(r"[-+](\d\d:\d\d)$", clock)
-    too_far = offset is not None and offset[1] > _MOST_OFFSET
+    too_far = offset is not None and offset[1] > _MAX_OFFSET
     return text if _of_grammar(LogicalType.TIMESTAMP, text) and not too_far else None
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 
-MOST_BATCH_FILES = 250
+MAX_BATCH_FILES = 250
 """Members of a batch: its item in DynamoDB stays below 30 KB, and is written with each of them."""
-MOST_BATCH_BYTES = 1 << 30
+MAX_BATCH_BYTES = 1 << 30
 """One process judges them, one after the other."""
-MOST_BATCH_SECONDS = 3_600
+MAX_BATCH_SECONDS = 3_600
 QUARANTINE_DAYS = (7, 30, 90, 365)
 """How long quarantined data may be kept: a lifecycle rule of the lake bucket for each."""
 

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.judge.counts import BrokenRule
 
-MOST_BARS: Final = 90
+MAX_BARS: Final = 90
 """Columns of a diagram."""
-MOST_REASONS_OF_LINE: Final = 10
-MOST_RULES: Final = 1_000
+MAX_REASONS_OF_LINE: Final = 10
+MAX_RULES: Final = 1_000
 """Rules in the table."""
 SHOWN: Final = (Verdict.REJECTED, Verdict.ACCEPTED_WITH_WARNINGS, Verdict.ACCEPTED)
 """In a column, from its top."""
@@ -97,7 +97,7 @@ class LineHistory:
     def ages(self) -> list[tuple[LineDelivery, float]]:
         """The latest deliveries with event times, the oldest first, and the seconds from the youngest row to the verdict."""
         aged = [(each, (each.at - each.youngest).total_seconds()) for each in self.deliveries if each.youngest]
-        return aged[-MOST_BARS:]
+        return aged[-MAX_BARS:]
 
 
 def history_of(
@@ -125,14 +125,14 @@ def history_of(
     rows: Counter[str] = Counter()
     for each in deliveries:
         rows.update({broken.rule: broken.rows or 0 for broken in each.rules or ()})
-    found.reasons = [(rule, count, rows[rule]) for rule, count in times.most_common(MOST_REASONS_OF_LINE)]
+    found.reasons = [(rule, count, rows[rule]) for rule, count in times.most_common(MAX_REASONS_OF_LINE)]
     return found
 
 
 def columns(found: LineHistory) -> list[DaysOfLine]:
     """The deliveries by day; of a long time by as many days as fit into the diagram."""
     days = (found.until.date() - found.since.date()).days + 1
-    width = -(-days // MOST_BARS)
+    width = -(-days // MAX_BARS)
     made = []
     for begin in range(0, days, width):
         first = found.since.date() + timedelta(days=begin)
@@ -153,8 +153,8 @@ def render_line(found: LineHistory) -> str:
         titles={Verdict.REJECTED: "rejected", Verdict.ACCEPTED_WITH_WARNINGS: "warned", Verdict.ACCEPTED: "accepted"},
         columns=made,
         most=max((sum(each.counts.values()) for each in made), default=0) or 1,
-        rules=found.rules[:MOST_RULES],
-        unlisted=max(len(found.rules) - MOST_RULES, 0),
+        rules=found.rules[:MAX_RULES],
+        unlisted=max(len(found.rules) - MAX_RULES, 0),
         codes=CODES,
         ages=[(each, lasting(Fraction(age)), max(age, 0.0)) for each, age in ages],
         promised=lasting(found.promised) if found.promised is not None else "",

@@ -33,13 +33,13 @@ STATUSES: Final = {
     Status.SKIP: "not measured",
     Status.PASS: "passed",
 }
-MOST_ROWS: Final = 20
+MAX_ROWS: Final = 20
 """Failing rows of a reason."""
-MOST_FILES: Final = 20
-MOST_REASONS_OF_PAGE: Final = 50
-MOST_LINES: Final = 1_000
+MAX_FILES: Final = 20
+MAX_REASONS_OF_PAGE: Final = 50
+MAX_LINES: Final = 1_000
 """Checks in the table: a page of them has less than a megabyte."""
-MOST_DELIVERIES: Final = 30
+MAX_DELIVERIES: Final = 30
 """Deliveries of the history."""
 
 
@@ -111,7 +111,7 @@ def render(
     `gate`: reasons of the gate that are no check of the contract, which come first.
     """
     counts = counts_of(report.plan, report.judgement)
-    shown = report.judgement.reasons[:MOST_REASONS_OF_PAGE]
+    shown = report.judgement.reasons[:MAX_REASONS_OF_PAGE]
     status = Status.FAIL if report.judgement.verdict is Verdict.REJECTED else Status.WARN
     return _page(
         report.judgement.verdict,
@@ -136,7 +136,7 @@ def render_unmeasured(
     `rows`: how many there are, in words. `reasons`: texts `<check or code>: <message>`.
     """
     status = Status.FAIL if verdict is Verdict.REJECTED else Status.WARN
-    shown = [_reason_of_gate(status, each) for each in reasons[:MOST_REASONS_OF_PAGE]]
+    shown = [_reason_of_gate(status, each) for each in reasons[:MAX_REASONS_OF_PAGE]]
     return _page(verdict, rows, shown, facts, history, unlisted=len(reasons) - len(shown))
 
 
@@ -159,8 +159,8 @@ def _page(  # noqa: PLR0913 - a page has these parts
         unlisted=unlisted,
         facts=facts,
         reasons=reasons,
-        lines=lines[:MOST_LINES],
-        unlisted_lines=max(len(lines) - MOST_LINES, 0),
+        lines=lines[:MAX_LINES],
+        unlisted_lines=max(len(lines) - MAX_LINES, 0),
         statuses=STATUSES,
         history=_bars(history),
     )
@@ -168,8 +168,8 @@ def _page(  # noqa: PLR0913 - a page has these parts
 
 def _facts(report: Report, checks: str) -> Iterator[tuple[str, str]]:
     plan = report.plan
-    more = len(report.files) - MOST_FILES
-    yield "Files", ", ".join(report.files[:MOST_FILES]) + (f" and {more:,} more" if more > 0 else "")
+    more = len(report.files) - MAX_FILES
+    yield "Files", ", ".join(report.files[:MAX_FILES]) + (f" and {more:,} more" if more > 0 else "")
     yield "Dataset", plan.dataset
     yield "Contract", f"{plan.contract} {plan.contract_version}"
     yield "Checks", checks
@@ -180,13 +180,13 @@ def _facts(report: Report, checks: str) -> Iterator[tuple[str, str]]:
 
 def _bars(history: Sequence[PastDelivery]) -> list[tuple[PastDelivery, float]]:
     """The latest deliveries, each with the height of its bar in percent."""
-    latest = history[-MOST_DELIVERIES:]
+    latest = history[-MAX_DELIVERIES:]
     most = max((each.broken for each in latest), default=0) or 1
     return [(each, 100 * each.broken / most) for each in latest]
 
 
 def _reason(report: Report, outcome: CheckOutcome) -> Reason:
-    rows = tuple(FailingRow(report.place(each), tuple(_cells(each))) for each in outcome.samples[:MOST_ROWS])
+    rows = tuple(FailingRow(report.place(each), tuple(_cells(each))) for each in outcome.samples[:MAX_ROWS])
     fields = ", ".join(outcome.fields)
     message = report.message(outcome).removeprefix(f"{fields}: ")
     return Reason(outcome.status, outcome.rule, fields, message, " or ".join(outcome.good), rows)

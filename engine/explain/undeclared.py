@@ -10,7 +10,7 @@ from lakegate.contracts.judge.masks import mask
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-MOST_NAMED = 20
+MAX_NAMED = 20
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}(?:(?:\[\])?\.[A-Za-z_][A-Za-z0-9_]{0,39}){0,8}")
 
 
@@ -19,5 +19,5 @@ def undeclared(keys: Iterable[str]) -> tuple[str, ...]:
 
     Keys of objects can be data themselves: what does not look like a name is masked, as values are.
     """
-    found = sorted({re.sub(r"\[[0-9]+\]", "[]", key) for key in keys})[:MOST_NAMED]
+    found = sorted({re.sub(r"\[[0-9]+\]", "[]", key) for key in keys})[:MAX_NAMED]
     return tuple(dict.fromkeys(key if _NAME.fullmatch(key) else mask(key) for key in found))

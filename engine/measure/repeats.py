@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 LOOKED_AT = 4096
 """Rows at the beginning of a chunk that decide whether values repeat; smaller chunks are searched directly."""
-MOST_DISTINCT = LOOKED_AT // 8
+MAX_DISTINCT = LOOKED_AT // 8
 """Distinct values among them at the most."""
 
 
@@ -44,4 +44,4 @@ def _repeats(table: pa.Table, raw: str) -> bool:
     """Whether the values of a raw column repeat; 0 and -0 would count as one float, but have two texts."""
     if not raw or table.num_rows < LOOKED_AT or pa.types.is_floating(table.column(raw).type):
         return False
-    return len(table.column(raw).slice(0, LOOKED_AT).unique()) <= MOST_DISTINCT
+    return len(table.column(raw).slice(0, LOOKED_AT).unique()) <= MAX_DISTINCT

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lakegate.contracts.draft.personal import FORMS
 from lakegate.contracts.draft.profile import Values
 from lakegate.contracts.draft.shapes import CODES
-from lakegate.contracts.draft.suggestions import MOST_WORDS
+from lakegate.contracts.draft.suggestions import MAX_WORDS
 from lakegate.contracts.judge.value_mistakes import NULL_WORDS
 from lakegate.contracts.model.storage import Format
 from lakegate.contracts.model.types import GRAMMARS, LogicalType
@@ -31,7 +31,7 @@ SAMPLE = 500
 LIKELY = 0.5
 ALMOST = 0.95
 """The share of texts that are values of a type, from which on the others seem to be mistakes."""
-MOST_SHAPES = 100
+MAX_SHAPES = 100
 LONGEST_WITH_SHAPE = 64
 CANDIDATES = (
     LogicalType.BOOLEAN,
@@ -170,9 +170,9 @@ class LevelTable:
     def _with_words(self, each: MeasuredField, values: Values) -> Values:
         text = self.text(each.field)
         if values.longest <= LONGEST_WITH_SHAPE:
-            values = replace(values, shapes=self._counted(_SHAPE.format(text), MOST_SHAPES))
-        if values.distinct <= 2 * MOST_WORDS:
-            words = self._counted(text, MOST_WORDS)
+            values = replace(values, shapes=self._counted(_SHAPE.format(text), MAX_SHAPES))
+        if values.distinct <= 2 * MAX_WORDS:
+            words = self._counted(text, MAX_WORDS)
             values = replace(values, words=words, distinct=len(words) or values.distinct)
         return values
 

@@ -22,7 +22,7 @@ SPACE = " "
 """Tried last, for numbers alone."""
 QUOTES = ('"', "'")
 LONGEST_CHARACTER = 4
-MOST_RECORDS = 500
+MAX_RECORDS = 500
 REGULAR = 0.9
 """The share of records with one number of values that a delimiter must reach."""
 NUMBERED = "column_"
@@ -104,7 +104,7 @@ def _has_numbers_between_spaces(text: str) -> bool:
 def _records(text: str, delimiter: str, quote: str) -> Iterator[list[str]]:
     reader = stdlib_csv.reader(StringIO(text, newline=""), delimiter=delimiter, quotechar=quote)
     found = 0
-    while found < MOST_RECORDS:
+    while found < MAX_RECORDS:
         try:
             record = next(reader)
         except (StopIteration, stdlib_csv.Error):

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.contracts.model.types import GRAMMARS, LogicalType
 from lakegate.contracts.plan.plan import PlanField, Shape
-from lakegate.engine.read.bounds import MOST_COLUMNS
+from lakegate.engine.read.bounds import MAX_COLUMNS
 from lakegate.engine.read.json_text import MalformedError, NumberText, parsed
 from lakegate.engine.type.physical import Kind, Physical
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-MOST_MEMBERS = 200
+MAX_MEMBERS = 200
 """Keys of an object in JSON beyond which it is a map, if most of its records lack most of them."""
 SPARSE = 0.2
 LONG_DIGITS = 18
@@ -143,8 +143,8 @@ def of_json(batches: Iterable[list[bytes]]) -> tuple[FoundField, ...]:
                 top.add(parsed(text))
             except MalformedError:
                 continue
-        if top.count() > MOST_COLUMNS:
-            raise UnreadableError("too-wide", f"the file has more than {MOST_COLUMNS:,} columns: deliver fewer")
+        if top.count() > MAX_COLUMNS:
+            raise UnreadableError("too-wide", f"the file has more than {MAX_COLUMNS:,} columns: deliver fewer")
     if not top.members:
         raise UnreadableError("header", "the file has no record with a value: draft from a file with data")
     return tuple(_of_tokens(key, each) for key, each in top.members.items())
@@ -183,7 +183,7 @@ def _is_map(tokens: JsonTokens) -> bool:
     """Whether an object has so many different keys, most of them absent, that they are data."""
     used = sum(sum(each.kinds.values()) for each in tokens.members.values())
     keys = len(tokens.members)
-    return keys > MOST_MEMBERS and used < SPARSE * keys * tokens.kinds["object"]
+    return keys > MAX_MEMBERS and used < SPARSE * keys * tokens.kinds["object"]
 
 
 def _merge(into: JsonTokens, each: JsonTokens) -> None:

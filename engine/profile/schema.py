@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Found = tuple[Contract, tuple[str, ...]]
 
-MOST_BYTES = 1 << 20
+MAX_BYTES = 1 << 20
 """Bytes of a schema of Avro as text."""
 UNREAD = ("symbols", "doc", "default", "aliases")
 """Keys of Avro that describe more than types."""
@@ -49,7 +49,7 @@ def avro(path: Path, name: str) -> Found:
         with path.open("rb") as file:
             is_file = file.read(len(MAGIC)) == MAGIC
             file.seek(0)
-            document = header_of(file).schema if is_file else _of_text(file.read(MOST_BYTES + 1))
+            document = header_of(file).schema if is_file else _of_text(file.read(MAX_BYTES + 1))
         contract, lost = _contract(_records(document), name, Format.AVRO)
     except UnreadableError as error:
         raise InputError(f"{path}: {error.finding.message}") from None
@@ -58,12 +58,12 @@ def avro(path: Path, name: str) -> Found:
 
 def _of_text(text: bytes) -> object:
     try:
-        document = json.loads(text) if len(text) <= MOST_BYTES else None
+        document = json.loads(text) if len(text) <= MAX_BYTES else None
     except (ValueError, RecursionError):
         document = None
     if document is None:
         raise UnreadableError(
-            "schema", f"it is neither an Avro file nor a schema of Avro of at most {MOST_BYTES:,} bytes"
+            "schema", f"it is neither an Avro file nor a schema of Avro of at most {MAX_BYTES:,} bytes"
         )
     return document
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 NEAR = 0.9
 """Estimated numbers of distinct values are exact to a few percent: only columns near the number of rows are counted."""
-MOST_COLUMNS, MOST_PAIRS = 16, 30
+MAX_COLUMNS, MAX_PAIRS = 16, 30
 SAMPLE = 20_000
 OF_PAIRS = KEY_TYPES | {LogicalType.DATE, LogicalType.TIMESTAMP, LogicalType.TIME}
 
@@ -39,10 +39,10 @@ def unique_pairs(
         for each in measured
         if rows > 1 and each.present == rows and each.type in OF_PAIRS and _is_part(each, rows)
     ]
-    chosen = sorted(full, key=lambda each: not sounds_like_key(each.field.name))[:MOST_COLUMNS]
+    chosen = sorted(full, key=lambda each: not sounds_like_key(each.field.name))[:MAX_COLUMNS]
     pairs = [each for each in combinations(chosen, 2) if _combinations(each) >= NEAR * rows]
     pairs.sort(key=lambda pair: (sum(not sounds_like_key(each.field.name) for each in pair), _combinations(pair)))
-    likely = [pair for pair in pairs if _is_unique(connection, pair, min(rows, SAMPLE), SAMPLE)][:MOST_PAIRS]
+    likely = [pair for pair in pairs if _is_unique(connection, pair, min(rows, SAMPLE), SAMPLE)][:MAX_PAIRS]
     order = {each.field.name: at for at, each in enumerate(measured)}
     found = [tuple(each.field.name for each in pair) for pair in likely if _is_unique(connection, pair, rows)]
     return tuple((one, other) if order[one] < order[other] else (other, one) for one, other in found)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-MOST_NODES = 40_000
+MAX_NODES = 40_000
 NODES = frozenset(
     (
         *("ARRAY_EXTRACT", "ASCENDING", "BASE_TABLE", "CASE_EXPR", "COLUMN_REF", "COMPARE_BETWEEN", "COMPARE_EQUAL"),
@@ -99,7 +99,7 @@ def unsafe(connection: duckdb.DuckDBPyConnection, text: str, relations: set[str]
     if tree["error"] or len(tree["statements"]) != 1:
         return "no single SELECT"
     nodes = list(_nodes(tree["statements"][0]))
-    if len(nodes) > MOST_NODES:
+    if len(nodes) > MAX_NODES:
         return "too large"
     named = {each["key"] for node in nodes for each in node.get("cte_map", {}).get("map", ())}
     if named & relations:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from lakegate.engine.read.chunk import Share, Store
 
 BATCH = 4096
-"""Rows of a Parquet file that are in memory at a time, where their texts may be long; else `MOST_ROWS`."""
-MOST_ROWS = 1 << 16
+"""Rows of a Parquet file that are in memory at a time, where their texts may be long; else `MAX_ROWS`."""
+MAX_ROWS = 1 << 16
 _FIXED = 8
 """Bytes of a value of fixed size, about."""
 _LONG = 1 << 10
@@ -34,7 +34,7 @@ _FOOTER_END = 8
 """Bytes at the end of a Parquet file: the length of the footer, and the signature."""
 SHARE_ROWS = 1 << 17
 """Rows of one share."""
-MOST_AT_ONCE = 16 << 20
+MAX_AT_ONCE = 16 << 20
 """The most bytes of a batch, unless a single row has more."""
 
 
@@ -100,7 +100,7 @@ def _parts(form: ArrowFormat, file: AddressedFile, group: int, names: list[str])
             total += size
             if total > most:
                 raise unreadable("bomb")
-            rows = max(1, min(MOST_ROWS, batch.num_rows * MOST_AT_ONCE // max(1, size)))
+            rows = max(1, min(MAX_ROWS, batch.num_rows * MAX_AT_ONCE // max(1, size)))
             for start in range(0, batch.num_rows, rows):
                 yield batch.slice(start, rows)
     except (pa.ArrowException, OSError, ValueError):
@@ -179,9 +179,9 @@ def _rows_at_once(about: Any, group: int) -> int:  # noqa: ANN401 - likewise
         max(chunk.total_uncompressed_size, chunk.num_values * max(_FIXED, leaf.length or 0))
         for leaf, chunk in zip(leaves, chunks, strict=True)
     ]
-    most = BATCH if any(leaf.physical_type == "BYTE_ARRAY" and "." in leaf.path for leaf in leaves) else MOST_ROWS
+    most = BATCH if any(leaf.physical_type == "BYTE_ARRAY" and "." in leaf.path for leaf in leaves) else MAX_ROWS
     rows: int = about.row_group(group).num_rows
-    return max(1, min(most, MOST_AT_ONCE * rows // max(1, sum(sizes))))
+    return max(1, min(most, MAX_AT_ONCE * rows // max(1, sum(sizes))))
 
 
 def _orc(file: AddressedFile) -> Opened:

@@ -16,7 +16,7 @@ from lakegate.engine.read.avro_blocks import blocks_of, described, header_of
 from lakegate.engine.read.avro_columns import Exacts, Nulls, NumberValues, Texts, Truths, content, fixed, number
 from lakegate.engine.read.avro_nested import Lists, Maps, Optional, Others, Records
 from lakegate.engine.read.bounds import unreadable
-from lakegate.engine.type.arrow import MOST_DIGITS
+from lakegate.engine.type.arrow import MAX_DIGITS
 from lakegate.engine.type.avro_types import LOGICAL, SIMPLE, WIDER, names_of
 
 if TYPE_CHECKING:
@@ -124,9 +124,9 @@ def _leaf(word: str, schema: dict[str, Any]) -> Column:
 
 
 def _decimal(precision: int, scale: int) -> pa.DataType:
-    if not 0 < precision <= MOST_DIGITS or not 0 <= scale <= precision:
+    if not 0 < precision <= MAX_DIGITS or not 0 <= scale <= precision:
         raise UnreadableError(
-            "schema", f"the Avro file has decimals of other than 1 to {MOST_DIGITS} digits: write them with fewer"
+            "schema", f"the Avro file has decimals of other than 1 to {MAX_DIGITS} digits: write them with fewer"
         )
     return pa.decimal128(precision, scale)
 

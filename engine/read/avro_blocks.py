@@ -41,7 +41,7 @@ MAGIC = b"Obj\x01"
 SYNC = 16
 SHARE_BYTES = 16 << 20
 """Bytes of blocks in one share, at least."""
-MOST_EMPTY = 1 << 20
+MAX_EMPTY = 1 << 20
 """Records without any bytes that one block may have."""
 _CHECKSUM = 4
 _LONGEST_NUMBER = 10
@@ -96,7 +96,7 @@ def blocks_of(source: Readable, header: Header, size: int) -> Iterator[tuple[int
     file = _File(source)
     while file.at < size and not file.is_over():
         count, block = _block(file, header)
-        if count > max(len(block), MOST_EMPTY):
+        if count > max(len(block), MAX_EMPTY):
             raise unreadable("bomb")
         yield count, block
 

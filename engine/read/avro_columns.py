@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     One = Callable[[bytes, int], tuple[Any, int]]
     """The value at a position of a block, and the position after it."""
 
-MOST_EMPTY = 1 << 20
+MAX_EMPTY = 1 << 20
 """The most elements without bytes that are accepted."""
-_MOST_BITS = 63
+_MAX_BITS = 63
 _MORE = 0x80
 
 
@@ -48,7 +48,7 @@ def number(block: bytes, at: int) -> tuple[int, int]:
         found |= (byte & 0x7F) << shift
         shift += 7
         at += 1
-        if shift > _MOST_BITS:
+        if shift > _MAX_BITS:
             raise unreadable("inside")
     found |= byte << shift
     return (found >> 1) ^ -(found & 1), at + 1

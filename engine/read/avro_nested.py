@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakegate.engine.read.avro_columns import MOST_EMPTY, Truths, booleans, number
+from lakegate.engine.read.avro_columns import MAX_EMPTY, Truths, booleans, number
 from lakegate.engine.read.bounds import unreadable
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class Lists:
 
     def _refuse_empty(self) -> None:
         self._empty += 1
-        if self._empty > MOST_EMPTY:
+        if self._empty > MAX_EMPTY:
             raise unreadable("bomb")
 
     def taken(self) -> pa.Array:

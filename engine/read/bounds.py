@@ -14,9 +14,9 @@ RATIO = 200
 """Times its packed size that a file may unpack to."""
 GRACE = 64 << 20
 """Bytes that any file may unpack to, whatever the ratio."""
-MOST_UNPACKED = 64 << 30
+MAX_UNPACKED = 64 << 30
 """Bytes that no file may unpack to, whatever the ratio."""
-MOST_COLUMNS = 10_000
+MAX_COLUMNS = 10_000
 """Columns of a file, the parts of nested ones counted."""
 LONGEST_FOOTER = 32 << 20
 """Bytes of the schema and the statistics in a file."""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 SHARE_BYTES = 4 << 20
 """Bytes of an object that one share, and one block of a share, holds."""
-MOST_NAMED = 20
+MAX_NAMED = 20
 """Undeclared keys that are kept of a chunk: the first ones in their order."""
 _SPACE = b" \t\r\n"
 _PLACE = re.compile(r"\[[0-9]+\]")
@@ -181,4 +181,4 @@ def _arrays(cells: Cells) -> dict[str, pa.Array]:
 def _named(keys: set[str]) -> frozenset[str]:
     """Undeclared keys, without the indexes of elements."""
     found = {_PLACE.sub("[]", key) for key in keys}
-    return frozenset(sorted(found)[:MOST_NAMED])
+    return frozenset(sorted(found)[:MAX_NAMED])

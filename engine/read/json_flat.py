@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.plan import Shape
 from lakegate.engine.read.bounds import LONGEST_RECORD
-from lakegate.engine.read.json_rows import MOST_EXTRA
+from lakegate.engine.read.json_rows import MAX_EXTRA
 from lakegate.engine.read.json_text import MalformedError, parsed
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def learned(fields: Sequence[PlanField], texts: Iterable[bytes]) -> Flat | None:
             return None
         _merge(keys, value)
     extra = set(keys) - {field.name for field in fields}
-    if not keys or len(extra) > MOST_EXTRA or not all(map(_PLAIN_KEY.fullmatch, keys)):
+    if not keys or len(extra) > MAX_EXTRA or not all(map(_PLAIN_KEY.fullmatch, keys)):
         return None
     pairs = [f"{re.escape(json.dumps(key, ensure_ascii=False))}: ?+{_WRITTEN}" for key in keys]
     whole, some = ", ?+".join(pairs), "".join(rf"(?:(?:(?<=\{{)|, ?+){pair})?+" for pair in pairs)

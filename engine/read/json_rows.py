@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.plan.plan import PlanField
 
-MOST_EXTRA = 20
+MAX_EXTRA = 20
 """Names of undeclared keys that are kept of one record."""
 RECORD, LIST = "{...}", "[...]"
 """The texts of nested values."""
@@ -137,7 +137,7 @@ def _members(node: _Node, reading: RowReader) -> Fill:
         members = value if type(value) is dict else {}
         if not members.keys() <= known:
             extra = reading.extra[-1]
-            extra += [f"{at}.{key}" if at else key for key in members if key not in known][: MOST_EXTRA - len(extra)]
+            extra += [f"{at}.{key}" if at else key for key in members if key not in known][: MAX_EXTRA - len(extra)]
         for key, name, into in inner:
             into(members.get(key), f"{at}.{name}" if at and named else name)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.contracts.model.policy import OnReject
 from lakegate.contracts.plan.result import Columns, IncompatibleType
-from lakegate.engine.read.bounds import GRACE, GRACE_VALUES, MOST_COLUMNS, RATIO, unreadable
+from lakegate.engine.read.bounds import GRACE, GRACE_VALUES, MAX_COLUMNS, RATIO, unreadable
 from lakegate.engine.type.physical import Kind, Physical, holds
 
 if TYPE_CHECKING:
@@ -113,8 +113,8 @@ def _extra(schema: Physical, plan: Plan, found: list[Found]) -> list[str]:
 def refuse_wide(schema: Physical) -> None:
     """UnreadableError where a file has too many columns."""
     leaves = sum(1 for _ in schema.leaves())
-    if leaves > MOST_COLUMNS:
-        raise UnreadableError("too-wide", f"the file has {leaves:,} columns, more than {MOST_COLUMNS:,}: deliver fewer")
+    if leaves > MAX_COLUMNS:
+        raise UnreadableError("too-wide", f"the file has {leaves:,} columns, more than {MAX_COLUMNS:,}: deliver fewer")
 
 
 def refuse_values(table: Table, unpacked: int, size: int) -> None:

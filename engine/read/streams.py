@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from lakegate.contracts.model.storage import Compression
-from lakegate.engine.read.bounds import GRACE, LONGEST_RECORD, MOST_UNPACKED, PIECE, RATIO, unreadable
+from lakegate.engine.read.bounds import GRACE, LONGEST_RECORD, MAX_UNPACKED, PIECE, RATIO, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -35,7 +35,7 @@ def unpacked(source: BinaryIO, compression: Compression) -> Iterator[Piece]:
     pieces = READERS[compression](source) if compression in READERS else _members(source, compression.spec)
     for piece, taken in pieces:
         inside, outside = inside + taken, outside + len(piece)
-        if outside > MOST_UNPACKED or outside > max(GRACE, RATIO * inside):
+        if outside > MAX_UNPACKED or outside > max(GRACE, RATIO * inside):
             raise unreadable("bomb")
         yield piece, taken
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Parts = tuple[tuple[str, Physical], ...]
 
-MOST_DIGITS = 38
+MAX_DIGITS = 38
 _UNSIGNED_DIGITS = (20, 0)
 MOMENT = pa.timestamp("us", "UTC")
 

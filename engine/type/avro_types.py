@@ -10,7 +10,7 @@ from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.engine.type.physical import Kind, Physical
 
 DEEPEST = 64
-MOST_TYPES = 100_000
+MAX_TYPES = 100_000
 """Types of one schema: named types that use each other twice would multiply without an end."""
 SIMPLE = {
     "null": Kind.NOTHING,
@@ -50,7 +50,7 @@ def physical(schema: object) -> Physical:
 
 def _physical(schema: Any, known: _Names, depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
     known.read += 1
-    if depth > DEEPEST or known.read > MOST_TYPES:
+    if depth > DEEPEST or known.read > MAX_TYPES:
         raise ValueError(depth)
     if isinstance(schema, list):
         return replace(_union(schema, known, depth), is_required="null" not in schema)

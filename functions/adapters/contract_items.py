@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 OF_A_ROUTE: Final = ("bucket", "prefix", "dataset", "version", "status", "plan")
-MOST_CONTENT: Final = 390_000
+MAX_CONTENT: Final = 390_000
 """Bytes of the versions and routes of one contract: an item of DynamoDB has at most 400 KB."""
 
 
@@ -68,9 +68,9 @@ def listed(contract: str, snapshot: RegistrySnapshot) -> dict[str, Any]:
     routes = [{name: getattr(each, name) for name in (*OF_A_ROUTE, "major")} for each in snapshot.routes]
     children = {"children": snapshot.children} if snapshot.children else {}
     content = json.dumps({"versions": versions, "routes": routes, **children}, separators=(",", ":"))
-    if len(content) > MOST_CONTENT:
+    if len(content) > MAX_CONTENT:
         raise InputError(
-            f"the versions, routes and children of {contract} need more than {MOST_CONTENT:,} bytes: use another id"
+            f"the versions, routes and children of {contract} need more than {MAX_CONTENT:,} bytes: use another id"
         )
     return {
         "Item": {**contract_key(contract), "revision": number(snapshot.revision), "content": text(content)},

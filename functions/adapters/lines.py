@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 KIND: Final = "line"
 """Of keys, and of the shards of the index."""
-MOST_CONTENT: Final = 390_000
+MAX_CONTENT: Final = 390_000
 """Bytes of a line: an item of DynamoDB has at most 400 KB."""
 
 
@@ -72,8 +72,8 @@ def _key(name: str) -> dict[str, dict[str, str]]:
 
 def _written(line: Line) -> dict[str, Any]:
     content = json.dumps(encode(line), separators=(",", ":"), ensure_ascii=False)
-    if len(content.encode()) > MOST_CONTENT:
-        raise InputError(f"the subscriptions of {line.name} need more than {MOST_CONTENT:,} bytes")
+    if len(content.encode()) > MAX_CONTENT:
+        raise InputError(f"the subscriptions of {line.name} need more than {MAX_CONTENT:,} bytes")
     item: Mapping[str, Any] = {**_key(line.name), "revision": number(line.revision), "line": text(content)}
     due = {"shard": text(shard(KIND, line.name)), "at": text(line.due)} if line.due else {}
     if line.revision == 1:

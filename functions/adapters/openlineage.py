@@ -41,7 +41,7 @@ FACETS: Final = {
     "jobType": "2-0-4/JobTypeJobFacet",
 }
 """By key: version and name of the official schema."""
-MOST_EVENT: Final = 4 << 20
+MAX_EVENT: Final = 4 << 20
 """Bytes. An event that is larger is sent without columns and assertions."""
 
 
@@ -61,7 +61,7 @@ class OpenLineage:
     def report(self, reference: str, delivery: JudgedDelivery) -> None:
         """Post the events of a delivery. Raises PortError."""
         full = events(delivery)
-        if any(len(json.dumps(each)) > MOST_EVENT for each in full):
+        if any(len(json.dumps(each)) > MAX_EVENT for each in full):
             full = events(replace(delivery, columns=(), lineage=(), assertions=()))
         self._post(reference, full)
 
@@ -72,7 +72,7 @@ class OpenLineage:
             if not (secret.key.isascii() and secret.key.isprintable()):
                 raise PortError("secret-malformed")
             headers["Authorization"] = f"Bearer {secret.key}"
-        web = replace(self.web, most=MOST_EVENT)
+        web = replace(self.web, most=MAX_EVENT)
         for each in those:
             web.post(secret.url, json.dumps(each).encode(), headers)
 

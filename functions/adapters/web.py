@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 SECONDS: Final = 5.0
 """From the beginning of the connection to the end of the answer's headers."""
-MOST_BODY: Final = 256 << 10
+MAX_BODY: Final = 256 << 10
 """Bytes."""
 PORTS: Final = frozenset({443, 8443})
 """Ports for HTTPS; a request to any other port could speak to another protocol."""
@@ -61,7 +61,7 @@ class Web:
     context: ssl.SSLContext | None = None
     """None: the certificates that the system trusts."""
     seconds: float = SECONDS
-    most: int = MOST_BODY
+    most: int = MAX_BODY
     is_local: Callable[[], bool] = bool
     """Whether the loopback is allowed on every port, beside what is allowed anyway; asked at each request."""
 

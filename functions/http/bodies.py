@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lakegate.functions.http.messages import HttpRequest
 
 SCHEMA: Final = "api"
-MOST_ERRORS: Final = 20
+MAX_ERRORS: Final = 20
 
 
 def media_type(request: HttpRequest) -> str:
@@ -34,7 +34,7 @@ def document_of(request: HttpRequest, definition: str, number: Callable[[str], o
         document = json.loads(request.body, parse_float=number, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise HttpProblem(400, "invalid-body", "The body is not a JSON document.") from None
-    if errors := problems(SCHEMA, definition, document, MOST_ERRORS):
+    if errors := problems(SCHEMA, definition, document, MAX_ERRORS):
         located = [{"path": path, "message": message} for path, message in errors]
         raise HttpProblem(400, "invalid-body", "The body does not have the form that it should have.", errors=located)
     return document

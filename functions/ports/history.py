@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from lakegate.contracts.door.refusals import code_of, is_code
-from lakegate.contracts.judge.counts import LONGEST_RULE, MOST_RULES, BrokenRule
+from lakegate.contracts.judge.counts import LONGEST_RULE, MAX_RULES, BrokenRule
 
 if TYPE_CHECKING:
     from lakegate.contracts.lake.block import Block
@@ -77,7 +77,7 @@ def broken_rules(decision: Decision) -> tuple[BrokenRule, ...]:
     codes = [each for each in decision.reasons if is_code(each)]
     unlisted = codes if decision.broken else map(code_of, decision.reasons)  # an earlier release decided
     refused = (BrokenRule(code[:LONGEST_RULE], "fail") for code in dict.fromkeys(unlisted))
-    return (*decision.broken, *refused)[:MOST_RULES]
+    return (*decision.broken, *refused)[:MAX_RULES]
 
 
 def entry_of_block(block: Block) -> HistoryEntry:

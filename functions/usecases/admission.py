@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lakegate.functions.workload import Pin, SourceObject, Workload
 
 AGAIN = "deliver all parts again"
-MOST_REASONS_OF_REFUSAL = 10
+MAX_REASONS_OF_REFUSAL = 10
 DELETED = f"was deleted before it could be read: {AGAIN}"
 TAKEN = f"file/parts: a part belongs to another delivery already: write each delivery under new names, and {AGAIN}"
 
@@ -65,13 +65,13 @@ def refused_parts(dependencies: Dependencies, workload: Workload) -> tuple[str, 
     terms = dependencies.terms(workload)
     reasons = list(listed.problems) + _whole(terms, listed)
     if reasons:
-        return tuple(reasons[:MOST_REASONS_OF_REFUSAL])
+        return tuple(reasons[:MAX_REASONS_OF_REFUSAL])
     for number, (part, where) in enumerate(zip(listed.parts, data, strict=True), 1):
         place = f"part {number:,} of {len(listed.parts):,}"
         if parts.owner(dependencies, part) not in {None, workload.id} and part.bucket != dependencies.places.lake:
             return (TAKEN,)
         reasons += _of_part(dependencies, workload, where, place)
-    return tuple(reasons[:MOST_REASONS_OF_REFUSAL]) or duplicate(dependencies, workload, workload.parts)
+    return tuple(reasons[:MAX_REASONS_OF_REFUSAL]) or duplicate(dependencies, workload, workload.parts)
 
 
 def refused_by_pin(dependencies: Dependencies, workload: Workload, pin: Pin) -> str:

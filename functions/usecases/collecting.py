@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.door.ignored import is_ignored
 from lakegate.contracts.door.parts import (
     COMPLETED_BY,
-    MOST_BYTES,
+    MAX_BYTES,
     ChosenParts,
     PartVersion,
     completed_by_manifest,
@@ -102,7 +102,7 @@ def _by_manifest(
     dependencies: Dependencies, workload: Workload, terms: Terms, listed: list[ObjectVersion]
 ) -> ChosenParts:
     manifest = dependencies.objects.head(address(workload.source))
-    body = dependencies.objects.read(address(workload.source), 0, MOST_BYTES + 1)
+    body = dependencies.objects.read(address(workload.source), 0, MAX_BYTES + 1)
     data = _data(dependencies, listed, DeliveryUnit.MANIFEST)
     may_arrive = dependencies.clock.now() < manifest.modified + terms.parts_within
     return completed_by_manifest([_compared(dependencies, each) for each in data], body, may_arrive=may_arrive)

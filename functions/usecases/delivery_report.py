@@ -99,12 +99,12 @@ def _unmeasured(decision: Decision, facts: Sequence[tuple[str, str]], past: Sequ
 
 def _entries(dependencies: Dependencies, row: Workload) -> tuple[HistoryEntry, ...]:
     """The latest deliveries of its line, the newest first; none where no route covered it."""
-    from lakegate.contracts.report.page import MOST_DELIVERIES  # noqa: PLC0415 - as above
+    from lakegate.contracts.report.page import MAX_DELIVERIES  # noqa: PLC0415 - as above
 
     assert row.pin is not None
     if not row.pin.plan:
         return ()
-    return dependencies.history.entries(row.pin.chain, limit=MOST_DELIVERIES)
+    return dependencies.history.entries(row.pin.chain, limit=MAX_DELIVERIES)
 
 
 def _past(entries: tuple[HistoryEntry, ...]) -> list[PastDelivery]:

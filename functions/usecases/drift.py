@@ -30,7 +30,7 @@ CURSOR: Final = "drift"
 """The name of the place where the schedule is."""
 ENOUGH: Final = 30.0
 """Seconds: with less than this left no further line is begun."""
-MOST_FIELDS: Final = 50
+MAX_FIELDS: Final = 50
 """Fields that an event names."""
 
 
@@ -162,7 +162,7 @@ def report_drift(dependencies: Dependencies, report: DriftReport) -> Steps[bool]
         "compared": report.objects,
         "drifted": len(report.drifted),
         "newest_height": report.drifted[0].height,
-        "fields": fields[:MOST_FIELDS],
+        "fields": fields[:MAX_FIELDS],
         "subscribers": addressed(dependencies.lines.get(report.line), "drift"),
     }
     message = Message(identity, "", "drift", json.dumps(body, sort_keys=True), dependencies.clock.now(), report.line)

@@ -51,9 +51,9 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.recording import Act
     from lakegate.functions.usecases.steps import Steps
 
-MOST_ROUTES = 93
+MAX_ROUTES = 93
 """A transaction holds 100 items: version, list of the contract, parent, proposal, three of the record, and the routes."""
-MOST_TRIES = 20
+MAX_TRIES = 20
 """How often a decision is taken again because somebody else has written the contract."""
 ANOTHER_CONTENT = "this version is published with another content: give the changed one a new number"
 RETIRED = "retired"
@@ -187,9 +187,9 @@ def write(
     """Decide by the contract as it is, and write the decision in one transaction; again if somebody else has written meanwhile.
 
     An act is recorded in that transaction, on the chain of the contract. Nothing is written where nothing would change, or where
-    somebody has written the parent since. It ends after `MOST_TRIES`.
+    somebody has written the parent since. It ends after `MAX_TRIES`.
     """
-    for _ in range(MOST_TRIES):
+    for _ in range(MAX_TRIES):
         above = SeenParent(parent, dependencies.registry.contract(parent)) if parent else None
         seen = dependencies.registry.contract(contract)
         publication = decide(seen)
@@ -215,8 +215,8 @@ def _write(
     parent: SeenParent | None,
 ) -> Steps[None]:
     """The transaction. A refusal becomes an InputError with its reason."""
-    if len(publication.routes) > MOST_ROUTES:
-        raise InputError(f"a line has at most {MOST_ROUTES} routes")
+    if len(publication.routes) > MAX_ROUTES:
+        raise InputError(f"a line has at most {MAX_ROUTES} routes")
     record, proposal = None, None
     if act is not None:
         chain, proposal = contract_chain(publication.contract), act.proposal

@@ -14,7 +14,7 @@ from lakegate.functions.usecases.layout import SEGMENTS, manifest_key, segment_k
 if TYPE_CHECKING:
     from lakegate.functions.usecases.dependencies import Dependencies
 
-MOST_SEGMENTS: Final = 20
+MAX_SEGMENTS: Final = 20
 """Segments that are read for the newest deliveries: one may list few, where many deliveries were rejected."""
 
 
@@ -54,7 +54,7 @@ def newest(dependencies: Dependencies, line: str, limit: int) -> list[dict[str, 
     found: list[dict[str, Any]] = head["deliveries"]
     segments = head.get("segments") or {"count": 0, "heights": 1}
     last, folder = segments["count"] - 1, segments.get("folder", SEGMENTS)
-    for number in range(last, max(last - MOST_SEGMENTS, -1), -1):
+    for number in range(last, max(last - MAX_SEGMENTS, -1), -1):
         if len(found) >= limit:
             break
         found = [*_segment(dependencies, line, folder, number * segments["heights"], segments["heights"]), *found]

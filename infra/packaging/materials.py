@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 METADATA: Final = re.compile(r"(?:lib/python3\.\d+/site-packages/)?[^/]+\.dist-info/METADATA")
 """A package's metadata in a bundle, a wheel or a virtual environment (Core metadata specifications, packaging.python.org)."""
-MOST_BYTES: Final = 2**20
+MAX_BYTES: Final = 2**20
 """Of one file that is read; the longest metadata of a locked package has a tenth of it."""
 
 Packages = frozenset[tuple[str, str]]
@@ -66,11 +66,11 @@ def _in_zip(archive: Path) -> Iterator[bytes]:
         for entry in opened.infolist():
             if METADATA.fullmatch(entry.filename):
                 with opened.open(entry) as file:
-                    yield file.read(MOST_BYTES)
+                    yield file.read(MAX_BYTES)
 
 
 def _in_tar(archive: Path) -> Iterator[bytes]:
     with tarfile.open(archive, "r:gz") as opened:
         for entry in opened:
             if METADATA.fullmatch(entry.name) and (file := opened.extractfile(entry)) is not None:
-                yield file.read(MOST_BYTES)
+                yield file.read(MAX_BYTES)

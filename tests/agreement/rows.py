@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Value = str | list["Value"] | dict[str, "Value"] | None
 """A text, a list, an object or a map by its keys, or null."""
 Row = dict[str, Value]
-MOST_ROWS = 30
+MAX_ROWS = 30
 
 
 def rows_of(draw: random.Random, fields: Sequence[Field]) -> list[Row]:
@@ -21,7 +21,7 @@ def rows_of(draw: random.Random, fields: Sequence[Field]) -> list[Row]:
     damaged = draw.choice([0, 0.02, 0.1, 0.4])
     nulls = {each.name: draw.choice([0, 0, 0.1, 0.5, 1]) for each in fields}
     pools = {kind: pool(draw, kind) for kind in VALID}
-    count = draw.choice([0, 1, 2, draw.randint(3, MOST_ROWS), draw.randint(3, MOST_ROWS), draw.randint(3, MOST_ROWS)])
+    count = draw.choice([0, 1, 2, draw.randint(3, MAX_ROWS), draw.randint(3, MAX_ROWS), draw.randint(3, MAX_ROWS)])
 
     def text(kind: str) -> str:
         if draw.random() < damaged:

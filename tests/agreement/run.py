@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tests.agreement.cases import Case
     from tests.agreement.engines import Engine
 
-MOST_ATTEMPTS = 60
+MAX_ATTEMPTS = 60
 """Parts of a contract that are left out, one after the other, to find a smaller case."""
 
 
@@ -67,7 +67,7 @@ def smaller(found: Disagreement, engine: Engine) -> Disagreement:
     document, draw = yaml.safe_load(found.case.text), random.Random(0)
     paths = list(_removable(document, ()))
     draw.shuffle(paths)
-    for path in sorted(paths[:MOST_ATTEMPTS], key=len):
+    for path in sorted(paths[:MAX_ATTEMPTS], key=len):
         tried = copy.deepcopy(document)
         case = _without(tried, path, found.case)
         if case is not None and (lines := compared(case, engine)):

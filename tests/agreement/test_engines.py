@@ -127,7 +127,7 @@ def test_a_disagreement_is_found_again_with_a_smaller_contract(failing: Case, mo
     def altered(request: Request, plan: Plan) -> Result:
         return ALTERED["rows"](measure_natively(request, plan))
 
-    monkeypatch.setattr(run, "MOST_ATTEMPTS", 8)
+    monkeypatch.setattr(run, "MAX_ATTEMPTS", 8)
     found = smaller(Disagreement(failing, compared(failing, altered)), altered)
 
     assert len(found.case.text) < len(failing.text)

@@ -99,7 +99,7 @@ def test_what_would_take_too_long_does_not_fit(tmp_path: Path) -> None:
 
 def test_large_references_do_not_fit(tmp_path: Path) -> None:
     """Accepted data that is larger than the bound is not read."""
-    part = AcceptedPart("file:///nowhere", function.MOST_REFERRED + 1, "file:///nowhere", PLAN.digest)
+    part = AcceptedPart("file:///nowhere", function.MAX_REFERRED + 1, "file:///nowhere", PLAN.digest)
     request = replace(request_for(PLAN, tmp_path, DATA), references=(Reference("a/b_v1", 0, (part,)),))
 
     assert measure_by_function(request, PLAN).does_not_fit == "references"

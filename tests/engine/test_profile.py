@@ -16,7 +16,7 @@ import pytest
 
 from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.contracts.draft.shapes import UUID
-from lakegate.contracts.draft.suggestions import MOST_WORDS
+from lakegate.contracts.draft.suggestions import MAX_WORDS
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.model.storage import Compression, Csv, Format, Storage
 from lakegate.contracts.model.types import LogicalType
@@ -305,7 +305,7 @@ def test_thousands_of_columns_are_drafted(tmp_path: Path) -> None:
     assert judged(found.plan, path).verdict is Verdict.ACCEPTED_WITH_WARNINGS
 
 
-@pytest.mark.parametrize("count", [MOST_WORDS, MOST_WORDS + 1])
+@pytest.mark.parametrize("count", [MAX_WORDS, MAX_WORDS + 1])
 def test_the_words_of_a_column_are_kept_where_they_are_few(tmp_path: Path, count: int) -> None:
     """All distinct values of a column are counted, or none where there are more than a list of allowed values may have."""
     words = [f"w{number:03}" for number in range(count)]
@@ -314,4 +314,4 @@ def test_the_words_of_a_column_are_kept_where_they_are_few(tmp_path: Path, count
 
     (column,) = profile(parts_of(path), LocalStore(), tmp_path).columns
 
-    assert column.values.words == (tuple((word, 2) for word in words) if count == MOST_WORDS else ())
+    assert column.values.words == (tuple((word, 2) for word in words) if count == MAX_WORDS else ())

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tests.fakes.ledger import MemoryLedger
     from tests.fakes.rows import MemoryRows
 
-MOST_CONTENT = 390_000
+MAX_CONTENT = 390_000
 
 
 class MemoryLines:
@@ -41,7 +41,7 @@ class MemoryLines:
 
     def write(self, line: Line, record: Record | None = None, message: Message | None = None) -> None:
         """Line, record and message, all or nothing."""
-        if len(json.dumps(encode(line))) > MOST_CONTENT:
+        if len(json.dumps(encode(line))) > MAX_CONTENT:
             raise InputError("the line would need more than an item holds")
         self._rows.faults.pass_or_refuse()
         changed = "" if self.get(line.name).revision == line.revision - 1 else "line"

@@ -22,7 +22,7 @@ from lakegate.contracts.lint.examine import examine, read
 from tests.golden.cases import FILES, golden
 
 ROOT = Path(__file__).parents[2]
-MOST_DAMAGES = 4
+MAX_DAMAGES = 4
 STEP = 10_000
 ODD: tuple[Any, ...] = (
     *(
@@ -85,7 +85,7 @@ BITS = (
 def damaged(chance: random.Random) -> bytes:
     """One document, from chance alone."""
     plain = deepcopy(chance.choice(_seeds()))
-    for _ in range(chance.randint(1, MOST_DAMAGES)):
+    for _ in range(chance.randint(1, MAX_DAMAGES)):
         _damage(plain, chance)
     text = json.dumps(plain, default=str).encode()
     return _scratched(text, chance) if chance.random() < 0.3 else text

@@ -55,7 +55,7 @@ QUIET = (
 KNOWN = ("-W", "ignore::pytest.PytestAssertRewriteWarning")  # hypothesis is imported before pytest starts
 CPU_SECONDS = 20
 """What a mutant may use beyond five times the processor time of its tests."""
-MOST_BYTES = 12 * 2**30
+MAX_BYTES = 12 * 2**30
 """Of address space: a mutant that allocates without end fails."""
 WAIT_SECONDS = 600
 """A child that has not ended by then waits for something that does not come."""
@@ -228,7 +228,7 @@ def _work(work: Callable[[], Any], folder: Path, cpu_seconds: int | None) -> NoR
         os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(folder)
         if cpu_seconds is not None:
             resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
-            resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+            resource.setrlimit(resource.RLIMIT_AS, (MAX_BYTES, MAX_BYTES))
         answer = pickle.dumps(work())
         (folder / "aside").write_bytes(answer)
         (folder / "aside").rename(folder / "answer")

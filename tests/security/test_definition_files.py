@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from lakegate.contracts.documents.composer import MOST_NODES
-from lakegate.contracts.documents.definition_files import MOST_FILES, bundled
+from lakegate.contracts.documents.composer import MAX_NODES
+from lakegate.contracts.documents.definition_files import MAX_FILES, bundled
 from lakegate.contracts.documents.document import LARGEST_BYTES
 from lakegate.contracts.lint.examine import examine
 from tests.unit.documents.test_definition_files import Folder, contract
@@ -85,13 +85,13 @@ def test_circles_between_files_end() -> None:
 
 def test_a_document_uses_a_bounded_number_of_files() -> None:
     """One more is the reason at its reference, and is not read."""
-    names = [f"f{number:02}" for number in range(MOST_FILES + 1)]
+    names = [f"f{number:02}" for number in range(MAX_FILES + 1)]
     folder = Folder(**dict.fromkeys(names, b"definitions: {a: {logicalType: string}}"))
     made = bundled(contract(*(f"{name}.yaml#/definitions/a" for name in names)), folder)
     (error,) = examine(made).errors
 
-    assert len(folder.read) == MOST_FILES
-    assert error.message.endswith(f"cannot be used: a document uses at most {MOST_FILES} files.")
+    assert len(folder.read) == MAX_FILES
+    assert error.message.endswith(f"cannot be used: a document uses at most {MAX_FILES} files.")
 
 
 def bomb(levels: int) -> bytes:
@@ -112,7 +112,7 @@ def test_a_bomb_in_a_file_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("each", "count"),
-    [("1", MOST_NODES // 2), ("'" + "x" * 100 + "'", LARGEST_BYTES // 100 // 2 + 200)],
+    [("1", MAX_NODES // 2), ("'" + "x" * 100 + "'", LARGEST_BYTES // 100 // 2 + 200)],
     ids=["values", "bytes"],
 )
 def test_files_that_are_too_large_together_are_refused(each: str, count: int) -> None:

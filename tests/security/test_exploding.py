@@ -9,14 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from lakegate.contracts.compile.regex.engine import MOST_STEPS, MOST_WEIGHT, Part, parts_of
+from lakegate.contracts.compile.regex.engine import MAX_STEPS, MAX_WEIGHT, Part, parts_of
 from lakegate.contracts.compile.regex.render import PYTHON, RE2, render
 from lakegate.contracts.compile.regex.search_cost import search_cost
 from lakegate.contracts.compile.rules.patterns import rewritten
 from tests.security.backtracking import Search
 from tests.security.exploding import FULL, Exploding, corpus, sample
 
-MOST_SECONDS = 1
+MAX_SECONDS = 1
 
 
 def searches(each: Exploding) -> tuple[Part, ...]:
@@ -46,7 +46,7 @@ def test_none_of_it_is_left_to_a_backtracking_engine_as_it_stands(each: Explodin
 
             assert render(part.items, PYTHON) != rewritten(each.pattern).replace(r"\z", r"\Z")
             assert search.found(part.items) is bool(re.search(render(part.items, PYTHON), text, re.ASCII))
-            assert search.steps <= search_cost(part.items).fixed + MOST_STEPS * len(text)
+            assert search.steps <= search_cost(part.items).fixed + MAX_STEPS * len(text)
 
 
 @pytest.mark.parametrize("each", sample(40), ids=lambda each: each.pattern)
@@ -60,10 +60,10 @@ def test_re2_answers_a_mebibyte(each: Exploding) -> None:
             seconds = time.process_time() - began
 
             assert found is False
-            assert not FULL or seconds < MOST_SECONDS
+            assert not FULL or seconds < MAX_SECONDS
 
 
-@pytest.mark.parametrize("weight", [MOST_WEIGHT] if FULL else [20])
+@pytest.mark.parametrize("weight", [MAX_WEIGHT] if FULL else [20])
 def test_re2_answers_a_mebibyte_at_the_greatest_weight(weight: int) -> None:
     """Nor does a pattern at the bound of weight, on a text that defeats every short cut of RE2."""
     text = "".join("ab"[(number * number // 7 + number // 3) % 2] for number in range(2**20 - 100))
@@ -74,4 +74,4 @@ def test_re2_answers_a_mebibyte_at_the_greatest_weight(weight: int) -> None:
     seconds = time.process_time() - began
 
     assert found is False
-    assert not FULL or seconds < MOST_SECONDS
+    assert not FULL or seconds < MAX_SECONDS

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.contracts.judge.column_causes import MOST_COMPARED, plain, renamed
+from lakegate.contracts.judge.column_causes import MAX_COMPARED, plain, renamed
 from lakegate.contracts.judge.judgement import early_rejections, judge
 from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.judge.verdict import Verdict
@@ -307,5 +307,5 @@ def test_names_are_compared_in_bounds() -> None:
     many = [f"x{at}" for at in range(10_000)]
 
     assert renamed([*many, "price"], ["price"]) == {}
-    assert renamed([*many[: MOST_COMPARED - 1], "Price"], ["price", "PRICE"]) == {"price": "Price"}
+    assert renamed([*many[: MAX_COMPARED - 1], "Price"], ["price", "PRICE"]) == {"price": "Price"}
     assert plain(" Größe_(kg) ") == "grossekg"

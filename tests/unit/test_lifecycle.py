@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.lifecycle import (
-    LEAST_DEPRECATED,
-    LEAST_SUNSET,
+    MIN_DEPRECATED,
+    MIN_SUNSET,
     Ending,
     Line,
     Notice,
@@ -419,4 +419,4 @@ def test_what_is_due_is_the_next_change_or_the_manifest() -> None:
 
 def test_the_legal_way_states_the_least_days() -> None:
     """The message about an illegal transition has the days that the lifecycle enforces."""
-    assert re.findall(r"(\d+) days", WAY) == [str(LEAST_DEPRECATED.days), str(LEAST_SUNSET.days)]
+    assert re.findall(r"(\d+) days", WAY) == [str(MIN_DEPRECATED.days), str(MIN_SUNSET.days)]

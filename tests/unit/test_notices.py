@@ -13,7 +13,7 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.channels import channel_of
 from lakegate.contracts.lake.lifecycle import Line, Subscription, moment
 from lakegate.contracts.lake.notices import (
-    MOST_CAUSES,
+    MAX_CAUSES,
     REMEMBERED,
     TRIES,
     ChannelNotice,
@@ -122,12 +122,12 @@ def test_a_change_of_a_line_is_reported_once() -> None:
 def test_many_causes_are_counted_together() -> None:
     """A line with countless causes has a bounded notice, which ends like any other."""
     notice = EMPTY
-    for number in range(MOST_CAUSES + 20):
+    for number in range(MAX_CAUSES + 20):
         notice = occurred(notice, rejection(number, 0, f"rule {number}", f"{number}/"))
     others = notice.causes[-1]
     ended = occurred(notice, acceptance(1, 1, "0/"))
 
-    assert len(notice.causes) == MOST_CAUSES + 1
+    assert len(notice.causes) == MAX_CAUSES + 1
     assert (others.title, others.count) == ("Further causes: shop/orders_v1", 20)
     assert [each.title for each in ended.causes if each.resolved] == ["Rejected", "Further causes: shop/orders_v1"]
 

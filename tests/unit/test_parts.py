@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from lakegate.contracts.door.parts import (
     FORMAT,
-    MOST_BYTES,
-    MOST_PARTS,
+    MAX_BYTES,
+    MAX_PARTS,
     ChosenParts,
     ManifestEntry,
     PartVersion,
@@ -93,7 +93,7 @@ def test_success_without_objects_is_rejected() -> None:
 
 def test_a_delivery_has_a_bounded_number_of_parts() -> None:
     """Of more parts the first ones are kept for the quarantine, and the reason states the bound."""
-    versions = [part(f"{number:04}") for number in range(MOST_PARTS + 1)]
+    versions = [part(f"{number:04}") for number in range(MAX_PARTS + 1)]
     words = "file/parts: the delivery has 501 parts, 500 are allowed: write fewer, larger files"
 
     assert completed_by_success(versions, NOON, None) == ChosenParts(tuple(versions[:-1]), (words,))
@@ -162,7 +162,7 @@ def test_a_missing_part_is_waited_for() -> None:
         (manifest(), "must be a list of 1 to 500 parts"),
         (manifest(parts={"a": 1}), "must be a list of 1 to 500 parts"),
         (manifest(*map(entry, map(str, range(501)))), "must be a list of 1 to 500 parts"),
-        (b" " * (MOST_BYTES + 1), "has more than 1,048,576 bytes"),
+        (b" " * (MAX_BYTES + 1), "has more than 1,048,576 bytes"),
         (manifest(entry("a"), entry("a")), "lists one key twice"),
         (manifest("a"), "must have `key` and `size`"),
         (manifest({"key": "a"}), "must have `key` and `size`"),

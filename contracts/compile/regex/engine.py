@@ -29,13 +29,13 @@ from lakegate.contracts.compile.regex.tree import (
     parse,
 )
 
-MOST_STEPS = 200
+MAX_STEPS = 200
 """The most steps of a backtracking engine per character: a value of 1 MiB takes less than a second."""
-MOST_STEPS_OF_ALL = 50_000
+MAX_STEPS_OF_ALL = 50_000
 """The most steps that do not depend on the text's length."""
-MOST_GROUPS = 100
+MAX_GROUPS = 100
 """The most open repeats of groups in a backtracking engine, which recurses for each; its stack allows many more."""
-MOST_WEIGHT = 150
+MAX_WEIGHT = 150
 """The most simultaneous states of RE2 for a pattern: a value of 1 MiB takes less than a second."""
 
 
@@ -82,19 +82,19 @@ def _part(items: Items, *, wanted: bool) -> Part:
         raise UnsearchableError(
             r"a look-ahead or \B stands where it could take very long: put look-aheads right after ^, or write without"
         )
-    if _weight(items) > MOST_WEIGHT:
+    if _weight(items) > MAX_WEIGHT:
         raise UnsearchableError(
-            f"it could be at more than {MOST_WEIGHT} places at once: count less, or anchor it with ^ and $"
+            f"it could be at more than {MAX_WEIGHT} places at once: count less, or anchor it with ^ and $"
         )
     return Part(items, wanted, is_bounded=False)
 
 
 def _is_cheap(items: Items) -> bool:
     """Whether a backtracking engine may be used."""
-    if _groups(items) > MOST_GROUPS:
+    if _groups(items) > MAX_GROUPS:
         return False
     cost = search_cost(items)
-    return cost.fixed <= MOST_STEPS_OF_ALL and cost.each <= MOST_STEPS
+    return cost.fixed <= MAX_STEPS_OF_ALL and cost.each <= MAX_STEPS
 
 
 def _is_beyond_re2(node: Node) -> bool:

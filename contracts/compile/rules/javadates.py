@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LONGEST = 100
-MOST_FRACTION = 9
+MAX_FRACTION = 9
 _SHORT = "Jan|Mar|May|Jul|Aug|Oct|Dec|(?:Apr|Jun|Sep|Nov){short}|Feb{february}"
 _NAMES = "January|March|May|July|August|October|December|(?:April|June|September|November){short}|February{february}"
 _MONTH = "11{short}|1[02]|02{february}|0[469]{short}|0[13578]"
@@ -46,7 +46,7 @@ PARTS = {
     "XX": f"Z|{_OFFSET}{_MINUTE}",
     "XXX": f"Z|{_OFFSET}:{_MINUTE}",
     "Z": f"{_OFFSET}{_MINUTE}",
-    **{"S" * digits: f"[0-9]{{{digits}}}" for digits in range(1, MOST_FRACTION + 1)},
+    **{"S" * digits: f"[0-9]{{{digits}}}" for digits in range(1, MAX_FRACTION + 1)},
 }
 """The pattern of each run of letters; a name in braces is a calendar flag."""
 _SAME_PART = ("yu", "M", "d", "Hh", "m", "s", "S", "a", "XZ")

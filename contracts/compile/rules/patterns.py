@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from lakegate.contracts.model.contract import Rule
 
 LONGEST = 1024
-MOST_REPEATS = 1000
-MOST_NESTED = 50
+MAX_REPEATS = 1000
+MAX_NESTED = 50
 _SPACES = (
     *((9, 13), (32, 32), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A)),
     *((0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000), (0xFEFF, 0xFEFF)),
@@ -115,8 +115,8 @@ class _Reader:
 
     def _quantifier(self, found: re.Match[str]) -> str:
         low, high = (int(each) if each else None for each in (found[1], found[3]))
-        if max(low or 0, high or 0) > MOST_REPEATS or (low is not None and high is not None and low > high):
-            raise ValueError(f"a quantifier counts up to {MOST_REPEATS:,}, the smaller number first")
+        if max(low or 0, high or 0) > MAX_REPEATS or (low is not None and high is not None and low > high):
+            raise ValueError(f"a quantifier counts up to {MAX_REPEATS:,}, the smaller number first")
         self.at = found.end()
         lazy = self._take() if self.text.startswith("?", self.at) else ""
         return found[0] + lazy
@@ -155,8 +155,8 @@ class _Reader:
             raise ValueError("look-behind and inline flags are not supported")
         self.at = found.end()
         self.open.append(start)
-        if len(self.open) > MOST_NESTED:
-            raise ValueError(f"groups are nested at most {MOST_NESTED} deep")
+        if len(self.open) > MAX_NESTED:
+            raise ValueError(f"groups are nested at most {MAX_NESTED} deep")
         return f"({found[0]}" if found[0] in {"?=", "?!"} else "(?:"
 
     def _escape(self) -> tuple[str, bool]:

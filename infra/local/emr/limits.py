@@ -11,8 +11,8 @@ from lakegate.infra.local.emr.parameters import read_parameters
 if TYPE_CHECKING:
     from lakegate.infra.local.emr.listing import Members
 
-LEAST_MINUTES: Final = 5
-MOST_ATTEMPTS: Final = 10
+MIN_MINUTES: Final = 5
+MAX_ATTEMPTS: Final = 10
 
 
 def refuse_unsupported(request: Members) -> None:
@@ -21,10 +21,10 @@ def refuse_unsupported(request: Members) -> None:
         raise Invalid("Value at 'mode': only BATCH is played by the local EMR Serverless")
     if "sparkSubmit" not in request.get("jobDriver", {}):
         raise Invalid("Value at 'jobDriver': only sparkSubmit is played by the local EMR Serverless")
-    if request.get("executionTimeoutMinutes", LEAST_MINUTES) < LEAST_MINUTES:
-        raise Invalid(f"RunTimeout must be at least {LEAST_MINUTES} minutes")
-    if request.get("retryPolicy", {}).get("maxAttempts", 1) > MOST_ATTEMPTS:
-        raise Invalid(f"Value at 'retryPolicy.maxAttempts': at most {MOST_ATTEMPTS}")
+    if request.get("executionTimeoutMinutes", MIN_MINUTES) < MIN_MINUTES:
+        raise Invalid(f"RunTimeout must be at least {MIN_MINUTES} minutes")
+    if request.get("retryPolicy", {}).get("maxAttempts", 1) > MAX_ATTEMPTS:
+        raise Invalid(f"Value at 'retryPolicy.maxAttempts': at most {MAX_ATTEMPTS}")
     _refuse_policy(request.get("executionIamPolicy", {}).get("policy"))
     read_parameters(request["jobDriver"]["sparkSubmit"].get("sparkSubmitParameters", ""))
 

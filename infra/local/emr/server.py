@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 HOST: Final = "127.0.0.1"
 _NAMES: Final = frozenset({HOST, "localhost"})
-MOST_BYTES: Final = 4 << 20
+MAX_BYTES: Final = 4 << 20
 """Of a request: far above what the model's limits add up to."""
 
 
@@ -82,7 +82,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _body(self) -> bytes:
         size = self.headers.get("Content-Length", "0")
-        if not size.isdecimal() or int(size) > MOST_BYTES:
+        if not size.isdecimal() or int(size) > MAX_BYTES:
             self.close_connection = True
             return b""
         return self.rfile.read(int(size))

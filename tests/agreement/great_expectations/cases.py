@@ -20,7 +20,7 @@ POOLS = {
     "string": ["a", "b", "b", "ab", "abc", "B", "", "é", "x1", "2024-02-29", "29/02/2023", "2024-13-01"],
     "date": ["2023-12-31", "2024-01-01", "2024-02-29", "2024-03-01", "1999-12-31"],
 }
-MOST_ROWS = 8
+MAX_ROWS = 8
 MOSTLY = [None, None, 0.25, 0.5, 0.6, 0.75, 0.9, 1.0]
 PATTERNS = ["^a", "b", "^[a-c]+$", "[0-9]", "é", "^$", "x|y", r"\d{4}"]
 
@@ -61,7 +61,7 @@ def _case(name: str, draw: Draw) -> AgreedCase:
     pools = {column: draw.sample(POOLS[kind], draw.randint(1, len(POOLS[kind]))) for column, kind in columns.items()}
     rows = tuple(
         tuple(None if draw.random() < nulls else draw.choice(pools[column]) for column in columns)
-        for _ in range(draw.randint(0, MOST_ROWS))
+        for _ in range(draw.randint(0, MAX_ROWS))
     )
     return AgreedCase(name, {key: value for key, value in arguments.items() if value is not None}, columns, rows)
 
@@ -221,7 +221,7 @@ EXPECTATIONS: dict[str, Callable[[Draw], Arguments]] = {
         lambda draw, _: {**_ends(draw, 0, 6, whole=True), **_strict(draw)}
     ),
     "expect_table_row_count_to_be_between": _table(lambda draw: {**_ends(draw, 0, 8, whole=True), **_strict(draw)}),
-    "expect_table_row_count_to_equal": _table(lambda draw: {"value": draw.randint(0, MOST_ROWS)}),
+    "expect_table_row_count_to_equal": _table(lambda draw: {"value": draw.randint(0, MAX_ROWS)}),
     "expect_table_column_count_to_be_between": _table(lambda draw: _ends(draw, 0, 4, whole=True)),
     "expect_table_column_count_to_equal": _table(lambda draw: {"value": draw.randint(1, 3)}),
     "expect_table_columns_to_match_ordered_list": _table(

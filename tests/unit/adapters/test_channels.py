@@ -313,7 +313,7 @@ def test_other_ports_are_refused() -> None:
 def test_a_body_has_a_limit() -> None:
     """What is larger is not sent."""
     with pytest.raises(PortError, match="too-large"):
-        Web().post("https://example.com/", b"x" * (web.MOST_BODY + 1), {})
+        Web().post("https://example.com/", b"x" * (web.MAX_BODY + 1), {})
 
 
 def test_every_address_of_a_host_has_to_be_public(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -314,7 +314,7 @@ def test_a_test_is_a_run_of_a_job_named_test() -> None:
 
 def test_an_event_that_is_too_large_is_sent_without_columns_and_assertions(monkeypatch: pytest.MonkeyPatch) -> None:
     """The run and its datasets are reported in any case."""
-    monkeypatch.setattr(openlineage, "MOST_EVENT", 3_000)
+    monkeypatch.setattr(openlineage, "MAX_EVENT", 3_000)
     with receiving() as receiver:
         _, end = reported(ACCEPTED, receiver)
 

@@ -139,7 +139,7 @@ def test_objects_of_segments_are_found(lakegate: Lakegate, monkeypatch: pytest.M
     for number in range(4):
         small.delivered(body=f"id,amount\n{number},1\n".encode(), name=f"{number}.csv")
     heights = [each["height"] for each in readers.newest(small.dependencies, LINE, 3)]
-    monkeypatch.setattr(readers, "MOST_SEGMENTS", 2)
+    monkeypatch.setattr(readers, "MAX_SEGMENTS", 2)
 
     assert heights == [3, 2, 1]
     assert [each["height"] for each in readers.newest(small.dependencies, LINE, 9)] == [3, 2]

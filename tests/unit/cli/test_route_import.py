@@ -255,10 +255,10 @@ def test_what_is_no_manifest_is_refused(text: bytes, message: str) -> None:
 def test_a_manifest_is_bounded(monkeypatch: pytest.MonkeyPatch, lakegate: Lakegate, tmp_path: Path) -> None:
     """In bytes and in routes; a file that cannot be read is one sentence."""
     text = manifest(a=SHOP, b={**SHOP, "prefix": "b/"})
-    monkeypatch.setattr(dbt, "MOST_ROUTES", 1)
+    monkeypatch.setattr(dbt, "MAX_ROUTES", 1)
     with pytest.raises(InputError, match="declares 2 routes, more than 1"):
         declared_routes(text, "prod")
-    monkeypatch.setattr(dbt, "MOST_BYTES", 10)
+    monkeypatch.setattr(dbt, "MAX_BYTES", 10)
     with pytest.raises(InputError, match="more than 10 bytes"):
         declared_routes(text, "prod")
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from lakegate.cli.main import app
 from lakegate.contracts.errors import InputError
-from lakegate.infra.packaging.materials import MOST_BYTES
+from lakegate.infra.packaging.materials import MAX_BYTES
 from lakegate.infra.packaging.verification import BILLS, SUMS, Difference, verify
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ def test_a_name_cannot_write_on_the_terminal(release: Path) -> None:
 
 def test_metadata_is_read_within_a_bound(release: Path) -> None:
     """A package whose metadata expands to gigabytes costs no more than a mebibyte of it."""
-    bomb = b" " * (4 * MOST_BYTES) + metadata("bomb", "1")
+    bomb = b" " * (4 * MAX_BYTES) + metadata("bomb", "1")
     (release / BUNDLE).write_bytes(zipped(one=bomb, two=metadata("boto3", "1.44.2")))
     record(release)
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from lakegate.contracts.documents.dcs_layers import MOST_FIELDS, MOST_HINTS
+from lakegate.contracts.documents.dcs_layers import MAX_FIELDS, MAX_HINTS
 from lakegate.contracts.lint.examine import examine
 from lakegate.contracts.model.types import LogicalType
 from tests.unit.documents.dcs import dataset, document, errors, warnings
@@ -61,10 +61,10 @@ def test_a_reference_that_leads_nowhere_is_an_error(reference: str, code: str) -
 
 def test_a_hint_is_looked_for_a_bounded_number_of_times() -> None:
     """All of hundreds of dangling references are reported, but hints are searched only for the first ones."""
-    fields = ", ".join(f"n{number}: {{$ref: '#/definitions/cod'}}" for number in range(MOST_HINTS + 5))
+    fields = ", ".join(f"n{number}: {{$ref: '#/definitions/cod'}}" for number in range(MAX_HINTS + 5))
     found = examine(document(fields, top=DEFINED)).errors
 
-    assert [len(found), sum("Did you mean" in each.message for each in found)] == [MOST_HINTS + 5, MOST_HINTS]
+    assert [len(found), sum("Did you mean" in each.message for each in found)] == [MAX_HINTS + 5, MAX_HINTS]
 
 
 def test_references_in_a_circle_are_an_error() -> None:
@@ -84,7 +84,7 @@ def test_references_that_multiply_are_refused() -> None:
     text = document("n: {$ref: '#/definitions/d0'}", top=f"definitions: {{{', '.join(rows)}, d10: {{type: text}}}}")
 
     assert [code for code, _ in errors(text)] == ["too-many-fields"]
-    assert MOST_FIELDS < 10**10
+    assert MAX_FIELDS < 10**10
 
 
 def test_references_that_nest_too_deep_are_refused() -> None:

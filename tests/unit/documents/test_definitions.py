@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.documents.composer import DEEPEST_LEVEL, MOST_NODES
-from lakegate.contracts.documents.definitions import MOST_HINTS, expanded
+from lakegate.contracts.documents.composer import DEEPEST_LEVEL, MAX_NODES
+from lakegate.contracts.documents.definitions import MAX_HINTS, expanded
 from lakegate.contracts.documents.document import parse
 from lakegate.contracts.documents.notes import Notes
 from lakegate.contracts.lint.examine import examine
@@ -112,7 +112,7 @@ def test_a_hostile_reference_is_refused_at_its_place(case: dict[str, Any]) -> No
 
 def test_definitions_that_use_each_other_cannot_grow_without_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten references in each of twelve definitions would be 10^12 fields; a limit stops them (here a low one, which is fast)."""
-    monkeypatch.setattr("lakegate.contracts.documents.definitions.MOST_NODES", 1_000)
+    monkeypatch.setattr("lakegate.contracts.documents.definitions.MAX_NODES", 1_000)
     bomb = {}
     for at in range(12):
         fields = [{"name": f"p{number}", "$ref": f"#/definitions/d{at + 1}"} for number in range(10)]
@@ -146,7 +146,7 @@ def test_a_similar_name_is_a_hint_for_the_first_references_only() -> None:
     errors = [each for each in examine(contract({"email": EMAIL}, *fields)).errors if each.code == "dangling-reference"]
 
     assert len(errors) == len(fields)
-    assert sum(each.message.endswith("Did you mean `email`?") for each in errors) == MOST_HINTS
+    assert sum(each.message.endswith("Did you mean `email`?") for each in errors) == MAX_HINTS
 
 
 def test_versions_are_compared_with_their_definitions() -> None:
@@ -179,5 +179,5 @@ def test_any_document_is_expanded_within_the_limits(value: Any) -> None:
     text = json.dumps({"definitions": {"a": value, "b": {"x": {"$ref": "#/definitions/a"}}}, "y": value})
     root = expanded(parse(text.encode()), Notes()).root
 
-    assert root.size <= MOST_NODES
+    assert root.size <= MAX_NODES
     assert "definitions" not in root.content  # type: ignore[operator]  # a mapping

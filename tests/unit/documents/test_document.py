@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakegate.contracts.documents.composer import MOST_PROBLEMS
+from lakegate.contracts.documents.composer import MAX_PROBLEMS
 from lakegate.contracts.documents.document import parse
 from lakegate.contracts.documents.nodes import address, steps_of
 from lakegate.contracts.errors import ContractError, Problem
@@ -202,7 +202,7 @@ def test_all_duplicates_are_reported_at_once() -> None:
     expected = [("$.a", 2), ("$.b.c", 3)]
 
     assert expected == [(problem.path, problem.line) for problem in few.value.problems]
-    assert len(many.value.problems) == MOST_PROBLEMS
+    assert len(many.value.problems) == MAX_PROBLEMS
 
 
 PIECES = st.sampled_from(

@@ -98,7 +98,7 @@ def test_a_dialect_is_declared() -> None:
 
 def test_a_draft_within_the_limits_leaves_out_suggestions_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Then the last columns, by number of nodes and by bytes; what seems personal stays classified."""
-    monkeypatch.setattr(document, "MOST_NODES", 500)
+    monkeypatch.setattr(document, "MAX_NODES", 500)
     some = draft(of(column("email"), *(column(f"c{at}") for at in range(60))), "wide", None, NOW)
     many = draft(of(column("email"), *(column(f"c{at}") for at in range(300))), "wide", None, NOW)
     monkeypatch.setattr(document, "LARGEST_BYTES", 2_000)

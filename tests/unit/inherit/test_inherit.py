@@ -9,7 +9,7 @@ import pytest
 
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.inherit.resolve import MOST_PARENTS, ParentDocument, pinned, resolve
+from lakegate.contracts.inherit.resolve import MAX_PARENTS, ParentDocument, pinned, resolve
 from lakegate.contracts.inherit.sources import DeclaringVersion, source_of
 from tests.unit.inherit.families import CASES, child_of, parent_of, resolved
 
@@ -199,9 +199,9 @@ def test_an_unmeasured_rule_is_inherited_unless_it_is_repeated() -> None:
 def test_contracts_may_not_inherit_without_end() -> None:
     """Nine in a row are too many."""
     row = [
-        parent_of({"extension": {"inherits": f"c{at + 1}@1"}, "root": {"id": f"c{at}"}}) for at in range(MOST_PARENTS)
+        parent_of({"extension": {"inherits": f"c{at + 1}@1"}, "root": {"id": f"c{at}"}}) for at in range(MAX_PARENTS)
     ]
-    last = parent_of({}, f"c{MOST_PARENTS}")
+    last = parent_of({}, f"c{MAX_PARENTS}")
 
     assert resolved(child_of({}, "c1@1"), *row, last).examined.errors == ()
     assert [each.code for each in resolved(child_of({}, "c0@1"), *row, last).examined.errors] == ["broken-parent"]

@@ -69,7 +69,7 @@ PIECES = st.sampled_from(["a", "b", "[ab]", "[^a]", ".", r"\d", "(?:a|b)", "(?:a
 REPEAT = st.sampled_from(["", "", "+", "*", "?", "{0,12}", "{2}"])
 PATTERNS = st.lists(st.tuples(PIECES, REPEAT).map("".join), min_size=1, max_size=3).map("".join)
 LENGTH = 22
-MOST_STEPS = 400_000
+MAX_STEPS = 400_000
 
 
 @pytest.mark.parametrize("pattern", SLOW)
@@ -90,7 +90,7 @@ def steps(items: list[tuple[str, int, int]], text: str) -> int:
 
     def match(at: int, item: int) -> None:
         nonlocal count
-        if item == len(items) or count > MOST_STEPS:
+        if item == len(items) or count > MAX_STEPS:
             return
         characters, low, high = items[item]
         end = at

@@ -64,7 +64,7 @@ def test_stored_bytes_that_are_not_a_document_are_refused(body: bytes) -> None:
 def test_reasons_are_cut_to_what_a_row_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many reasons a verdict has, the row of its workload stays far below the limit of DynamoDB."""
     env, row = answered(b"bad:1")
-    monkeypatch.setattr("lakegate.contracts.judge.judgement.MOST_REASONS_OF_DELIVERY", 1)
+    monkeypatch.setattr("lakegate.contracts.judge.judgement.MAX_REASONS_OF_DELIVERY", 1)
     monkeypatch.setattr("lakegate.contracts.judge.judgement.LONGEST_REASON", 10)
     found = observe(env.dependencies, row)
     assert found is not None

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lakegate.engine.read.bounds import LONGEST_RECORD
-from lakegate.engine.read.json_rows import MOST_EXTRA, RowReader, levels
+from lakegate.engine.read.json_rows import MAX_EXTRA, RowReader, levels
 from lakegate.engine.read.json_text import MalformedError, NumberText, parsed
 from tests.unit.test_nested_fields import nested_plan
 
@@ -143,4 +143,4 @@ def test_keys_that_nobody_declared_are_kept_by_their_places() -> None:
     )
 
     assert sorted(reading.extra[0]) == ["a", "address.b", "items[0].c"]
-    assert len(reading.extra[1]) == MOST_EXTRA
+    assert len(reading.extra[1]) == MAX_EXTRA

@@ -88,10 +88,10 @@ def test_a_bomb_is_noticed_in_bounded_memory(codec: Compression, monkeypatch: py
 
 def test_a_file_beyond_every_bound_is_refused_whatever_its_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
     """There is an absolute bound too."""
-    monkeypatch.setattr("lakegate.engine.read.streams.MOST_UNPACKED", len(TEXT) - 1)
+    monkeypatch.setattr("lakegate.engine.read.streams.MAX_UNPACKED", len(TEXT) - 1)
 
     assert broken(gzip.compress(TEXT, 0), Compression.GZIP) == "bomb"
-    assert bounds.MOST_UNPACKED == 64 << 30
+    assert bounds.MAX_UNPACKED == 64 << 30
 
 
 def pieces_of(content: bytes, size: int) -> Iterable[tuple[bytes, int]]:

@@ -192,7 +192,7 @@ def test_all_columns_are_read_where_rows_are_written_again(tmp_path: Path) -> No
 
 def test_no_text_makes_the_memory_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A dictionary's text is written out some MiB at a time."""
-    monkeypatch.setattr(arrow_tables, "MOST_AT_ONCE", 100_000)
+    monkeypatch.setattr(arrow_tables, "MAX_AT_ONCE", 100_000)
     column = pa.array(["x" * 10_000] * 100).dictionary_encode()
     source = opened(plan(Format.PARQUET, name="string"), tmp_path, as_parquet(pa.table({"name": column})))
     sizes = [chunk.records.nbytes for share in source.shares for chunk in source.chunks(share)]
