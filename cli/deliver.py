@@ -51,30 +51,44 @@ def deliver(  # noqa: PLR0913 - a command has these options
     Exit code: 0 sent (with --wait: accepted), 1 refused by its summary or rejected, 3 no verdict (failed, gone, or not in time).
     """
     there = Api(api)
-    local = read(file)
-    checksum = base64.b64encode(bytes.fromhex(local.sha256)).decode()
-    wanted: dict[str, Any] = {"name": file.name, "size": local.size, "checksum": f"sha256:{checksum}"}
-    if dataset:
-        wanted["dataset"] = dataset
+    known: dict[str, Any] = {"dataset": dataset} if dataset else {}
     if summary is not None:
-        wanted["summary"] = _summary(summary)
+        known["summary"] = _summary(summary)
     try:
-        made = there.ask("POST", f"{contract_path(contract)}/workload", wanted, key=uuid4().hex)
+        made = announce(there, contract, file, known)
     except Refused as refused:
         if refused.kind != "summary-refused":
             raise
         _print_refusals(refused, as_json=as_json)
         raise typer.Exit(WaitExit.REJECTED) from None
     with known_form():
-        upload, workload = made["upload"], str(made["workloadId"])
-        with file.open("rb") as body:
-            put(upload["url"], upload["headers"], body)
-        path = workload_path(workload, contract)
-        found = there.ask("POST", f"{path}/notify")
+        workload = str(made["workloadId"])
+        found = send(there, contract, file, made)
         if wait:
-            found = _followed(there, path, found, timeout)
+            found = _followed(there, workload_path(workload, contract), found, timeout)
         _print(file, workload, found, as_json=as_json)
         raise typer.Exit(ENDS.get(found["status"], WaitExit.NO_VERDICT) if wait else WaitExit.ACCEPTED)
+
+
+def announce(api: Api, contract: str, file: Path, known: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The announcement of a file, with its upload URL. `known`: more members of the request, such as `summary`.
+
+    Raises Refused, of the kind `summary-refused` where the summary breaks a rule: then there is no announcement.
+    """
+    local = read(file)
+    checksum = base64.b64encode(bytes.fromhex(local.sha256)).decode()
+    wanted = {"name": file.name, "size": local.size, "checksum": f"sha256:{checksum}", **known}
+    found: Mapping[str, Any] = api.ask("POST", f"{contract_path(contract)}/workload", wanted, key=uuid4().hex)
+    return found
+
+
+def send(api: Api, contract: str, file: Path, announced: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Upload the announced file by its URL; the workload, once the API has been notified."""
+    upload = announced["upload"]
+    with file.open("rb") as body:
+        put(upload["url"], upload["headers"], body)
+    found: Mapping[str, Any] = api.ask("POST", f"{workload_path(str(announced['workloadId']), contract)}/notify")
+    return found
 
 
 def _summary(place: Path) -> object:

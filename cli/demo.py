@@ -1,4 +1,4 @@
-"""`lakegate demo`: seven uploads through the real template on this machine, each with the verdict it deserves."""
+"""`lakegate demo`: nine deliveries through the real template on this machine, each with the verdict it deserves."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ import typer
 from lakegate.cli import terminal
 from lakegate.cli.account import STANDING, account
 from lakegate.cli.aws import opened
+from lakegate.cli.deliver import announce, send
 from lakegate.cli.escape import escaped
 from lakegate.cli.local import interruptible, progress
+from lakegate.cli.over_http import Api, Refused
 from lakegate.cli.status import table
-from lakegate.cli.transfer import To, read, send
+from lakegate.cli.transfer import To, read
+from lakegate.cli.transfer import send as put_object
 from lakegate.contracts.errors import SetUpError
 from lakegate.contracts.lake.states import END_STATES
 from lakegate.functions.adapters.clients import client
@@ -30,44 +33,51 @@ from lakegate.functions.usecases.workflows import referred_of
 from lakegate.functions.workload import workload_id
 from lakegate.infra.local.stack import Stack as LocalStack
 from lakegate.infra.local.stack import StackOptions
-from lakegate.infra.samples.demo import CONTRACTS, UPLOADS, write_uploads
+from lakegate.infra.samples.demo import ANNOUNCED, CONTRACTS, UPLOADS, summary, write_uploads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from lakegate.cli.account import Account
     from lakegate.cli.aws import DeployedStack
     from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.workload import Workload
     from lakegate.infra.samples.demo import Upload
 
 ROWS = 2_000
 PATIENCE_SECONDS = 120.0
 PAUSE_SECONDS = 0.05
 SURPRISED = 1
+REFUSED = "refused"
 
 
 def demo(
     rows: Annotated[int, typer.Option(min=100, help="Rows of each file.")] = ROWS,
 ) -> None:
-    """Start the local stack if it is not up, publish two contracts, upload seven files and show what becomes of them.
+    """Start the local stack if it is not up, publish two contracts and show what becomes of nine files.
+
+    Seven are uploaded to S3. Two are announced through the HTTP API: one is refused by its summary, one is sent.
 
     Example: lakegate demo
 
-    Exit code: 0 every upload got the verdict it deserves, 1 one did not, 2 the stack cannot be started.
+    Exit code: 0 every delivery got the verdict it deserves, 1 one did not, 2 the stack cannot be started.
     """
     began = time.monotonic()
     with interruptible(), progress() as report:
-        LocalStack().up(StackOptions(), report)
+        state = LocalStack().up(StackOptions(), report)
     up = time.monotonic() - began
     with interruptible(), opened(local=True) as there, TemporaryDirectory(prefix="lakegate-demo-") as name:
         dependencies = there.dependencies()
-        _publish(dependencies)
+        contracts = _publish(dependencies)
         write_uploads(Path(name), rows, seed=int(time.time()))
-        ended = [(each, _delivered(there, dependencies, each, Path(name, each.file))) for each in UPLOADS]
-    _show([one for _, one in ended])
+        ended: dict[Upload, Account | None] = {
+            each: _uploaded(there, dependencies, each, Path(name, each.file)) for each in UPLOADS
+        }
+        for each in ANNOUNCED:
+            ended[each] = _announced(Api(state.api), dependencies, contracts[each.key], each, Path(name, each.file))
+    accounts = [one for one in ended.values() if one is not None]
+    _show(accounts)
     terminal.errors().print(f"the stack in {up:.0f} s, all of it in {time.monotonic() - began:.0f} s", style="dim")
-    _tell_more(next(one for _, one in ended if one.verdict == "rejected"))
-    surprises = [each for each, one in ended if one.verdict != each.verdict]
+    _show_commands(next(one for one in accounts if one.verdict == "rejected"))
+    surprises = [each for each, one in ended.items() if (REFUSED if one is None else one.verdict) != each.verdict]
     for each in surprises:
         terminal.errors().print(
             f"{each.key} ({each.description}) should have been {each.verdict}", style="red", markup=False
@@ -75,45 +85,68 @@ def demo(
     raise typer.Exit(SURPRISED if surprises else 0)
 
 
-def _publish(dependencies: Dependencies) -> None:
+def _publish(dependencies: Dependencies) -> dict[str, str]:
+    """Publish each contract with its route; the id of the contract by prefix."""
+    contracts = {}
     for document, prefix in CONTRACTS:
         body = document.read_bytes()
         compiled = compile_document(body, referred_of(dependencies, body))
         published = run(publish(dependencies, compiled), dependencies.clock)
         dataset = published.plans[0][0]
         route = run(add_route(dependencies, prefix, published.contract, dataset, 1), dependencies.clock)
-        text = f"published {published.contract} {published.version}: {prefix} delivers to {route.line}"
-        terminal.errors().print(escaped(text), markup=False)
+        _report(f"published {published.contract} {published.version}: {prefix} delivers to {route.line}")
+        contracts[prefix] = published.contract
+    return contracts
 
 
-def _delivered(there: DeployedStack, dependencies: Dependencies, upload: Upload, path: Path) -> Account:
-    """Upload one file and wait until it is finished."""
+def _uploaded(there: DeployedStack, dependencies: Dependencies, upload: Upload, path: Path) -> Account:
+    """Upload one file to S3 and wait until it is finished."""
     to, began = To(there.output("LandingBucket"), upload.key, there.account), time.monotonic()
+    version = put_object(client("s3"), read(path), to, lambda _: None)
+    return _finished(dependencies, upload, workload_id(to.bucket, to.key, version), began)
+
+
+def _announced(api: Api, dependencies: Dependencies, contract: str, upload: Upload, path: Path) -> Account | None:
+    """Announce one file with a summary of it, send it and wait until it is finished; None where the summary is refused."""
+    began = time.monotonic()
+    try:
+        announced = announce(api, contract, path, {"summary": summary(path.read_bytes())})
+    except Refused as refused:
+        _report(
+            f"{upload.key} ({upload.description}): {REFUSED} after {time.monotonic() - began:.1f} s, nothing was sent"
+        )
+        for each in refused.errors:
+            _report(f"    {each['message']}")
+        return None
+    return _finished(dependencies, upload, send(api, contract, path, announced)["workloadId"], began)
+
+
+def _finished(dependencies: Dependencies, upload: Upload, workload: str, began: float) -> Account:
+    """What became of a delivery, when it is finished; SetUpError where that takes too long."""
     with terminal.errors().status("") as spinner:
-        version = send(client("s3"), read(path), to, lambda _: None)
-        workload = workload_id(to.bucket, to.key, version)
-        for standing in _states(dependencies, workload, began):
-            spinner.update(f"{upload.key} ({upload.description}): {standing}")
-    one = account(dependencies, named(dependencies, workload, 0))
-    text = f"{upload.key} ({upload.description}): {one.verdict} after {time.monotonic() - began:.1f} s"
-    terminal.errors().print(escaped(text), markup=False)
+        while (row := _row(dependencies, workload)) is None or row.state not in END_STATES:
+            if (spent := time.monotonic() - began) > PATIENCE_SECONDS:
+                raise SetUpError(
+                    f"no verdict after {PATIENCE_SECONDS:.0f} seconds: look at `lakegate status --local` and the logs."
+                )
+            spinner.update(f"{upload.key} ({upload.description}): {STANDING[row and row.state]} ({spent:.1f} s)")
+            time.sleep(PAUSE_SECONDS)
+    one = account(dependencies, named(dependencies, row.id, 0))
+    _report(f"{upload.key} ({upload.description}): {one.verdict} after {time.monotonic() - began:.1f} s")
     return one
 
 
-def _states(dependencies: Dependencies, workload: str, began: float) -> Iterable[str]:
-    """The state of the workload at each look, until it is finished; SetUpError where that takes too long."""
-    while (spent := time.monotonic() - began) < PATIENCE_SECONDS:
-        try:
-            state = dependencies.workloads.get(workload).state
-        except NotFound:
-            state = None
-        if state in END_STATES:
-            return
-        yield f"{STANDING[state]} ({spent:.1f} s)"
-        time.sleep(PAUSE_SECONDS)
-    raise SetUpError(
-        f"no verdict after {PATIENCE_SECONDS:.0f} seconds: look at `lakegate status --local` and the logs."
-    )
+def _row(dependencies: Dependencies, workload: str) -> Workload | None:
+    """The workload, of an announcement that of its delivery; None before there is one."""
+    try:
+        row = dependencies.workloads.get(workload)
+        return dependencies.workloads.get(row.joined) if row.joined else row
+    except NotFound:
+        return None
+
+
+def _report(text: str) -> None:
+    terminal.errors().print(escaped(text), markup=False)
 
 
 def _show(accounts: list[Account]) -> None:
@@ -123,7 +156,7 @@ def _show(accounts: list[Account]) -> None:
     console.print()
 
 
-def _tell_more(rejected: Account) -> None:
+def _show_commands(rejected: Account) -> None:
     program = _program()
     console = terminal.answers()
     short = rejected.delivery.id[:12]

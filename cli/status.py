@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime  # noqa: TC003 - typer reads the annotation
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from lakegate.functions.workload import Workload
 
 SHORT_ID = 12
+ANNOUNCEMENT = re.compile(r"(?<![^/])([0-9a-f]{12})[0-9a-f]{52}/")
+"""The folder that an announced delivery has in landing: 64 digits, of which the table shows 12."""
 COLUMNS = (
     "workload",
     "file",
@@ -139,7 +142,8 @@ def _cells(each: Account) -> tuple[str, ...]:
     checks = counted.checks_in_words if counted else ""
     rows, rejected = (f"{counted.rows:,}", f"{counted.rejected_rows:,}") if counted else ("", "")
     seconds = "" if each.seconds is None else f"{each.seconds:.1f}"
-    named_so = each.delivery.id[:SHORT_ID], each.delivery.key, in_utc(each.delivery.at).removesuffix(" UTC")
+    key = ANNOUNCEMENT.sub(r"\1…/", each.delivery.key)
+    named_so = each.delivery.id[:SHORT_ID], key, in_utc(each.delivery.at).removesuffix(" UTC")
     return *named_so, _contract(each), checks, rows, rejected, seconds, _place(each)
 
 

@@ -1,4 +1,4 @@
-"""The seven deliveries of the demo: two contracts, and every verdict that a file can get."""
+"""The deliveries of the demo: two contracts, seven uploads, every verdict that a file can get, and two announcements."""
 
 from __future__ import annotations
 
@@ -48,6 +48,17 @@ def corrected(content: bytes) -> bytes:
     return content[: content.rindex(b"\n", 0, -1) + 1]
 
 
+def shorter(content: bytes) -> bytes:
+    """The file without its last two orders."""
+    return corrected(corrected(content))
+
+
+def summary(content: bytes) -> dict[str, object]:
+    """What a producer can state of a CSV file before it is sent: its rows and the names of its columns."""
+    header, *rows = content.splitlines()
+    return {"rows": len(rows), "columns": [{"name": name} for name in header.decode().split(";")]}
+
+
 def _without(cells: list[bytes], place: int) -> list[bytes]:
     return cells[:place] + cells[place + 1 :]
 
@@ -62,10 +73,16 @@ UPLOADS = (
     Upload("orders/orders.csv", "orders-clean.csv", "corrected, under the same key", "accepted", corrected),
 )
 
+ANNOUNCED = (
+    Upload("orders/", "orders-clean.csv", "announced without a required column", "refused", without_quantity),
+    Upload("orders/", "orders-clean.csv", "announced, then sent by its upload URL", "accepted", shorter),
+)
+"""The deliveries through the HTTP API: the stack makes their keys. What is `refused` is never sent."""
+
 
 def write_uploads(folder: Path, rows: int, seed: int) -> None:
-    """Write each upload's file."""
-    for upload in UPLOADS:
+    """Write the file of each delivery."""
+    for upload in (*UPLOADS, *ANNOUNCED):
         sample = folder / upload.sample
         if not sample.exists():
             write(SAMPLES[upload.sample], sample, rows, seed)

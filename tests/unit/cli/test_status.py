@@ -47,6 +47,17 @@ def test_a_long_contract_id_is_cut_in_the_table(lakegate: Lakegate) -> None:
     assert "accepted/shop-of-the-long-name/orders_v1/ingest_date=" in lakegate.ok("status", workload)
 
 
+def test_the_folder_of_an_announced_delivery_is_cut_in_the_table(lakegate: Lakegate) -> None:
+    """Every answer about one delivery contains the whole key."""
+    lakegate.routed()
+    key = f"orders/{'0123456789abcdef' * 4}/day.csv"
+    workload = lakegate.json("upload", lakegate.file(), "--to", key)["workload"]
+    lakegate.intake(key)
+
+    assert " orders/0123456789ab…/day.csv " in lakegate.ok("status")
+    assert lakegate.json("status", workload)["key"] == key
+
+
 def test_machines_get_every_delivery_whole(lakegate: Lakegate) -> None:
     """One document, the same for each delivery; a single one is not in a list."""
     lakegate.routed()
