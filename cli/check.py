@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from lakegate.cli.referring import References
     from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.slices import SliceOrder
 
 REFERENCE = (
     "What was accepted of a dataset that rules refer to: DATASET=FILE or CONTRACT/DATASET=FILE, once for each file."
@@ -76,6 +77,8 @@ class LocalDelivery:
     """The HTML file to write."""
     parents: ParentPlaces = ALONE
     """Of the contract and of the reference contracts."""
+    slices: SliceOrder | None = None
+    """Where slices of the accepted rows begin, if some are to be written."""
 
 
 def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
@@ -176,7 +179,8 @@ def _report(delivery: LocalDelivery, plan: Plan, references: References, folder:
     shown = _unmasked(plan) if delivery.show_values else plan
     samples = documents.SAMPLES if delivery.failures is None else failures.MOST
     pins = {each.name: each.pin for each in delivery.files if each.pin is not None}
-    request = replace(_request(shown, delivery.files, folder), references=referred(references, folder))
+    asked = _request(shown, delivery.files, folder)
+    request = replace(asked, references=referred(references, folder), slices=delivery.slices)
     result = measure(delivery.engine, request, shown, folder, samples, pins)
     return Report(plan, judge(plan, result), result, tuple(each.name for each in delivery.files))
 

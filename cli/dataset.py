@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 import typer
 
 from lakegate.cli import terminal
+from lakegate.cli.engine import EngineName
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import AsJson  # noqa: TC001 - typer reads the annotation
+from lakegate.cli.parents import ParentPaths  # noqa: TC001 - likewise
 from lakegate.contracts.errors import InputError
 
 if TYPE_CHECKING:
@@ -78,6 +80,34 @@ def inspect(
     typer.echo(f"  operations    {counts}")
     typer.echo(f"  system times  {' to '.join(system)}")
     typer.echo(f"  event times   {' to '.join(event)}")
+
+
+@app.command("slice")
+def slice_(  # noqa: PLR0913, PLR0917 - every option of the command is one
+    data: Annotated[list[str], typer.Argument(help="The files of one delivery.", show_default=False)],
+    contract: Annotated[Path, typer.Option(help="The contract document (ODCS, DCS or DCM).", show_default=False)],
+    into: Annotated[Path, typer.Option("--into", "-o", help="The folder of the slices.", show_default=False)],
+    offset: Annotated[int, typer.Option(min=0, help="The offset of the first row.")] = 0,
+    event_time: Annotated[
+        str | None, typer.Option(help="The column with the time of each event; else it is that of the command.")
+    ] = None,
+    parents: ParentPaths = None,
+    dataset: Annotated[str | None, typer.Option(help="Which dataset, where the contract has several.")] = None,
+    measured_by: Annotated[EngineName, typer.Option("--engine", help="What judges and writes.")] = EngineName.NATIVE,
+    as_json: AsJson = False,
+) -> None:
+    """Judge files as `lakegate check` does, and write the accepted rows as slices of Open Data Fabric.
+
+    A slice is Parquet: offset, op, system_time, event_time, then the contract's columns with their types. It is named by the
+    offset of its first row; a large delivery becomes several. No file is overwritten.
+
+    Example: lakegate dataset slice weather.csv --contract weather.dcm.yaml --into slices
+
+    Exit codes: those of `lakegate check`; nothing is written unless the delivery is accepted.
+    """
+    from lakegate.cli.slicing import Slicing, write  # noqa: PLC0415 - the engine is for this command alone
+
+    raise typer.Exit(write(Slicing(contract, data, into, dataset, offset, event_time, parents, measured_by), as_json=as_json))
 
 
 def _named(path: Path, read: Callable[[Path], Read]) -> Read:

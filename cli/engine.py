@@ -23,6 +23,7 @@ STEPS = {
     "explain": "looking up failing rows",
     "split": "splitting good rows from bad ones",
     "ask": "asking the contract's own queries",
+    "slice": "writing the accepted rows as slices",
 }
 
 

@@ -13,6 +13,7 @@ from lakegate.cli import terminal
 from lakegate.cli.engine import STEPS
 from lakegate.contracts.errors import InputError, SetUpError
 from lakegate.engine import native
+from lakegate.spark_jobs.keeping import keep
 from lakegate.spark_jobs.store import Addresses
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def measure(request: Request, plan: Plan, folder: Path, samples: int, pins: Mapp
     try:
         with _without_pandas(), terminal.bytes_arriving(STEPS["start"], size) as read:
             return native.measure(
-                request, plan, Addresses(pins), folder, lambda step: read.during(STEPS[step]), samples, read
+                request, plan, Addresses(pins), folder, lambda step: read.during(STEPS[step]), samples, read, keep
             )
     except RuntimeError as error:
         if str(error) != _INTERRUPTED:

@@ -5,7 +5,8 @@
 3. Measure each check from the partial results of the shares.
 4. Count the rejected records; read the few shares that contain samples of failed checks again, and mask their values.
 5. Write the accepted and the rejected records separately, if the contract rejects single rows.
-6. Run the contract's own queries, each separately, and last, so that none of them delays other checks.
+6. Run the contract's own queries, each separately, and after the others, so that none of them delays other checks.
+7. If the request wants slices, and the delivery is accepted, read it once more and write its accepted rows as slices.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.judgement import judge, row_rules
 from lakegate.contracts.judge.outcomes import Status
+from lakegate.contracts.judge.verdict import ACCEPTING
 from lakegate.contracts.model.policy import OnReject
 from lakegate.contracts.plan.result import MalformedRecords, Result
 from lakegate.engine.evaluate.program import program
@@ -28,6 +30,7 @@ from lakegate.engine.measure.metrics import event_time
 from lakegate.engine.measure.partial import LevelCounts, Partial
 from lakegate.engine.measure.shares import Evaluation
 from lakegate.engine.read.open import open_source
+from lakegate.engine.slices.delivery import Accepted
 from lakegate.engine.split.rejected import Rejected
 
 if TYPE_CHECKING:
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.population import Keys
     from lakegate.contracts.plan.request import Request
     from lakegate.contracts.plan.result import Measurement, Shares
+    from lakegate.contracts.plan.slices import WrittenSlice
     from lakegate.engine.evaluate.program import Program
     from lakegate.engine.read.chunk import Level, Source, Store
 
@@ -80,6 +84,10 @@ class Backend(Protocol):
 
     def answer_queries(self, checks: tuple[Check, ...], rows: int) -> Iterable[Answer]:
         """The answers of queries, in order, with the ids of at most `rows` rows that break a check."""
+        ...
+
+    def slices(self, accepted: Accepted) -> tuple[WrittenSlice, ...]:
+        """Write the accepted rows as slices below the folder of the attempt."""
         ...
 
 
@@ -122,9 +130,9 @@ class Attempt:
         return replace(found, engines=engines, timings=dict(stopwatch.seconds))
 
     def _measured(self, answer: Result, stopwatch: Stopwatch) -> Result:
-        plan, backend = self.plan, self.backend
+        plan, request, backend = self.plan, self.request, self.backend
         with stopwatch.step("open"):
-            source = open_source(plan, self.request.parts, self.store)
+            source = open_source(plan, request.parts, self.store)
             absent = set(source.columns.absent)
             checks = tuple(check for check in plan.checks if check.needs_rows and not absent & check.reads)
             queries = tuple(check for check in checks if check.metric.is_query)
@@ -169,7 +177,11 @@ class Attempt:
             with stopwatch.step("ask"):
                 answers = list(backend.answer_queries(queries, self.samples if plan.policy.samples else 0))
                 measurements |= {each.check: each for each in explain.with_rows(queries, answers)}
-        return replace(answer, measurements=tuple(measurements[check.id] for check in checks))
+        answer = replace(answer, measurements=tuple(measurements[check.id] for check in checks))
+        if request.slices is not None and judge(plan, answer).verdict in ACCEPTING:
+            with stopwatch.step("slice"):
+                answer = replace(answer, slices=backend.slices(Accepted.of(plan, request, source, rejected)))
+        return answer
 
 
 def _bad(plan: Plan, answer: Result, programs: Mapping[Level, Program]) -> tuple[Check, ...]:

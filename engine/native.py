@@ -6,10 +6,12 @@ Threads evaluate shares; DuckDB groups keys and answers queries.
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -28,7 +30,6 @@ from lakegate.engine.type.values import SQL_TYPES, value_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
     from lakegate.contracts.judge.answers import Answer
     from lakegate.contracts.plan.check import Check
@@ -37,9 +38,11 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.query import QueryColumn
     from lakegate.contracts.plan.request import Request
     from lakegate.contracts.plan.result import Measurement, Result, Shares
+    from lakegate.contracts.plan.slices import WrittenSlice
     from lakegate.engine.evaluate.program import Program
     from lakegate.engine.measure.partial import LevelCounts, Partial
     from lakegate.engine.read.chunk import Level, Source, Store
+    from lakegate.engine.slices.delivery import Accepted, Keep
     from lakegate.engine.split.rejected import Rejected
 
 
@@ -51,17 +54,19 @@ def measure(  # noqa: PLR0913, PLR0917 - a request and its plan, and where and h
     watch: Callable[[str], None] = lambda _: None,
     samples: int = SAMPLES,
     read: Callable[[int], None] = lambda _: None,
+    keep: Keep | None = None,
 ) -> Result:
     """Measure the delivery of a request against its plan; what does not fit into memory is spilled below `folder`.
 
     `watch` is called with the name of each step when it begins, `read` with numbers of bytes (of packed objects, packed
-    ones) while they are read, by one thread at a time; they add up to the delivery's size.
+    ones) while they are read, by one thread at a time; they add up to the delivery's size. `keep` stores slices, if the
+    request wants some.
 
     InputError where the bytes are not the pinned ones, duckdb.Error where memory or disk do not suffice.
     """
     before = time.process_time()
     with database(folder) as connection:
-        found = Attempt(request, plan, store, Process(connection, request, plan, store, read), samples).result(watch)
+        found = Attempt(request, plan, store, Process(connection, request, plan, store, read, keep), samples).result(watch)
     return replace(found, vcpu_seconds=round(time.process_time() - before, 3))
 
 
@@ -106,6 +111,7 @@ class Process:
     plan: Plan
     store: Store
     read: Callable[[int], None]
+    keep: Keep | None = None
 
     def begin(self) -> dict[str, str]:
         """See `Backend`."""
@@ -155,6 +161,13 @@ class Process:
         """See `Backend`; the database is locked by it, and of no use for anything else afterwards."""
         tables = QueryTables(self.plan, self.request.judged_at, RECORDS, self._accepted, self.request.references)
         return answer_queries(self.connection, checks, tables, rows=rows)
+
+    def slices(self, accepted: Accepted) -> tuple[WrittenSlice, ...]:
+        """See `Backend`; in a database of its own, because queries have locked the other one."""
+        keep = self.keep
+        assert keep is not None
+        with tempfile.TemporaryDirectory() as folder, database(Path(folder)) as connection:
+            return tuple(each.write(accepted.columns, connection, Path(folder), keep) for each in accepted.slices)
 
     def _accepted(self, line: str, columns: tuple[QueryColumn, ...]) -> str:
         """A table of the accepted rows of a line, read by the plans that accepted them."""

@@ -22,6 +22,7 @@ from lakegate.spark_jobs.keys import sharing
 from lakegate.spark_jobs.queries import SparkTables, answer_queries
 from lakegate.spark_jobs.references import AcceptedRecords
 from lakegate.spark_jobs.session import FEW_ROWS, settings, start
+from lakegate.spark_jobs.slices import write_slices
 from lakegate.spark_jobs.split import split
 from lakegate.spark_jobs.tasks import run
 
@@ -36,10 +37,12 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.population import Keys
     from lakegate.contracts.plan.request import Request
     from lakegate.contracts.plan.result import Measurement, Shares
+    from lakegate.contracts.plan.slices import WrittenSlice
     from lakegate.engine.evaluate.program import Program
     from lakegate.engine.measure.partial import LevelCounts, Partial
     from lakegate.engine.measure.shares import Evaluation
     from lakegate.engine.read.chunk import Level, Source
+    from lakegate.engine.slices.delivery import Accepted
     from lakegate.engine.split.rejected import Rejected
     from lakegate.spark_jobs.tasks import Pass
 
@@ -110,6 +113,10 @@ class Spark:
     def split(self, source: Source, rejected: Rejected) -> Shares | None:
         """See `Backend`."""
         return split(self.session, self.plan, source, rejected, self.request.output_uri)
+
+    def slices(self, accepted: Accepted) -> tuple[WrittenSlice, ...]:
+        """See `Backend`."""
+        return write_slices(self.session, accepted)
 
     def answer_queries(self, checks: tuple[Check, ...], rows: int) -> tuple[Answer, ...]:
         """See `Backend`."""

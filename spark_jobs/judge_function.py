@@ -34,6 +34,7 @@ from lakegate.engine.attempt import Attempt
 from lakegate.engine.measure.tables import database
 from lakegate.engine.native import Process
 from lakegate.spark_jobs.answer import asked, is_answered, write
+from lakegate.spark_jobs.keeping import keep
 from lakegate.spark_jobs.store import ANYWHERE, Addresses, versions_of
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def measure(
     before = time.process_time()
     try:
         with tempfile.TemporaryDirectory() as folder, database(Path(folder)) as connection:
-            backend = Bounded(connection, request, plan, store, keep_time)
+            backend = Bounded(connection, request, plan, store, keep_time, keep)
             found = Attempt(request, plan, store, backend).result(keep_time)
     except (MemoryError, duckdb.OutOfMemoryException):
         raise DoesNotFitError("memory") from None

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 ANSWERED = "this attempt was answered before: its result is kept as it is"
 _AHEAD = 8 << 20
 """Bytes of an object that a stream requests at a time."""
+JSON = "application/json"
 _ABSENT = {"404", "NoSuchKey", "NoSuchBucket"}
 _UNMET = {"PreconditionFailed", "ConditionalRequestConflict"}
 
@@ -47,8 +48,8 @@ class JobStore(Protocol):
         """The object's size in bytes."""
         ...
 
-    def write_new(self, uri: str, content: bytes) -> None:
-        """Write an object that must not exist yet, whole or not at all."""
+    def write_new(self, uri: str, content: bytes, kind: str = JSON) -> None:
+        """Write an object that must not exist yet, whole or not at all; `kind`: its media type."""
         ...
 
     def list_parts(self, uri: str) -> list[str]:
@@ -68,7 +69,7 @@ class Files(LocalStore):
         with path_of(uri).open("rb") as file:
             return file.read(-1 if limit is None else limit)
 
-    def write_new(self, uri: str, content: bytes) -> None:
+    def write_new(self, uri: str, content: bytes, _kind: str = JSON) -> None:
         """See `JobStore`; written under another name and then linked, so that no reader sees a part."""
         target = path_of(uri)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -142,13 +143,11 @@ class Buckets:
         with _as_os_error():
             return self._client.head_object(Bucket=bucket, Key=key)["ContentLength"]
 
-    def write_new(self, uri: str, content: bytes) -> None:
+    def write_new(self, uri: str, content: bytes, kind: str = JSON) -> None:
         """See `JobStore`; S3's own condition keeps a second attempt from overwriting the first."""
         bucket, key = _place(uri)
         with _as_os_error():
-            self._client.put_object(
-                Bucket=bucket, Key=key, Body=content, IfNoneMatch="*", ContentType="application/json"
-            )
+            self._client.put_object(Bucket=bucket, Key=key, Body=content, IfNoneMatch="*", ContentType=kind)
 
     def list_parts(self, uri: str) -> list[str]:
         """See `JobStore`."""

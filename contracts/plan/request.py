@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lakegate.contracts.plan.document import VersionedDocument
+from lakegate.contracts.plan.slices import SliceOrder
 
 VERSION = "lakegate/request/1"
 
@@ -59,4 +60,6 @@ class Request(VersionedDocument):
     """Prefix of the attempt; the result is written to `<output_uri>/result.json`."""
     references: tuple[Reference, ...] = ()
     """The accepted data that rules refer to, as it was when the delivery was pinned."""
+    slices: SliceOrder | None = None
+    """Where the slices of the accepted rows begin; None: none are written."""
     version: str = VERSION

@@ -10,6 +10,7 @@ from decimal import Decimal
 
 from lakegate.contracts.plan.billing import BilledCost
 from lakegate.contracts.plan.document import VersionedDocument
+from lakegate.contracts.plan.slices import WrittenSlice
 
 VERSION = "lakegate/result/1"
 
@@ -173,6 +174,8 @@ class Result(VersionedDocument):
     without such a field, or if it is classified."""
     shares: Shares | None = None
     """Present only if the contract rejects single rows, and some were rejected."""
+    slices: tuple[WrittenSlice, ...] = ()
+    """The accepted rows as slices, in the order of their offsets, if the request wants them; none of a delivery without rows."""
     engines: dict[str, str] = field(default_factory=dict)
     timings: dict[str, float] = field(default_factory=dict)
     """Seconds by step."""

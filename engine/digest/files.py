@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.odf.columns import COMMON
 from lakegate.contracts.odf.multihash import HashCode, multihash
 from lakegate.engine.digest.logical import LogicalHash
-from lakegate.engine.digest.slices import COMMON, SliceStatistics, statistics_of
+from lakegate.engine.digest.slices import SliceStatistics, statistics_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

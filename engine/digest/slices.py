@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.types as is_type
 
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.odf.columns import COMMON
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 OPERATIONS = ("append", "retract", "correctFrom", "correctTo")
 """By their number in the column `op`."""
 _CORRECT_FROM, _CORRECT_TO = 2, 3
-COMMON = ("offset", "op", "system_time", "event_time")
 
 
 @dataclass(frozen=True, slots=True)

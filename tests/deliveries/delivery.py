@@ -19,6 +19,7 @@ from lakegate.contracts.plan.result import Result
 from lakegate.engine.native import measure
 from lakegate.engine.read.local import LocalStore
 from lakegate.spark_jobs.judge_function import handler
+from lakegate.spark_jobs.keeping import keep
 from tests.reference.evaluator import JUDGED_AT
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def request_for(plan: Plan, folder: Path, *objects: bytes) -> Request:
 
 def measure_natively(request: Request, plan: Plan) -> Result:
     """The result of the native engine, spilled below the folder of the delivery."""
-    return measure(request, plan, LocalStore(), Path(urlsplit(request.output_uri).path).parent)
+    return measure(request, plan, LocalStore(), Path(urlsplit(request.output_uri).path).parent, keep=keep)
 
 
 def measure_by_function(request: Request, plan: Plan, seconds: float = 120.0) -> Result:

@@ -1,0 +1,137 @@
+"""Writes rows as one slice: Parquet with zstd, statistics and page indexes, ODF's common columns first."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as is_type
+from pyarrow.parquet import ParquetWriter
+
+from lakegate.contracts.odf.columns import COMMON
+from lakegate.contracts.odf.multihash import HashCode, multihash
+from lakegate.engine.digest.logical import LogicalHash
+from lakegate.engine.digest.slices import statistics_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import datetime
+    from pathlib import Path
+
+    from lakegate.engine.digest.slices import SliceStatistics
+
+GROUP_ROWS: Final = 1 << 17
+GROUP_BYTES: Final = 64 << 20
+"""A row group ends with the chunk that reaches one of the two."""
+_MOMENT = pa.timestamp("ms", "UTC")
+_KINDS = (pa.uint64(), pa.uint8(), _MOMENT, _MOMENT)
+_FIRST, _LAST = -62135596800000, 253402300799999
+"""Milliseconds from 1970 to the years 1 and 9999: event times beyond are none (`lakegate.engine.digest.slices`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """Where a slice begins, and the times of its rows."""
+
+    offset: int
+    system_time: datetime
+    event_time: str | None
+    """The column with the times of events; where it has none, the system time is."""
+
+
+@dataclass(frozen=True, slots=True)
+class SliceFile:
+    """What was written."""
+
+    statistics: SliceStatistics
+    size: int
+    logical: str
+    physical: str
+
+
+def write_slice(rows: Iterable[pa.Table], schema: pa.Schema, begin: Begin, target: Path) -> SliceFile:
+    """Write tables of the plan's columns as one slice; there is at least one row."""
+    fields = [pa.field(name, kind, nullable=False) for name, kind in zip(COMMON, _KINDS, strict=True)]
+    whole = pa.schema([*fields, *schema])
+    logical = LogicalHash(whole)
+
+    def written() -> Iterator[pa.RecordBatch]:
+        offset = begin.offset
+        with ParquetWriter(
+            target,
+            whole,
+            compression="zstd",
+            use_dictionary=[each for field in fields[1:] + list(schema) for each in _leaves(field.name, field.type)],
+            column_encoding={COMMON[0]: "DELTA_BINARY_PACKED"},
+            write_page_index=True,
+        ) as writer:
+            for group in _groups(rows):
+                batch = _with_common(group, whole, begin, offset)
+                writer.write_batch(batch, row_group_size=len(batch))
+                logical.update(batch)
+                offset += len(batch)
+                yield batch
+
+    statistics = statistics_of(whole, written())
+    with target.open("rb") as file:
+        physical = hashlib.file_digest(file, "sha3_256").digest()
+    return SliceFile(
+        statistics,
+        target.stat().st_size,
+        multihash(HashCode.ARROW0_SHA3_256, logical.digest()),
+        multihash(HashCode.SHA3_256, physical),
+    )
+
+
+def _groups(rows: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """The rows of each row group."""
+    held: list[pa.Table] = []
+    for table in rows:
+        held.append(table)
+        if sum(len(each) for each in held) >= GROUP_ROWS or sum(each.nbytes for each in held) >= GROUP_BYTES:
+            yield pa.concat_tables(held)
+            held = []
+    if held:
+        yield pa.concat_tables(held)
+
+
+def _with_common(group: pa.Table, schema: pa.Schema, begin: Begin, offset: int) -> pa.RecordBatch:
+    count = len(group)
+    now = pa.repeat(pa.scalar(begin.system_time, _MOMENT), count)
+    common = [
+        pa.array(np.arange(offset, offset + count, dtype=np.uint64)),
+        pa.array(np.zeros(count, np.uint8)),
+        now,
+        now if begin.event_time is None else _event_times(_whole(group.column(begin.event_time)), now),
+    ]
+    return pa.RecordBatch.from_arrays([*common, *map(_whole, group.columns)], schema=schema)
+
+
+def _event_times(values: pa.Array, now: pa.Array) -> pa.Array:
+    """Whole milliseconds; a day is its midnight."""
+    if is_type.is_date32(values.type):
+        moments = values.cast(pa.timestamp("ms")).cast(pa.int64())
+    else:
+        micros = np.asarray(values.cast(pa.int64()).fill_null(0))
+        moments = pa.array(np.floor_divide(micros, 1000), mask=np.asarray(values.is_null()))
+    known = pc.and_(pc.greater_equal(moments, _FIRST), pc.less_equal(moments, _LAST))
+    return pc.if_else(pc.fill_null(known, fill_value=False), moments.cast(_MOMENT), now)
+
+
+def _leaves(path: str, found: pa.DataType) -> Iterator[str]:
+    """The columns of Parquet that a field consists of."""
+    if is_type.is_struct(found):
+        for each in found.fields:
+            yield from _leaves(f"{path}.{each.name}", each.type)
+    elif is_type.is_list(found):
+        yield from _leaves(f"{path}.list.element", found.value_type)
+    else:
+        yield path
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    return pa.concat_arrays(column.chunks)

@@ -1,0 +1,27 @@
+"""Stores the files of an attempt that its engine has written on the machine."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.errors import InputError
+from lakegate.spark_jobs.store import ANSWERED, store_for
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PARQUET = "application/vnd.apache.parquet"
+
+
+def keep(file: Path, uri: str) -> str:
+    """Store a Parquet file at an address, and return the ETag or checksum of the object.
+
+    A task that Spark repeats writes the same bytes again: then the first object stays. InputError where it is another one.
+    """
+    store, content = store_for(uri), file.read_bytes()
+    with suppress(InputError):
+        store.write_new(uri, content, PARQUET)
+    if store.size(uri) != len(content):
+        raise InputError(ANSWERED)
+    return store.etag(uri)
