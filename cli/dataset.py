@@ -107,7 +107,9 @@ def slice_(  # noqa: PLR0913, PLR0917 - every option of the command is one
     """
     from lakegate.cli.slicing import Slicing, write  # noqa: PLC0415 - the engine is for this command alone
 
-    raise typer.Exit(write(Slicing(contract, data, into, dataset, offset, event_time, parents, measured_by), as_json=as_json))
+    raise typer.Exit(
+        write(Slicing(contract, data, into, dataset, offset, event_time, parents, measured_by), as_json=as_json)
+    )
 
 
 def _named(path: Path, read: Callable[[Path], Read]) -> Read:

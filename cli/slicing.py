@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -25,6 +24,8 @@ from lakegate.contracts.plan.slices import SliceOrder, WrittenSlice
 from lakegate.engine.read.local import path_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from lakegate.cli.engine import EngineName
     from lakegate.contracts.report.delivery import Report
 

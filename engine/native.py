@@ -66,7 +66,9 @@ def measure(  # noqa: PLR0913, PLR0917 - a request and its plan, and where and h
     """
     before = time.process_time()
     with database(folder) as connection:
-        found = Attempt(request, plan, store, Process(connection, request, plan, store, read, keep), samples).result(watch)
+        found = Attempt(request, plan, store, Process(connection, request, plan, store, read, keep), samples).result(
+            watch
+        )
     return replace(found, vcpu_seconds=round(time.process_time() - before, 3))
 
 

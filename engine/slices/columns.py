@@ -141,7 +141,8 @@ def _lengths(parents: Mapping[str, pa.Array], elements: Mapping[str, pa.Array]) 
         lists = _keys(parents[ROW], parents[AT])
         outer = pc.replace_substring_regex(elements[AT], _LAST_INDEX, "")
         rows, owners = np.arange(len(lists)), pc.index_in(_keys(elements[ROW], outer), lists).to_numpy()
-    return np.searchsorted(owners, rows, "right") - np.searchsorted(owners, rows, "left")
+    found: NDArray[np.int64] = np.searchsorted(owners, rows, "right") - np.searchsorted(owners, rows, "left")
+    return found
 
 
 def _keys(rows: pa.Array, places: pa.Array) -> pa.Array:

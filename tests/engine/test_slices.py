@@ -274,14 +274,10 @@ def test_numbers_of_every_width_become_the_declared_type(tmp_path: Path) -> None
             "d": pa.array([2, None], pa.int32()),
         }
     )
-    plan = stored(
-        plan_of({"a": "integer", "b": "number", "c": "decimal", "d": "number"}), Storage(Format.PARQUET)
-    )
+    plan = stored(plan_of({"a": "integer", "b": "number", "c": "decimal", "d": "number"}), Storage(Format.PARQUET))
     found = rows_of(slices(plan, tmp_path, as_parquet(given)))
 
     assert found.select(["a", "b", "c", "d"]).to_pylist() == [
         {"a": 1, "b": 1.5, "c": Decimal("1.25"), "d": 2.0},
         {"a": None, "b": None, "c": None, "d": None},
     ]
-
-

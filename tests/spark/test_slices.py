@@ -27,9 +27,7 @@ def contents(found: tuple[WrittenSlice, ...]) -> list[dict[str, object]]:
     return [asdict(replace(each, uri="")) for each in found]
 
 
-def test_every_engine_writes_the_same_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_engine_writes_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Several slices of several shares each; the hashes of rows and of bytes are equal."""
     from lakegate.spark_jobs.validate import validate  # noqa: PLC0415 - Spark's settings must be made first
 
