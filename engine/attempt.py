@@ -30,7 +30,7 @@ from lakegate.engine.measure.metrics import event_time
 from lakegate.engine.measure.partial import LevelCounts, Partial
 from lakegate.engine.measure.shares import Evaluation
 from lakegate.engine.read.open import open_source
-from lakegate.engine.slices.delivery import Accepted
+from lakegate.engine.slices.delivery import AcceptedSlices
 from lakegate.engine.split.rejected import Rejected
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Backend(Protocol):
         """The answers of queries, in order, with the ids of at most `rows` rows that break a check."""
         ...
 
-    def slices(self, accepted: Accepted) -> tuple[WrittenSlice, ...]:
+    def slices(self, accepted: AcceptedSlices) -> tuple[WrittenSlice, ...]:
         """Write the accepted rows as slices below the folder of the attempt."""
         ...
 
@@ -180,7 +180,7 @@ class Attempt:
         answer = replace(answer, measurements=tuple(measurements[check.id] for check in checks))
         if request.slices is not None and judge(plan, answer).verdict in ACCEPTING:
             with stopwatch.step("slice"):
-                answer = replace(answer, slices=backend.slices(Accepted.of(plan, request, source, rejected)))
+                answer = replace(answer, slices=backend.slices(AcceptedSlices.of(plan, request, source, rejected)))
         return answer
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from lakegate.engine.evaluate.program import Program
     from lakegate.engine.measure.partial import LevelCounts, Partial
     from lakegate.engine.read.chunk import Level, Source, Store
-    from lakegate.engine.slices.delivery import Accepted, Keep
+    from lakegate.engine.slices.delivery import AcceptedSlices, Keep
     from lakegate.engine.split.rejected import Rejected
 
 
@@ -164,7 +164,7 @@ class Process:
         tables = QueryTables(self.plan, self.request.judged_at, RECORDS, self._accepted, self.request.references)
         return answer_queries(self.connection, checks, tables, rows=rows)
 
-    def slices(self, accepted: Accepted) -> tuple[WrittenSlice, ...]:
+    def slices(self, accepted: AcceptedSlices) -> tuple[WrittenSlice, ...]:
         """See `Backend`; in a database of its own, because queries have locked the other one."""
         keep = self.keep
         assert keep is not None

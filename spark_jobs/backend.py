@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from lakegate.engine.measure.partial import LevelCounts, Partial
     from lakegate.engine.measure.shares import Evaluation
     from lakegate.engine.read.chunk import Level, Source
-    from lakegate.engine.slices.delivery import Accepted
+    from lakegate.engine.slices.delivery import AcceptedSlices
     from lakegate.engine.split.rejected import Rejected
     from lakegate.spark_jobs.tasks import Pass
 
@@ -114,7 +114,7 @@ class Spark:
         """See `Backend`."""
         return split(self.session, self.plan, source, rejected, self.request.output_uri)
 
-    def slices(self, accepted: Accepted) -> tuple[WrittenSlice, ...]:
+    def slices(self, accepted: AcceptedSlices) -> tuple[WrittenSlice, ...]:
         """See `Backend`."""
         return write_slices(self.session, accepted)
 

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from lakegate.contracts.plan.slices import WrittenSlice
-    from lakegate.engine.slices.delivery import Accepted, SharesOfSlice
+    from lakegate.engine.slices.delivery import AcceptedSlices, SharesOfSlice
 
 
-def write_slices(spark: SparkSession, accepted: Accepted) -> tuple[WrittenSlice, ...]:
+def write_slices(spark: SparkSession, accepted: AcceptedSlices) -> tuple[WrittenSlice, ...]:
     """Write all slices, and list them in their order."""
     columns = accepted.columns
 

@@ -80,14 +80,14 @@ class SharesOfSlice:
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
+class AcceptedSlices:
     """The accepted rows of a delivery, divided into slices."""
 
     columns: SliceColumns
     slices: tuple[SharesOfSlice, ...]
 
     @staticmethod
-    def of(plan: Plan, request: Request, source: Source, rejected: Rejected) -> Accepted:
+    def of(plan: Plan, request: Request, source: Source, rejected: Rejected) -> AcceptedSlices:
         """Those that the request orders; its delivery is accepted."""
         order = request.slices
         assert order is not None
@@ -103,4 +103,4 @@ class Accepted:
                 uri = f"{request.output_uri}/slices/part-{len(found):05}.parquet"
                 found.append(SharesOfSlice(uri, Begin(offset, now, order.event_time), tuple(held)))
                 offset, held = offset + rows, []
-        return Accepted(SliceColumns(plan, source), tuple(found))
+        return AcceptedSlices(SliceColumns(plan, source), tuple(found))
