@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as is_type
-from pyarrow.parquet import ParquetWriter
 
 from lakegate.contracts.odf.columns import COMMON
 from lakegate.contracts.odf.multihash import HashCode, multihash
@@ -55,6 +54,8 @@ class SliceFile:
 
 def write_slice(rows: Iterable[pa.Table], schema: pa.Schema, begin: Begin, target: Path) -> SliceFile:
     """Write tables of the plan's columns as one slice; there is at least one row."""
+    from pyarrow.parquet import ParquetWriter  # noqa: PLC0415 - whoever writes no slices does not need its 30 ms
+
     fields = [pa.field(name, kind, nullable=False) for name, kind in zip(COMMON, _KINDS, strict=True)]
     whole = pa.schema([*fields, *schema])
     logical = LogicalHash(whole)
