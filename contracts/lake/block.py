@@ -165,7 +165,7 @@ def _parsed(document: object) -> AnyBlock:
 
 
 def stored_block(text: bytes) -> AnyBlock | None:
-    """The block of a stored text; None if it cannot be read, which `verify_stored` reports."""
+    """The block of a stored text; None if it cannot be read, which `verify_signed` reports."""
     try:
         return from_json(text.decode())
     except (InputError, UnicodeDecodeError):

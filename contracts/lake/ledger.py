@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake import records
-from lakegate.contracts.lake.block import FORMAT, GENESIS, WAIVED, canonical_json, digest, from_json
+from lakegate.contracts.lake.block import FORMAT, GENESIS, WAIVED, canonical_json, from_json
 from lakegate.contracts.lake.signatures import SHORT
 from lakegate.contracts.schemas import validate
 from lakegate.contracts.words import shown
@@ -37,7 +37,7 @@ class Wrong(StrEnum):
     ALTERED = "altered"
     """The block's digest differs from the one in the next block or the anchor."""
     CHAIN = "chain"
-    """The block belongs to another chain than the first, or than the one that is verified."""
+    """The block belongs to another chain than the one that is verified."""
     ANCHOR = "anchor"
     """The chain does not reach the anchored height."""
     HEAD = "head"
@@ -63,24 +63,6 @@ class ChainFault:
     """Of a text that is no block: what is wrong with it, and where. Of a signature: whose."""
 
 
-def verify(
-    blocks: Iterable[AnyBlock], head: str | None = None, anchors: Mapping[int, str] | None = None
-) -> tuple[ChainFault, ...]:
-    """Verify a chain from height 0. Returns all faults, lowest block first; empty if the chain is intact.
-
-    A chain proves its own order. That its end is not truncated or rewritten needs an external proof: `head` is the digest of the
-    last block, `anchors` are digests published elsewhere, by height.
-    """
-    return _faults(((block, digest(block), None) for block in blocks), head, anchors or {}, None)
-
-
-def verify_stored(
-    texts: Iterable[bytes], head: str | None = None, anchors: Mapping[int, str] | None = None
-) -> tuple[ChainFault, ...]:
-    """Like `verify`, for stored canonical forms: an unreadable text is a fault, not an exception."""
-    return _faults(((*_read(text), None) for text in texts), head, anchors or {}, None)
-
-
 def verify_signed(
     stored: Iterable[SignedText],
     chain: str,
@@ -88,12 +70,14 @@ def verify_signed(
     head: str | None = None,
     anchors: Mapping[int, str] | None = None,
 ) -> tuple[ChainFault, ...]:
-    """Like `verify_stored`, of the chain of a name, and by signatures, which then have what is signed by whom.
+    """Verify the chain of a name from height 0. Returns all faults, lowest block first; empty if the chain is intact.
 
-    A chain proves that its keys are its own; whose they are, `Signatures.given` proves.
+    A chain proves its own order. That its end is not truncated or rewritten needs an external proof: `head` is the digest of the
+    last block, `anchors` are digests published elsewhere, by height. `signatures` then have what is signed by whom: a chain
+    proves that its keys are its own; whose they are, `Signatures.given` proves. A text that is no block is a fault.
     """
     digested = ((*_read(text), signature) for text, signature in stored)
-    faults = _faults(digested, head, anchors or {}, signatures, chain)
+    faults = _faults(digested, chain, signatures, head, anchors or {})
     if signatures.given is None or signatures.is_by_given:
         return faults
     why = f"no block is signed by the given key {signatures.given[:SHORT]}"
@@ -137,10 +121,10 @@ def _refused(text: bytes, reason: str) -> _Refused:
 
 def _faults(
     digested: Iterable[tuple[AnyBlock | _Refused, str, Signature | None]],
+    chain: str,
+    signatures: Signatures,
     head: str | None,
     anchors: Mapping[int, str],
-    signatures: Signatures | None,
-    chain: str = "",
 ) -> tuple[ChainFault, ...]:
     faults: list[ChainFault] = []
     top, last = GENESIS, -1
@@ -148,11 +132,9 @@ def _faults(
         if isinstance(block, _Refused):
             faults.append(ChainFault(height, block.what, block.why))
         else:
-            chain = chain or block.chain
             faults.extend(_against(chain, top, block, height))
-            if signatures is not None:
-                wrong = signatures.faults(height, block, own, signature)
-                faults.extend(ChainFault(height, Wrong(what), why) for what, why in wrong)
+            wrong = signatures.faults(height, block, own, signature)
+            faults.extend(ChainFault(height, Wrong(what), why) for what, why in wrong)
         if anchors.get(height, own) != own:
             faults.append(ChainFault(height, Wrong.ALTERED))
         top, last = own, height

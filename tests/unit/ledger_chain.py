@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from typing import TYPE_CHECKING
 
+from lakegate.cli.signing import signatures_by
 from lakegate.contracts.lake.block import (
     GENESIS,
     Block,
@@ -11,8 +13,17 @@ from lakegate.contracts.lake.block import (
     LedgerObject,
     canonical,
     digest,
+    stored_block,
 )
+from lakegate.contracts.lake.ledger import verify_signed
 from lakegate.contracts.lake.records import Record, event_id
+from lakegate.contracts.lake.signatures import SignedText
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from lakegate.contracts.lake.block import AnyBlock
+    from lakegate.contracts.lake.ledger import ChainFault
 
 
 def a_block(height: int = 0, previous: str = GENESIS) -> Block:
@@ -38,6 +49,22 @@ def a_chain(length: int) -> list[Block]:
     for height in range(length):
         chain.append(a_block(height, digest(chain[-1]) if chain else GENESIS))
     return chain
+
+
+def verify_stored(
+    texts: Iterable[bytes], head: str | None = None, anchors: Mapping[int, str] | None = None
+) -> tuple[ChainFault, ...]:
+    """The faults of an unsigned chain, by its texts; its name is that of the lowest block."""
+    stored = [SignedText(text) for text in texts]
+    readable = [block.chain for each in stored if (block := stored_block(each.text)) is not None]
+    return verify_signed(stored, (readable or [""])[0], signatures_by(None), head, anchors)
+
+
+def verify(
+    blocks: Iterable[AnyBlock], head: str | None = None, anchors: Mapping[int, str] | None = None
+) -> tuple[ChainFault, ...]:
+    """The same, by its blocks."""
+    return verify_stored(map(canonical, blocks), head, anchors)
 
 
 CHAIN = a_chain(5)

@@ -16,9 +16,9 @@ from lakegate.contracts.lake.block import (
     canonical,
     digest,
 )
-from lakegate.contracts.lake.ledger import ChainFault, Wrong, verify, verify_stored
+from lakegate.contracts.lake.ledger import ChainFault, Wrong
 from tests.reference.sampling import FULL
-from tests.unit.ledger_chain import CHAIN, HEAD, RECORD, STORED, a_block, a_chain
+from tests.unit.ledger_chain import CHAIN, HEAD, RECORD, STORED, a_block, a_chain, verify, verify_stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable

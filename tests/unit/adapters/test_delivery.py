@@ -11,7 +11,6 @@ import botocore.session
 import pytest
 from moto.emrserverless import models
 
-from lakegate.contracts.lake.ledger import verify
 from lakegate.contracts.lake.routes import Route
 from lakegate.contracts.model.policy import DeliveryUnit, Policy
 from lakegate.contracts.model.types import LogicalType
@@ -30,6 +29,7 @@ from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.registry import Publication
 from lakegate.functions.settings import read
 from lakegate.functions.workload import State, workload_id
+from tests.unit.ledger_chain import verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
