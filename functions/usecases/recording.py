@@ -18,6 +18,7 @@ from lakegate.functions.usecases.steps import Effect, perform
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from lakegate.functions.ports.ledger import Head
     from lakegate.functions.ports.registry import Proposal, Publication
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.steps import Steps
@@ -54,17 +55,24 @@ def published_by(proposal: Proposal | None = None) -> Act:
     return Act("publication", content, proposal)
 
 
-def record_at_head(
-    dependencies: Dependencies, kind: str, chain: str, content: Mapping[str, Any], event: str | None = None
+def record_at_head(  # noqa: PLR0913 - a record has these parts
+    dependencies: Dependencies,
+    kind: str,
+    chain: str,
+    content: Mapping[str, Any],
+    event: str | None = None,
+    *,
+    head: Head | None = None,
+    actor: str = "",
 ) -> Record:
-    """The record as the next block of its chain; `actor` is the caller.
+    """The record as the next block of its chain; `head`: as it was read before, `actor`: who is not the caller.
 
     Without an event id, every record is an act of its own: for a transaction that recognises its own repetition.
     """
-    head = dependencies.ledger.head(chain)
+    head = head or dependencies.ledger.head(chain)
     event = event or event_id(kind, chain, head.digest)
-    now = moment(dependencies.clock.now())
-    return Record(kind, head.height + 1, head.digest, now, chain, dependencies.identity.caller(), event, content)
+    now, actor = moment(dependencies.clock.now()), actor or dependencies.identity.caller()
+    return Record(kind, head.height + 1, head.digest, now, chain, actor, event, content)
 
 
 def append(dependencies: Dependencies, kind: str, chain: str, content: Mapping[str, Any], event: str) -> Steps[None]:
