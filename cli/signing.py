@@ -5,13 +5,20 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from lakegate.contracts.errors import InputError
+from lakegate.contracts.errors import InputError, SetUpError
 from lakegate.contracts.lake.signatures import SHORT, SPKI, Signatures, fingerprint, key_of_pem
+from lakegate.functions.adapters.clients import client
+from lakegate.functions.adapters.signing import KmsKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from lakegate.cli.aws import DeployedStack
+
+KMS = "kms"
+"""In the place of a file: the key of the stack, from KMS."""
+FETCHED = "It was fetched from KMS just now: a copy of your own, kept elsewhere, is stronger evidence (docs/ledger.md)."
 BY_ITSELF = (
     "The chain itself names these keys: only --key FILE, or an anchor above their records, proves whose they are."
 )
@@ -20,16 +27,25 @@ BY_ITSELF = (
 def signatures_by(path: Path | None) -> Signatures:
     """Of a chain that is read next, by the key in a PEM file if there is one. InputError where that cannot be read."""
     if path is None:
-        return Signatures(_verifies)
+        return Signatures(verifies)
     try:
-        return Signatures(_verifies, fingerprint(key_of_pem(path.read_bytes())))
+        return Signatures(verifies, fingerprint(key_of_pem(path.read_bytes())))
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
     except InputError as error:
         raise InputError(f"{path} is {error}") from None
 
 
-def _verifies(public_key: bytes, signature: bytes, text: bytes) -> bool:
+def signatures_of(there: DeployedStack) -> Signatures:
+    """Of a chain that is read next, by the key of the stack, which KMS is asked for. SetUpError where the stack signs nothing."""
+    arn = there.outputs.get("SigningKeyArn")
+    if arn is None:
+        raise SetUpError(f"the stack {there.name} signs nothing: set SigningKey (docs/deploy.md)")
+    return Signatures(verifies, fingerprint(KmsKey(client("kms"), arn).public_key()))
+
+
+def verifies(public_key: bytes, signature: bytes, text: bytes) -> bool:
+    """Whether a signature of Ed25519 is that of a text."""
     from cryptography.exceptions import InvalidSignature  # noqa: PLC0415 - chains without signatures need no library
 
     try:
@@ -46,14 +62,15 @@ def _loaded(public_key: bytes) -> Any:  # noqa: ANN401 - the library's
     return Ed25519PublicKey.from_public_bytes(public_key.removeprefix(SPKI))
 
 
-def as_document(signatures: Signatures, anchors: Iterable[int]) -> dict[str, object]:
+def as_document(signatures: Signatures, anchors: Iterable[int], *, fetched: bool = False) -> dict[str, object]:
     """For machines."""
     keys = [{"key": name, "height": key.height, "signed": key.signed} for name, key in signatures.keys.items()]
     covered = signatures.covered if signatures.covered >= 0 else None
-    return {"keys": keys, "covered": covered, "proven_by": _proof(signatures, anchors)}
+    proof = _proof(signatures, anchors)
+    return {"keys": keys, "covered": covered, "proven_by": KMS if fetched and proof == "key" else proof}
 
 
-def in_words(signatures: Signatures, height: int, anchors: Iterable[int]) -> Iterator[str]:
+def in_words(signatures: Signatures, height: int, anchors: Iterable[int], *, fetched: bool = False) -> Iterator[str]:
     """For people: which keys signed how much of a chain up to a height, and what that proves."""
     if not signatures.keys:
         yield "Not signed: this chain names no key (docs/ledger.md)."
@@ -66,6 +83,8 @@ def in_words(signatures: Signatures, height: int, anchors: Iterable[int]) -> Ite
     proof = _proof(signatures, anchors)
     if proof == "key":
         yield f"The given key {(signatures.given or '')[:SHORT]} is one of them."
+        if fetched:
+            yield FETCHED
     else:
         yield (
             BY_ITSELF
