@@ -104,6 +104,8 @@ class DeployedStack:
                 approval="yes" if self.requires_approval else "no",
                 signing_key="",
                 replaced_signing_key="",
+                anchors=self.outputs.get("AnchorBucket", ""),
+                anchor_days=0,
                 ignored=self.outputs.get("IgnoredKeys", DEFAULTS["ignored"]),
             )
         )

@@ -67,6 +67,10 @@ class Settings:
     """ARN of the KMS key that signs the ledger; empty where nothing is signed."""
     replaced_signing_key: str
     """The one that it replaces."""
+    anchors: str
+    """The bucket of anchors; empty for those who write none."""
+    anchor_days: int
+    """For how many days nobody can delete one."""
     ignored: str
     """Patterns, separated by commas, of names of keys that are not deliveries."""
 
@@ -98,6 +102,8 @@ PATTERNS: Final[Mapping[str, str]] = {
     "approval": "yes|no",
     "signing_key": _KEY,
     "replaced_signing_key": _KEY,
+    "anchors": f"({_BUCKET})?",
+    "anchor_days": r"\d{1,5}",
     "ignored": r"[^,\s/]+(,[^,\s/]+)*",
 }
 NUMBERS: Final = (
@@ -108,6 +114,7 @@ NUMBERS: Final = (
     "batch_files",
     "batch_bytes",
     "batch_seconds",
+    "anchor_days",
 )
 DEFAULTS: Final[Mapping[str, str]] = {
     "job_parameters": "--conf spark.sql.runSQLOnFiles=false",
@@ -126,6 +133,8 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "approval": "no",
     "signing_key": "",
     "replaced_signing_key": "",
+    "anchors": "",
+    "anchor_days": "0",
     "ignored": ",".join(IGNORED),
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.functions.adapters.errors import port_errors
 from lakegate.functions.adapters.tables import INDEX, shards, text
@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
     from botocore.exceptions import ClientError
     from mypy_boto3_dynamodb import DynamoDBClient
+
+ROUNDS: Final = 3
+"""How often the unprocessed part of a batch is requested before the batch counts as throttled."""
+BATCH: Final = 100
+"""Keys of a BatchGetItem, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +32,18 @@ class DynamoTable:
         """The item; None where there is none."""
         with port_errors():
             return self.client.get_item(TableName=self.name, Key=key, ConsistentRead=True).get("Item")
+
+    def batch(self, keys: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+        """The items of at most 100 keys, in no order; unprocessed ones are requested again, `ROUNDS` times. Raises Throttled."""
+        rounds = 0
+        while keys:
+            if rounds == ROUNDS:
+                raise Throttled("BatchGetItem")
+            rounds += 1
+            with port_errors():
+                answer = self.client.batch_get_item(RequestItems={self.name: {"Keys": keys, "ConsistentRead": True}})
+            yield from answer["Responses"].get(self.name, [])
+            keys = answer["UnprocessedKeys"].get(self.name, {"Keys": []})["Keys"]
 
     def put(self, item: Mapping[str, Any], *reasons: str, **condition: Any) -> None:  # noqa: ANN401 - as boto3 has it
         """Put one item; `reasons` is what a condition that fails is called."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.lake.block import GENESIS, digest, from_json, to_json
 from lakegate.contracts.lake.signatures import KEY, Signature, SignedText, fingerprint, signed_text
-from lakegate.functions.adapters.dynamodb import transact
+from lakegate.functions.adapters.dynamodb import BATCH, transact
 from lakegate.functions.adapters.errors import port_errors
 from lakegate.functions.adapters.history import ENTRY, index_items
 from lakegate.functions.adapters.rows import message_item, workload_item
@@ -18,7 +18,7 @@ from lakegate.functions.ports.ledger import Head
 from lakegate.functions.ports.signing import UNSIGNED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from lakegate.contracts.lake.block import AnyBlock, Block
     from lakegate.contracts.lake.records import Record
@@ -42,7 +42,15 @@ class DynamoLedger:
     def head(self, chain: str) -> Head:
         """The head item, read consistently."""
         item = self.table.get(_key(chain, HEAD))
-        return Head(int(item["top"]["N"]), item["digest"]["S"]) if item else Head(HEAD, GENESIS)
+        return _top(item) if item else Head(HEAD, GENESIS)
+
+    def heads(self, chains: Sequence[str]) -> tuple[Head, ...]:
+        """The head items, read consistently, 100 at a time."""
+        found: dict[str, Head] = {}
+        for first in range(0, len(chains), BATCH):
+            keys = [_key(chain, HEAD) for chain in chains[first : first + BATCH]]
+            found |= {item["chain"]["S"]: _top(item) for item in self.table.batch(keys)}
+        return tuple(found.get(chain, Head(HEAD, GENESIS)) for chain in chains)
 
     def blocks(self, chain: str, above: int = -1) -> tuple[AnyBlock, ...]:
         """A consistent query of the chain's heights."""
@@ -139,6 +147,10 @@ def _block_puts(table: str, block: AnyBlock, signer: SigningKey | None = None) -
         {"Put": {"TableName": table, "Item": _head(block), **_on(block)}},
         {"Put": {"TableName": table, "Item": stored, **absent}},
     ]
+
+
+def _top(item: Mapping[str, Any]) -> Head:
+    return Head(int(item["top"]["N"]), item["digest"]["S"])
 
 
 def _signed(item: Mapping[str, Any]) -> SignedText:

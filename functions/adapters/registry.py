@@ -14,17 +14,15 @@ from lakegate.functions.adapters.errors import port_errors
 from lakegate.functions.adapters.ledger import RECORD_REASONS, record_puts, record_reasons
 from lakegate.functions.adapters.proposals import PREFIX, if_unchanged, proposal_item, proposal_key, proposal_of
 from lakegate.functions.adapters.tables import number, text
-from lakegate.functions.ports.errors import ConditionFailed, Throttled
+from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.ports.registry import Publication, RegistryPage, RegistrySnapshot, SeenParent, is_among
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from lakegate.contracts.lake.records import Record
     from lakegate.functions.ports.registry import Proposal
 
-ROUNDS: Final = 3
-"""How often the unprocessed part of a batch is requested before the batch counts as throttled."""
 PAGE_ITEMS: Final = 500
 """Items of a page; DynamoDB reads at most one MB of them."""
 _OF_A_VERSION: Final = ("contract", "version", "status", "document")
@@ -42,20 +40,7 @@ class DynamoRegistry:
 
     def routes(self, bucket: str, prefixes: tuple[str, ...]) -> tuple[Route, ...]:
         """One BatchGetItem, strongly consistent; unprocessed keys are requested again."""
-        items: list[Mapping[str, Any]] = []
-        keys: Sequence[Mapping[str, Any]] = [_route_key(bucket, prefix) for prefix in prefixes]
-        for _ in range(ROUNDS):
-            if not keys:
-                break
-            with port_errors():
-                answer = self.table.client.batch_get_item(
-                    RequestItems={self.table.name: {"Keys": keys, "ConsistentRead": True}}
-                )
-            items += answer["Responses"].get(self.table.name, [])
-            keys = answer["UnprocessedKeys"].get(self.table.name, {"Keys": []})["Keys"]
-        if keys:
-            raise Throttled("BatchGetItem")
-        return tuple(map(_route, items))
+        return tuple(map(_route, self.table.batch([_route_key(bucket, prefix) for prefix in prefixes])))
 
     def contract(self, contract: str) -> RegistrySnapshot:
         """One item with everything of the contract; a registry of an older release is scanned until somebody publishes."""
@@ -134,10 +119,10 @@ class DynamoRegistry:
             routes=tuple(_route(item) for item in items if item["id"]["S"].startswith("route#")),
         )
 
-    def page(self, after: str) -> RegistryPage:
+    def page(self, after: str, prefix: str = "") -> RegistryPage:
         """One Scan of at most `PAGE_ITEMS` items of any kind; a registry of an older release is one page."""
         if not after and not self._is_listed():
-            return RegistryPage(tuple(self._found().values()), "")
+            return RegistryPage(tuple(each for name, each in self._found().items() if is_among(name, prefix)), "")
         start: Any = {"ExclusiveStartKey": {"id": text(after)}} if after else {}
         with port_errors():
             answer = self.table.client.scan(
@@ -149,7 +134,7 @@ class DynamoRegistry:
                 **start,
             )
         items = ((each["id"]["S"].partition("#")[2], each) for each in answer["Items"])
-        found = tuple(contract_of(name, each) for name, each in items if is_among(name))
+        found = tuple(contract_of(name, each) for name, each in items if is_among(name, prefix))
         return RegistryPage(found, answer.get("LastEvaluatedKey", {}).get("id", {}).get("S", ""))
 
     def propose(self, proposal: Proposal, seen: Proposal | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from lakegate.contracts.lake.block import AnyBlock, Block
     from lakegate.contracts.lake.records import Record
@@ -28,14 +28,16 @@ class Ledger(Protocol):
         """The top of the chain; strongly consistent."""
         ...
 
+    def heads(self, chains: Sequence[str]) -> tuple[Head, ...]:
+        """The tops of these chains, in their order; each strongly consistent, but not of one moment. Raises Throttled."""
+        ...
+
     def blocks(self, chain: str, above: int = -1) -> tuple[AnyBlock, ...]:
         """The blocks above a height, in order; strongly consistent."""
         ...
 
     def texts(self, chain: str) -> Iterator[bytes]:
-        """Every block as it is stored, lowest first, read page by page: what `lakegate.contracts.lake.ledger.verify_stored`
-        is given.
-        """
+        """Every block as it is stored, lowest first, read page by page."""
         ...
 
     def signed(self, chain: str) -> Iterator[SignedText]:

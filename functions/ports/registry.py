@@ -154,8 +154,11 @@ class Registry(Protocol):
         """
         ...
 
-    def page(self, after: str) -> RegistryPage:
-        """The next contracts after a place, from the beginning if it is empty. All pages together have every contract."""
+    def page(self, after: str, prefix: str = "") -> RegistryPage:
+        """The next contracts after a place, from the beginning if it is empty. All pages together have every contract.
+
+        With the prefix of their ids what else has versions, as `snapshot`.
+        """
         ...
 
     def propose(self, proposal: Proposal, seen: Proposal | None) -> None:

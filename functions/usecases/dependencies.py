@@ -81,6 +81,10 @@ class Places:
     """Whether a contract version becomes valid only when a second person approves it."""
     ignored: tuple[str, ...] = IGNORED
     """Patterns of names of keys that are not deliveries."""
+    anchors: str = ""
+    """The bucket of anchors; empty for those who write none."""
+    anchor_days: int = 0
+    """For how many days nobody can delete one."""
     segment_heights: int = 100
     """Heights of one segment of the readers' manifest; part of its format."""
 

@@ -11,6 +11,9 @@ from lakegate.contracts.words import did_you_mean, listed
 from lakegate.functions.usecases import layout
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lakegate.functions.ports.registry import Publication
     from lakegate.functions.usecases.dependencies import Dependencies
 
 DAYS: Final = 7
@@ -31,12 +34,12 @@ def chains(dependencies: Dependencies) -> tuple[str, ...]:
 
 def published_lines(dependencies: Dependencies) -> tuple[str, ...]:
     """Every line that has a published version, sorted."""
-    lines = {
-        f"{each.contract}/{dataset}_v{major(each.version)}"
-        for each in dependencies.registry.snapshot().versions
-        for dataset, _plan in each.plans
-    }
-    return tuple(sorted(lines))
+    return tuple(sorted(lines_of(dependencies.registry.snapshot().versions)))
+
+
+def lines_of(versions: Iterable[Publication]) -> set[str]:
+    """The lines of contract versions."""
+    return {f"{each.contract}/{dataset}_v{major(each.version)}" for each in versions for dataset, _plan in each.plans}
 
 
 def line_named(dependencies: Dependencies, name: str) -> str:

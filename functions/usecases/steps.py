@@ -84,6 +84,7 @@ class Effect(StrEnum):
     ERASE = "delete a version for ever that an erasure replaced"
     WRITE_PROMISES = "store what a line promises"
     REPORT_MISSED = "report a missed promise"
+    ANCHOR = "keep an anchor of the ledger"
     VALIDATE = "keep where a validation of another manager is"
 
 

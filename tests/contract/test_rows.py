@@ -8,8 +8,7 @@ import pytest
 
 from lakegate.contracts.judge.counts import BrokenRule
 from lakegate.contracts.lake.block import GENESIS, Block, BlockKind, LedgerObject, canonical, digest
-from lakegate.contracts.lake.ledger import verify_stored
-from lakegate.contracts.lake.records import Record
+from lakegate.contracts.lake.records import Record, event_id
 from lakegate.contracts.lake.routes import Route
 from lakegate.functions.ports.batches import Batch, Member
 from lakegate.functions.ports.errors import ConditionFailed, NotFound
@@ -30,6 +29,7 @@ from lakegate.functions.workload import (
     Workload,
 )
 from tests.fakes.identity import ALICE, BOB
+from tests.unit.ledger_chain import verify_stored
 
 if TYPE_CHECKING:
     from tests.contract.conftest import Ports
@@ -842,3 +842,28 @@ def test_what_is_held_is_listed_in_order_of_arrival(ports: Ports) -> None:
     assert ports.pauses.held(CHAIN, 10) == ("w1", "w2", "w0")
     assert ports.pauses.held(CHAIN, 2) == ("w1", "w2")
     assert ports.pauses.held("orders/lines_v2", 2) == ()
+
+
+def test_heads_of_many_chains_are_read_at_once(ports: Ports) -> None:
+    """In the order that is asked for, more than one batch of them, chains without a block among them."""
+    ports.ledger.append(REPLAY)
+    other = replace(REPLAY, chain="other/lines_v1", event=event_id("replay", "other"))
+    ports.ledger.append(other)
+    names = [*(f"none/{number}" for number in range(150)), CHAIN, "other/lines_v1"]
+    none = Head(-1, GENESIS)
+
+    assert ports.ledger.heads(names) == (*[none] * 150, Head(0, digest(REPLAY)), Head(0, digest(other)))
+    assert ports.ledger.heads(()) == ()
+
+
+def test_what_has_an_underscore_is_listed_by_its_prefix(ports: Ports) -> None:
+    """A page of the registry has contracts, or workflows."""
+    workflow = Publication("_workflow:strict", "1.0.0", "active", "contracts/y", ())
+    contract = Publication("orders", "1.0.0", "active", "contracts/x", (), plans=(("lines", "p"),))
+    for each in (workflow, contract):
+        ports.registry.publish(each)
+
+    listed = [
+        [one.versions[0] for one in ports.registry.page("", each).contracts if one.versions] for each in ("", "_")
+    ]
+    assert listed == [[contract], [workflow]]

@@ -13,7 +13,7 @@ from lakegate.functions.ports.ledger import Head
 from lakegate.functions.ports.signing import UNSIGNED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from lakegate.contracts.lake.block import AnyBlock, Block
@@ -45,6 +45,10 @@ class MemoryLedger:
     def head(self, chain: str) -> Head:
         """The top."""
         return self._heads.get(chain, EMPTY)
+
+    def heads(self, chains: Sequence[str]) -> tuple[Head, ...]:
+        """The tops."""
+        return tuple(map(self.head, chains))
 
     def blocks(self, chain: str, above: int = -1) -> tuple[AnyBlock, ...]:
         """What lies above a height."""

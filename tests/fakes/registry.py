@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.errors import InputError
 from lakegate.functions.ports.errors import ConditionFailed
-from lakegate.functions.ports.registry import RegistryPage, RegistrySnapshot
+from lakegate.functions.ports.registry import RegistryPage, RegistrySnapshot, is_among
 
 if TYPE_CHECKING:
     from lakegate.contracts.lake.records import Record
@@ -109,9 +109,9 @@ class MemoryRegistry:
         versions = (replace(each, routes=(), retired=()) for each in listed)
         return RegistrySnapshot(tuple(versions), tuple(self._routes.values()))
 
-    def page(self, after: str) -> RegistryPage:
+    def page(self, after: str, prefix: str = "") -> RegistryPage:
         """A few contracts, so that every test meets several pages."""
-        names = sorted(name for name in self._contracts if name > after and not name.startswith("_"))
+        names = sorted(name for name in self._contracts if name > after and is_among(name, prefix))
         shown, more = names[:PAGE], names[PAGE:]
         return RegistryPage(tuple(self._contracts[each] for each in shown), shown[-1] if more else "")
 

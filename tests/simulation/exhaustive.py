@@ -35,7 +35,7 @@ OF_ANNOUNCEMENTS = {Effect.ANNOUNCE, Effect.HINT, Effect.LINK, Effect.VALIDATE}
 OF_ERASURE = {Effect.REPLACE, Effect.ERASE}
 """Effects of an erasure, which tests/simulation/test_erasures.py plays."""
 NOT_PLAYED = {
-    *(Effect.KEEP_CURSOR, Effect.REPORT_DRIFT),
+    *(Effect.KEEP_CURSOR, Effect.REPORT_DRIFT, Effect.ANCHOR),
     *(*OF_PEOPLE, *OF_PARTS, *OF_NOTIFICATIONS, *OF_ANNOUNCEMENTS, *OF_ERASURE, *PUBLISHING),
 }
 """Effects of a person, of long listings, of parts, erasures and reports: the random schedules and unit tests have them."""

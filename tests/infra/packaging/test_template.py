@@ -28,8 +28,11 @@ OUTPUTS = (
     "AnchorBucket SigningKeyArn ApiFunction ApiId ApiUrl ErasurePolicy"
 )
 FUNCTIONS = ("IntakeFunction", "CompletionFunction", "SweepFunction", "NotifyFunction", "ApiFunction")
+OF_ANCHORS = {"LAKEGATE_ANCHORS", "LAKEGATE_ANCHOR_DAYS"}
+"""Where the anchor function writes, and no other does."""
 OF_THE_API = {"LAKEGATE_LANDED_QUEUE"}
 """Where the API announces deliveries; no other function sends there."""
+QUEUES = ("LandedQueue", "MovedQueue", "DeadLetterQueue")
 ENVIRONMENT_LIMIT = 4096
 """Bytes that Lambda takes of names and values together."""
 
@@ -58,7 +61,7 @@ def test_the_environment_of_every_function_is_one_that_functions_accept(either: 
     for name in FUNCTIONS:
         environment = either.function(name)["Environment"]["Variables"]
 
-        unset = set() if name == "ApiFunction" else OF_THE_API
+        unset = OF_ANCHORS if name == "ApiFunction" else OF_THE_API | OF_ANCHORS
         assert {PREFIX + each.upper() for each in PATTERNS} - unset == set(environment)
         of_queues = dict.fromkeys(OF_THE_API & set(environment), "https://sqs.eu-west-1.amazonaws.com/1/landed")
         assert read({**environment, **of_queues}).landing == "landing"
@@ -122,7 +125,7 @@ def test_everything_stored_is_encrypted_by_the_key_that_is_wanted(built: Path, k
     assert {each["SSEAlgorithm"] for each in configured.values()} == {"aws:kms" if key else "AES256"}
     assert {each["SqsManagedSseEnabled"] for each in queues} == {not key}
     assert set(keys) == {wanted}
-    assert len(keys) == 4 + 3 + 3 + 1 + 6
+    assert len(keys) == 4 + 3 + 3 + 1 + 7
     assert list(stack.resources("AWS::KMS::Key")) == (["Key"] if key == "own" else [])
 
 
@@ -253,7 +256,7 @@ def test_each_bucket_is_versioned_private_and_allows_tls_only(built: Path, bucke
     stack = Stack.read(built, **EVERYTHING)
     made = stack.resources("AWS::S3::Bucket")[bucket]
     policies = [each for each in stack.resources("AWS::S3::BucketPolicy").values() if each["Bucket"] == bucket]
-    denied = [each["Condition"] for each in policies[0]["PolicyDocument"]["Statement"] if each["Effect"] == "Deny"]
+    denied = [each.get("Condition") for each in policies[0]["PolicyDocument"]["Statement"] if each["Effect"] == "Deny"]
 
     assert made["VersioningConfiguration"] == {"Status": "Enabled"}
     assert {True} == set(made["PublicAccessBlockConfiguration"].values())
@@ -360,8 +363,9 @@ def test_alarms_look_at_this_stack_alone(stack: Stack) -> None:
         "Unsent": {"stack": "lakegate", "service": "notify"},
         "DeadNotices": {"stack": "lakegate", "service": "notify"},
         "DriftFound": {"stack": "lakegate", "service": "drift"},
+        "AnchorMissing": {"stack": "lakegate", "service": "anchor"},
     }
-    assert others == {*FUNCTIONS, "lakegate-judge", "lakegate-drift", "LandedQueue", "MovedQueue", "DeadLetterQueue"}
+    assert others == {*FUNCTIONS, "lakegate-judge", "lakegate-drift", "lakegate-anchor", *QUEUES}
 
 
 def test_every_function_and_queue_has_its_alarms(stack: Stack) -> None:
@@ -372,7 +376,7 @@ def test_every_function_and_queue_has_its_alarms(stack: Stack) -> None:
     }
 
     assert {(metric, function) for metric in ("Errors", "Throttles") for function in FUNCTIONS} <= watched
-    assert {("Errors", "lakegate-judge"), ("Errors", "lakegate-drift")} <= watched
+    assert {("Errors", f"lakegate-{name}") for name in ("judge", "drift", "anchor")} <= watched
     assert {("Invocations", "SweepFunction"), ("Invocations", "NotifyFunction")} <= watched
     assert {("ApproximateAgeOfOldestMessage", queue) for queue in ("LandedQueue", "MovedQueue")} <= watched
 
@@ -462,6 +466,50 @@ def test_drift_is_checked_on_request(built: Path) -> None:
         "FindLines": (["dynamodb:GetItem", "dynamodb:Scan"], f"{table}RegistryTable"),
         "ReportDrift": (keeps, f"{table}WorkloadsTable"),
     }
+
+
+def test_anchors_are_kept_on_request(built: Path) -> None:
+    """Without `AnchorDays` there is no function, and no alarm for it; with it, what it may do is listed here (P16)."""
+    off, on = Stack.read(built), Stack.read(built, AnchorDays="30", SigningKey="own")
+    made, function = on.resources("AWS::IAM::Role")["AnchorRole"], on.function("AnchorFunction")
+    granted = {
+        each["Sid"]: (each["Action"], each["Resource"])
+        for policy in made["Policies"]
+        for each in policy["PolicyDocument"]["Statement"]
+    }
+    table, bucket = "arn:aws:dynamodb:eu-west-1:123456789012:table/", "arn:aws:s3:::AnchorBucket"
+    variables = function["Environment"]["Variables"]
+    (key,) = on.resources("AWS::KMS::Key").values()
+    signing = on.resources("AWS::IAM::ManagedPolicy")["SigningPolicy"]
+    of_bucket = on.resources("AWS::S3::BucketPolicy")["AnchorBucketPolicy"]["PolicyDocument"]["Statement"]
+
+    assert [name for name in off.resources("AWS::IAM::Role") if name.startswith("Anchor")] == []
+    assert "AnchorFunction" not in off.resources("AWS::Serverless::Function")
+    assert [each.resources("AWS::CloudWatch::Alarm")["AnchorMissing"]["TreatMissingData"] for each in (off, on)] == [
+        "notBreaching",
+        "breaching",
+    ]
+    assert on.resources("AWS::Scheduler::Schedule")["AnchorEvery"]["ScheduleExpression"] == "rate(1 hour)"
+    assert (function["FunctionName"], function["Handler"]) == ("lakegate-anchor", "lakegate.functions.anchor.handler")
+    assert (variables["LAKEGATE_ANCHORS"], variables["LAKEGATE_ANCHOR_DAYS"]) == ("AnchorBucket", "30")
+    assert {sid: each for sid, each in granted.items() if sid not in {"Log", "Trace"}} == {
+        "FindAnchors": ("s3:ListBucketVersions", bucket),
+        "ReadAndWriteAnchors": (["s3:GetObjectVersion", "s3:PutObject"], f"{bucket}/_daily/*"),
+        "FindChains": (["dynamodb:GetItem", "dynamodb:Scan"], f"{table}RegistryTable"),
+        "ReadHeads": ("dynamodb:BatchGetItem", f"{table}LedgerTable"),
+    }
+    role = "arn:aws:iam::123456789012:role/AnchorRole"
+    assert role in key["KeyPolicy"]["Statement"][1]["Condition"]["ArnNotEquals"]["aws:PrincipalArn"]
+    assert signing["Roles"][-1] == "AnchorRole"
+    assert [(each["Sid"], each["Action"], each["Resource"], each.get("Condition")) for each in of_bucket[1:]] == [
+        (
+            "OnlyTheScheduleWritesDailyAnchors",
+            "s3:PutObject",
+            f"{bucket}/_daily/*",
+            {"ArnNotEquals": {"aws:PrincipalArn": role}},
+        ),
+        ("NobodyHidesAnchors", "s3:DeleteObject", f"{bucket}/*", None),
+    ]
 
 
 def test_an_invocation_is_over_before_its_deadline(built: Path) -> None:

@@ -32,7 +32,10 @@ TOGETHER = {
 """Parameters that only have an effect together."""
 EXPECTED = {
     "AlarmTopic": "-Alarms -AlarmsPolicy AWS::CloudWatch::Alarm DoctorPolicy FailedRule",
-    "AnchorDays": "+AnchorBucket +AnchorBucketPolicy OperatorPolicy",
+    "AnchorDays": (
+        "+AnchorBucket +AnchorBucketPolicy +AnchorEvery +AnchorFunction +AnchorLog +AnchorRole AnchorMissing "
+        "OperatorPolicy SchedulerRole"
+    ),
     "ApiRate": "ApiStage",
     "AuditQuarantine": "+AuditBucket +AuditBucketPolicy +AuditTrail",
     "BatchBytes": "Functions",
