@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from dataclasses import dataclass, field
 from itertools import chain as joined
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.block import GENESIS, stored_block
-from lakegate.contracts.lake.ledger import verify_signed
+from lakegate.contracts.lake.ledger import ChainFault, Wrong, verify_signed
 from lakegate.contracts.words import shown
-from lakegate.functions.ports.ledger import Head
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Container, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from lakegate.contracts.lake.ledger import ChainFault
     from lakegate.contracts.lake.signatures import Signatures, SignedText
+    from lakegate.functions.ports.ledger import Head
     from lakegate.functions.usecases.dependencies import Dependencies
 
 LONGEST_LINE = 1 << 20
@@ -37,18 +37,48 @@ def print_yaml(dependencies: Dependencies, chain: str) -> None:
             raise InputError(f"block {place}: {error}; `lakegate verify {chain}` tells why") from None
 
 
-def verified(
-    path: Path, line: str, signatures: Signatures, anchors: Mapping[int, str]
-) -> tuple[Head, tuple[ChainFault, ...]]:
-    """The head of the chain in a file, and its faults; InputError if the file cannot be read, or is of another line."""
-    height, top = -1, GENESIS
+@dataclass(slots=True)
+class Passed:
+    """What is known of blocks that passed: the height and the digest of the last one, and the digests at wanted heights."""
 
-    def counted(stored: Iterator[SignedText]) -> Iterator[SignedText]:
-        nonlocal height, top
+    wanted: Container[int] = ()
+    height: int = -1
+    digest: str = GENESIS
+    digests: dict[int, str] = field(default_factory=dict)
+
+    def through(self, stored: Iterable[SignedText]) -> Iterator[SignedText]:
+        """The same blocks."""
         for each in stored:
-            height, top = height + 1, hashlib.sha3_256(each.text).hexdigest()
+            self.height, self.digest = self.height + 1, hashlib.sha3_256(each.text).hexdigest()
+            if self.height in self.wanted:
+                self.digests[self.height] = self.digest
             yield each
 
+
+def stored_faults(  # noqa: PLR0913 - what a chain is verified by
+    dependencies: Dependencies,
+    chain: str,
+    head: Head,
+    signatures: Signatures,
+    anchors: Mapping[int, str],
+    *,
+    passed: Passed | None = None,
+) -> tuple[ChainFault, ...]:
+    """The faults of a chain in the ledger, up to its head as it was read; `passed` learns of its blocks."""
+    stored = dependencies.ledger.signed(chain)
+    blocks = islice(stored, head.height + 1)
+    faults = verify_signed(passed.through(blocks) if passed else blocks, chain, signatures, head.digest, anchors)
+    is_beyond = next(stored, None) is not None
+    if is_beyond and dependencies.ledger.head(chain) == head:  # else the block was committed since the head was read
+        return (*faults, ChainFault(head.height + 1, Wrong.HEAD))
+    return faults
+
+
+def verified(
+    path: Path, line: str, signatures: Signatures, anchors: Mapping[int, str], wanted: Container[int] = ()
+) -> tuple[Passed, tuple[ChainFault, ...]]:
+    """What passed of the chain in a file, and its faults; InputError if the file cannot be read, or is of another line."""
+    passed = Passed(wanted)
     try:
         with path.open("rb") as file:
             texts = _texts(path, iter(lambda: file.readline(LONGEST_LINE), b""))
@@ -58,10 +88,10 @@ def verified(
             block = stored_block(lowest.text)
             if block is not None and block.chain != line:
                 raise InputError(f"{path} has blocks of {shown(block.chain)}, not of {shown(line)}")
-            faults = verify_signed(counted(joined([lowest], texts)), line, signatures, None, anchors)
+            faults = verify_signed(passed.through(joined([lowest], texts)), line, signatures, None, anchors)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
-    return Head(height, top), faults
+    return passed, faults
 
 
 def _texts(path: Path, lines: Iterator[bytes]) -> Iterator[SignedText]:

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from botocore.exceptions import ClientError
 from typer.testing import CliRunner
 
 from lakegate.cli.main import app
@@ -29,8 +30,9 @@ ROWS = b"id,name\n1,abc\n2,x\n3,def\n"
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
-    """The stack, with a judge function for deliveries below 800 bytes, and the drift function of the same bundle."""
-    with running(tmp_path_factory.mktemp("judge"), SmallFileBytes="800", DriftSchedule="rate(1 day)") as deployed:
+    """The stack, with a judge function for deliveries below 800 bytes, the drift function of the same bundle, and anchors."""
+    options = {"SmallFileBytes": "800", "DriftSchedule": "rate(1 day)", "AnchorDays": "1"}
+    with running(tmp_path_factory.mktemp("judge"), **options) as deployed:
         yield deployed
 
 
@@ -141,3 +143,30 @@ def test_drift_is_found_by_the_function_and_by_the_command(stack: Deployed) -> N
     ]
     rule = client("scheduler").list_schedules()["Schedules"]
     assert [each["Target"]["Arn"].rpartition(":")[2] for each in rule].count(stack.resources["DriftFunction"]) == 1
+
+
+def test_heads_are_anchored_where_nobody_can_delete_them(stack: Deployed) -> None:
+    """The anchor of the day is written once, locked, signed by the stack, and what `verify --anchors` compares chains with."""
+    stack.finished(stack.upload(stack.fresh()))
+    bucket, answers = stack.resources["AnchorBucket"], []
+    rule = {"DefaultRetention": {"Mode": "COMPLIANCE", "Days": 1}}
+    client("s3").put_object_lock_configuration(  # which the CloudFormation of the embedded AWS leaves out
+        Bucket=bucket, ObjectLockConfiguration={"ObjectLockEnabled": "Enabled", "Rule": rule}
+    )
+    for _ in range(2):
+        answer = client("lambda").invoke(FunctionName=stack.resources["AnchorFunction"], Payload=b"{}")
+        answers.append(json.loads(answer["Payload"].read()))
+        assert "FunctionError" not in answer, answers
+    (version,) = client("s3").list_object_versions(Bucket=bucket)["Versions"]
+    place = {"Bucket": bucket, "Key": version["Key"], "VersionId": version["VersionId"]}
+    retention = client("s3").get_object_retention(**place)["Retention"]
+    with pytest.raises(ClientError, match="AccessDenied"):
+        client("s3").delete_object(**place)
+    command = CliRunner().invoke(app, ["verify", "--anchors", "stack", "--key", "kms", "--local", "--json"])
+    found = json.loads(command.stdout)
+
+    assert answers[0] == {"documents": 1, "heads": found["chains"], "complete": 1}
+    assert answers[1] == {"documents": 0, "heads": 0, "complete": 1}
+    assert retention["Mode"] == "COMPLIANCE"
+    assert (command.exit_code, found["faults"], found["anchors"]["proven_by"]) == (0, [], "kms")
+    assert found["chains"] > len(published_lines(stack.dependencies))
