@@ -26,7 +26,7 @@ FOLDER: Final = "_daily/"
 """Of the keys of anchors; no chain has a name that begins so."""
 PREFIX: Final = b"lakegate-anchor-signature/1\n"
 """What a signed text begins with, so that the signature of an anchor is one of nothing else."""
-MOST_HEADS: Final = 10_000
+MAX_HEADS: Final = 10_000
 """Of a part: some 1.5 MB."""
 _KEY: Final = re.compile(rf"{FOLDER}([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})/([0-9]{{5}})\.json")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")

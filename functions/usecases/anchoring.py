@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.anchors import (
     FOLDER,
-    MOST_HEADS,
+    MAX_HEADS,
     Anchor,
     AnchoredHead,
     AnchorSignature,
@@ -70,7 +70,7 @@ class _Kept(NamedTuple):
     anchor: Anchor
 
 
-def keep_anchor_of_today(dependencies: Dependencies, most: int = MOST_HEADS) -> Steps[AnchorPass]:
+def keep_anchor_of_today(dependencies: Dependencies, most: int = MAX_HEADS) -> Steps[AnchorPass]:
     """Write what is missing of today's anchor, and before of an earlier one that was not finished.
 
     Raises Alarm where the newest document is no anchor, and where the stack has not the key that signed it.

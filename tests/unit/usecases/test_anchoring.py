@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 BUCKET = "anchors"
 CHAINS = [f"c{number}/rows_v1" for number in range(5)]
-MOST = 2
+MAX = 2
 """Heads of a document."""
 
 
@@ -67,7 +67,7 @@ def env() -> Environment:
     return made
 
 
-def kept(env: Environment, most: int = MOST, seconds: list[float] | None = None) -> AnchorPass:
+def kept(env: Environment, most: int = MAX, seconds: list[float] | None = None) -> AnchorPass:
     left = iter(seconds or [])
     dependencies = replace(env.dependencies, remaining=lambda: next(left, 900.0))
     return run(keep_anchor_of_today(dependencies, most), dependencies.clock)
@@ -183,7 +183,7 @@ def test_a_crash_at_any_document_leaves_what_the_next_pass_completes(
     is_done: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
     """Before it is written, or after, without the answer."""
-    steps = keep_anchor_of_today(env.dependencies, MOST)
+    steps = keep_anchor_of_today(env.dependencies, MAX)
     call = next(steps)
     for _ in range(crash):
         call = steps.send(call.do())
@@ -199,7 +199,7 @@ def test_a_crash_at_any_document_leaves_what_the_next_pass_completes(
 
 def test_two_passes_at_once_write_one_anchor(env: Environment) -> None:
     """Whoever is second goes on behind what the first wrote, though the heads have moved."""
-    steps = keep_anchor_of_today(env.dependencies, MOST)
+    steps = keep_anchor_of_today(env.dependencies, MAX)
     late = next(steps)
     extend(env, CHAINS[0])
     kept(env, seconds=[900.0, 29.0])
