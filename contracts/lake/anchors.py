@@ -166,15 +166,20 @@ def _is_whole(anchor: Anchor) -> bool:
     return (
         _is_day(anchor.date)
         and all(map(_is_count, (anchor.part, anchor.locked_days)))
-        and type(anchor.is_last) is bool
         and (before is None or (day_of(before.key) is not None and _is_digest(before.sha256)))
-        and all(
-            isinstance(each.chain, str) and each.chain and _is_count(each.height) and _is_digest(each.digest)
-            for each in anchor.heads
-        )
+        and all(_is_name(each.chain) and _is_count(each.height) and _is_digest(each.digest) for each in anchor.heads)
         and all(low.chain < high.chain for low, high in pairwise(anchor.heads))
         and all(is_public_key(each.public_key) and len(each.value) == LENGTHS[1] for each in anchor.signatures)
+        and _is_flag(anchor.is_last)
     )
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _is_flag(value: object) -> bool:
+    return isinstance(value, bool)
 
 
 def _is_day(value: str) -> bool:
