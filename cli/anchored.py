@@ -98,7 +98,8 @@ def _checked(place: str, line: str | None, options: AnchorOptions, there: Deploy
     if options.file is not None:
         assert chain is not None
         kept = anchors.heads.get(chain, [])
-        passed, faults = verified(options.file, chain, signatures_by(None), {}, {each.height for each in kept})
+        passed = Passed({each.height for each in kept})
+        faults = verified(options.file, chain, signatures_by(None), {}, passed)
         found += _of_chain(chain, anchors, passed, faults)
     elif dependencies is not None:
         with terminal.working("comparing chains") as progress:

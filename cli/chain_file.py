@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from lakegate.contracts.lake.block import AnyBlock
     from lakegate.contracts.lake.signatures import Signatures, SignedText
     from lakegate.functions.ports.ledger import Head
     from lakegate.functions.usecases.dependencies import Dependencies
@@ -45,6 +46,8 @@ class Passed:
     height: int = -1
     digest: str = GENESIS
     digests: dict[int, str] = field(default_factory=dict)
+    blocks: list[AnyBlock] | None = None
+    """All that can be read; None where they are not kept."""
 
     def through(self, stored: Iterable[SignedText]) -> Iterator[SignedText]:
         """The same blocks."""
@@ -52,6 +55,8 @@ class Passed:
             self.height, self.digest = self.height + 1, hashlib.sha3_256(each.text).hexdigest()
             if self.height in self.wanted:
                 self.digests[self.height] = self.digest
+            if self.blocks is not None and (block := stored_block(each.text)) is not None:
+                self.blocks.append(block)
             yield each
 
 
@@ -75,10 +80,9 @@ def stored_faults(  # noqa: PLR0913 - what a chain is verified by
 
 
 def verified(
-    path: Path, line: str, signatures: Signatures, anchors: Mapping[int, str], wanted: Container[int] = ()
-) -> tuple[Passed, tuple[ChainFault, ...]]:
-    """What passed of the chain in a file, and its faults; InputError if the file cannot be read, or is of another line."""
-    passed = Passed(wanted)
+    path: Path, line: str, signatures: Signatures, anchors: Mapping[int, str], passed: Passed
+) -> tuple[ChainFault, ...]:
+    """The faults of the chain in a file, whose blocks pass; InputError if the file cannot be read, or is of another line."""
     try:
         with path.open("rb") as file:
             texts = _texts(path, iter(lambda: file.readline(LONGEST_LINE), b""))
@@ -91,7 +95,7 @@ def verified(
             faults = verify_signed(passed.through(joined([lowest], texts)), line, signatures, None, anchors)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
-    return passed, faults
+    return faults
 
 
 def _texts(path: Path, lines: Iterator[bytes]) -> Iterator[SignedText]:

@@ -22,7 +22,7 @@ from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from lakegate.cli.checksums import Checksum
@@ -70,13 +70,14 @@ def deliveries(manifest: dict[str, Any], since: int) -> tuple[ListedDelivery, ..
     """What lies above a height, each object with its place. Raises InputError for a key of another form."""
     prefix = f"accepted/{manifest['line']}/"
     above = (each for each in manifest["deliveries"] if each["height"] > since)
-    return tuple(ListedDelivery(each, tuple(_file(prefix, one) for one in each["objects"])) for each in above)
+    return tuple(ListedDelivery(each, tuple(file_of(prefix, one) for one in each["objects"])) for each in above)
 
 
-def _file(prefix: str, listed: dict[str, Any]) -> File:
+def file_of(prefix: str, listed: Mapping[str, Any]) -> File:
+    """An object of the line with this prefix, and its place. Raises InputError for a key of another form."""
     place = listed["key"].removeprefix(prefix)
     if place == listed["key"] or not PLACE.fullmatch(place):
-        raise InputError(f"the manifest lists an object that is none of this line: {listed['key'][:200]!r}")
+        raise InputError(f"what is listed is no object of this line: {listed['key'][:200]!r}")
     return File(listed["key"], listed["version"], listed["size"], listed["checksum"], place)
 
 
@@ -129,7 +130,7 @@ def _writing(folder: Path) -> Iterator[None]:
 
 def _is_there(folder: Path, file: File) -> bool:
     place = folder / file.place
-    return place.is_file() and not place.is_symlink() and _is_as_listed(place, file)
+    return place.is_file() and not place.is_symlink() and is_as_listed(place, file)
 
 
 def _part(dependencies: Dependencies, folder: Path, file: File, arrived: Callable[[int], object]) -> Path:
@@ -145,7 +146,7 @@ def _part(dependencies: Dependencies, folder: Path, file: File, arrived: Callabl
             for piece in _rest(dependencies, file, start):
                 target.write(piece)
                 arrived(len(piece))
-        if _is_as_listed(part, file):
+        if is_as_listed(part, file):
             return part
         part.unlink()
         if not start:
@@ -168,8 +169,8 @@ def _rest(dependencies: Dependencies, file: File, start: int) -> Iterator[bytes]
         start += len(piece)
 
 
-def _is_as_listed(path: Path, file: File) -> bool:
-    """Size, and the checksum where the manifest knows one."""
+def is_as_listed(path: Path, file: File) -> bool:
+    """Whether a file has the size, and the checksum where one is known."""
     if path.stat().st_size != file.size:
         return False
     algorithm, _, value = file.checksum.partition(":")

@@ -13,8 +13,9 @@ from lakegate.cli import terminal
 from lakegate.cli.anchored import AnchorOptions, verify_anchors
 from lakegate.cli.anchors import keep_anchor, kept_anchors
 from lakegate.cli.aws import opened
-from lakegate.cli.chain_file import stored_faults, verified
+from lakegate.cli.chain_file import Passed, stored_faults, verified
 from lakegate.cli.damages import compared_objects, damages_in_words
+from lakegate.cli.data_folder import compared_files, files_in_words
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, OptionalLine, StackName
 from lakegate.cli.signing import KMS, as_document, in_words, signatures_by, signatures_of
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from lakegate.cli.damages import Compared
     from lakegate.contracts.lake.ledger import ChainFault
+    from lakegate.contracts.lake.signatures import Signatures
 
 AS_RECORDED, BROKEN = 0, 1
 FILE_ONLY = "Only an anchor (--anchor) proves that no block was cut off above, or all of them rewritten."
@@ -64,6 +66,12 @@ def verify(  # noqa: PLR0913 - a command has these options
         Path | None,
         typer.Option("--yaml", help="Verify the chain in a file of `log --yaml`, without a stack.", show_default=False),
     ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="Compare the files of a folder that `lakegate get` filled with the chain.", show_default=False
+        ),
+    ] = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     as_json: AsJson = False,
@@ -79,34 +87,31 @@ def verify(  # noqa: PLR0913 - a command has these options
     Exit code: 0 everything that was checked is as recorded, 1 the chain is broken or an object differs, 2 not checked.
     """
     if anchors is not None:
-        if objects or keep or anchor:
-            raise InputError("--anchors verifies daily anchors: leave out --objects, --keep-anchor and --anchor")
+        if objects or keep or anchor or data:
+            raise InputError(
+                "--anchors verifies daily anchors: leave out --objects, --data, --keep-anchor and --anchor"
+            )
         raise typer.Exit(verify_anchors(anchors, dataset, AnchorOptions(key, file, stack, local, as_json)))
     if dataset is None:
         raise InputError("name a line; without one, --anchors verifies every chain that is anchored")
-    is_from_kms = key == KMS
+    if objects and data:
+        raise InputError("--objects compares the store with the chain, and --data a folder: give one of them")
+    is_from_kms, passed = key == KMS, Passed(blocks=[] if data else None)
     given, signatures = _anchors(anchor or ()), signatures_by(None if key is None or is_from_kms else Path(key))
     if file is not None:
-        if is_from_kms:
-            raise InputError("--yaml needs no stack, and --key kms asks one: give the key as a file")
-        if objects or keep:
-            raise InputError("--yaml verifies the chain in a file: leave out --objects and --keep-anchor")
-        passed, faults = verified(file, dataset, signatures, given)
-        head = Head(passed.height, passed.digest)
-        if as_json:
-            terminal.print_json(_as_document(dataset, head, faults, as_document(signatures, given), None))
-        else:
-            _print_chain(dataset, head, faults, in_words(signatures, head.height, given))
-            terminal.answers().print(f"Head of the file: {head.height}={head.digest}\n{FILE_ONLY}", soft_wrap=True)
-        raise typer.Exit(BROKEN if faults else AS_RECORDED)
+        if is_from_kms or objects or keep:
+            raise InputError("--yaml asks no stack: leave out --key kms, --objects and --keep-anchor")
+        faults = verified(file, dataset, signatures, given, passed)
+        raise typer.Exit(_print_file(dataset, faults, signatures, given, passed, data=data, as_json=as_json))
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
         signatures = signatures_of(there) if is_from_kms else signatures
         chain = line_named(dependencies, dataset)
         head = dependencies.ledger.head(chain)
         given = _anchors([*_texts(given), *kept_anchors(there, chain)])
-        faults = stored_faults(dependencies, chain, head, signatures, given)
+        faults = stored_faults(dependencies, chain, head, signatures, given, passed=passed if data else None)
         compared = compared_objects(dependencies, chain, head.height) if objects else None
+        compared = compared_files(data, chain, passed.blocks or ()) if data else compared
         if keep and not faults:
             keep_anchor(there, chain, head)
     if as_json:
@@ -115,8 +120,30 @@ def verify(  # noqa: PLR0913 - a command has these options
         )
     else:
         _print_chain(chain, head, faults, in_words(signatures, head.height, given, fetched=is_from_kms))
-        _print(dependencies.places.lake, head, faults, compared)
+        _print(dependencies.places.lake if objects else "", head, faults, compared)
     raise typer.Exit(BROKEN if faults or (compared and compared.damaged) else AS_RECORDED)
+
+
+def _print_file(  # noqa: PLR0913 - what a file and a folder were verified by
+    line: str,
+    faults: tuple[ChainFault, ...],
+    signatures: Signatures,
+    given: Mapping[int, str],
+    passed: Passed,
+    *,
+    data: Path | None,
+    as_json: bool,
+) -> int:
+    head = Head(passed.height, passed.digest)
+    compared = compared_files(data, line, passed.blocks or ()) if data else None
+    if as_json:
+        terminal.print_json(_as_document(line, head, faults, as_document(signatures, given), compared))
+    else:
+        _print_chain(line, head, faults, in_words(signatures, head.height, given))
+        for text in files_in_words(compared):
+            terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
+        terminal.answers().print(f"Head of the file: {head.height}={head.digest}\n{FILE_ONLY}", soft_wrap=True)
+    return BROKEN if faults or (compared and compared.damaged) else AS_RECORDED
 
 
 def _texts(anchors: Mapping[int, str]) -> list[str]:
@@ -176,7 +203,7 @@ def _print(lake: str, head: Head, faults: tuple[ChainFault, ...], compared: Comp
     if compared is None:
         console.print("Chain only; data not checked: --objects compares every object with the ledger.", soft_wrap=True)
     else:
-        for line in damages_in_words(lake, compared):
+        for line in damages_in_words(lake, compared) if lake else files_in_words(compared):
             console.print(escaped(line), markup=False, soft_wrap=True)
     if not faults and head.height >= 0 and not (compared and compared.damaged):
         console.print(f"Anchor of today, to be kept elsewhere: {head.height}={head.digest}", soft_wrap=True)

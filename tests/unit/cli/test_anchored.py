@@ -382,13 +382,13 @@ def test_another_key_than_the_stacks_is_found(kept: Lakegate, tmp_path: Path) ->
     ("words", "message"),
     [
         ([], "name a line; without one, --anchors verifies every chain that is anchored"),
-        (["orders_v1", "--anchors", "stack", "--objects"], "leave out --objects, --keep-anchor and --anchor"),
+        (["orders_v1", "--anchors", "stack", "--objects"], "leave out --objects, --data, --keep-anchor and --anchor"),
         (["--anchors", "stack", "--yaml", "x"], "--yaml has one chain: name its line"),
         (["--anchors", "stack"], "the stack lakegate keeps no anchors: set AnchorDays"),
         (["--anchors", "nowhere"], "nowhere is not a folder"),
         (["--anchors", "s3://lakegate-lake/x"], "there is no anchor at s3://lakegate-lake/x"),
         (["orders_v1", "--key", "kms"], "the stack lakegate signs nothing: set SigningKey"),
-        (["orders_v1", "--key", "kms", "--yaml", "x"], "--yaml needs no stack, and --key kms asks one"),
+        (["orders_v1", "--key", "kms", "--yaml", "x"], "--yaml asks no stack: leave out --key kms"),
     ],
 )
 def test_what_cannot_be_verified_is_a_usage_error(lakegate: Lakegate, words: list[str], message: str) -> None:

@@ -244,7 +244,7 @@ def test_no_key_leads_out_of_the_folder(filled: Lakegate, tmp_path: Path) -> Non
         change(filled, key=key)
         result.append(str(filled("get", LINE, str(tmp_path / "x")).exception))
 
-    assert result == [f"the manifest lists an object that is none of this line: {key!r}" for key in HOSTILE]
+    assert result == [f"what is listed is no object of this line: {key!r}" for key in HOSTILE]
     assert set(tmp_path.rglob("*")) == before
 
 
