@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from lakegate.contracts.inherit.resolve import pinned, resolve
+from lakegate.contracts.plan.workflow import PlannedWorkflow
+from lakegate.functions.usecases.compile_contract import DocumentRefused, compile_document
+from lakegate.functions.usecases.workflows import ReferredDocuments
 
 if TYPE_CHECKING:
     from lakegate.contracts.lint.examine import Examined
@@ -79,9 +82,19 @@ def document(base: str, parts: dict[str, Any]) -> bytes:
 
 
 def examined(case: dict[str, Any], side: str) -> Examined:
-    """What is found in the bad or the good example of a case; its `parents` are documents by name."""
-    parents = {name: document(case["base"], parts) for name, parts in case.get("parents", {}).items()}
-    return resolve(document(case["base"], case[side]), pinned(parents)).examined
+    """What is found in the bad or the good example of a case; its `parents` are documents by name.
+
+    With the names of `workflows` that are published, it is what refuses to publish the example.
+    """
+    parents = pinned({name: document(case["base"], parts) for name, parts in case.get("parents", {}).items()})
+    text = document(case["base"], case[side])
+    if "workflows" in case:
+        named = {each: PlannedWorkflow(f"{each}.0.0", 3) for each in case["workflows"]}
+        try:
+            compile_document(text, ReferredDocuments(parents, lambda _, name: named.get(name)))
+        except DocumentRefused as refused:
+            return refused.examined
+    return resolve(text, parents).examined
 
 
 def _chain(length: int) -> dict[str, str]:
