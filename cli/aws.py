@@ -98,6 +98,8 @@ class DeployedStack:
                 batch_files=1,
                 batch_bytes=1,
                 batch_seconds=1,
+                pull_hosts="",
+                pull_secrets="",
                 landed_queue="",
                 bus=self.output("EventBusName"),
                 unrouted="quarantine",

@@ -48,6 +48,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "subscribers": "lakegate.cli.subscriptions:subscribers",
     "acknowledge": "lakegate.cli.subscriptions:acknowledge",
     "notify": "lakegate.cli.notifications:app",
+    "pull": "lakegate.cli.pull:app",
     "upload": "lakegate.cli.upload:upload",
     "deliver": "lakegate.cli.deliver:deliver",
     "status": "lakegate.cli.status:status",

@@ -15,20 +15,25 @@ from lakegate.functions.adapters.dynamodb import DynamoTable
 from lakegate.functions.adapters.emr import EmrServerless
 from lakegate.functions.adapters.eventbridge import EventBridgeNotifier
 from lakegate.functions.adapters.history import DynamoHistory
+from lakegate.functions.adapters.https_source import HttpsSource
 from lakegate.functions.adapters.identity import StsIdentity
 from lakegate.functions.adapters.job_runners import JudgeFunction, Runners
+from lakegate.functions.adapters.landing_parts import S3LandingParts
 from lakegate.functions.adapters.ledger import DynamoLedger
+from lakegate.functions.adapters.line_rows import promises, pulls
 from lakegate.functions.adapters.lines import DynamoLines
 from lakegate.functions.adapters.notices import DynamoNotices
 from lakegate.functions.adapters.pauses import DynamoPauses
-from lakegate.functions.adapters.promises import DynamoPromises
 from lakegate.functions.adapters.registry import DynamoRegistry
 from lakegate.functions.adapters.request_keys import DynamoRequestKeys
 from lakegate.functions.adapters.s3 import S3Store
+from lakegate.functions.adapters.secrets import Secrets
 from lakegate.functions.adapters.signing import kms_keys
+from lakegate.functions.adapters.transfers import S3Source, TransferByScheme
 from lakegate.functions.adapters.upload_notes import Uploads
 from lakegate.functions.adapters.uploads import PresignedUploads
 from lakegate.functions.adapters.validations import DynamoValidations
+from lakegate.functions.adapters.web import Web
 from lakegate.functions.adapters.workloads import DynamoAgenda, DynamoOutbox, DynamoWorkloads
 from lakegate.functions.usecases.dependencies import Dependencies, JobSettings, Places
 
@@ -62,7 +67,8 @@ def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float
         identity=StsIdentity(client("sts")),
         lines=DynamoLines(workloads, ledger),
         notices=DynamoNotices(workloads),
-        promises=DynamoPromises(workloads),
+        promises=promises(workloads),
+        pulls=pulls(workloads),
         channels=channels(client("secretsmanager"), client("sns")),
         announcements=DynamoAnnouncements(workloads),
         uploads=PresignedUploads(signer(), client("sqs"), settings.landing, settings.landed_queue),
@@ -72,6 +78,20 @@ def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float
         signing=signing,
         remaining=remaining,
     )
+
+
+def pull_adapters(
+    settings: Settings, remaining: Callable[[], float] = lambda: float("inf")
+) -> tuple[TransferByScheme, S3LandingParts]:
+    """Sources, and the landing bucket in parts: only the function that pulls has them. No call to AWS is made here."""
+    secrets = Secrets(client("secretsmanager"))
+    hosts = frozenset(settings.pull_hosts.lower().split(",")) - {""}
+    web = Web(is_local=secrets.are_local)
+    https = HttpsSource(web, secrets, hosts, settings.pull_secrets, remaining)
+    landing = S3LandingParts(client("s3"), settings.landing, settings.account)
+    return TransferByScheme(
+        {"https": https, "s3": S3Source(client("s3"), frozenset({settings.landing, settings.lake}))}
+    ), landing
 
 
 def most_executors(vcpu: int, runs: int) -> int:

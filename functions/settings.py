@@ -71,6 +71,10 @@ class Settings:
     """The bucket of anchors; empty for those who write none."""
     anchor_days: int
     """For how many days nobody can delete one."""
+    pull_hosts: str
+    """Hosts, separated by commas, that sources may be fetched from over HTTPS; empty: none."""
+    pull_secrets: str
+    """How the names of secrets of sources begin."""
     ignored: str
     """Patterns, separated by commas, of names of keys that are not deliveries."""
 
@@ -104,6 +108,8 @@ PATTERNS: Final[Mapping[str, str]] = {
     "replaced_signing_key": _KEY,
     "anchors": f"({_BUCKET})?",
     "anchor_days": r"\d{1,5}",
+    "pull_hosts": r"([A-Za-z0-9.-]{1,253}(,(?!$)|$))*",
+    "pull_secrets": r"[\w-]{0,64}",
     "ignored": r"[^,\s/]+(,[^,\s/]+)*",
 }
 NUMBERS: Final = (
@@ -135,6 +141,8 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "replaced_signing_key": "",
     "anchors": "",
     "anchor_days": "0",
+    "pull_hosts": "",
+    "pull_secrets": "lakegate-source-",
     "ignored": ",".join(IGNORED),
 }
 

@@ -30,6 +30,8 @@ def _plain(value: object) -> object:
             return int(value) if value == value.to_integral_value() else float(value)
         case Enum():
             return value.value
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return {key: each for key, each in asdict(value).items() if each}
         case _:
             return value
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.compile.rules.build import NEVER_MEASURED, skipped
 from lakegate.contracts.compile.rules.custom import columns_of
 from lakegate.contracts.compile.rules.nested_fields import of_parts, planned
-from lakegate.contracts.compile.rules.service_levels import promises_of
+from lakegate.contracts.compile.rules.service_levels import promises_of, pull_schedule
 from lakegate.contracts.compile.rules.table import compile_rule
 from lakegate.contracts.errors import ContractError, Problem
 from lakegate.contracts.model.origin import FieldLineage
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from lakegate.contracts.model.contract import Contract, Dataset, Field, Rule
+    from lakegate.contracts.model.policy import Policy
     from lakegate.contracts.plan.check import Check
     from lakegate.contracts.plan.plan import PlanField
 
@@ -54,12 +55,20 @@ def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
         dataset=dataset.name,
         fields=compiled.fields,
         checks=tuple(_named_once(compiled.checks)),
-        policy=dataset.policy,
+        policy=_policy(dataset),
         csv=dataset.csv,
         storage=dataset.storage,
         promises=promises_of(dataset.rules),
         lineage=tuple(_lineage(dataset.fields)),
     )
+
+
+def _policy(dataset: Dataset) -> Policy:
+    """The policy, with the schedule of what is pulled."""
+    policy = dataset.policy
+    if policy.pull is None or policy.pull.schedule:
+        return policy
+    return replace(policy, pull=replace(policy.pull, schedule=pull_schedule(dataset.rules)))
 
 
 def _lineage(fields: tuple[Field, ...]) -> Iterator[FieldLineage]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import asdict
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from lakegate.contracts.convert.odcs_thresholds import THRESHOLDS
 from lakegate.contracts.documents.about import DEPRECATION, DEPRECATION_KEYS
 from lakegate.contracts.documents.extension import CSV, EXTENSION, POLICY, STORAGE
 from lakegate.contracts.model.contract import Severity
+from lakegate.contracts.model.policy import Pull
 from lakegate.contracts.model.storage import Format
 
 if TYPE_CHECKING:
@@ -126,7 +128,10 @@ def _settings(dataset: Dataset, *, is_lenient: bool) -> Plain:
 
 def _declared(dataset: Dataset, table: Mapping[str, tuple[str, object]], values: object) -> Plain:
     declared = {key: getattr(values, name) for key, (name, _) in table.items() if name in dataset.declared}
-    return {key: each.value if isinstance(each, Enum) else each for key, each in declared.items()}
+    plain = {key: each.value if isinstance(each, Enum) else each for key, each in declared.items()}
+    if isinstance(pull := plain.get("pull"), Pull):
+        plain["pull"] = {key: each for key, each in asdict(pull).items() if each}
+    return plain
 
 
 def _is_plain(level: PromisedLevel) -> bool:

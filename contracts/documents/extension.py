@@ -5,18 +5,33 @@ Each key is one row of a table. An unknown key or an unsupported value is an err
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from lakegate.contracts.model.contract import NOTICE_DAYS, ParentReference, Severity
+from lakegate.contracts.documents.setting_values import (
+    InvalidValueError,
+    Parser,
+    character,
+    count,
+    count_to,
+    days,
+    encoding,
+    flag,
+    one_of,
+    only,
+    parent,
+    pull,
+    requirements,
+    share,
+    texts,
+    workflow,
+)
+from lakegate.contracts.model.contract import NOTICE_DAYS, Severity
 from lakegate.contracts.model.policy import (
     MAX_BATCH_BYTES,
     MAX_BATCH_FILES,
     MAX_BATCH_SECONDS,
-    QUARANTINE_DAYS,
-    WORKFLOW,
     Additional,
     DeliveryUnit,
     Duplicates,
@@ -24,167 +39,61 @@ from lakegate.contracts.model.policy import (
     OnReject,
     Policy,
 )
-from lakegate.contracts.model.storage import ENCODINGS, Compression, Csv, Format, Storage
+from lakegate.contracts.model.storage import Compression, Csv, Format, Storage
 from lakegate.contracts.words import did_you_mean, listed, shown
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-    from enum import Enum
-
     from lakegate.contracts.documents.nodes import Place
     from lakegate.contracts.documents.notes import Notes
     from lakegate.contracts.model.contract import Rule
 
 EXTENSION = "lakegate"
 """The key of the extension in documents."""
-REQUIREMENTS = ("owner", "classified-personal-data")
-"""What a contract may require of itself and of those that inherit from it (`lakegate.contracts.lint.inheritance`)."""
-
-
-class _InvalidValueError(Exception):
-    """The key does not accept the value; the message names the values it accepts."""
-
-
-Parser = Callable[["Place"], Any]
-
-
-def _one_of(enum: type[Enum], *hidden: Enum) -> Parser:
-    def parse(place: Place) -> Enum:
-        known = [str(each.value) for each in enum if each not in hidden]
-        if place.text not in known:
-            raise _InvalidValueError(f"one of {listed(known)}")
-        return enum(place.text)
-
-    return parse
-
-
-def _flag(place: Place) -> bool:
-    if place.flag is None:
-        raise _InvalidValueError("`true` or `false`")
-    return place.flag
-
-
-def _share(place: Place) -> Decimal:
-    if place.number is None or not 0 <= place.number <= 1:
-        raise _InvalidValueError("a number from 0 to 1")
-    return place.number
-
-
-def _count(place: Place) -> int:
-    if place.number is None or place.number < 1 or place.number % 1:
-        raise _InvalidValueError("a whole number from 1")
-    return int(place.number)
-
-
-def _count_to(most: int, unit: str = "") -> Parser:
-    def parse(place: Place) -> int:
-        if place.number is None or not 1 <= place.number <= most or place.number % 1:
-            raise _InvalidValueError(f"a whole number{unit} from 1 to {most:,}")
-        return int(place.number)
-
-    return parse
-
-
-def _days(place: Place) -> int:
-    if place.number not in QUARANTINE_DAYS:
-        raise _InvalidValueError(f"one of {listed(map(str, QUARANTINE_DAYS))}, in days")
-    return int(place.number)
-
-
-def _character(place: Place) -> str:
-    if place.text is None or len(place.text) != 1 or place.text in "\r\n\0":
-        raise _InvalidValueError("one character, in quotes")
-    return place.text
-
-
-def _encoding(place: Place) -> str:
-    known = ENCODINGS.get((place.text or "").lower().replace("_", "-"))
-    if known is None:
-        raise _InvalidValueError(f"one of {listed(ENCODINGS)}")
-    return known
-
-
-def _texts(place: Place) -> tuple[str, ...]:
-    items = tuple(each.text for each in place.items if each.text is not None)
-    if not items or len(items) < len(place.items):
-        raise _InvalidValueError("a list of texts, each in quotes")
-    return items
-
-
-def _parent(place: Place) -> ParentReference:
-    contract, _, major = (place.text or "").rpartition("@")
-    if not contract or not re.fullmatch(r"0|[1-9][0-9]{0,8}", major):
-        raise _InvalidValueError("the id of a contract and a major number: `acme-policies@1`")
-    return ParentReference(contract, int(major), place.origin)
-
-
-def _workflow(place: Place) -> str:
-    if not re.fullmatch(WORKFLOW, place.text or ""):
-        raise _InvalidValueError("`push`, or the name and the major number of a published workflow: `strict@1`")
-    return str(place.text)
-
-
-def _requirements(place: Place) -> tuple[str, ...]:
-    names = _texts(place)
-    if not set(names) <= set(REQUIREMENTS):
-        raise _InvalidValueError(f"a list of {listed(REQUIREMENTS)}")
-    return names
-
-
-def _only(value: str) -> Parser:
-    """Accepts only one value."""
-
-    def parse(place: Place) -> None:
-        if place.text != value:
-            raise _InvalidValueError(f"{shown(value)} (this version supports no other)")
-
-    return parse
-
-
 POLICY: dict[str, tuple[str, Parser]] = {
-    "mode": ("mode", _one_of(Mode)),
-    "onReject": ("on_reject", _one_of(OnReject)),
-    "maxRejectedShare": ("max_rejected_share", _share),
-    "additionalFields": ("additional_fields", _one_of(Additional)),
-    "allowEmpty": ("allow_empty", _flag),
-    "duplicates": ("duplicates", _one_of(Duplicates)),
-    "samples": ("samples", _flag),
-    "maxBytes": ("max_bytes", _count),
-    "delivery": ("delivery", _one_of(DeliveryUnit)),
-    "quietMinutes": ("quiet_minutes", _count_to(24 * 60, " of minutes")),
-    "partsWithinMinutes": ("parts_within_minutes", _count_to(7 * 24 * 60, " of minutes")),
-    "batchFiles": ("batch_files", _count_to(MAX_BATCH_FILES)),
-    "batchBytes": ("batch_bytes", _count_to(MAX_BATCH_BYTES)),
-    "batchSeconds": ("batch_seconds", _count_to(MAX_BATCH_SECONDS)),
-    "quarantineDays": ("quarantine_days", _days),
-    "notifyProducers": ("notify_producers", _flag),
-    "workflow": ("workflow", _workflow),
+    "mode": ("mode", one_of(Mode)),
+    "onReject": ("on_reject", one_of(OnReject)),
+    "maxRejectedShare": ("max_rejected_share", share),
+    "additionalFields": ("additional_fields", one_of(Additional)),
+    "allowEmpty": ("allow_empty", flag),
+    "duplicates": ("duplicates", one_of(Duplicates)),
+    "samples": ("samples", flag),
+    "maxBytes": ("max_bytes", count),
+    "delivery": ("delivery", one_of(DeliveryUnit)),
+    "quietMinutes": ("quiet_minutes", count_to(24 * 60, " of minutes")),
+    "partsWithinMinutes": ("parts_within_minutes", count_to(7 * 24 * 60, " of minutes")),
+    "batchFiles": ("batch_files", count_to(MAX_BATCH_FILES)),
+    "batchBytes": ("batch_bytes", count_to(MAX_BATCH_BYTES)),
+    "batchSeconds": ("batch_seconds", count_to(MAX_BATCH_SECONDS)),
+    "quarantineDays": ("quarantine_days", days),
+    "notifyProducers": ("notify_producers", flag),
+    "workflow": ("workflow", workflow),
+    "pull": ("pull", pull),
 }
 STORAGE: dict[str, tuple[str, Parser]] = {
-    "format": ("format", _one_of(Format, Format.UNKNOWN)),
-    "compression": ("compression", _one_of(Compression)),
+    "format": ("format", one_of(Format, Format.UNKNOWN)),
+    "compression": ("compression", one_of(Compression)),
 }
 OTHER: dict[str, tuple[str, Parser]] = {
-    "critical": ("critical", _flag),
-    "noticePeriod": ("notice_days", _count),
-    "publishAs": ("", _only("original")),
-    "mergeStrategy": ("", _only("append")),
+    "critical": ("critical", flag),
+    "noticePeriod": ("notice_days", count),
+    "publishAs": ("", only("original")),
+    "mergeStrategy": ("", only("append")),
 }
 OF_CONTRACTS: dict[str, tuple[str, Parser]] = {
-    "inherits": ("inherits", _parent),
-    "require": ("require", _requirements),
+    "inherits": ("inherits", parent),
+    "require": ("require", requirements),
 }
 """The keys of a whole contract."""
 OF_DATASETS = ("schema", "models")
 """The keys of the root below which the extension belongs to one dataset."""
 CSV: dict[str, tuple[str, Parser]] = {
-    "delimiter": ("delimiter", _character),
-    "quote": ("quote", _character),
-    "escape": ("", _only('"')),
-    "header": ("header", _flag),
-    "encoding": ("encoding", _encoding),
-    "nullValues": ("null_values", _texts),
-    "multiLine": ("multi_line", _flag),
+    "delimiter": ("delimiter", character),
+    "quote": ("quote", character),
+    "escape": ("", only('"')),
+    "header": ("header", flag),
+    "encoding": ("encoding", encoding),
+    "nullValues": ("null_values", texts),
+    "multiLine": ("multi_line", flag),
 }
 
 
@@ -240,8 +149,8 @@ def _read(
             name, parse = table[key]
             try:
                 settings[name] = parse(value)
-            except _InvalidValueError as wrong:
-                notes.error("extension-value", value, f"`{key}` takes {wrong}.")
+            except InvalidValueError as wrong:
+                notes.error("extension-value", wrong.at or value, f"`{key}` takes {wrong}.")
         elif key not in other_keys:
             known = [*table, *other_keys]
             hint = did_you_mean(key, known) or f" Known are {listed(known)}."

@@ -1,4 +1,4 @@
-"""The labels of a contract, by which people find it: owner, domain, tags, producer and consumer."""
+"""The labels of a contract, by which people and the scheduler find it: owner, domain, tags, producer, consumer, pulls."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.model.contract import Contract
 
+PULL = "pull"
+"""The label with the name of a dataset that is pulled: the scheduler reads no plan to find it."""
 NAMES = ("owner", "domain", "tag", "producer", "consumer")
 """The names of labels; a contract has several tags."""
 
@@ -27,6 +29,7 @@ def _labels(contract: Contract) -> Iterator[tuple[str, str]]:
     for name in ("producer", "consumer"):
         section = about.sections.get(name)
         yield name, _text(section.get("name") if isinstance(section, Mapping) else section)
+    yield from ((PULL, each.name) for each in contract.datasets if each.policy.pull)
 
 
 def _text(value: object) -> str:

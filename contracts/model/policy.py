@@ -61,6 +61,18 @@ class DeliveryUnit(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Pull:
+    """Where the data of a dataset is fetched from, and when."""
+
+    source: str
+    """`https://…` or `s3://…`."""
+    schedule: str = ""
+    """`rate(…)` or `cron(…)`, in UTC; empty: as often as the contract's service level `frequency`."""
+    secret: str = ""
+    """Name of the secret with the credentials, without the stack's prefix; empty: none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """The policy for deliveries of a dataset: the `lakegate` extension of a document."""
 
@@ -90,3 +102,5 @@ class Policy:
     """Whether subscribers of the audience `producer` are notified of deliveries, not of the line's lifecycle alone."""
     workflow: str = "push"
     """The workflow of its deliveries: `push`, or name and major number of a published one, e.g. `strict@1`."""
+    pull: Pull | None = None
+    """None: deliveries are brought."""

@@ -1,4 +1,4 @@
-"""Secrets of channels: read from Secrets Manager when they are needed, never written anywhere."""
+"""Secrets of channels and of sources: read from Secrets Manager when they are needed, never written anywhere."""
 
 from __future__ import annotations
 
@@ -37,15 +37,19 @@ class Secrets:
         return urlsplit(self.client.meta.endpoint_url).hostname in LOOPBACK
 
     def read(self, name: str) -> Secret:
-        """GetSecretValue. Raises PortError, `secret-malformed` if it is not as `Secret` states."""
+        """The secret of a channel. Raises PortError, `secret-malformed` if it is not as `Secret` states."""
+        return Secret(**self.content(name, KEYS))
+
+    def content(self, name: str, keys: frozenset[str]) -> dict[str, str]:
+        """GetSecretValue: a JSON object of texts. Raises PortError, `secret-malformed` if it is none, or has other keys."""
         with port_errors():
             text = self.client.get_secret_value(SecretId=name).get("SecretString", "")
         try:
             content = json.loads(text)
         except ValueError:
             content = None
-        if not isinstance(content, dict) or not content.keys() <= KEYS:
+        if not isinstance(content, dict) or not content.keys() <= keys:
             raise PortError("secret-malformed")
         if not all(isinstance(each, str) for each in content.values()):
             raise PortError("secret-malformed")
-        return Secret(**content)
+        return content

@@ -1,8 +1,8 @@
-"""One HTTPS request to an address that people configured: only to public hosts, without redirects, within limits.
+"""HTTPS requests to addresses that people configured: only to public hosts, without redirects, within limits.
 
 1. The host's name is resolved once, and every address of it has to be public: a name may have several, and may change.
 2. The connection goes to one of these addresses, with the host's name in TLS: no second resolution can lead elsewhere.
-3. The whole exchange has one deadline. Of the answer only status and headers are read, which `http.client` limits.
+3. The whole exchange has one deadline. Of the answer to a POST only status and headers are read, which `http.client` limits.
 
 A redirect is an answer like any other: it is never followed.
 
@@ -15,6 +15,7 @@ import ipaddress
 import socket
 import ssl
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from io import BufferedReader, RawIOBase
@@ -24,12 +25,14 @@ from urllib.parse import SplitResult, urlsplit
 from lakegate.functions.ports.errors import PortError, Throttled, Unanswered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 SECONDS: Final = 5.0
 """From the beginning of the connection to the end of the answer's headers."""
 MAX_BODY: Final = 256 << 10
 """Bytes."""
+BUFFER: Final = 64 << 10
+"""Bytes that are read at a time."""
 PORTS: Final = frozenset({443, 8443})
 """Ports for HTTPS; a request to any other port could speak to another protocol."""
 LONGEST_URL: Final = 2_048
@@ -61,6 +64,8 @@ class Web:
     context: ssl.SSLContext | None = None
     """None: the certificates that the system trusts."""
     seconds: float = SECONDS
+    idle: float = SECONDS
+    """The longest time that nothing comes."""
     most: int = MAX_BODY
     is_local: Callable[[], bool] = bool
     """Whether the loopback is allowed on every port, beside what is allowed anyway; asked at each request."""
@@ -73,12 +78,8 @@ class Web:
         """
         if len(body) > self.most:
             raise PortError("too-large")
-        parts = _split(url)
-        port = parts.port or 443
-        if not (self._is_open(port) or self.is_local()):
-            raise PortError("port-refused")
-        until = time.monotonic() + self.seconds
-        status = self._exchange(parts, port, body, headers, until)
+        with self._answer("POST", url, body, headers) as answer:
+            status = answer.status
         if status == TOO_MANY:
             raise Throttled("http-429")
         if status >= SERVER_ERROR:
@@ -86,29 +87,37 @@ class Web:
         if not OK <= status < MULTIPLE:
             raise PortError(f"http-{status}")
 
-    def _exchange(self, parts: SplitResult, port: int, body: bytes, headers: Mapping[str, str], until: float) -> int:
-        host = parts.hostname or ""
+    @contextmanager
+    def get(self, url: str, headers: Mapping[str, str]) -> Iterator[HTTPResponse]:
+        """The answer to one GET request, whose body may be read within the deadline. Raises as `post`, but for no status."""
+        with self._answer("GET", url, None, headers) as answer:
+            yield answer
+
+    @contextmanager
+    def _answer(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> Iterator[HTTPResponse]:
+        parts, until = split(url), time.monotonic() + self.seconds
+        host, port = parts.hostname or "", parts.port or 443
         target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
+        if not (self._is_open(port) or self.is_local()):
+            raise PortError("port-refused")
         try:
             context = self.context or ssl.create_default_context()
             address = self._resolved(host, port)
             with (
-                socket.create_connection((str(address), port), timeout=_left(until)) as plain,
+                socket.create_connection((str(address), port), timeout=min(_left(until), SECONDS)) as plain,
                 context.wrap_socket(plain, server_hostname=host) as secure,
             ):
                 connection = HTTPConnection(host, port)
-                timed: Any = _Timed(secure, until)
+                timed: Any = _Timed(secure, until, self.idle)
                 connection.sock = timed
-                connection.request("POST", target, body, {**headers, "Connection": "close"})
-                answer = HTTPResponse(timed, method="POST")
+                _send(connection, method, target, body, {**headers, "Connection": "close"})
+                answer = HTTPResponse(timed, method=method)
                 answer.begin()
-                return answer.status
+                yield answer
         except ssl.SSLCertVerificationError:
             raise PortError("certificate-refused") from None
         except (OSError, HTTPException) as error:
             raise Unanswered(type(error).__name__) from None
-        except ValueError:  # of http.client: signs that a request line or a header cannot have
-            raise PortError("address-refused") from None
 
     def _resolved(self, host: str, port: int) -> Address:
         """An address of a host; all of them are allowed. Raises PortError, OSError."""
@@ -132,19 +141,20 @@ class Web:
 class _Timed(RawIOBase):
     """A socket with one deadline for all that is sent and received, as `http.client` uses sockets."""
 
-    def __init__(self, wrapped: ssl.SSLSocket, until: float) -> None:
+    def __init__(self, wrapped: ssl.SSLSocket, until: float, idle: float) -> None:
         super().__init__()
         self._socket = wrapped
         self._until = until
+        self._idle = idle
 
     def sendall(self, data: Any) -> None:  # noqa: ANN401 - as sockets have it
         """Send all; `socket.sendall` keeps one timeout for all of it."""
-        self._socket.settimeout(_left(self._until))
+        self._socket.settimeout(min(_left(self._until), self._idle))
         self._socket.sendall(data)
 
     def makefile(self, *_: object) -> BufferedReader:
         """What the answer is read from."""
-        return BufferedReader(self)
+        return BufferedReader(self, BUFFER)
 
     def readable(self) -> bool:
         """As files have it."""
@@ -152,11 +162,18 @@ class _Timed(RawIOBase):
 
     def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - as files have it
         """Read what comes before the deadline."""
-        self._socket.settimeout(_left(self._until))
+        self._socket.settimeout(min(_left(self._until), self._idle))
         return self._socket.recv_into(buffer)
 
 
-def _split(url: str) -> SplitResult:
+def _send(connection: HTTPConnection, method: str, target: str, body: bytes | None, headers: Mapping[str, str]) -> None:
+    try:
+        connection.request(method, target, body, dict(headers))
+    except ValueError:  # of http.client: signs that a request line or a header cannot have
+        raise PortError("address-refused") from None
+
+
+def split(url: str) -> SplitResult:
     """The parts of an address that may be posted to. Raises PortError."""
     try:
         parts = urlsplit(url)

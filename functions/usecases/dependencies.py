@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from lakegate.functions.ports.registry import Registry
     from lakegate.functions.ports.request_keys import RequestKeys
     from lakegate.functions.ports.signing import SigningKeys
+    from lakegate.functions.ports.transfers import Pulls
     from lakegate.functions.ports.uploads import UploadGate
     from lakegate.functions.ports.validations import Validations
     from lakegate.functions.ports.workloads import Workloads
@@ -130,6 +131,7 @@ class Dependencies:
     lines: DatasetLines
     notices: Notices
     promises: Promises
+    pulls: Pulls
     channels: Channels
     announcements: Announcements
     uploads: UploadGate

@@ -85,6 +85,11 @@ class Effect(StrEnum):
     WRITE_PROMISES = "store what a line promises"
     REPORT_MISSED = "report a missed promise"
     ANCHOR = "keep an anchor of the ledger"
+    WRITE_PULL = "store where the pull of a line is"
+    BEGIN_UPLOAD = "begin to write what is pulled"
+    LAND_PART = "write a part of what is pulled"
+    LAND = "land what is pulled"
+    END_UPLOAD = "give up what was written of a pull"
     VALIDATE = "keep where a validation of another manager is"
 
 

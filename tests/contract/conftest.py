@@ -16,10 +16,10 @@ from lakegate.functions.adapters.batches import DynamoBatches
 from lakegate.functions.adapters.emr import EmrServerless
 from lakegate.functions.adapters.history import DynamoHistory
 from lakegate.functions.adapters.ledger import DynamoLedger
+from lakegate.functions.adapters.line_rows import promises, pulls
 from lakegate.functions.adapters.lines import DynamoLines
 from lakegate.functions.adapters.notices import DynamoNotices
 from lakegate.functions.adapters.pauses import DynamoPauses
-from lakegate.functions.adapters.promises import DynamoPromises
 from lakegate.functions.adapters.registry import DynamoRegistry
 from lakegate.functions.adapters.request_keys import DynamoRequestKeys
 from lakegate.functions.adapters.validations import DynamoValidations
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from lakegate.functions.ports.promises import Promises
     from lakegate.functions.ports.registry import Registry
     from lakegate.functions.ports.request_keys import RequestKeys
+    from lakegate.functions.ports.transfers import Pulls
     from lakegate.functions.ports.validations import Validations
     from lakegate.functions.ports.workloads import Workloads
     from tests.fakes.signing import MemoryKey
@@ -67,6 +68,7 @@ class Ports:
     lines: DatasetLines
     notices: Notices
     promises: Promises
+    pulls: Pulls
     announcements: Announcements
     requests: RequestKeys
     validations: Validations
@@ -100,6 +102,7 @@ def in_memory() -> Ports:
         memory.lines,
         memory.notices,
         memory.promises,
+        memory.pulls,
         memory.announcements,
         memory.requests,
         memory.validations,
@@ -126,7 +129,8 @@ def on_aws(there: Cloud) -> Ports:
         DynamoRegistry(there.table("registry"), "landing", there.table("ledger")),
         DynamoLines(table, there.table("ledger")),
         DynamoNotices(table),
-        DynamoPromises(table),
+        promises(table),
+        pulls(table),
         DynamoAnnouncements(table),
         DynamoRequestKeys(table),
         DynamoValidations(table),

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lakegate.contracts.lake.promises import PromisingLine
+from lakegate.contracts.lake.pulls import PullingLine
 from tests.fakes.announcements import MemoryAnnouncements, MemoryRequestKeys, MemoryUploads, MemoryValidations
 from tests.fakes.fault_injector import FaultInjector, MemoryNotifier, VirtualClock
 from tests.fakes.identity import MemoryIdentity
 from tests.fakes.jobs import MemoryJobs
 from tests.fakes.ledger import MemoryLedger
 from tests.fakes.lines import MemoryLines
-from tests.fakes.notices import MemoryChannels, MemoryNotices, MemoryPromises
+from tests.fakes.notices import MemoryChannels, MemoryLineRows, MemoryNotices
 from tests.fakes.objects import MemoryObjects
 from tests.fakes.registry import MemoryRegistry
 from tests.fakes.rows import MemoryRows
@@ -27,11 +29,11 @@ __all__ = [
     "MemoryIdentity",
     "MemoryJobs",
     "MemoryLedger",
+    "MemoryLineRows",
     "MemoryLines",
     "MemoryNotices",
     "MemoryNotifier",
     "MemoryObjects",
-    "MemoryPromises",
     "MemoryRegistry",
     "MemoryRequestKeys",
     "MemoryRows",
@@ -55,7 +57,8 @@ class Memory:
     notifier: MemoryNotifier
     lines: MemoryLines
     notices: MemoryNotices
-    promises: MemoryPromises
+    promises: MemoryLineRows[PromisingLine]
+    pulls: MemoryLineRows[PullingLine]
     channels: MemoryChannels
     announcements: MemoryAnnouncements
     uploads: MemoryUploads
@@ -79,7 +82,8 @@ class Memory:
             MemoryNotifier(faults),
             MemoryLines(rows, ledger, lag),
             MemoryNotices(clock, faults, lag),
-            MemoryPromises(faults),
+            MemoryLineRows(faults, "promises", PromisingLine),
+            MemoryLineRows(faults, "pull", PullingLine),
             MemoryChannels(faults),
             MemoryAnnouncements(faults),
             MemoryUploads(faults),

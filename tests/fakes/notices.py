@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from lakegate.contracts.lake.channels import channel_of
 from lakegate.contracts.lake.lifecycle import instant_of
-from lakegate.contracts.lake.promises import PromisingLine
 from lakegate.functions.ports.errors import ConditionFailed, PortError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     from lakegate.contracts.lake.notices import ChannelNotice
+    from lakegate.functions.adapters.line_rows import LineRow
     from lakegate.functions.ports.channels import Notification
     from lakegate.functions.ports.lineage import JudgedDelivery
     from tests.fakes.fault_injector import FaultInjector, VirtualClock
+
+
+T = TypeVar("T", bound="LineRow")
 
 
 class MemoryNotices:
@@ -61,26 +65,28 @@ class MemoryNotices:
         return tuple(self._index.values())
 
 
-class MemoryPromises:
-    """Promises, by line; its index does not lag."""
+class MemoryLineRows(Generic[T]):
+    """Promises or pulls, by line; its index does not lag."""
 
-    def __init__(self, faults: FaultInjector) -> None:
+    def __init__(self, faults: FaultInjector, attribute: str, of_line: Callable[[str], T]) -> None:
         self._faults = faults
-        self.lines: dict[str, PromisingLine] = {}
+        self._attribute = attribute
+        self._of_line = of_line
+        self.lines: dict[str, T] = {}
 
-    def get(self, line: str) -> PromisingLine:
-        """The promises."""
-        return self.lines.get(line, PromisingLine(line))
+    def get(self, line: str) -> T:
+        """The row."""
+        return self.lines.get(line) or self._of_line(line)
 
-    def write(self, line: PromisingLine) -> None:
+    def write(self, line: T) -> None:
         """A conditional put."""
         self._faults.pass_or_refuse()
         if self.get(line.line).revision != line.revision - 1:
-            raise ConditionFailed("promises")
+            raise ConditionFailed(self._attribute)
         self.lines[line.line] = line
 
     def due(self, now: datetime, limit: int) -> tuple[str, ...]:
-        """Names by the time of the next miss."""
+        """Names by the time when they are due."""
         found = sorted(
             (each.due, name) for name, each in self.lines.items() if each.due and instant_of(each.due) <= now
         )

@@ -158,6 +158,7 @@ class Environment:
             m.lines,
             m.notices,
             m.promises,
+            m.pulls,
             m.channels,
             m.announcements,
             m.uploads,

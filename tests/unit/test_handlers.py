@@ -92,6 +92,7 @@ def stand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
         lines=memory.lines,
         notices=memory.notices,
         promises=memory.promises,
+        pulls=memory.pulls,
         channels=memory.channels,
         announcements=memory.announcements,
         uploads=memory.uploads,

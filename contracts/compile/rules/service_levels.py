@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.compile.rules.build import brief, check, refuse, skipped
 from lakegate.contracts.judge.measured_numbers import lasting
 from lakegate.contracts.model.literals import number_of
+from lakegate.contracts.model.schedules import MIN_MINUTES
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.check import Check, Interval, Tier, Unit
 from lakegate.contracts.plan.metrics import Metric
@@ -133,3 +134,9 @@ def promises_of(rules: Iterable[Rule]) -> tuple[Promise, ...]:
         if name and seconds is not None and _SHORTEST <= seconds <= _LONGEST:
             found[name] = min(int(seconds), found.get(name, _LONGEST))
     return tuple(Promise(name, found[name]) for name in sorted(found))
+
+
+def pull_schedule(rules: Iterable[Rule]) -> str:
+    """The schedule of a pull that a frequency promises; empty if none does, or a shorter one than a schedule may be."""
+    minutes = {each.name: each.seconds for each in promises_of(rules)}.get("frequency", 0) // _MINUTE
+    return f"rate({minutes} minutes)" if minutes >= MIN_MINUTES else ""

@@ -12,11 +12,19 @@ from typer.testing import CliRunner
 from lakegate.cli.main import app
 from lakegate.contracts.lake.states import State
 from lakegate.functions.adapters.clients import client
+from lakegate.functions.usecases.compile_contract import compile_document
 from lakegate.functions.usecases.lines import published_lines
+from lakegate.functions.usecases.publish_contract import publish
+from lakegate.functions.usecases.pull_plans import run_now
+from lakegate.functions.usecases.routing import add_route
+from lakegate.functions.usecases.steps import run
+from lakegate.functions.usecases.workflows import referred_of
 from lakegate.functions.workload import FailureCause
 from tests.e2e.deployed import until
 from tests.e2e.running import running
 from tests.e2e.test_api import answered
+from tests.unit.adapters.receiver import certificate, receiving
+from tests.unit.adapters.test_pull_sources import answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,8 +38,9 @@ ROWS = b"id,name\n1,abc\n2,x\n3,def\n"
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
-    """The stack, with a judge function for deliveries below 800 bytes, the drift function of the same bundle, and anchors."""
+    """The stack, with a judge function for deliveries below 800 bytes, the drift function, anchors and pulls."""
     options = {"SmallFileBytes": "800", "DriftSchedule": "rate(1 day)", "AnchorDays": "1"}
+    options["PullHosts"] = "localhost"
     with running(tmp_path_factory.mktemp("judge"), **options) as deployed:
         yield deployed
 
@@ -170,3 +179,62 @@ def test_heads_are_anchored_where_nobody_can_delete_them(stack: Deployed) -> Non
     assert retention["Mode"] == "COMPLIANCE"
     assert (command.exit_code, found["faults"], found["anchors"]["proven_by"]) == (0, [], "kms")
     assert found["chains"] > len(published_lines(stack.dependencies))
+
+
+PULLED = """
+apiVersion: v3.1.0
+kind: DataContract
+id: e2e-pulled
+version: 1.0.0
+status: active
+customProperties: [{property: lakegate, value: {pull: {source: "SOURCE", schedule: rate(1 day), secret: e2e}}}]
+schema:
+  - name: rows
+    logicalType: object
+    properties: [{name: id, logicalType: integer, required: true}]
+"""
+
+
+def _workload(key: str) -> str:
+    """The id of the delivery that landed at a key, once it is known."""
+
+    def found() -> str:
+        listed = CliRunner().invoke(app, ["status", "--contract", "e2e-pulled", "--local", "--json"])
+        deliveries = json.loads(listed.stdout)["deliveries"]
+        return next((str(each["workload"]) for each in deliveries if each["key"] == key and each["workload"]), "")
+
+    return str(until(f"{key} is taken in", found))
+
+
+def test_a_source_is_pulled_by_the_deployed_function(stack: Deployed) -> None:
+    """Over HTTPS from this machine, with credentials of the embedded Secrets Manager; the second tick finds it unchanged."""
+    function, line = stack.resources["PullFunction"], "e2e-pulled/rows_v1"
+    trusted = client("lambda").get_function_configuration(FunctionName=function)["Environment"]["Variables"]
+    variables = {**trusted, "SSL_CERT_FILE": str(certificate())}
+    client("lambda").update_function_configuration(FunctionName=function, Environment={"Variables": variables})
+    secret = {"contract": "e2e-pulled", "host": "localhost", "token": "t"}
+    client("secretsmanager").create_secret(Name="lakegate-source-e2e", SecretString=json.dumps(secret))
+
+    def tick() -> dict[str, int]:
+        answered = client("lambda").invoke(FunctionName=function, Payload=b"{}")
+        counts: dict[str, int] = json.loads(answered["Payload"].read())
+        return counts
+
+    with receiving() as receiver:
+        receiver.answer = answer(body=b"id\n1\n2\n", ETag='"v1"')
+        body = PULLED.replace("SOURCE", f"https://localhost:{receiver.port}/day.csv").encode()
+        compiled = compile_document(body, referred_of(stack.dependencies, body))
+        run(publish(stack.dependencies, compiled), stack.dependencies.clock)
+        run(add_route(stack.dependencies, "pulled/", "e2e-pulled", "rows", 1), stack.dependencies.clock)
+        counts = [tick()]
+        for _ in range(2):
+            run(run_now(stack.dependencies, line), stack.dependencies.clock)
+            counts.append(tick())
+    ends = stack.dependencies.pulls.get(line).ends
+    row = stack.finished(_workload(ends[-1].key))
+
+    nothing = {"fetched": 0, "unchanged": 0, "failed": 0, "failures": 0}
+    assert counts == [nothing, nothing | {"fetched": 1}, nothing | {"unchanged": 1}]
+    assert [each.outcome.value for each in ends] == ["UNCHANGED", "FETCHED"]
+    assert [headers["authorization"] for _, headers, _ in receiver.requests] == ["Bearer t"] * 2
+    assert (row.state, stack.blocks(row), len(stack.destinations(row))) == (State.PUBLISHED, 1, 1)

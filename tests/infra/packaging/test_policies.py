@@ -47,6 +47,7 @@ ACTIONS = {
     "start_job_run": {"emr-serverless:StartJobRun", "emr-serverless:TagResource", "iam:PassRole"},
     "transact_write_items": {"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem"},
     "update_item": {"dynamodb:UpdateItem"},
+    "upload_part": {"s3:PutObject"},
     "upload_part_copy": {"s3:PutObject", "s3:GetObject", "s3:GetObjectVersion"},
 }
 """What each call takes. Without `s3:ListBucket` S3 answers 403, and not 404, for what is not there."""

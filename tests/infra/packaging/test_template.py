@@ -33,6 +33,8 @@ OF_ANCHORS = {"LAKEGATE_ANCHORS", "LAKEGATE_ANCHOR_DAYS"}
 OF_THE_API = {"LAKEGATE_LANDED_QUEUE"}
 """Where the API announces deliveries; no other function sends there."""
 QUEUES = ("LandedQueue", "MovedQueue", "DeadLetterQueue")
+OF_PULLS = {"LAKEGATE_PULL_HOSTS", "LAKEGATE_PULL_SECRETS"}
+"""Where data is fetched from; no other function reaches out."""
 ENVIRONMENT_LIMIT = 4096
 """Bytes that Lambda takes of names and values together."""
 
@@ -61,7 +63,7 @@ def test_the_environment_of_every_function_is_one_that_functions_accept(either: 
     for name in FUNCTIONS:
         environment = either.function(name)["Environment"]["Variables"]
 
-        unset = OF_ANCHORS if name == "ApiFunction" else OF_THE_API | OF_ANCHORS
+        unset = OF_ANCHORS | OF_PULLS if name == "ApiFunction" else OF_THE_API | OF_ANCHORS | OF_PULLS
         assert {PREFIX + each.upper() for each in PATTERNS} - unset == set(environment)
         of_queues = dict.fromkeys(OF_THE_API & set(environment), "https://sqs.eu-west-1.amazonaws.com/1/landed")
         assert read({**environment, **of_queues}).landing == "landing"
@@ -364,8 +366,9 @@ def test_alarms_look_at_this_stack_alone(stack: Stack) -> None:
         "DeadNotices": {"stack": "lakegate", "service": "notify"},
         "DriftFound": {"stack": "lakegate", "service": "drift"},
         "AnchorMissing": {"stack": "lakegate", "service": "anchor"},
+        "PullsFailed": {"stack": "lakegate", "service": "pull"},
     }
-    assert others == {*FUNCTIONS, "lakegate-judge", "lakegate-drift", "lakegate-anchor", *QUEUES}
+    assert others == {*FUNCTIONS, *(f"lakegate-{name}" for name in ("judge", "drift", "anchor", "pull")), *QUEUES}
 
 
 def test_every_function_and_queue_has_its_alarms(stack: Stack) -> None:
@@ -376,7 +379,7 @@ def test_every_function_and_queue_has_its_alarms(stack: Stack) -> None:
     }
 
     assert {(metric, function) for metric in ("Errors", "Throttles") for function in FUNCTIONS} <= watched
-    assert {("Errors", f"lakegate-{name}") for name in ("judge", "drift", "anchor")} <= watched
+    assert {("Errors", f"lakegate-{name}") for name in ("judge", "drift", "anchor", "pull")} <= watched
     assert {("Invocations", "SweepFunction"), ("Invocations", "NotifyFunction")} <= watched
     assert {("ApproximateAgeOfOldestMessage", queue) for queue in ("LandedQueue", "MovedQueue")} <= watched
 
@@ -510,6 +513,58 @@ def test_anchors_are_kept_on_request(built: Path) -> None:
         ),
         ("NobodyHidesAnchors", "s3:DeleteObject", f"{bucket}/*", None),
     ]
+
+
+def test_data_is_pulled_on_request(built: Path) -> None:
+    """Without hosts and objects there is no function that reaches out; what the one of a stack may do is listed here (P16)."""
+    off, both = Stack.read(built), Stack.read(built, PullHosts="a.example,b.example", PullObjects="arn:aws:s3:::p/*")
+    https = Stack.read(built, PullHosts="a.example")
+    granted = [
+        {
+            each["Sid"]: (each["Action"], each["Resource"], each.get("Condition"))
+            for each in stack.resources("AWS::IAM::Role")["PullRole"]["Policies"][0]["PolicyDocument"]["Statement"]
+        }
+        for stack in (both, https)
+    ]
+    named = [set(each.template["Resources"]) for each in (off, https)]
+    table, keys = "arn:aws:dynamodb:eu-west-1:123456789012:table/", "dynamodb:LeadingKeys"
+    function = both.function("PullFunction")
+
+    assert {"PullFunction", "PullEvery", "PullRole", "PullLog"} & set(off.resources("AWS::IAM::Role")) == set()
+    assert "PullFunction" not in off.resources("AWS::Serverless::Function"), named
+    assert function["Environment"]["Variables"]["LAKEGATE_PULL_HOSTS"] == "a.example,b.example"
+    assert (function["FunctionName"], function["Handler"]) == ("lakegate-pull", "lakegate.functions.pull.handler")
+    assert granted[0].keys() - granted[1].keys() == {"ReadSources"}
+    assert {sid: grant for sid, grant in granted[0].items() if sid not in {"Log", "Trace"}} == {
+        "TellAbsentFromForbidden": ("s3:ListBucket", ["arn:aws:s3:::LandingBucket", "arn:aws:s3:::LakeBucket"], None),
+        "ReadPlans": ("s3:GetObject", "arn:aws:s3:::LakeBucket/plans/*", None),
+        "Land": (
+            [
+                *("s3:GetObject", "s3:GetObjectVersion", "s3:PutObject"),
+                *("s3:AbortMultipartUpload", "s3:ListMultipartUploadParts"),
+            ],
+            "arn:aws:s3:::LandingBucket/*",
+            None,
+        ),
+        "ReadSources": (["s3:GetObject", "s3:GetObjectVersion"], ["arn:aws:s3:::p/*"], None),
+        "FindLines": (["dynamodb:GetItem", "dynamodb:Scan"], f"{table}RegistryTable", None),
+        "FindWhatIsDue": ("dynamodb:Query", f"{table}WorkloadsTable/index/agenda", None),
+        "ReadLinesAndPauses": (
+            "dynamodb:GetItem",
+            f"{table}WorkloadsTable",
+            {"ForAllValues:StringLike": {keys: ["line#*", "pause#*"]}},
+        ),
+        "WritePulls": (
+            ["dynamodb:GetItem", "dynamodb:PutItem"],
+            f"{table}WorkloadsTable",
+            {"ForAllValues:StringLike": {keys: ["pull#*", "cursor#pulls"]}},
+        ),
+        "ReadSecretsOfSources": (
+            "secretsmanager:GetSecretValue",
+            "arn:aws:secretsmanager:eu-west-1:123456789012:secret:lakegate-source-*",
+            None,
+        ),
+    }
 
 
 def test_an_invocation_is_over_before_its_deadline(built: Path) -> None:

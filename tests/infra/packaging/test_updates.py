@@ -28,6 +28,7 @@ TOGETHER = {
     "JwtAudience": "JwtIssuer",
     "JwtIssuer": "JwtAudience",
     "ReplacedSigningKey": "SigningKey",
+    "PullSecretPrefix": "PullHosts",
 }
 """Parameters that only have an effect together."""
 EXPECTED = {
@@ -42,6 +43,9 @@ EXPECTED = {
     "BatchFiles": "Functions",
     "BatchSeconds": "Functions",
     "ChannelPrefix": "NotifyRole",
+    "PullHosts": "+PullEvery +PullFunction +PullLog +PullRole SchedulerRole",
+    "PullObjects": "+PullEvery +PullFunction +PullLog +PullRole SchedulerRole",
+    "PullSecretPrefix": "+PullEvery +PullFunction +PullLog +PullRole SchedulerRole",
     "DriftSchedule": "+DriftEvery +DriftFunction +DriftLog +DriftRole SchedulerRole",
     "EmrApplicationId": "-Application Dashboard DoctorPolicy EnginePolicy Functions JobRole MovedRule OperatorPolicy",
     "EmrEndpoint": "Functions",

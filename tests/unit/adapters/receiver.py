@@ -32,6 +32,8 @@ class Receiver:
     port: int
     context: ssl.SSLContext
     answer: bytes = ACCEPTED
+    answers: list[bytes] = field(default_factory=list)
+    """To the next requests, before `answer`."""
     hangs: str = ""
     """`before` an answer, `inside` one: byte by byte, slowly."""
     requests: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
@@ -84,7 +86,7 @@ def _take(connection: ssl.SSLSocket, receiver: Receiver) -> None:
         headers[name.lower()] = value
     if not line:
         return
-    receiver.requests.append((line, headers, stream.read(int(headers["content-length"]))))
+    receiver.requests.append((line, headers, stream.read(int(headers.get("content-length", 0)))))
     if receiver.hangs == "before":
         receiver.stopped.wait(10)
         return
@@ -93,7 +95,7 @@ def _take(connection: ssl.SSLSocket, receiver: Receiver) -> None:
             connection.sendall(receiver.answer[number : number + 1])
             if receiver.stopped.wait(0.2):
                 return
-    connection.sendall(receiver.answer)
+    connection.sendall(receiver.answers.pop(0) if receiver.answers else receiver.answer)
 
 
 @cache

@@ -27,7 +27,7 @@ version: $version
 description: d
 tags: []
 producer: {name: p, group: g}
-access: {eventType: push, protocol: FTP, location: /, accessConfiguration: {}}
+access: {eventType: $event, protocol: FTP, location: /, accessConfiguration: {}}
 dataSharingAgreements: {}
 dataset: {name: d, schema: [{name: n, dataType: number}, {name: t, dataType: text}, {name: d, dataType: date}, $columns]}
 quality: [$rules]
@@ -66,6 +66,7 @@ WORDS = {
     "id": "x",
     "kind": "DataContract",
     "version": "1.0.0",
+    "event": "push",
     "apiVersion": "v3.1.0",
     "spec": "1.2.1",
 }

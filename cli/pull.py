@@ -1,0 +1,96 @@
+"""`lakegate pull`: what the contracts of a stack pull, how that went, and pull a line now."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import typer
+
+from lakegate.cli import terminal
+from lakegate.cli.account import in_utc
+from lakegate.cli.aws import opened
+from lakegate.cli.escape import escaped
+from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
+from lakegate.contracts.lake.lifecycle import instant_of
+from lakegate.functions.usecases.lines import line_named
+from lakegate.functions.usecases.pull_plans import pulls_of, run_now
+from lakegate.functions.usecases.steps import run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.contracts.lake.pulls import PullingLine
+
+app = typer.Typer(no_args_is_help=True, help="Data that is fetched by a schedule.", pretty_exceptions_enable=False)
+
+
+@app.callback()
+def pull() -> None:
+    """Data that the stack fetches by the schedule of a contract (docs/pull.md)."""
+
+
+@app.command("list")
+def list_pulls(stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
+    """List the lines that are pulled: when next, from where, and how the latest pulls ended.
+
+    Example: lakegate pull list
+    """
+    with opened(stack, local=local) as there:
+        found = pulls_of(there.dependencies())
+    if as_json:
+        terminal.print_json({"pulls": [_as_document(each) for each in found]})
+    elif found:
+        _print(text for each in found for text in _lines(each))
+    else:
+        _print(["Nothing is pulled: no published contract has `pull`, or the first tick after it did not run yet."])
+
+
+@app.command("run")
+def run_line(dataset: Line, *, stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
+    """Pull a line at the next tick, within five minutes, whatever its schedule is. An unchanged source is not fetched again.
+
+    Example: lakegate pull run orders
+    """
+    with opened(stack, local=local) as there:
+        dependencies = there.dependencies()
+        found = run(run_now(dependencies, line_named(dependencies, dataset)), dependencies.clock)
+    if as_json:
+        terminal.print_json(_as_document(found))
+    else:
+        _print([f"{found.line} is pulled at the next tick, within five minutes. lakegate pull list"])
+
+
+def _lines(row: PullingLine) -> Iterator[str]:
+    yield f"{row.line} {row.version}: {row.source}"
+    state = f"is being fetched since {_time(row.fetch.began)}" if row.fetch else f"next at {_time(row.next)}"
+    failed = f", after {row.failures} failed attempts" if row.failures else ""
+    yield f"  {row.schedule}: {state}{failed}"
+    for end in row.ends[:1]:
+        what = f"{end.key}, {end.size:,} bytes" if end.key else end.reason
+        yield f"  last {_time(end.at)}: {end.outcome.value}{f' ({what})' if what else ''}"
+
+
+def _time(at: str) -> str:
+    return in_utc(instant_of(at))
+
+
+def _as_document(row: PullingLine) -> dict[str, object]:
+    return {
+        "line": row.line,
+        "contract_version": row.version,
+        "source": row.source,
+        "schedule": row.schedule,
+        "next": row.next,
+        "failures": row.failures,
+        "fetching": {"key": row.fetch.key, "since": row.fetch.began, "size": row.fetch.size} if row.fetch else None,
+        "ends": [
+            {**asdict(each), "outcome": each.outcome.value, "key": each.key or None, "reason": each.reason or None}
+            for each in row.ends
+        ],
+    }
+
+
+def _print(lines: Iterator[str] | list[str]) -> None:
+    for text in lines:
+        terminal.answers().print(escaped(text), markup=False, soft_wrap=True)

@@ -1,0 +1,145 @@
+"""Which lines are pulled, and how: by the current versions of the registry, and their plans."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from lakegate.contracts.errors import InputError, LakegateError
+from lakegate.contracts.lake.lifecycle import LineStatus, moment
+from lakegate.contracts.lake.pulls import asked, planned
+from lakegate.contracts.lake.routes import line_of, parts_of
+from lakegate.contracts.lake.versions import major
+from lakegate.contracts.model.labels import PULL
+from lakegate.contracts.model.policy import Pull
+from lakegate.contracts.plan.serialization import decode
+from lakegate.functions.ports.errors import ConditionFailed
+from lakegate.functions.usecases.leading import leading
+from lakegate.functions.usecases.steps import Effect, perform
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.contracts.lake.pulls import PullingLine
+    from lakegate.functions.ports.registry import Publication, RegistrySnapshot
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.usecases.steps import Steps
+
+CURSOR: Final = "pulls"
+"""The name of the place in the registry where the next tick goes on."""
+MAX_LISTED: Final = 10_000
+"""Lines."""
+PAGES: Final = 20
+"""Of one tick."""
+RETIRED: Final = "retired"
+
+
+class PullPlan(NamedTuple):
+    """How a line is pulled now."""
+
+    pull: Pull
+    contract: str
+    version: str
+    """Of the contract."""
+    plan: str
+    """Its digest."""
+    prefix: str | None
+    """Of the first route of the line by name; None if no key delivers to it."""
+    max_bytes: int | None
+    is_paused: bool
+
+
+def discover(dependencies: Dependencies) -> Steps[list[LakegateError]]:
+    """Schedule the lines of some pages of the registry whose contracts say that they are pulled. Returns errors of single lines.
+
+    The tick finds them itself, so that publishing needs no further right, and what is lost of the rows comes back. It goes on
+    where the last one stopped.
+    """
+    agenda, failures = dependencies.agenda, list[LakegateError]()
+    before = agenda.cursor(CURSOR)
+    after = before or ""
+    for _ in range(PAGES):
+        page = dependencies.registry.page(after)
+        for line, version, digest in chain.from_iterable(map(_labelled, page.contracts)):
+            try:
+                yield from _schedule(dependencies, line, version, digest)
+            except LakegateError as failure:
+                failures.append(failure)
+        after = page.after
+        if not after:
+            break
+    if (after or None) != before:
+        yield from perform(Effect.KEEP_CURSOR, partial(agenda.keep, CURSOR, after or None))
+    return failures
+
+
+def plan_of(dependencies: Dependencies, line: str) -> PullPlan | None:
+    """How a line is pulled, by the version that is current now; None: it is not, any more."""
+    contract = parts_of(line)[0]
+    snapshot = dependencies.registry.contract(contract)
+    found = next((each for each in _labelled(snapshot) if each[0] == line), None)
+    now = moment(dependencies.clock.now())
+    if found is None or dependencies.lines.get(line).status_at(now) is LineStatus.RETIRED:
+        return None
+    policy = _policy(dependencies, line, found[2])
+    routes = sorted(each.prefix for each in snapshot.routes if each.line == line and each.status != RETIRED)
+    return PullPlan(
+        pull=decode(Pull, policy["pull"]),
+        contract=contract,
+        version=found[1].version,
+        plan=found[2],
+        prefix=next(iter(routes), None),
+        max_bytes=policy["max_bytes"],
+        is_paused=dependencies.pauses.pause_of(line) is not None,
+    )
+
+
+def run_now(dependencies: Dependencies, line: str) -> Steps[PullingLine]:
+    """Let the next tick pull a line. Raises InputError for a line that is not pulled."""
+    while True:
+        row = dependencies.pulls.get(line)
+        if not row.plan:
+            raise InputError(f"{line} is not pulled: its contract has no `pull`, or was published within five minutes")
+        wanted = asked(row, moment(dependencies.clock.now()))
+        with suppress(ConditionFailed):  # a tick has it
+            yield from perform(Effect.WRITE_PULL, partial(dependencies.pulls.write, wanted))
+            return wanted
+
+
+def pulls_of(dependencies: Dependencies) -> tuple[PullingLine, ...]:
+    """The lines that are pulled, the next one first."""
+    found = dependencies.pulls.due(datetime.max.replace(tzinfo=UTC), MAX_LISTED)
+    return tuple(row for row in map(dependencies.pulls.get, found) if row.plan)
+
+
+def _labelled(snapshot: RegistrySnapshot) -> Iterator[tuple[str, Publication, str]]:
+    """The lines that a contract pulls, each with its current version and the digest of its plan."""
+    for contract, number in sorted({(each.contract, major(each.version)) for each in snapshot.versions}):
+        version = leading(snapshot, contract, number)
+        if version is not None and version.status != RETIRED:
+            pulled = {value for name, value in version.labels if name == PULL}
+            for dataset, digest in version.plans:
+                if dataset in pulled:
+                    yield line_of(contract, dataset, number), version, digest
+
+
+def _schedule(dependencies: Dependencies, line: str, version: Publication, digest: str) -> Steps[None]:
+    row = dependencies.pulls.get(line)
+    if row.plan != digest and dependencies.lines.get(line).status_at(_now(dependencies)) is not LineStatus.RETIRED:
+        pull = decode(Pull, _policy(dependencies, line, digest)["pull"])
+        wanted = planned(row, pull, version.version, digest, _now(dependencies))
+        with suppress(ConditionFailed):  # another tick has it
+            yield from perform(Effect.WRITE_PULL, partial(dependencies.pulls.write, wanted))
+
+
+def _policy(dependencies: Dependencies, line: str, digest: str) -> dict[str, Any]:
+    policy: dict[str, Any] = json.loads(dependencies.plan_at(digest, line))["policy"]
+    return policy
+
+
+def _now(dependencies: Dependencies) -> str:
+    return moment(dependencies.clock.now())

@@ -1,0 +1,62 @@
+"""Pulls: written only as they were seen, found when they are due."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakegate.contracts.lake.lifecycle import moment
+from lakegate.contracts.lake.pulls import (
+    PullEnd,
+    PullingLine,
+    PullOutcome,
+    SourceFetch,
+    SourceIdentity,
+    ended,
+    fetching,
+    leased,
+    planned,
+    unplanned,
+)
+from lakegate.contracts.model.policy import Pull
+from lakegate.functions.ports.errors import ConditionFailed
+
+if TYPE_CHECKING:
+    from tests.contract.conftest import Ports
+
+NOW = datetime(2026, 1, 5, 12, 30, tzinfo=UTC)
+NEW = planned(PullingLine("shop/orders_v1"), Pull("https://example.com/a", "rate(1 hour)"), "1.0.0", "p", moment(NOW))
+FETCH = SourceFetch(NEW.next, moment(NOW), "shop/a.csv", SourceIdentity('"v"', "d", "3"), 5, resumable=True, upload="u")
+END = PullEnd(PullOutcome.FETCHED, moment(NOW), "shop/a.csv", 5)
+
+
+def test_pulls_are_read_as_they_were_written(ports: Ports) -> None:
+    """Every field survives the store; a line that nobody has written is not pulled."""
+    assert ports.pulls.get(NEW.line) == PullingLine(NEW.line)
+    for row in (NEW, busy := fetching(NEW, FETCH), ended(busy, END, FETCH.source)):
+        ports.pulls.write(row)
+        assert ports.pulls.get(NEW.line) == row
+
+
+def test_pulls_are_written_only_as_they_were_seen(ports: Ports) -> None:
+    """Of two ticks with the same row, one leases it."""
+    ports.pulls.write(NEW)
+    ports.pulls.write(leased(NEW, moment(NOW)))
+    for late in (NEW, leased(NEW, moment(NOW)), replace(NEW, revision=4)):
+        with pytest.raises(ConditionFailed, match="pull"):
+            ports.pulls.write(late)
+
+
+def test_due_pulls_are_found_by_the_index(ports: Ports) -> None:
+    """From their time on; not while a tick has them, and not once nothing is pulled any more."""
+    ports.pulls.write(NEW)
+    found = [ports.pulls.due(NOW + timedelta(minutes=each), 10) for each in (29, 30)]
+    ports.pulls.write(busy := leased(NEW, moment(NOW + timedelta(minutes=50))))
+    found += [ports.pulls.due(NOW + timedelta(minutes=each), 10) for each in (49, 50)]
+    ports.pulls.write(unplanned(busy))
+
+    assert found == [(), (NEW.line,), (), (NEW.line,)]
+    assert ports.pulls.due(NOW + timedelta(days=9), 10) == ()

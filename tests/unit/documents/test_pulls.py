@@ -1,0 +1,107 @@
+"""`pull` in documents: what is refused and where, which schedule a plan has, and how it is compared and converted."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from lakegate.contracts.compare.settings import compare_settings
+from lakegate.contracts.compare.version import ContractVersion
+from lakegate.contracts.compile.dataset import compile_plan
+from lakegate.contracts.convert.odcs import odcs
+from lakegate.contracts.documents.document import parse
+from lakegate.contracts.lint.examine import examine
+from lakegate.contracts.model.labels import labels_of
+from lakegate.contracts.model.policy import Pull
+
+SOURCE = "https://example.com/a.csv"
+
+
+def text(*pulls: object, levels: str = "{}") -> bytes:
+    """A contract of one dataset for each pull."""
+    models = {
+        f"m{number}": {"fields": {"n": {"type": "long"}}, "config": {"lakegate": {"pull": each}}}
+        for number, each in enumerate(pulls)
+    }
+    head = {"dataContractSpecification": "1.2.1", "id": "x", "info": {"title": "t", "version": "1.0.0"}}
+    return json.dumps({**head, "models": models, "servicelevels": json.loads(levels)}).encode()
+
+
+def errors(*pulls: object, levels: str = "{}") -> list[tuple[str, str]]:
+    return [(each.path.partition("lakegate.")[2], each.message) for each in examine(text(*pulls, levels=levels)).errors]
+
+
+@pytest.mark.parametrize(
+    ("pull", "path", "message"),
+    [
+        ({}, "pull", "`pull` takes a mapping with `source`."),
+        ("hourly", "pull", "`pull` takes a mapping with `source`."),
+        ({"schedule": "rate(1 hour)"}, "pull", "`pull` takes a mapping with `source`."),
+        ({"source": SOURCE, "from": "x"}, "pull.from", "`pull` takes no key `from`, only"),
+        ({"source": "sftp://example.com/a.csv"}, "pull.source", "no other protocol (SFTP) is read"),
+        ({"source": "https://user:secret@example.com/a.csv"}, "pull.source", "without user and password"),
+        ({"source": "https://user@example.com/a.csv"}, "pull.source", "without user and password"),
+        ({"source": "https://example.com"}, "pull.source", "`https://HOST/PATH`"),
+        ({"source": "http://example.com/a"}, "pull.source", "`https://HOST/PATH`"),
+        ({"source": "https://example.com/a b"}, "pull.source", "in ASCII"),
+        ({"source": "https://example.com/a#b"}, "pull.source", "`https://HOST/PATH`"),
+        ({"source": "https://[::1]/a"}, "pull.source", "`https://HOST/PATH`"),
+        ({"source": "s3://partner"}, "pull.source", "`s3://BUCKET/KEY`"),
+        ({"source": SOURCE, "schedule": "hourly"}, "pull.schedule", "`rate(1 hour)`"),
+        ({"source": SOURCE, "schedule": "rate(1 hour)", "secret": "../x"}, "pull.secret", "the name of a secret"),
+    ],
+)
+def test_a_pull_that_cannot_be_used_is_located(pull: object, path: str, message: str) -> None:
+    """With what is possible at that place."""
+    ((where, words),) = errors(pull)
+
+    assert where == path
+    assert message in words
+
+
+def test_each_dataset_needs_a_schedule_of_its_own() -> None:
+    """Only the place without one is named."""
+    found = errors({"source": SOURCE, "schedule": "rate(1 day)"}, {"source": SOURCE})
+
+    assert [(path, "`m1`" in words) for path, words in found] == [("pull", True)]
+
+
+@pytest.mark.parametrize("pull", [None, {"source": SOURCE, "schedule": "rate(1 day)"}])
+def test_a_pull_may_be_left_out(pull: object) -> None:
+    """Deliveries are brought then."""
+    (dataset,) = examine(text(pull)).contract.datasets
+
+    assert (errors(pull), dataset.policy.pull) == ([], Pull(SOURCE, "rate(1 day)") if pull else None)
+
+
+@pytest.mark.parametrize(("given", "planned"), [("rate(2 days)", "rate(2 days)"), ("", "rate(90 minutes)")])
+def test_the_plan_has_the_schedule(given: str, planned: str) -> None:
+    """The contract's own, else its frequency."""
+    pull = {"source": SOURCE} | ({"schedule": given} if given else {})
+    contract = examine(text(pull, levels='{"frequency": {"interval": "90m"}}')).contract
+
+    assert compile_plan(contract, contract.datasets[0]).policy.pull == Pull(SOURCE, planned)
+    assert ("pull", "m0") in labels_of(contract)
+
+
+def test_a_changed_pull_is_a_change_of_the_policy() -> None:
+    """No consumer is concerned: it is told what was, and what is."""
+    old, new = (
+        examine(text({"source": SOURCE, "schedule": each})).contract.datasets[0]
+        for each in ("rate(1 day)", "rate(2 days)")
+    )
+    (change,) = compare_settings(old, new)
+
+    assert (change.path, change.kind) == ("m0.lakegate.pull", "policy-changed")
+    assert change.after == '{"source": "https://example.com/a.csv", "schedule": "rate(2 days)"}'
+
+
+def test_a_pull_is_kept_by_a_conversion() -> None:
+    """ODCS has it in the same extension."""
+    pull = {"source": SOURCE, "schedule": "rate(1 day)"}
+
+    found = odcs(ContractVersion(examine(text(pull)).contract, parse(text(pull))))
+    again = examine(found.text.encode()).contract
+
+    assert [each.policy.pull for each in again.datasets] == [Pull(SOURCE, "rate(1 day)")]
