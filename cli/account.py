@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.workload import FailedAttempt, Pin, Workload
 
+SHORT_ID = 12
 STANDING = {
     None: "landed, not yet taken in",
     State.RECEIVED: "taken in",
@@ -32,6 +33,8 @@ STANDING = {
     State.STAGED: "staged for the job",
     State.SUBMITTING: "waiting for its job to start",
     State.VALIDATING: "validating: the job is reading and measuring",
+    State.AWAITING: "waiting for approval",
+    State.ANSWERED: "answered by a person, being decided",
     State.DECIDED: "decided, being moved to its destination",
     State.PUBLISHED: "published",
     State.QUARANTINED: "quarantined",
@@ -163,6 +166,9 @@ def in_batch(row: Workload) -> str:
 def standing(row: Workload | None) -> str:
     """The state of a workload in words, with the number of the next attempt and why the last one failed."""
     words = STANDING[row.state if row else None] if row is None or not in_batch(row) else in_batch(row)
+    if row is not None and row.state is State.AWAITING:
+        short = row.id[:SHORT_ID]
+        return f"{words} until {in_utc(row.deadline)}: lakegate approve {short}, or lakegate decline {short}"
     if row is None or not row.failed or row.state not in {State.SUBMITTING, State.VALIDATING, State.FAILED}:
         return words
     last = row.failed[-1]
@@ -209,11 +215,21 @@ def as_document(each: Account) -> dict[str, object]:
         "report": each.report,
         "seconds": each.seconds,
         "problem": each.problem or None,
+        "awaiting": _awaiting(row) if row else None,
+        "answer": asdict(row.answer) if row and row.answer else None,
         "replay_of": row.replay_of or None if row else None,
         "replayed_by": each.replay.id if each.replay else None,
         "waiver": asdict(row.waiver) | {"expired": each.expired} if row and row.waiver else None,
         "duplicate_of": _origin(each.first) if each.first else None,
     }
+
+
+def _awaiting(row: Workload) -> dict[str, object] | None:
+    """What a person is asked about, and until when."""
+    if row.candidate is None or row.deadline is None or row.state is not State.AWAITING:
+        return None
+    judged = row.candidate
+    return {"verdict": judged.verdict, "reasons": list(judged.reasons), "until": row.deadline.isoformat()}
 
 
 def _failed(one: FailedAttempt) -> dict[str, object]:

@@ -60,6 +60,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "doctor": "lakegate.cli.doctor:doctor",
     "replay": "lakegate.cli.replay:replay",
     "waive": "lakegate.cli.waive:waive",
+    "decline": "lakegate.cli.answer:decline",
     "pause": "lakegate.cli.pause:pause",
     "resume": "lakegate.cli.pause:resume",
     "redrive": "lakegate.cli.redrive:redrive",

@@ -1,4 +1,4 @@
-"""Commands with `--api`, from `publish` to `waive`: through the HTTP API, without rights in the stack's account."""
+"""Commands with `--api`, from `publish` to `decline`: through the HTTP API, without rights in the stack's account."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def show_workload(api: Api, workload: str, contract: str | None, *, as_json: boo
 
 @known_form()
 def send_transition(api: Api, workload: str, contract: str, transition: Mapping[str, str], *, as_json: bool) -> None:
-    """Replay or waive a workload, by its whole id, and show the one that is judged or accepted now.
+    """Do a person's transition of a workload, by its whole id, and show the one that is judged or accepted now.
 
     Raises Refused, with the transitions that the workload has.
     """

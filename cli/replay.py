@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lakegate.cli import terminal
-from lakegate.cli.account import STANDING, as_document
+from lakegate.cli.account import SHORT_ID, STANDING, as_document
 from lakegate.cli.aws import opened
 from lakegate.cli.options import DEFAULT_STACK, ApiUrl, AsJson, Local, StackName
 from lakegate.cli.over_http import Api
 from lakegate.cli.remote import refuse_options, send_transition
 from lakegate.cli.replay_many import MOST, TIMES, Chosen, Replayable, print_outcome, replay_many
-from lakegate.cli.status import LATEST, SHORT_ID
+from lakegate.cli.status import LATEST
 from lakegate.cli.waiting import LONGEST_WAIT, Timeout, Wait, Waited, WaitExit, exit_code, print_end
 from lakegate.cli.waiting import wait as wait_for
 from lakegate.contracts.errors import InputError

@@ -12,9 +12,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from lakegate.cli import terminal
-from lakegate.cli.account import in_utc
+from lakegate.cli.account import SHORT_ID, in_utc
 from lakegate.cli.escape import escaped
-from lakegate.cli.status import SHORT_ID
 from lakegate.contracts.errors import LakegateError
 from lakegate.functions.usecases.deliveries import NO_VERDICT, Wanted, recent
 from lakegate.functions.usecases.delivery import row_of

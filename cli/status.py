@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lakegate.cli import terminal
-from lakegate.cli.account import STANDING, Account, account, as_document, in_batch, in_utc, standing
+from lakegate.cli.account import SHORT_ID, STANDING, Account, account, as_document, in_batch, in_utc, standing
 from lakegate.cli.attempt_causes import CAUSES
 from lakegate.cli.aws import opened
 from lakegate.cli.escape import escaped
@@ -21,6 +21,7 @@ from lakegate.cli.options import DEFAULT_STACK, ApiUrl, AsJson, Local, StackName
 from lakegate.cli.over_http import Api
 from lakegate.cli.remote import refuse_options, show_workload
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.judge.codes import in_words
 from lakegate.functions.usecases.deliveries import EVERY, NO_VERDICT, Wanted, named, recent
 from lakegate.functions.usecases.lines import lines_fitting
 from lakegate.functions.workload import State
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from lakegate.functions.workload import Workload
 
-SHORT_ID = 12
 ANNOUNCEMENT = re.compile(r"(?<![^/])([0-9a-f]{12})[0-9a-f]{52}/")
 """The folder that an announced delivery has in landing: 64 digits, of which the table shows 12."""
 COLUMNS = (
@@ -177,6 +177,7 @@ def _lines(one: Account) -> Iterable[tuple[str, str]]:
     yield "contract", f"{one.pin.chain} {one.pin.version}{chosen}" if one.pin and one.pin.contract else "none"
     yield "state", standing(row) if row else STANDING[one.state]
     yield "verdict", COLOURS.get(one.verdict or "", ("", "none yet"))[1]
+    yield from _person(row)
     yield from (("reason", reason) for reason in one.reasons)
     if one.problem:
         yield "problem", f"{one.problem} (docs/operator.md)"
@@ -196,6 +197,15 @@ def _lines(one: Account) -> Iterable[tuple[str, str]]:
         yield "expired", "the waiver by which it was accepted is over"
     if one.replay is not None:
         yield "waived" if one.replay.waiver else "replayed", f"by {one.replay.id}: {standing(one.replay)}"
+
+
+def _person(row: Workload | None) -> Iterable[tuple[str, str]]:
+    """What a person is asked about, or has answered."""
+    if row is not None and row.state is State.AWAITING and row.candidate is not None:
+        yield "judged", COLOURS[row.candidate.verdict][1]
+        yield from (("reason", in_words(reason)) for reason in row.candidate.reasons)
+    if row is not None and row.answer is not None:
+        yield "approved" if row.answer.approved else "declined", f"by {row.answer.actor} at {row.answer.at}"
 
 
 def _attempts(row: Workload | None) -> Iterable[tuple[str, str]]:

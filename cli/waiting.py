@@ -92,14 +92,14 @@ def pauses() -> Iterator[float]:
 
 
 def wait(dependencies: Dependencies, deliveries: Sequence[Waited], timeout: int) -> None:
-    """Look until all of them are finished, or the time is up."""
+    """Look until all of them are finished or wait for a person, or the time is up."""
     began, seconds = time.monotonic(), pauses()
     with terminal.working(standing(None)) as progress:
         while (spent := time.monotonic() - began) < timeout:
             for each in deliveries:
                 if each.finished is None:
                     each.look(dependencies)
-            left = [each for each in deliveries if each.finished is None]
+            left = [each for each in deliveries if each.finished is None and each.state is not State.AWAITING]
             if not left:
                 return
             count = f"{len(deliveries) - len(left)} of {len(deliveries)} finished; " if len(deliveries) > 1 else ""
@@ -110,7 +110,9 @@ def wait(dependencies: Dependencies, deliveries: Sequence[Waited], timeout: int)
 def print_end(one: Account, waited: Waited, since: str) -> None:
     """What came of it, for people."""
     print_account(one)
-    if waited.finished is None:
+    if waited.state is State.AWAITING:
+        terminal.errors().print("It waits for a person: `lakegate approve`, or `lakegate decline`.", style="yellow")
+    elif waited.finished is None:
         terminal.errors().print("The time is up; it goes on without you: `lakegate status`.", style="yellow")
     elif waited.verdict is not None:
         terminal.answers().print(

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lakegate.cli import terminal
-from lakegate.cli.account import STANDING, in_utc
+from lakegate.cli.account import SHORT_ID, STANDING, in_utc
 from lakegate.cli.aws import opened
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, ApiUrl, AsJson, Local, StackName
 from lakegate.cli.over_http import Api
 from lakegate.cli.remote import refuse_options, send_transition
 from lakegate.cli.replay_many import TIMES
-from lakegate.cli.status import LATEST, SHORT_ID
+from lakegate.cli.status import LATEST
 from lakegate.cli.waiting import WaitExit
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.verdict import ACCEPTING

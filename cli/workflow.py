@@ -13,7 +13,7 @@ from lakegate.cli.escape import escaped
 from lakegate.cli.inputs import InputDocument
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from lakegate.contracts.errors import ContractError
-from lakegate.contracts.lake.states import END_STATES, Bound, State
+from lakegate.contracts.lake.states import END_STATES, Bound, Outcome, State
 from lakegate.contracts.lake.workflow import PUSH, workflow_of
 from lakegate.contracts.lint.workflow import read_workflow
 from lakegate.contracts.plan.serialization import encode
@@ -24,15 +24,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from lakegate.contracts.lake.workflow import Transition, Workflow
-    from lakegate.contracts.plan.workflow import PlannedWorkflow
+    from lakegate.contracts.plan.workflow import PlannedTransition, PlannedWorkflow
 
 REFUSED = 1
 UNTIL = {Bound.ATTEMPTS: " (until the attempts are used)", Bound.PERSON: " (by a person)"}
-"""What ends a loop."""
+"""What ends a loop, or a wait."""
+WIDTH = max(map(len, Outcome))
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
-    help="Define how often deliveries are judged again, and what follows when that is of no use.",
+    help="Define how often deliveries are judged again, what follows when that is of no use, and whether a person is asked.",
 )
 File = Annotated[str, typer.Argument(help="The workflow document, or - for standard input.", show_default=False)]
 
@@ -78,25 +79,28 @@ def draw(
     if as_json:
         transitions = [
             {"from": each.source, "when": each.on, "to": each.to, "operation": each.operation, "bound": each.bound}
-            for each in workflow.transitions
+            for each in workflow.reached
         ]
-        terminal.print_json({"name": workflow.name, "attempts": workflow.attempts, "transitions": transitions})
+        document = {"name": workflow.name, "attempts": workflow.attempts, "wait_days": workflow.wait_days}
+        terminal.print_json({**document, "transitions": transitions})
         return
     _print(diagram(workflow) if form is Drawing.MERMAID else rows(workflow))
 
 
 def rows(workflow: Workflow) -> Iterator[str]:
     """The transitions, as a table of text."""
-    yield f"{workflow.name}, at most {workflow.attempts} attempts"
-    for each in workflow.transitions:
-        yield f"{each.source:<11} {each.on:<11} {each.to:<12} {each.operation}{_until(each)}"
+    transitions = workflow.reached
+    waits = f", an answer within {_days(workflow.wait_days)}" if _asks(transitions) else ""
+    yield f"{workflow.name}, at most {workflow.attempts} attempts{waits}"
+    for each in transitions:
+        yield f"{each.source:<11} {each.on:<{WIDTH}} {each.to:<12} {each.operation}{_until(each)}"
 
 
 def diagram(workflow: Workflow) -> Iterator[str]:
     """The transitions, as a state diagram of Mermaid, in the words of `lakegate.contracts.lake.states`."""
     yield "stateDiagram-v2"
     yield f"  [*] --> {State.RECEIVED}"
-    for each in workflow.transitions:
+    for each in workflow.reached:
         yield f"  {each.source} --> {each.to}: {each.on}{_until(each)}"
     for state in sorted(END_STATES):
         yield f"  {state} --> [*]"
@@ -161,8 +165,17 @@ def _as_document(workflow: PlannedWorkflow) -> dict[str, object]:
 
 def _changes(workflow: PlannedWorkflow) -> str:
     """What differs from `push`, in one line."""
-    others = (f"{each.source} {each.when} → {each.to}" for each in workflow.transitions)
-    return "; ".join((f"at most {workflow.attempts} attempts", *others))
+    others = [f"{each.source} {each.when} → {each.to}" for each in workflow.transitions]
+    waits = [f"an answer within {_days(workflow.wait_days)}"] if _asks(workflow.transitions) else []
+    return "; ".join((f"at most {workflow.attempts} attempts", *others, *waits))
+
+
+def _asks(transitions: Iterable[Transition | PlannedTransition]) -> bool:
+    return any(each.to == State.AWAITING for each in transitions)
+
+
+def _days(number: int) -> str:
+    return "1 day" if number == 1 else f"{number} days"
 
 
 def _print(lines: Iterable[str]) -> None:

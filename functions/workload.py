@@ -7,34 +7,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from lakegate.contracts.lake.states import State
+from lakegate.contracts.lake.states import State as State  # noqa: PLC0414 - every caller has it from here
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from lakegate.contracts.judge.counts import BrokenRule, Counts
+    from lakegate.contracts.lake.answers import ApprovalAnswer
     from lakegate.contracts.lake.versions import ChosenVersion
     from lakegate.contracts.lake.waiver import Waiver
     from lakegate.contracts.plan.billing import BilledCost
 
-
-__all__ = [
-    "TERMINAL",
-    "Decision",
-    "Enforced",
-    "FailedAttempt",
-    "FailureCause",
-    "Message",
-    "Pin",
-    "Referred",
-    "SourceObject",
-    "State",
-    "Workload",
-    "job_token",
-    "producer_id",
-    "replay_id",
-    "workload_id",
-]
 
 TERMINAL = frozenset({State.PUBLISHED, State.QUARANTINED})
 """States with the data in its destination in the lake: only now may the landing version be deleted."""
@@ -187,7 +170,7 @@ class Workload(NamedTuple):
     not_before: datetime | None = None
     """Back-off: the current attempt is not sent before."""
     deadline: datetime | None = None
-    """A job still running then is hung."""
+    """A job still running then is hung; in the state AWAITING, a person has to answer before."""
     decision: Decision | None = None
     replay_of: str = ""
     """The quarantined workload this one replays."""
@@ -211,6 +194,9 @@ class Workload(NamedTuple):
     """The contract version that a person chose for a replay; None: the one that is valid."""
     waiver: Waiver | None = None
     """By which it is let through, unjudged."""
+    candidate: Decision | None = None
+    """What was judged, until a person has answered whether it is decided so."""
+    answer: ApprovalAnswer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +208,7 @@ class Message:
     workload: str
     """Empty if it is about a line."""
     kind: str
-    """Of a workload `published`, `quarantined`, `failed` (an alarm) or `gone`; of a line its status, `planned` or `breaking`."""
+    """Of a workload the end, or `awaiting`, in small letters; of a line its status, `planned` or `breaking`."""
     body: str
     """JSON; never producer text beyond ids."""
     at: datetime

@@ -6,6 +6,7 @@ from typing import Final
 
 DUPLICATE: Final = "duplicate-content"
 WAIVER_EXPIRED: Final = "waiver-expired"
+APPROVAL_EXPIRED: Final = "approval-expired"
 CODES: Final = {
     "unrouted": "no route covers this key: ask for one, or upload below a prefix that `lakegate route list` shows",
     "contract-retired": "the contract version or its line is retired: deliver under a newer line",
@@ -13,10 +14,11 @@ CODES: Final = {
     "contract-draft": "the line is a draft, or waits for its notice period: deliver to the line before",
     DUPLICATE: "the very same content was accepted before",
     WAIVER_EXPIRED: "the waiver was over before the delivery was taken in; what follows is why it had been rejected",
+    APPROVAL_EXPIRED: "it was judged and waited for approval, and nobody answered in time: replay it to ask again",
 }
 """By code."""
-MARKS: Final = ("line-", "waived:")
-"""How reasons with texts of their own begin: warnings about the status of a line, and the waiver of a rejection."""
+MARKS: Final = ("line-", "waived:", "declined:")
+"""How reasons with texts of their own begin: warnings about the status of a line, a waiver, and that a person declined."""
 
 
 def is_of_gate(reason: str) -> bool:

@@ -29,7 +29,7 @@ TRIES: Final = 8
 """Then a notice is a dead letter: with the pauses between them, after about four hours."""
 FIRST_PAUSE: Final = timedelta(minutes=1)
 LONGEST_PAUSE: Final = timedelta(hours=2)
-ONCE: Final = frozenset({"breaking", "deprecated", "drift", "lineage"})
+ONCE: Final = frozenset({"awaiting", "breaking", "deprecated", "drift", "lineage"})
 """Kinds that nothing resolves: each occurrence is a cause of its own, which ends when it was sent."""
 
 
@@ -42,7 +42,7 @@ class Occurrence:
     at: str
     """RFC 3339, UTC, six decimals (`moment`)."""
     kind: str = ""
-    """`rejected`, `warned`, `failed`, `late`, `breaking`, `deprecated`, `drift` or `lineage`; empty: no cause occurred."""
+    """One of `lakegate.contracts.lake.subscriptions`, such as `rejected`; empty: no cause occurred."""
     key: str = ""
     """What distinguishes the cause from others of this kind: the same rules of the same producer have the same key."""
     title: str = ""

@@ -25,6 +25,8 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "replay": ("workload",),
     "replay-version": ("workload", "contract_version"),
     "waiver": ("workload", "expires", "reason"),
+    "approval": ("workload", "verdict"),
+    "decline": ("workload", "verdict", "reason"),
     "lifecycle": ("act", "status"),
     "erasure": ("workload", "rows", "reason"),
     "erased": ("workload", "rows"),

@@ -18,6 +18,9 @@ class State(StrEnum):
     STAGED = "STAGED"
     SUBMITTING = "SUBMITTING"
     VALIDATING = "VALIDATING"
+    AWAITING = "AWAITING"
+    """Judged, and a person has to approve of it; nothing is claimed, and nothing is visible."""
+    ANSWERED = "ANSWERED"
     DECIDED = "DECIDED"
     PUBLISHED = "PUBLISHED"
     QUARANTINED = "QUARANTINED"
@@ -40,12 +43,16 @@ class Outcome(StrEnum):
     READY = "ready"
     STORED = "stored"
     CONFLICT = "conflict"
-    JUDGED = "judged"
     UNDECIDED = "undecided"
     LOST = "lost"
     EXHAUSTED = "exhausted"
     ACCEPTED = "accepted"
+    ACCEPTED_WITH_WARNINGS = "accepted_with_warnings"
     REJECTED = "rejected"
+    ANSWERED = "answered"
+    APPROVED = "approved"
+    DECLINED = "declined"
+    EXPIRED = "expired"
     REPLAYED = "replayed"
 
 
@@ -59,6 +66,8 @@ class Operation(StrEnum):
     STAGE = "stage"
     PREPARE = "prepare"
     START = "start"
+    ASK = "ask"
+    ANSWER = "answer"
     DECIDE = "decide"
     PUBLISH = "publish"
     FAIL = "fail"
@@ -67,7 +76,7 @@ class Operation(StrEnum):
 
 
 class Bound(StrEnum):
-    """Conditions that end a loop."""
+    """What a transition depends on beside the observation: it ends a loop, or a wait."""
 
     ATTEMPTS = "attempts"
     PERSON = "person"
@@ -84,7 +93,9 @@ OUTCOMES: Mapping[State, frozenset[Outcome]] = {
     S.PINNED: frozenset({O.PASSED, O.REFUSED, O.WAIVED, O.VANISHED, O.UNREADABLE}),
     S.STAGED: frozenset({O.READY}),
     S.SUBMITTING: frozenset({O.STORED, O.CONFLICT, O.EXHAUSTED}),
-    S.VALIDATING: frozenset({O.JUDGED, O.UNDECIDED, O.LOST, O.EXHAUSTED}),
+    S.VALIDATING: frozenset({O.ACCEPTED, O.ACCEPTED_WITH_WARNINGS, O.REJECTED, O.UNDECIDED, O.LOST, O.EXHAUSTED}),
+    S.AWAITING: frozenset({O.ANSWERED, O.EXPIRED}),
+    S.ANSWERED: frozenset({O.APPROVED, O.DECLINED}),
     S.DECIDED: frozenset({O.ACCEPTED, O.REJECTED, O.VANISHED}),
     S.FAILED: frozenset({O.REPLAYED}),
 }

@@ -2,7 +2,8 @@
 
 A transition means: for a workload in the state `source` with the observation `on`, carry out `operation`, which ends in one
 conditional write to the state `to`. `PUSH` is the workflow of every delivery. A published workflow may have another number of
-attempts, and transitions of `ALTERNATIVES` in the place of those of `PUSH`; no other transition keeps the promises of the gate.
+attempts, another time to wait for a person, and transitions of `ALTERNATIVES` in the place of those of `PUSH`; no other
+transition keeps the promises of the gate.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ class Workflow:
     attempts: int
     """Job runs before a workload is FAILED."""
     transitions: tuple[Transition, ...]
+    wait_days: int
+    """How long a delivery waits for a person; then it is rejected."""
     _table: dict[tuple[State, Outcome], Transition] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -44,8 +47,18 @@ class Workflow:
         """The transition for a state and an outcome."""
         return self._table[state, on]
 
+    @property
+    def reached(self) -> tuple[Transition, ...]:
+        """The transitions from states that a delivery can come to."""
+        states, more = {State.RECEIVED}, True
+        while more:
+            found = {each.to for each in self.transitions if each.source in states} - states
+            states, more = states | found, bool(found)
+        return tuple(each for each in self.transitions if each.source in states)
+
 
 DEFAULT_ATTEMPTS: Final = 3
+DEFAULT_WAIT_DAYS: Final = 7
 S, O, P = State, Outcome, Operation  # noqa: E741 - three letters keep the table below readable
 PUSH = Workflow(
     "push",
@@ -67,23 +80,35 @@ PUSH = Workflow(
         Transition(S.SUBMITTING, O.STORED, S.VALIDATING, P.START),
         Transition(S.SUBMITTING, O.CONFLICT, S.SUBMITTING, P.PREPARE, Bound.ATTEMPTS),
         Transition(S.SUBMITTING, O.EXHAUSTED, S.FAILED, P.FAIL),
-        Transition(S.VALIDATING, O.JUDGED, S.DECIDED, P.DECIDE),
+        Transition(S.VALIDATING, O.ACCEPTED, S.DECIDED, P.DECIDE),
+        Transition(S.VALIDATING, O.ACCEPTED_WITH_WARNINGS, S.DECIDED, P.DECIDE),
+        Transition(S.VALIDATING, O.REJECTED, S.DECIDED, P.DECIDE),
         Transition(S.VALIDATING, O.UNDECIDED, S.SUBMITTING, P.PREPARE, Bound.ATTEMPTS),
         Transition(S.VALIDATING, O.LOST, S.SUBMITTING, P.PREPARE, Bound.ATTEMPTS),
         Transition(S.VALIDATING, O.EXHAUSTED, S.FAILED, P.FAIL),
+        Transition(S.AWAITING, O.ANSWERED, S.ANSWERED, P.ANSWER, Bound.PERSON),
+        Transition(S.AWAITING, O.EXPIRED, S.DECIDED, P.DECIDE),
+        Transition(S.ANSWERED, O.APPROVED, S.DECIDED, P.DECIDE),
+        Transition(S.ANSWERED, O.DECLINED, S.DECIDED, P.DECIDE),
         Transition(S.DECIDED, O.ACCEPTED, S.PUBLISHED, P.PUBLISH),
         Transition(S.DECIDED, O.REJECTED, S.QUARANTINED, P.PUBLISH),
         Transition(S.DECIDED, O.VANISHED, S.GONE, P.VANISH),
         Transition(S.FAILED, O.REPLAYED, S.RECEIVED, P.REVIVE, Bound.PERSON),
     ),
+    DEFAULT_WAIT_DAYS,
 )
-"""The workflow of every delivery whose contract names no other one, and of what happens before a plan is pinned."""
+"""The workflow of every delivery whose contract names no other one, and of what happens before a plan is pinned.
+
+Nothing leads to AWAITING in it: its transitions from there are those of the workflows that ask a person.
+"""
 ALTERNATIVES: Final = (
     Transition(S.SUBMITTING, O.CONFLICT, S.FAILED, P.FAIL),
     Transition(S.VALIDATING, O.UNDECIDED, S.FAILED, P.FAIL),
     Transition(S.VALIDATING, O.LOST, S.FAILED, P.FAIL),
+    Transition(S.VALIDATING, O.ACCEPTED, S.AWAITING, P.ASK),
+    Transition(S.VALIDATING, O.ACCEPTED_WITH_WARNINGS, S.AWAITING, P.ASK),
 )
-"""What a published workflow may do instead: not retry."""
+"""What a published workflow may do instead: not retry, and ask a person before anything is published."""
 
 
 def choices(source: str, when: str) -> tuple[Transition, ...]:
@@ -92,7 +117,7 @@ def choices(source: str, when: str) -> tuple[Transition, ...]:
 
 
 def workflow_of(pinned: Mapping[str, Any] | None) -> Workflow:
-    """The workflow in the JSON of a plan: `PUSH` with other attempts, and with another state after some observations.
+    """The workflow in the JSON of a plan: `PUSH` with other numbers, and with another state after some observations.
 
     Raises StopIteration for a transition that is none of the `choices`: `lakegate.contracts.lint.workflow` refuses it.
     """
@@ -103,4 +128,5 @@ def workflow_of(pinned: Mapping[str, Any] | None) -> Workflow:
         for each in pinned["transitions"]
     ]
     table = {(each.source, each.on): each for each in (*PUSH.transitions, *chosen)}
-    return Workflow(pinned["name"], pinned["attempts"], tuple(table.values()))
+    days = pinned.get("wait_days", DEFAULT_WAIT_DAYS)
+    return Workflow(pinned["name"], pinned["attempts"], tuple(table.values()), days)

@@ -9,7 +9,7 @@ from lakegate.contracts.documents.notes import Notes
 from lakegate.contracts.documents.schemas import schema_problems
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.lake.states import OUTCOMES
-from lakegate.contracts.lake.workflow import DEFAULT_ATTEMPTS, choices
+from lakegate.contracts.lake.workflow import DEFAULT_ATTEMPTS, DEFAULT_WAIT_DAYS, choices
 from lakegate.contracts.plan.workflow import PlannedTransition, PlannedWorkflow
 from lakegate.contracts.words import listed, shown
 
@@ -33,7 +33,10 @@ def read_workflow(text: bytes) -> PlannedWorkflow:
     if notes.errors:
         raise ContractError(tuple(notes.errors))
     name, version = document.top["workflow"].written, document.top["version"].written
-    return PlannedWorkflow(f"{name}@{version}", int(document.top["attempts"].number or DEFAULT_ATTEMPTS), transitions)
+    attempts, days = document.top["attempts"].number, document.top["waitDays"].number
+    return PlannedWorkflow(
+        f"{name}@{version}", int(attempts or DEFAULT_ATTEMPTS), transitions, int(days or DEFAULT_WAIT_DAYS)
+    )
 
 
 def _transitions(rows: Place, notes: Notes) -> Iterator[PlannedTransition]:

@@ -24,3 +24,5 @@ class PlannedWorkflow:
     """With its version, e.g. `strict@1.2.0`."""
     attempts: int
     transitions: tuple[PlannedTransition, ...] = ()
+    wait_days: int = 7
+    """How long a delivery waits for a person."""

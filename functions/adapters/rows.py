@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.contracts.judge.counts import BrokenRule, Counts
+from lakegate.contracts.lake.answers import ApprovalAnswer
 from lakegate.contracts.lake.versions import ChosenVersion
 from lakegate.contracts.lake.waiver import Waiver
 from lakegate.contracts.plan.billing import BilledCost
@@ -39,6 +40,8 @@ _PARTS: Final[Mapping[str, Any]] = {
     "landed": lambda part: SourceObject(**part),
     "pin": lambda part: _pin(**part),
     "decision": lambda part: _decision(**part),
+    "candidate": lambda part: _decision(**part),
+    "answer": lambda part: ApprovalAnswer(**part),
     "chosen": lambda part: ChosenVersion(**part),
     "waiver": lambda part: Waiver(**part),
     "cost": lambda part: BilledCost(**part),

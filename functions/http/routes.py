@@ -116,7 +116,7 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         "transitionWorkload",
         transition,
         OPERATE,
-        "Replay or waive a delivery",
+        "Replay, waive, approve or decline a delivery",
         {200: "Workload"},
         (400, 404, 409, 413, 415),
         takes="Transition",

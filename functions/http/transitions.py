@@ -1,7 +1,7 @@
 """A person's transition of a workload over HTTP (DCM 3.2.3: transitions that a user triggers by an endpoint).
 
-What the commands `replay` and `waive` do, by the same use cases. A request has seconds, and copying a delivery takes longer: here
-the person is recorded and the workload is due, and the next sweep carries it on.
+What the commands `replay`, `waive`, `approve` and `decline` do, by the same use cases. A request has seconds, and copying a
+delivery takes longer: here the person is recorded and the workload is due, and the next sweep carries it on.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from lakegate.functions.usecases.steps import run
 from lakegate.functions.workload import State, Workload
 
 if TYPE_CHECKING:
+    from lakegate.contracts.lake.answers import ApprovalAnswer
     from lakegate.functions.http.messages import HttpRequest
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.steps import Steps
 
 
 def transition(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
-    """POST /api/v1/workload/{id}/transition, and …/data-contract/{id}/workload/{workload}/transition: replay or waive.
+    """POST /api/v1/workload/{id}/transition, and …/data-contract/{id}/workload/{workload}/transition: replay, waive,
+    approve or decline.
 
     Answers the workload that is judged or accepted now. A replay of what is being judged changes nothing.
     """
@@ -39,6 +41,8 @@ def transition(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     if isinstance(row, Announcement) or wanted not in possible:
         if wanted is PersonTransition.REPLAY and isinstance(row, Workload) and row.state not in END_STATES:
             return HttpAnswer(200, representation(dependencies, row, announced))
+        if isinstance(row, Workload) and row.answer is not None and wanted == _given(row.answer):
+            return HttpAnswer(200, representation(dependencies, row))
         status = representation(dependencies, row, announced)["status"]
         raise HttpProblem(
             409, "illegal-transition", _detail(row, wanted, status), workloadStatus=status, transitions=list(possible)
@@ -48,9 +52,18 @@ def transition(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     return HttpAnswer(200, representation(dependencies, after))
 
 
+def _given(answer: ApprovalAnswer) -> str:
+    """The transition that an answer was."""
+    return "approve" if answer.approved else "decline"
+
+
 def _detail(row: Workload | Announcement, wanted: str, status: object) -> str:
     from lakegate.functions.usecases.person_transitions import excluded  # noqa: PLC0415 - as below
 
+    if isinstance(row, Workload) and wanted in {"approve", "decline"}:
+        from lakegate.functions.usecases.answering import unanswerable  # noqa: PLC0415 - as below
+
+        return f"No answer can be given: {unanswerable(row)}."
     if isinstance(row, Workload) and row.state is State.QUARANTINED:
         if code := excluded(row):
             return f"A delivery that is rejected as `{code}` cannot be waived."
@@ -65,6 +78,10 @@ def _steps(
         from lakegate.functions.usecases.waive import let_through  # noqa: PLC0415 - the engine, for this route alone
 
         return let_through(dependencies, row.id, document["reason"].strip(), _end(document["expires"]))
+    if document["transition"] != "replay":
+        from lakegate.functions.usecases.answering import answered  # noqa: PLC0415 - likewise
+
+        return answered(dependencies, row.id, document["reason"].strip() if "reason" in document else None)
     from lakegate.functions.usecases.replay import judge_again  # noqa: PLC0415 - likewise
 
     version = document.get("contract", "")

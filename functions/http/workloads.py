@@ -27,6 +27,8 @@ STATUSES: Final[Mapping[State, str]] = {
     State.STAGED: "DataTransferInProgress",
     State.SUBMITTING: "RuntimeValidationInProgress",
     State.VALIDATING: "RuntimeValidationInProgress",
+    State.AWAITING: "AwaitingApproval",
+    State.ANSWERED: "RuntimeValidationInProgress",
     State.DECIDED: "RuntimeValidationInProgress",
     State.PUBLISHED: "Accepted",
     State.QUARANTINED: "Rejected",

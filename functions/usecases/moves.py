@@ -82,12 +82,12 @@ def message(
     height: int | None = None,
     subscribers: Sequence[Mapping[str, object]] = (),
 ) -> Message:
-    """The message about a finished workload: ids, numbers and masked reasons, nothing of the producer's text.
+    """The message about a workload that ended or waits for a person: ids, numbers and masked reasons, no text of the producer.
 
     `height`: of its block. `subscribers`: who asked to be notified. The JSON Schema of what is sent is
     contracts/schemas/event.json.
     """
-    decision, pin = workload.decision, workload.pin
+    decision, pin = workload.decision or workload.candidate, workload.pin
     counts = decision.counts if decision else None
     body = {
         "workload": workload.id,
@@ -114,7 +114,7 @@ def message(
 
 
 def message_id(workload: Workload) -> str:
-    """The id of the message about a finished workload: no two ends of a workload have the same state and attempt."""
+    """The id of the message about a workload: no two that are told of have the same state and attempt."""
     return f"{workload.id}:{workload.state.lower()}:{workload.attempt}"
 
 

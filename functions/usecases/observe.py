@@ -18,6 +18,7 @@ from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.admission import refused_object, refused_parts
 from lakegate.functions.usecases.batching import cause_of_member, is_to_start, share_of
 from lakegate.functions.usecases.collecting import collected
+from lakegate.functions.usecases.deciding import decision_of_answer, decision_of_silence
 from lakegate.functions.usecases.pinning import pin_of, route_of, with_references
 from lakegate.functions.usecases.source import UnreadableSource, data_of, described
 from lakegate.functions.usecases.waived import decision_on_waived
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from lakegate.contracts.lake.answers import ApprovalAnswer
     from lakegate.contracts.lake.routes import Route
     from lakegate.contracts.lake.versions import ChosenVersion
     from lakegate.contracts.plan.billing import BilledCost
@@ -47,6 +49,8 @@ class Observation(NamedTuple):
     chosen: ChosenVersion | None = None
     """The contract version that a person named for a replay."""
     decision: Decision | None = None
+    answer: ApprovalAnswer | None = None
+    """Of a person."""
     cause: FailureCause | None = None
     """Why the attempt came to nothing, where it did."""
     cost: BilledCost | None = None
@@ -212,9 +216,19 @@ def _judged(dependencies: Dependencies, workload: Workload, result: bytes) -> Ob
         return Observation(Outcome.LOST, cause=FailureCause.WRONG_RESULT)
     if decision is None:
         return Observation(Outcome.LOST, cause=FailureCause.DOES_NOT_FIT, cost=cost)
-    if decision.verdict == Verdict.UNDECIDED:
-        return Observation(Outcome.UNDECIDED, cause=FailureCause.UNDECIDED, cost=cost)
-    return Observation(Outcome.JUDGED, decision=decision, cost=cost)
+    cause = FailureCause.UNDECIDED if decision.verdict == Verdict.UNDECIDED else None
+    return Observation(Outcome(decision.verdict), decision=decision, cause=cause, cost=cost)
+
+
+def _awaiting(dependencies: Dependencies, workload: Workload) -> Observation | None:
+    is_over = workload.deadline is not None and dependencies.clock.now() >= workload.deadline
+    return Observation(Outcome.EXPIRED, decision=decision_of_silence(workload)) if is_over else None
+
+
+def _answered(_dependencies: Dependencies, workload: Workload) -> Observation | None:
+    assert workload.answer is not None
+    on = Outcome.APPROVED if workload.answer.approved else Outcome.DECLINED
+    return Observation(on, decision=decision_of_answer(workload))
 
 
 def _decided(_dependencies: Dependencies, workload: Workload) -> Observation | None:
@@ -229,5 +243,7 @@ OBSERVERS: dict[State, Observer] = {
     State.STAGED: _staged,
     State.SUBMITTING: _submitting,
     State.VALIDATING: _validating,
+    State.AWAITING: _awaiting,
+    State.ANSWERED: _answered,
     State.DECIDED: _decided,
 }

@@ -13,6 +13,7 @@ from lakegate.contracts.words import printable
 from lakegate.functions.ports.errors import AccessDenied, NotFound
 from lakegate.functions.ports.history import broken_rules
 from lakegate.functions.usecases.steps import Alarm
+from lakegate.functions.workload import State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,6 +25,7 @@ TITLES: Final = {
     "rejected": "Rejected",
     "warned": "Accepted with warnings",
     "failed": "No verdict",
+    "awaiting": "Waits for approval",
 }
 
 
@@ -55,7 +57,8 @@ def noted(dependencies: Dependencies, message: Message) -> Noted | None:
 
 def _of_delivery(message: Message, workload: Workload, line: Line) -> Occurrence | None:
     kind, ends = _kind(message)
-    if not kind and not ends:
+    was_answered = kind == "awaiting" and workload.state is not State.AWAITING
+    if was_answered or (not kind and not ends):
         return None
     decision, pin = workload.decision, workload.pin
     group = pin.prefix if pin else ""
@@ -65,12 +68,26 @@ def _of_delivery(message: Message, workload: Workload, line: Line) -> Occurrence
         event=message.id,
         at=moment(message.at),
         kind=kind,
-        key="\0".join(causes),
+        key=workload.id if kind == "awaiting" else "\0".join(causes),
         title=printable(f"{TITLES[kind]}: {line.name}, below {group}") if kind else "",
-        reasons=tuple(map(printable, decision.reasons if decision and kind != "failed" else causes)),
+        reasons=tuple(map(printable, _reasons(workload, kind, causes))),
         workload=workload.id,
         group=group,
         ends=ends,
+    )
+
+
+def _reasons(workload: Workload, kind: str, causes: list[str]) -> tuple[str, ...]:
+    if kind == "failed":
+        return tuple(causes)
+    if kind != "awaiting":
+        return workload.decision.reasons if workload.decision else tuple(causes)
+    assert workload.candidate is not None
+    return (
+        f"To publish it: lakegate approve {workload.id}",
+        f'To reject it: lakegate decline {workload.id} --reason "…"',
+        f"Without an answer it is rejected at {workload.deadline:%Y-%m-%d %H:%M} UTC",
+        *workload.candidate.reasons,
     )
 
 
@@ -80,6 +97,8 @@ def _kind(message: Message) -> tuple[str, tuple[str, ...]]:
         return "rejected", ("failed",)
     if message.kind == "failed":
         return "failed", ()
+    if message.kind == "awaiting":
+        return "awaiting", ()
     if message.kind == "published":
         warned = json.loads(message.body)["verdict"] == Verdict.ACCEPTED_WITH_WARNINGS
         return ("warned", ("rejected", "failed", "late")) if warned else ("", ("rejected", "failed", "warned", "late"))

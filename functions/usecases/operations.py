@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from lakegate.contracts.judge.verdict import ACCEPTING, Verdict
+from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.lake.states import Operation, Outcome, State
 from lakegate.functions.ports.errors import ConditionFailed, IdempotencyMismatch, NotFound
 from lakegate.functions.ports.jobs import invocation, is_invocation
@@ -15,11 +14,12 @@ from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout, parts
 from lakegate.functions.usecases.admission import TAKEN, duplicate
 from lakegate.functions.usecases.batching import join
+from lakegate.functions.usecases.deciding import answer, ask, decide, spent
 from lakegate.functions.usecases.grouping import staging_key
 from lakegate.functions.usecases.moves import OutcomeChanged, message, move
 from lakegate.functions.usecases.observe import result_of
 from lakegate.functions.usecases.publish_delivery import publish
-from lakegate.functions.usecases.source import address, content, described
+from lakegate.functions.usecases.source import address, described
 from lakegate.functions.usecases.starting import mark_started, start_in_batch
 from lakegate.functions.usecases.steps import Alarm, ConcurrentUpdate, Effect, Steps, perform
 from lakegate.functions.usecases.submission import back_off, start_request, uncounted, write_request
@@ -28,7 +28,6 @@ from lakegate.functions.workload import Decision, FailedAttempt, FailureCause
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.contracts.plan.billing import BilledCost
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.observe import Observation
     from lakegate.functions.workload import SourceObject, Workload
@@ -136,11 +135,6 @@ def _failures(dependencies: Dependencies, workload: Workload, cause: FailureCaus
     return (*workload.failed, FailedAttempt(workload.attempt, workload.run, cause, dependencies.clock.now()))
 
 
-def _spent(workload: Workload, found: Observation) -> BilledCost | None:
-    """The cost of the attempts so far, with the current one."""
-    return workload.cost.plus(found.cost) if workload.cost else found.cost
-
-
 def _prepare(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
     """Fix the next attempt before anything of it happens: number, token and the whole request are stored first."""
     yield from _over(dependencies, workload, found)
@@ -163,7 +157,7 @@ def _prepare(dependencies: Dependencies, workload: Workload, to: State, found: O
         not_before=not_before,
         deadline=None,
         failed=_failures(dependencies, workload, found.cause),
-        cost=_spent(workload, found),
+        cost=spent(workload, found),
         due_at=not_before or now + dependencies.timing.lease,
     )
     return (yield from move(dependencies, Effect.SUBMIT, workload, after))
@@ -187,24 +181,6 @@ def _start(dependencies: Dependencies, workload: Workload, to: State, _found: Ob
     return (yield from mark_started(dependencies, workload, to, request, run))
 
 
-def _decide(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
-    """The verdict, irrevocable; in the same transaction accepted content is claimed, and its producer is marked as known."""
-    assert found.decision is not None
-    data = workload.staged or workload.parts or workload.source
-    due = dependencies.clock.now() + dependencies.timing.lease
-    after = workload._replace(state=to, decision=found.decision, cost=_spent(workload, found), due_at=due)
-    accepted = found.decision.verdict in ACCEPTING
-    claim = content(workload, data) if accepted and not dependencies.terms(workload).duplicates else ""
-    try:
-        return (yield from move(dependencies, Effect.DECIDE, workload, after, content=claim, accepted=accepted))
-    except ConditionFailed:
-        counts = found.decision.counts
-        rejected = counts and replace(counts, published_rows=0, rejected_rows=counts.rows)
-        result, staged = found.decision.result, found.decision.staged
-        duplicate = Decision(Verdict.REJECTED, ("duplicate-content",), result, staged=staged, counts=rejected)
-        return (yield from move(dependencies, Effect.DECIDE, workload, after._replace(decision=duplicate)))
-
-
 def _fail(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
     if workload.parts is not None:
         yield from parts.join(dependencies, workload)
@@ -212,7 +188,7 @@ def _fail(dependencies: Dependencies, workload: Workload, to: State, found: Obse
     # What cannot be read took no job run, but counts as an attempt: state and attempt must not repeat after a replay.
     tried = workload._replace(attempt=workload.attempt + (found.on is Outcome.UNREADABLE))
     failures = _failures(dependencies, tried, found.cause)
-    after = tried._replace(state=to, failed=failures, cost=_spent(workload, found), due_at=None)
+    after = tried._replace(state=to, failed=failures, cost=spent(workload, found), due_at=None)
     return (yield from move(dependencies, Effect.FAIL, workload, after, message=message(dependencies, after)))
 
 
@@ -235,11 +211,13 @@ OPERATIONS: dict[Operation, Operate] = {
     Operation.PIN: _pin,
     Operation.HOLD: _hold,
     Operation.REFUSE: _refuse,
-    Operation.WAIVE: _decide,
+    Operation.WAIVE: decide,
     Operation.STAGE: _stage,
     Operation.PREPARE: _prepare,
     Operation.START: _start,
-    Operation.DECIDE: _decide,
+    Operation.ASK: ask,
+    Operation.ANSWER: answer,
+    Operation.DECIDE: decide,
     Operation.PUBLISH: publish,
     Operation.FAIL: _fail,
     Operation.VANISH: _vanish,

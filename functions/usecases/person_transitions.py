@@ -1,4 +1,4 @@
-"""What a person may do with one workload, by the state that it is in: the commands `replay` and `waive`."""
+"""What a person may do with one workload, by the state that it is in: the commands `replay`, `waive`, `approve` and `decline`."""
 
 from __future__ import annotations
 
@@ -20,12 +20,16 @@ class PersonTransition(StrEnum):
 
     REPLAY = "replay"
     WAIVE = "waive"
+    APPROVE = "approve"
+    DECLINE = "decline"
 
 
 def legal(dependencies: Dependencies, row: Workload) -> tuple[PersonTransition, ...]:
     """The transitions that a workload has now; of one with a successor, the one that led to it, which may be repeated."""
     if row.state is State.FAILED:
         return (PersonTransition.REPLAY,)
+    if row.state is State.AWAITING:
+        return (PersonTransition.APPROVE, PersonTransition.DECLINE)
     if row.state is not State.QUARANTINED:
         return ()
     if (after := row_of(dependencies, replay_id(row.id))) is not None:

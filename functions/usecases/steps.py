@@ -46,6 +46,8 @@ class Effect(StrEnum):
     MARK_BATCH = "store the run's id with its batch"
     MARK_STARTED = "store the run's id"
     WRITE_RESULT = "write result.json"
+    ASK = "ask a person for approval"
+    ANSWER = "store the answer of a person"
     DECIDE = "decide"
     COPY = "copy to the destination"
     COMMIT = "commit: terminal state, block and message"

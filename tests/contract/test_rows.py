@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lakegate.contracts.judge.counts import BrokenRule
+from lakegate.contracts.lake.answers import ApprovalAnswer
 from lakegate.contracts.lake.block import GENESIS, Block, BlockKind, LedgerObject, canonical, digest
 from lakegate.contracts.lake.records import Record, event_id
 from lakegate.contracts.lake.routes import Route
@@ -60,7 +61,8 @@ def test_a_row_is_read_as_it_was_written(ports: Ports) -> None:
         FailedAttempt(2, "", FailureCause.TOKEN_TAKEN, SOON),
     )
     full = DECIDED._replace(not_before=NOW, deadline=SOON, replay_of="w0", landed=SOURCE, run="r", first=1, limit=4)
-    full = full._replace(failed=failed, batch="b" * 64)
+    answer = ApprovalAnswer("arn", approved=False, reason="a reason", at="2026-11-21T11:30:00.000000Z")
+    full = full._replace(failed=failed, batch="b" * 64, candidate=DECISION, answer=answer)
     ports.workloads.create(full)
 
     assert full == ports.workloads.get("w2")

@@ -19,8 +19,13 @@ from typer.testing import CliRunner
 
 from lakegate.cli.main import app
 from lakegate.contracts.errors import SetUpError
+from lakegate.contracts.lake.states import State
+from lakegate.functions.usecases.compile_contract import compile_document
+from lakegate.functions.usecases.publish_contract import publish
+from lakegate.functions.usecases.routing import add_route
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.usecases.sweep import sweep
+from lakegate.functions.usecases.workflows import publish_workflow, referred_of
 from lakegate.infra.local.clone import ROOT
 from lakegate.infra.setup.environments import program
 from tests.e2e.deployed import until
@@ -165,6 +170,31 @@ def test_a_rejected_delivery_is_waived_over_http(stack: Deployed) -> None:
 
     assert (refused["type"], refused["transitions"]) == ("urn:lakegate:problem:illegal-transition", ["waive"])
     assert (after["status"], after["verdict"]) == ("Accepted", "accepted_with_warnings")
+
+
+def test_an_asked_person_approves_over_http(stack: Deployed) -> None:
+    """A workflow is published, its contract's delivery waits with an event, and is published by the sweep after the approval."""
+    name = f"asked-{uuid4().hex[:8]}"
+    workflow = f"workflow: {name}\nversion: 1.0.0\ntransitions: [{{from: VALIDATING, when: accepted, to: AWAITING}}]\n"
+    own = f"customProperties: [{{property: lakegate, value: {{workflow: {name}@1}}}}]\n"
+    body = ((ROOT / "tests/e2e/shop.odcs.yaml").read_text().replace(SHOP, name, 1) + own).encode()
+    run(publish_workflow(stack.dependencies, workflow.encode()), stack.dependencies.clock)
+    compiled = compile_document(body, referred_of(stack.dependencies, body))
+    run(publish(stack.dependencies, compiled), stack.dependencies.clock)
+    run(add_route(stack.dependencies, f"{name}/", name, "sales", 1), stack.dependencies.clock)
+    landed = stack.upload(stack.fresh(), f"{name}/day.csv")
+    stack.reached(landed, State.AWAITING)
+    address = f"/api/v1/workload/{landed.workload}"
+    before = answered(stack, address)
+    send = ("-H", "Content-Type: application/json", "-d", json.dumps({"transition": "approve"}))
+    made = answered(stack, f"{address}/transition", *send)
+    run(sweep(stack.dependencies), stack.dependencies.clock)
+    stack.finished(landed)
+    after = answered(stack, address)
+
+    assert (before.get("status"), before.get("verdict")) == ("AwaitingApproval", None), before
+    assert made.get("status") == "RuntimeValidationInProgress", made
+    assert (after["status"], after["verdict"]) == ("Accepted", "accepted")
 
 
 def test_the_command_needs_the_api_alone(stack: Deployed, tmp_path: Path) -> None:

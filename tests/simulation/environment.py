@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
@@ -317,9 +316,13 @@ class Environment:
                 except NotFound:
                     ending = Ending.FAILED if len(attempts) == 1 else ending
                     continue
-                with suppress(ConditionFailed):
+                try:
                     usable = yield from self._write_result(asked, ending, attempt if invoked else None)
-                    (answered if usable else self.dead).add(attempt)
+                except ConditionFailed:  # it is there already, and as usable as this one if it can be measured at all
+                    if kind(self._judged(asked)) == "error":
+                        self.dead.add(attempt)
+                    continue
+                (answered if usable else self.dead).add(attempt)
         finally:
             self._ended(started, ending, answered)
         self.memory.jobs.end(run, ending)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING
 
+from lakegate.contracts.lake.states import State
 from lakegate.functions.ports.errors import AccessDenied, Archived
 from lakegate.functions.ports.pauses import Pause
 from lakegate.functions.ports.signing import UNSIGNED
@@ -16,6 +18,7 @@ from tests.simulation.lifecycle import begin, command
 from tests.simulation.pauses import LINE
 from tests.simulation.promises import ATTEMPTS
 from tests.simulation.stage import KINDS, Fault, Stage, settle
+from tests.simulation.workflows import asking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -72,6 +75,8 @@ class Scenario:
     """The status that the line gets by its date, three minutes after the upload."""
     command: str = ""
     """A command about the line, given while the delivery is taken in."""
+    answers: str = ""
+    """What is answered, as often as needed: `approve`, `decline` or `silence`; empty: the workflow asks nobody."""
     waived: bool = False
     """Whether somebody waives the rejection once it is final; the faults happen then."""
 
@@ -110,6 +115,7 @@ SCENARIOS = (
     Scenario("rejected", b"bad:1", "QUARANTINED"),
     Scenario("signed", b"good:1", "PUBLISHED", signs=True),
     Scenario("refused at the door", b"%PDF:1", "QUARANTINED"),
+    Scenario("approved", b"split:12", "PUBLISHED", answers="approve"),
     Scenario("waived", b"bad:1", "PUBLISHED", may_end=("QUARANTINED",), waived=True),
     Scenario("rows split", b"split:12", "PUBLISHED"),
     Scenario("job failed", b"good:1", "PUBLISHED", (Ending.FAILED, Ending.CANCELLED), may_end=("FAILED",)),
@@ -157,6 +163,9 @@ MORE = (
     ),
     Scenario("batch without event", b"good:1", "PUBLISHED", (Ending.SILENT,), batch=BATCHES, beside=(b"split:12",)),
     Scenario("function removed", b"good:1", "PUBLISHED", before=((Effect.START_JOB, _deploy),), judge=True),
+    Scenario("declined", b"good:1", "QUARANTINED", answers="decline"),
+    Scenario("nobody answers", b"good:1", "QUARANTINED", answers="silence"),
+    Scenario("approved late", b"good:1", "PUBLISHED", answers="approve", before=((Effect.ANSWER, _delete),)),
     Scenario("never measurable", b"error:1", "FAILED"),
     Scenario("key overwritten", b"good:1", "PUBLISHED", before=((Effect.STAGE, _overwrite),)),
     Scenario("contract changed", b"mild:1", "PUBLISHED", before=((Effect.STAGE, _publish),), may_end=("QUARANTINED",)),
@@ -213,6 +222,11 @@ def _again(scenario: Scenario, planned: tuple[Planned, ...]) -> Played:
 
 
 def _played(scenario: Scenario, planned: tuple[Planned, ...], trace: list[str] | None) -> Played:
+    with asking() if scenario.answers else nullcontext():
+        return _played_out(scenario, planned, trace)
+
+
+def _played_out(scenario: Scenario, planned: tuple[Planned, ...], trace: list[str] | None) -> Played:
     left: list[Planned] = []
 
     def fault_at(effect: Effect) -> Fault:
@@ -242,6 +256,7 @@ def _played(scenario: Scenario, planned: tuple[Planned, ...], trace: list[str] |
     if scenario.command:
         stage.start("command", command(env, scenario.command))
     settle(stage)
+    _answer(scenario, stage, upload)
     if scenario.waived:
         stage.counted.clear()
         left += planned
@@ -251,6 +266,15 @@ def _played(scenario: Scenario, planned: tuple[Planned, ...], trace: list[str] |
     end = str(row.state) if row else "never claimed"
     assert end in {scenario.ends, *scenario.may_end} or (row is None and upload.deleted), f"{scenario.name} ended {end}"
     return Played(end, stage.counted, env.effects, len(left))
+
+
+def _answer(scenario: Scenario, stage: Stage, upload: Upload) -> None:
+    while scenario.answers and stage.env.memory.rows.rows[upload.workload].state is State.AWAITING:
+        if scenario.answers == "silence":
+            stage.pass_time(8 * 24 * 60)
+        else:
+            stage.answer(upload.workload, None if scenario.answers == "approve" else "a reason")
+        settle(stage)
 
 
 def singles_of(scenario: Scenario) -> dict[Planned, Played]:

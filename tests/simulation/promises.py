@@ -16,6 +16,7 @@ from lakegate.contracts.lake.states import State
 from lakegate.functions.ports.jobs import JobState, is_invocation
 from tests.fakes.fault_injector import BEGINNING
 from tests.fakes.identity import ALICE
+from tests.simulation.approvals import broken_by_answer, broken_by_state, declined_rightly
 from tests.simulation.contract import block_digest, read_json, record_digest, truth
 from tests.simulation.environment import INVOCATION_LIMIT, SEGMENT_HEIGHTS, key_of, request_of
 from tests.simulation.lifecycle import REFUSALS as REFUSED
@@ -50,6 +51,10 @@ STEPS = {
     (S.SUBMITTING, S.SUBMITTING),
     (S.SUBMITTING, S.FAILED),
     (S.VALIDATING, S.DECIDED),
+    (S.VALIDATING, S.AWAITING),
+    (S.AWAITING, S.ANSWERED),
+    (S.AWAITING, S.DECIDED),
+    (S.ANSWERED, S.DECIDED),
     (S.VALIDATING, S.SUBMITTING),
     (S.VALIDATING, S.FAILED),
     (S.DECIDED, S.PUBLISHED),
@@ -256,6 +261,7 @@ class Promises:
             else:
                 self.replayed += [(before, row)] if (before.state, row.state) == (S.FAILED, S.RECEIVED) else []
                 self._moved(before, row)
+                self._waits(before, row)
                 self.lines.decided(row)
         self.rows_mark = hash(tuple(self.marks.values()))
 
@@ -290,6 +296,7 @@ class Promises:
                 raise Violation("P6", f"{before.state} became {row.state}")
             self.taken.add((before.state, row.state))
             self._paused(before, row)
+            self._asked(before, row)
             self._stepped(before, row)
         elif row.state in FINAL and (row.decision, row.pin, row.source, row.run) != (
             before.decision,
@@ -356,6 +363,14 @@ class Promises:
     def _paused(self, before: Workload, row: Workload) -> None:
         for seen in self.pauses.broken(self.rows, before, row):
             raise Violation("P24", seen)
+
+    def _asked(self, before: Workload, row: Workload) -> None:
+        for promise, seen in broken_by_answer(self.env, before, row, self.recorded):
+            raise Violation(promise, seen)
+
+    def _waits(self, before: Workload, row: Workload) -> None:
+        for promise, seen in broken_by_state(self.env, before, row):
+            raise Violation(promise, seen)
 
     def _stepped(self, before: Workload, row: Workload) -> None:
         if row.state is S.RECEIVED:
@@ -585,6 +600,8 @@ class Promises:
             holds = self.lines.refused_rightly(row, refused)
         elif "duplicate-content" in reasons:
             holds = any(self._took(row, other) for other in self.rows.values())
+        elif declined_rightly(row):
+            holds = truth(row.pin.plan, self.upload_of(row).body) in ACCEPTED and row.decision.verdict == "rejected"
         elif row.waiver is not None:
             holds = self._waived(row)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -9,12 +10,14 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.lake.states import State
 from lakegate.functions.ports.errors import AccessDenied, Archived
 from lakegate.functions.ports.signing import UNSIGNED
+from tests.fakes.identity import ALICE, BOB
 from tests.fakes.jobs import Ending
 from tests.simulation.choices import Choices
 from tests.simulation.environment import ALONE, BATCHES, PREFIX, SIGNED, Environment
 from tests.simulation.lifecycle import BEGINNINGS, COMMANDS, begin, command
 from tests.simulation.promises import Violation
 from tests.simulation.stage import Fault, Stage, settle
+from tests.simulation.workflows import asking
 
 if TYPE_CHECKING:
     from lakegate.functions.usecases.steps import Effect
@@ -44,6 +47,11 @@ class Ran:
 
 def run(choices: Choices, trace: list[str] | None = None) -> Ran:
     """One schedule: faults, recovery, and sometimes a replay with more faults. Raises Violation."""
+    with asking() if choices.rarely(2, 0.15) else nullcontext():
+        return _run(choices, trace)
+
+
+def _run(choices: Choices, trace: list[str] | None) -> Ran:
     gloom = 0.3 + 0.6 * choices.rarely(2, 0.12)
     endings = [ENDINGS[choices.rarely(len(ENDINGS), gloom)] for _ in range(3)]
     judge, batch = choices.rarely(2, 0.4), (ALONE, BATCHES)[choices.rarely(2, 0.4)]
@@ -69,6 +77,15 @@ def run(choices: Choices, trace: list[str] | None = None) -> Ran:
         if env.memory.rows.pauses:
             _withdraw(stage, choices)
             stage.resume()
+            sweeps = max(sweeps, settle(stage))
+        if any(map(_waits, _rows(stage))):
+            calm = False
+            for _ in range(choices.pick(4)):
+                _answer(stage, choices)
+            _storm(stage, choices, states)
+            calm = True
+            sweeps = max(sweeps, settle(stage))
+            stage.pass_time(31 * 24 * 60)
             sweeps = max(sweeps, settle(stage))
         calm = False
         if not _replayable(stage) or not choices.rarely(2, 0.35):
@@ -185,6 +202,23 @@ def _replay(stage: Stage, choices: Choices) -> None:
         stage.replay(rows[choices.pick(len(rows))].id)
 
 
+def _rows(stage: Stage) -> list[Workload]:
+    return list(stage.env.memory.rows.rows.values())
+
+
+def _waits(row: Workload) -> bool:
+    return row.state in {State.AWAITING, State.ANSWERED}
+
+
+def _answer(stage: Stage, choices: Choices) -> None:
+    """A person approves or declines what waits, or what was answered or never asked about."""
+    rows = _rows(stage)
+    waiting = [each for each in rows if _waits(each)] if choices.rarely(2, 0.2) == 0 else rows
+    if waiting:
+        row, kind = waiting[choices.pick(len(waiting))], choices.pick(3)
+        stage.answer(row.id, (None, None, "a reason")[kind], (ALICE, BOB)[choices.pick(2)])
+
+
 def _waive(stage: Stage, choices: Choices) -> None:
     if rows := [each for each in _replayable(stage) if each.state is State.QUARANTINED]:
         stage.waive(rows[choices.pick(len(rows))].id, (40 * 24 * 60, 10)[choices.pick(2)])
@@ -259,6 +293,7 @@ ACTS = (
     _waive,
     _announced,
     _announced,
+    _answer,
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from lakegate.contracts.lake.lifecycle import Line, moment
 from lakegate.functions.ports.errors import ConditionFailed, PortError, Throttled, TransactionConflict, Unanswered
 from lakegate.functions.ports.jobs import JobState
 from lakegate.functions.usecases.announcing import WantedDelivery, announce, available
+from lakegate.functions.usecases.answering import approve, decline
 from lakegate.functions.usecases.completion import completion, invocation_ended
 from lakegate.functions.usecases.intake import intake
 from lakegate.functions.usecases.notify import notify
@@ -21,6 +22,7 @@ from lakegate.functions.usecases.steps import RETRIES, Alarm, Effect, patiently
 from lakegate.functions.usecases.sweep import Swept, sweep
 from lakegate.functions.usecases.waive import waive
 from lakegate.functions.workload import State
+from tests.fakes.identity import ALICE, MemoryIdentity
 from tests.simulation.final_promises import kept_in_the_end
 from tests.simulation.pauses import LINE
 from tests.simulation.promises import NOBODY, Promises, Violation
@@ -181,6 +183,13 @@ class Stage:
         asked = self.env.memory.rows.rows.get(workload)
         expires = moment(self.env.memory.clock.now() + timedelta(minutes=minutes))
         self.start("waive", waive(self.env.dependencies, workload, "a reason", expires), asked=asked)
+
+    def answer(self, workload: str, reason: str | None, actor: str = ALICE) -> None:
+        """Somebody approves, or declines for a reason."""
+        self.log(f"{actor} answers: {reason or 'approved'}")
+        by = replace(self.env.dependencies, identity=MemoryIdentity(actor))
+        steps = approve(by, workload) if reason is None else decline(by, workload, reason)
+        self.start("answer", steps)
 
     def pause(self) -> None:
         self.log("the operator pauses the line")

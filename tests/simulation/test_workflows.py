@@ -27,7 +27,9 @@ REFUSED = (
     Transition(State.PINNED, Outcome.REFUSED, State.STAGED, Operation.STAGE),
     Transition(State.PINNED, Outcome.PASSED, State.GONE, Operation.VANISH),
     Transition(State.VALIDATING, Outcome.LOST, State.GONE, Operation.VANISH),
-    Transition(State.VALIDATING, Outcome.JUDGED, State.FAILED, Operation.FAIL),
+    Transition(State.VALIDATING, Outcome.ACCEPTED, State.FAILED, Operation.FAIL),
+    Transition(State.VALIDATING, Outcome.REJECTED, State.AWAITING, Operation.ASK),
+    Transition(State.VALIDATING, Outcome.UNDECIDED, State.AWAITING, Operation.ASK),
     Transition(State.DECIDED, Outcome.REJECTED, State.PUBLISHED, Operation.PUBLISH),
     Transition(State.DECIDED, Outcome.ACCEPTED, State.QUARANTINED, Operation.PUBLISH),
 )

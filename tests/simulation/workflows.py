@@ -4,20 +4,44 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import timedelta
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.contracts.plan.plan import Plan
-from tests.simulation import contract, final_promises, promises
+from lakegate.contracts.plan.workflow import PlannedTransition, PlannedWorkflow
+from tests.simulation import approvals, contract, final_promises, promises
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.contracts.plan.workflow import PlannedWorkflow
-
 RETRIED = frozenset({"conflict", "undecided", "lost"})
 """The outcomes after which `push` tries again."""
+
+
+VERDICTS = ("accepted", "accepted_with_warnings")
+ASKING = PlannedWorkflow(
+    "asking@1.0.0", 3, tuple(PlannedTransition("VALIDATING", each, "AWAITING") for each in VERDICTS)
+)
+"""Asks a person for everything that would be accepted."""
+OF_PUSH = contract.PLANS["1.0.0"]
+
+
+@cache
+def _planned(body: bytes, workflow: PlannedWorkflow) -> bytes:
+    return replace(Plan.from_bytes(body), workflow=workflow).to_bytes()
+
+
+@contextmanager
+def asking() -> Iterator[None]:
+    """The simulated contract names `ASKING`, unless a test has it name another workflow."""
+    if contract.PLANS["1.0.0"] is not OF_PUSH:
+        yield
+        return
+    with following(ASKING):
+        yield
 
 
 @contextmanager
@@ -30,11 +54,15 @@ def following(workflow: PlannedWorkflow) -> Iterator[None]:
     }
     with pytest.MonkeyPatch.context() as patch:
         for version, body in list(contract.PLANS.items()):
-            plan = replace(Plan.from_bytes(body), workflow=workflow).to_bytes()
+            plan = _planned(body, workflow)
             patch.setitem(contract.PLANS, version, plan)
             patch.setitem(contract.DIGESTS, version, contract.digest(plan))
             patch.setitem(contract.VERSION_OF, contract.digest(plan), version)
         patch.setattr(promises, "GIVEN_UP", given_up)
+        patch.setattr(
+            approvals, "ASKED", frozenset(each.when for each in workflow.transitions if each.to == "AWAITING")
+        )
+        patch.setattr(approvals, "WAIT", timedelta(days=workflow.wait_days))
         for module in (promises, final_promises):
             patch.setattr(module, "ATTEMPTS", workflow.attempts)
         yield

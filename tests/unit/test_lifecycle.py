@@ -347,7 +347,7 @@ def test_an_unknown_cause_is_refused() -> None:
     """Who asks for what is never sent would wait in vain."""
     with pytest.raises(
         InputError,
-        match="`accepted` cannot be subscribed to; known are `breaking`, `deprecated`, `drift`, `failed`, `late`",
+        match="`accepted` cannot be subscribed to; known are `awaiting`, `breaking`, `deprecated`, `drift`, `failed`, `late`",
     ):
         subscribed(Line(NAME), at(0), "sales", ["accepted"])
 

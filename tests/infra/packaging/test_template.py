@@ -11,6 +11,7 @@ import pytest
 from lakegate.functions.adapters.tables import DEFINITIONS
 from lakegate.functions.bootstrap import DRIVER_VCPU, EXECUTOR_VCPU
 from lakegate.functions.settings import PATTERNS, PREFIX, read
+from lakegate.functions.usecases.deciding import STAGED_FOR
 from lakegate.functions.usecases.dependencies import Timing
 from lakegate.functions.usecases.manifest import TAG
 from lakegate.functions.usecases.submission import EXECUTORS
@@ -279,6 +280,7 @@ def test_no_delivery_expires_unless_its_contract_says_so(stack: Stack) -> None:
         (None, [{"Key": "lakegate", "Value": TAG}], None),
         *(("quarantine/", [{"Key": "lakegate", "Value": f"quarantine-{days}"}], days) for days in (7, 30, 90, 365)),
     ]
+    assert [rule["ExpirationInDays"] for rule in deleting if rule.get("Prefix") == "staging/"] == [STAGED_FOR.days]
     assert {rule["NoncurrentVersionExpiration"]["NoncurrentDays"] for rule in tagged} == {1}
     assert [rule["Prefix"] for rule in rules["LakeBucket"] if "ExpiredObjectDeleteMarker" in rule] == [
         "runs/",

@@ -18,9 +18,10 @@ from lakegate.functions.workload import FailedAttempt, FailureCause, State, repl
 from tests.fakes.identity import ALICE, BOB
 from tests.simulation.environment import LINE, Environment
 from tests.simulation.stage import Fault, Stage, settle
+from tests.simulation.workflows import ASKING, following
 from tests.unit.api.conftest import CONTRACTS, signed
 from tests.unit.api.test_access import limited
-from tests.unit.usecases.scenarios import landed
+from tests.unit.usecases.scenarios import KEY, landed
 from tests.unit.usecases.test_waive import REASON, rejected
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 TRANSITION = "POST /api/v1/workload/{id}/transition"
 OF_CONTRACT = f"POST {CONTRACTS}/{{id}}/workload/{{workload}}/transition"
+WORKLOAD = "GET /api/v1/workload/{id}"
 REPLAY: dict[str, str] = {"transition": "replay"}
 
 
@@ -277,3 +279,71 @@ def test_a_command_at_the_same_time_is_one_replay(serve: Callable[[Environment],
 def test_who_announces_may_not_waive_by_a_token() -> None:
     """Transitions have a scope of their own."""
     assert [route for route, each in ROUTES.items() if each.scope == "lakegate/operate"] == [TRANSITION, OF_CONTRACT]
+
+
+def waiting(serve: Callable[[Environment], Api], body: bytes = b"good:1") -> tuple[Environment, Api, str]:
+    """An environment with a delivery that waits for approval."""
+    with following(ASKING):
+        env = Environment()
+        upload = env.upload(KEY, body)
+        settle(Stage(env, lambda _: Fault.NONE))
+    return env, serve(env), upload.workload
+
+
+def test_an_approval_is_recorded_and_the_next_sweep_publishes(serve: Callable[[Environment], Api]) -> None:
+    """By the name of the caller; the request claims and copies nothing, and a repetition has the same answer."""
+    env, api, workload = waiting(serve)
+    before = api.call(WORKLOAD, path=workload)
+    first, again = asked(api, workload, {"transition": "approve"}), asked(api, workload, {"transition": "approve"})
+    row, claimed = env.dependencies.workloads.get(workload), dict(env.memory.rows.contents)
+    swept(env)
+    late = asked(api, workload, {"transition": "decline", "reason": "known"})
+    repeated = asked(api, workload, {"transition": "approve"})
+
+    assert (before.body["status"], before.body["verdict"], before.body["result"]["result"]) == (
+        "AwaitingApproval",
+        None,
+        "Running",
+    )
+    assert [(each.status, each.body["status"]) for each in (first, again)] == [(200, "RuntimeValidationInProgress")] * 2
+    assert (row.state, row.answer and row.answer.actor, row.due_at == env.memory.clock.now() or claimed) == (
+        State.ANSWERED,
+        ALICE,
+        {},
+    )
+    assert records(env) == [("approval", ALICE)]
+    assert env.dependencies.workloads.get(workload).state is State.PUBLISHED
+    assert (late.status, late.body["workloadStatus"], late.body["transitions"]) == (409, "Accepted", [])
+    assert f"it was approved before, by {ALICE}" in late.body["detail"]
+    assert (repeated.status, repeated.body["status"]) == (200, "Accepted")
+
+
+def test_a_delivery_is_declined_with_a_reason(serve: Callable[[Environment], Api]) -> None:
+    """The next sweep rejects it; a reason is needed, and belongs to nothing else."""
+    env, api, workload = waiting(serve)
+    wrong = [
+        asked(api, workload, {"transition": "decline"}),
+        asked(api, workload, {"transition": "approve", "reason": "known"}),
+        asked(api, workload, {"transition": "decline", "reason": "known", "contract": "orders@1.0.0"}),
+        asked(api, workload, {"transition": "decline", "reason": "known", "expires": "2027-01-31T00:00:00Z"}),
+        asked(api, workload, {"transition": "decline", "reason": " "}),
+    ]
+    waived = asked(api, workload, waiver(env))
+    answer = asked(api, workload, {"transition": "decline", "reason": " known "})
+    swept(env)
+    row = env.dependencies.workloads.get(workload)
+
+    assert [each.status for each in wrong] == [400] * 5
+    assert (waived.status, waived.body["transitions"]) == (409, ["approve", "decline"])
+    assert (answer.status, row.state) == (200, State.QUARANTINED)
+    assert row.decision is not None
+    assert row.decision.reasons == (f"declined: known (by {ALICE})",)
+
+
+def test_what_does_not_wait_has_no_answer(serve: Callable[[Environment], Api]) -> None:
+    """A rejected delivery is told to be replayed or waived."""
+    env, row = rejected()
+    refused = asked(serve(env), row.id, {"transition": "approve"})
+
+    assert (refused.status, refused.body["transitions"]) == (409, ["replay", "waive"])
+    assert "it does not wait for approval: it is QUARANTINED" in refused.body["detail"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import pytest
 from moto.events.models import EventPattern
 
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.states import END_STATES
+from lakegate.contracts.lake.states import END_STATES, State
 from lakegate.contracts.schemas import load, validate
 from lakegate.functions.adapters.eventbridge import SOURCE, detail, detail_type
 from lakegate.functions.usecases.steps import Effect
@@ -20,6 +21,7 @@ from lakegate.functions.workload import FailureCause
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
+from tests.simulation.workflows import ASKING, following
 
 if TYPE_CHECKING:
     from lakegate.functions.workload import Message
@@ -45,6 +47,7 @@ CASES: dict[str, tuple[str, bytes, tuple[Ending, ...]]] = {
     "failed": (f"{PREFIX}a.csv", b"good:1", (Ending.FAILED,) * 3),
     "undecided": (f"{PREFIX}a.csv", b"error:1", ()),
     "gone": (f"{PREFIX}a.csv", b"good:1", ()),
+    "awaiting": (f"{PREFIX}a.csv", b"good:1", ()),
 }
 
 
@@ -52,10 +55,11 @@ CASES: dict[str, tuple[str, bytes, tuple[Ending, ...]]] = {
 def sent(case: str) -> Message:
     """The one message about an upload; in the case `gone` its producer deletes it before it is staged."""
     key, body, endings = CASES[case]
-    env = Environment(list(endings))
-    upload = env.upload(key, body)
-    before = [(Effect.STAGE, lambda: env.delete(upload))] if case == "gone" else []
-    settle(Stage(env, lambda _: Fault.NONE, before=before))
+    with following(ASKING) if case == "awaiting" else nullcontext():
+        env = Environment(list(endings))
+        upload = env.upload(key, body)
+        before = [(Effect.STAGE, lambda: env.delete(upload))] if case == "gone" else []
+        settle(Stage(env, lambda _: Fault.NONE, before=before))
     (message,) = {each.id: each for each in env.memory.notifier.sent}.values()
     return message
 
@@ -68,7 +72,7 @@ def test_an_event_fits_its_schema(case: str) -> None:
 
 def test_the_cases_above_have_every_end() -> None:
     """An end that is added to the protocol needs a case, a kind in the schema and a row on the page."""
-    kinds = {state.lower() for state in END_STATES}
+    kinds = {state.lower() for state in {*END_STATES, State.AWAITING}}
     properties: Any = load("event")["properties"]
 
     assert {sent(case).kind for case in CASES} == kinds == set(properties["kind"]["enum"])

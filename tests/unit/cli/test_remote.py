@@ -1,4 +1,4 @@
-"""`publish`, `contracts`, `show`, `status`, `replay`, `waive` with `--api`, over the real handler of the API in this process."""
+"""Commands with `--api`, over the real handler of the API in this process."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from typer.testing import CliRunner
 
 from lakegate.cli.main import app
 from lakegate.contracts.errors import LakegateError
+from lakegate.contracts.plan.plan import Plan
 from lakegate.functions.workload import replay_id
+from tests.simulation.contract import PLANS
 from tests.simulation.environment import PREFIX
 from tests.simulation.stage import settle
+from tests.simulation.workflows import ASKING, following
 from tests.unit.api.conftest import document
 
 if TYPE_CHECKING:
@@ -318,6 +321,28 @@ def test_a_delivery_is_waived(server: Server) -> None:
     assert row.waiver is not None
     assert (row.waiver.reason, row.waiver.actor) == ("known", "https://issuer.example#producer")
     assert refusal(late) == "It was replayed or waived before: what came of that is a workload of its own"
+
+
+def test_a_delivery_is_approved_or_declined(server: Server) -> None:
+    """By its id; the next sweep carries it on, and the other answer is refused with who was first."""
+    with following(ASKING):
+        server.api.env.publish("1.0.0", "active", Plan.from_bytes(PLANS["1.0.0"]))
+        approved, declined = (
+            server.api.env.upload(f"{PREFIX}{name}.csv", f"good:{name}".encode()).workload for name in "ab"
+        )
+        settle(server.stage)
+        first = ran(server, "approve", approved, "--json")
+        other = ran(server, "decline", declined, "--reason", "known", "--contract", "orders")
+        late = ran(server, "decline", approved, "--reason", "known")
+        settle(server.stage)
+        rows = [server.api.env.dependencies.workloads.get(each) for each in (approved, declined)]
+    local = ran(server, "approve", "shop@1.0.0")
+
+    assert (first.exit_code, answer(first)["status"]) == (0, "RuntimeValidationInProgress")
+    assert (other.exit_code, printed(other)[2]) == (0, "     state  RuntimeValidationInProgress")
+    assert "it was approved before, by https://issuer.example#producer" in refusal(late)
+    assert [each.state for each in rows] == ["PUBLISHED", "QUARANTINED"]
+    assert refusal(local).startswith("--api and --contract are for deliveries")
 
 
 @pytest.mark.parametrize(

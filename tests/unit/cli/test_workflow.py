@@ -16,6 +16,7 @@ EXAMPLE = str(Path(contracts.__file__).parent / "examples" / "workflows" / "once
 ONCE = {
     "name": "once@1.0.0",
     "attempts": 2,
+    "wait_days": 7,
     "transitions": [
         {"from": "VALIDATING", "when": "undecided", "to": "FAILED"},
         {"from": "SUBMITTING", "when": "conflict", "to": "FAILED"},
@@ -84,7 +85,7 @@ def test_a_valid_workflow_is_checked_without_a_stack(lakegate: Lakegate) -> None
 
 def test_workflows_are_drawn(lakegate: Lakegate) -> None:
     """A table of all transitions, or a diagram; without a file, the workflow of every delivery."""
-    assert len(lakegate.ok("workflow", "draw").splitlines()) == 1 + len(PUSH.transitions)
+    assert len(lakegate.ok("workflow", "draw").splitlines()) == 1 + len(PUSH.reached)
     diagram = lakegate.ok("workflow", "draw", EXAMPLE, "--format", "mermaid").splitlines()
     assert (diagram[0], "  VALIDATING --> FAILED: undecided" in diagram) == ("stateDiagram-v2", True)
     document = lakegate.json("workflow", "draw", EXAMPLE)
@@ -94,7 +95,7 @@ def test_workflows_are_drawn(lakegate: Lakegate) -> None:
     assert (document["name"], document["attempts"], len(document["transitions"])) == (
         "once@1.0.0",
         2,
-        len(PUSH.transitions),
+        len(PUSH.reached),
     )
 
 

@@ -384,3 +384,27 @@ def test_a_table_that_does_not_answer_is_a_failure_of_the_turn() -> None:
     done = run(deliver(gate.env.dependencies), gate.env.dependencies.clock)
 
     assert ([str(each) for each in done.failures], done.sent, DUE_PER_TURN) == (["Query"], 0, 1_000)
+
+
+def test_who_is_asked_gets_the_commands() -> None:
+    """One message for each delivery that waits, with both commands and the end; none if somebody has answered already."""
+    gate = Gate()
+    gate.subscribe(OPERATOR, "awaiting")
+    judged = Decision("accepted_with_warnings", REASONS[:1], "")
+    end = gate.env.memory.clock.now()
+    first = gate.ends("awaiting", candidate=judged, deadline=end)
+    second = gate.ends("awaiting", candidate=judged, deadline=end)
+    done = gate.ends("awaiting", candidate=judged, deadline=end)
+    gate.env.memory.rows.rows[done.id] = done._replace(state=State.PUBLISHED, decision=judged, candidate=None)
+    gate.turn()
+    sent = [each for _, each in gate.env.memory.channels.sent]
+
+    assert [(each.kind, each.workload) for each in sent] == [("awaiting", first.id), ("awaiting", second.id)]
+    asked = (
+        f"To publish it: lakegate approve {first.id}",
+        f'To reject it: lakegate decline {first.id} --reason "…"',
+        f"Without an answer it is rejected at {end:%Y-%m-%d %H:%M} UTC",
+        REASONS[0],
+    )
+    assert [each for each in asked if not any(each in line for line in sent[0].text)] == []
+    assert sent[0].title == "Waits for approval: orders/lines_v1, below shop/orders/"

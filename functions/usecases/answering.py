@@ -1,0 +1,91 @@
+"""A person approves or declines a judged delivery that waits for it (state AWAITING). docs/approvals.md explains it.
+
+Who answers is recorded on the chain of the delivery first. The write that follows is fenced as every other: of two answers, and
+of an answer and the end of the time, the first one counts, and the other person is told.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.judge.codes import APPROVAL_EXPIRED
+from lakegate.contracts.lake.answers import ApprovalAnswer
+from lakegate.contracts.lake.lifecycle import moment
+from lakegate.contracts.lake.records import event_id
+from lakegate.contracts.lake.states import Outcome
+from lakegate.functions.usecases.advance import take
+from lakegate.functions.usecases.observe import Observation
+from lakegate.functions.usecases.recording import append
+from lakegate.functions.usecases.replay import advanced, named_row
+from lakegate.functions.usecases.steps import ConcurrentUpdate
+from lakegate.functions.usecases.waive import LONGEST_REASON
+from lakegate.functions.workload import State
+
+if TYPE_CHECKING:
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.usecases.steps import Steps
+    from lakegate.functions.workload import Workload
+
+
+def approve(dependencies: Dependencies, workload: str) -> Steps[str]:
+    """Let a judged delivery be published. Returns its id. Raises as `answered` does."""
+    row = yield from answered(dependencies, workload)
+    return (yield from advanced(dependencies, row))
+
+
+def decline(dependencies: Dependencies, workload: str, reason: str) -> Steps[str]:
+    """Reject a judged delivery. Returns its id. Raises as `answered` does."""
+    row = yield from answered(dependencies, workload, reason)
+    return (yield from advanced(dependencies, row))
+
+
+def answered(dependencies: Dependencies, workload: str, declined: str | None = None) -> Steps[Workload]:
+    """The workload with the answer of the caller, or the same answer that was given before; it is not advanced. Idempotent.
+
+    `declined`: why; None: it is approved. Raises InputError for a delivery that does not wait for an answer, or that was
+    answered otherwise, and for a reason that is empty or too long.
+    """
+    if declined is not None and (not declined or not declined.isprintable() or len(declined) > LONGEST_REASON):
+        raise InputError(f"the reason for declining is one line of at most {LONGEST_REASON} characters")
+    row = named_row(dependencies, workload)
+    if row.state is State.AWAITING:
+        _check_time(dependencies, row)
+        given = ApprovalAnswer(
+            dependencies.identity.caller(), declined is None, declined or "", moment(dependencies.clock.now())
+        )
+        yield from _record(dependencies, row, given)
+        with suppress(ConcurrentUpdate):
+            return (yield from take(dependencies, row, Observation(Outcome.ANSWERED, answer=given)))
+        row = dependencies.workloads.get(row.id)
+    if row.answer is None or row.answer.approved is not (declined is None):
+        raise InputError(unanswerable(row))
+    return row
+
+
+def _check_time(dependencies: Dependencies, row: Workload) -> None:
+    assert row.deadline is not None
+    if dependencies.clock.now() >= row.deadline:
+        raise InputError(f"the time for an answer was over at {moment(row.deadline)}: the delivery will be rejected")
+
+
+def _record(dependencies: Dependencies, row: Workload, given: ApprovalAnswer) -> Steps[None]:
+    assert row.pin is not None
+    assert row.candidate is not None
+    kind = "approval" if given.approved else "decline"
+    content = {"workload": row.id, "attempt": row.attempt, "verdict": row.candidate.verdict}
+    if not given.approved:
+        content["reason"] = given.reason
+    event = event_id(kind, row.id, row.attempt, given.actor, given.reason)
+    yield from append(dependencies, kind, row.pin.chain, content, event)
+
+
+def unanswerable(row: Workload) -> str:
+    """Why nobody can answer, or answer otherwise."""
+    if row.answer is not None:
+        did = "approved" if row.answer.approved else "declined"
+        return f"it was {did} before, by {row.answer.actor} at {row.answer.at}"
+    if row.decision is not None and APPROVAL_EXPIRED in row.decision.reasons:
+        return "nobody answered in time, and it was rejected: `lakegate replay` judges it again, and asks again"
+    return f"it does not wait for approval: it is {row.state}"

@@ -1,0 +1,98 @@
+"""What is decided about a judged delivery: its verdict alone, or what a person answers who is asked before.
+
+While a person is asked, the decision is only a candidate: nothing is claimed, and nothing is visible.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from lakegate.contracts.judge.codes import APPROVAL_EXPIRED, DUPLICATE
+from lakegate.contracts.judge.verdict import ACCEPTING, Verdict
+from lakegate.functions.ports.errors import ConditionFailed
+from lakegate.functions.usecases import parts
+from lakegate.functions.usecases.erasure import versions_of
+from lakegate.functions.usecases.moves import message, move
+from lakegate.functions.usecases.source import content
+from lakegate.functions.usecases.steps import Effect, Steps
+
+if TYPE_CHECKING:
+    from lakegate.contracts.plan.billing import BilledCost
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.usecases.observe import Observation
+    from lakegate.functions.workload import Decision, State, Workload
+
+STAGED_FOR: Final = timedelta(days=45)
+"""How long S3 keeps a staged copy (template.yaml, rule `staging`)."""
+BEFORE_IT_EXPIRES: Final = timedelta(days=2)
+"""Rules of a lifecycle act at midnight, and what is decided has to be copied yet."""
+
+
+def spent(workload: Workload, found: Observation) -> BilledCost | None:
+    """The cost of the attempts so far, with the current one."""
+    return workload.cost.plus(found.cost) if workload.cost else found.cost
+
+
+def decide(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+    """The verdict, irrevocable; in the same transaction accepted content is claimed, and its producer is marked as known."""
+    assert found.decision is not None
+    data = workload.staged or workload.parts or workload.source
+    due = dependencies.clock.now() + dependencies.timing.lease
+    after = workload._replace(
+        state=to, decision=found.decision, candidate=None, cost=spent(workload, found), due_at=due
+    )
+    accepted = found.decision.verdict in ACCEPTING
+    claim = content(workload, data) if accepted and not dependencies.terms(workload).duplicates else ""
+    try:
+        return (yield from move(dependencies, Effect.DECIDE, workload, after, content=claim, accepted=accepted))
+    except ConditionFailed:
+        rejected = _rejected(found.decision, DUPLICATE)
+        duplicate = replace(rejected, reasons=(DUPLICATE,), broken=(), enforced=None)
+        return (yield from move(dependencies, Effect.DECIDE, workload, after._replace(decision=duplicate)))
+
+
+def _rejected(decision: Decision, reason: str) -> Decision:
+    """A rejection of what was judged and accepted, for a reason that is no rule of the contract."""
+    counts = decision.counts
+    none = counts and replace(counts, published_rows=0, rejected_rows=counts.rows)
+    return replace(decision, verdict=Verdict.REJECTED, reasons=(reason, *decision.reasons), counts=none)
+
+
+def ask(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+    """Keep what was judged until a person has answered, or the time for an answer is over; a message asks for it."""
+    end = _end(dependencies, workload)
+    after = workload._replace(state=to, candidate=found.decision, cost=spent(workload, found), deadline=end, due_at=end)
+    return (yield from move(dependencies, Effect.ASK, workload, after, message=message(dependencies, after)))
+
+
+def _end(dependencies: Dependencies, workload: Workload) -> datetime:
+    """When nobody can answer any more: by the workflow, but always before the staged copies expire."""
+    copies = parts.staged(dependencies, workload)
+    folder = copies[0].key.rpartition("/")[0]
+    written = [each.modified for each in versions_of(dependencies, f"{folder}/") if each.current]
+    wanted = dependencies.clock.now() + timedelta(days=dependencies.terms(workload).workflow.wait_days)
+    return min(wanted, *(each + STAGED_FOR - BEFORE_IT_EXPIRES for each in written)) if written else wanted
+
+
+def answer(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+    """Store the one answer: who writes first, a person or the end of the time, is who decides."""
+    due = dependencies.clock.now() + dependencies.timing.lease
+    after = workload._replace(state=to, answer=found.answer, due_at=due)
+    return (yield from move(dependencies, Effect.ANSWER, workload, after))
+
+
+def decision_of_answer(workload: Workload) -> Decision:
+    """What follows from the answer: the candidate as it was judged, or a rejection that names who declined, and why."""
+    assert workload.answer is not None
+    assert workload.candidate is not None
+    if workload.answer.approved:
+        return workload.candidate
+    return _rejected(workload.candidate, workload.answer.in_words)
+
+
+def decision_of_silence(workload: Workload) -> Decision:
+    """What follows when nobody has answered in time."""
+    assert workload.candidate is not None
+    return _rejected(workload.candidate, APPROVAL_EXPIRED)

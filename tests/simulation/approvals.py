@@ -1,0 +1,103 @@
+"""What an approval promises, in every schedule: before it nothing is claimed or published; silence is none."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from lakegate.contracts.lake.states import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from lakegate.contracts.lake.records import Record
+    from lakegate.functions.workload import Workload
+    from tests.simulation.environment import Environment
+
+ASKED: frozenset[str] = frozenset()
+"""The verdicts for which the workflow under test asks a person: none in `push`."""
+WAIT = timedelta(days=7)
+"""How long it waits for an answer."""
+KEPT = timedelta(days=45)
+"""A staged copy, by the bucket (docs/architecture.md)."""
+ACCEPTED = frozenset({"accepted", "accepted_with_warnings"})
+WAITING = frozenset({State.AWAITING, State.ANSWERED})
+
+
+def broken_by_answer(
+    env: Environment, before: Workload, row: Workload, recorded: Mapping[str, Record]
+) -> Iterator[tuple[str, str]]:
+    """What is wrong about a change of state, with the promise that it breaks."""
+    now = env.memory.clock.now()
+    if before.state is State.VALIDATING and row.state is State.DECIDED:
+        if row.decision is not None and row.decision.verdict in ASKED:
+            yield "P2", "a delivery was decided accepted, and nobody was asked"
+    elif row.state is State.AWAITING:
+        yield from _asked(env, row)
+    elif row.state is State.ANSWERED:
+        yield from _answered(before, row, recorded)
+    elif before.state in WAITING:
+        yield from _decided(before, row, now)
+
+
+def _asked(env: Environment, row: Workload) -> Iterator[tuple[str, str]]:
+    now = env.memory.clock.now()
+    if row.candidate is None or row.candidate.verdict not in ASKED & ACCEPTED:
+        yield "P4", "a person is asked for what the workflow decides"
+    if row.deadline is None or row.due_at != row.deadline or row.deadline > now + WAIT:
+        yield "P4", "a delivery waits for an answer longer than its workflow says"
+    elif row.staged is not None:
+        copies = env.lake.get(row.staged.key, [])
+        if any(each.described.modified + KEPT <= row.deadline for each in copies[-1:] if each.described):
+            yield "P1", "a staged copy expires before the time for an answer is over"
+
+
+def _answered(before: Workload, row: Workload, recorded: Mapping[str, Record]) -> Iterator[tuple[str, str]]:
+    answer = row.answer
+    assert answer is not None
+    kind = "approval" if answer.approved else "decline"
+    parts = [kind, row.id, row.attempt, answer.actor, answer.reason]
+    event = hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).hexdigest()
+    if event not in recorded or recorded[event].actor != answer.actor:
+        yield "P3", "an answer is not recorded with its caller"
+    if before.deadline is None or datetime.fromisoformat(answer.at) >= before.deadline or before.answer is not None:
+        yield "P2", "an answer counts that came after the end, or after another one"
+
+
+def _decided(before: Workload, row: Workload, now: datetime) -> Iterator[tuple[str, str]]:
+    assert row.decision is not None
+    if before.answer is None:
+        if before.deadline is None or now < before.deadline:
+            yield "P4", "a delivery was not waited for, and its time was not over"
+        if row.decision.verdict in ACCEPTED:
+            yield "P2", "silence counts as an approval"
+    elif before.answer.approved:
+        if row.decision != before.candidate and "duplicate-content" not in row.decision.reasons:
+            yield "P21", "what was approved is decided otherwise"
+    elif row.decision.verdict in ACCEPTED or before.answer.reason not in row.decision.reasons[0]:
+        yield "P2", "what was declined is accepted, or does not say why it is rejected"
+
+
+def broken_by_state(env: Environment, before: Workload, row: Workload) -> Iterator[tuple[str, str]]:
+    """What is wrong about a row that waits, or was answered."""
+    if row.state in WAITING and row.id in env.memory.rows.contents.values():
+        yield "P2", "content is claimed before a person has approved"
+    if row.state in WAITING and row.decision is not None:
+        yield "P2", "a delivery that waits is decided"
+    if before.answer is not None and row.answer != before.answer:
+        yield "P6", "an answer was changed"
+
+
+def declined_rightly(row: Workload) -> bool:
+    """Whether a person declined the delivery, or nobody answered, and it says so."""
+    first = row.decision.reasons[0] if row.decision and row.decision.reasons else ""
+    if row.answer is None:
+        return first == "approval-expired" and bool(row.deadline)
+    return not row.answer.approved and first == f"declined: {row.answer.reason} (by {row.answer.actor})"
+
+
+def waits_rightly(env: Environment, row: Workload) -> bool:
+    """Whether a delivery may stay as it is: a person is asked, and has time."""
+    return row.state is State.AWAITING and row.deadline is not None and env.memory.clock.now() < row.deadline

@@ -1,0 +1,130 @@
+"""`lakegate approve` and `lakegate decline` of a delivery: what a person reads before and afterwards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakegate.cli.account import account
+from lakegate.cli.waiting import Waited, WaitExit, print_end, wait
+from lakegate.functions.usecases.deliveries import named
+from lakegate.functions.workload import State
+
+if TYPE_CHECKING:
+    from tests.unit.cli.conftest import Lakegate
+
+WORKFLOW = """\
+workflow: asking
+version: 1.0.0
+waitDays: 3
+transitions:
+  - {from: VALIDATING, when: accepted, to: AWAITING}
+"""
+NAMED = "customProperties: [{property: lakegate, value: {workflow: asking@1}}]\nschema:\n"
+REASON = "the totals are those of last month"
+
+
+@pytest.fixture
+def waiting(lakegate: Lakegate) -> str:
+    """The id of a delivery that waits for approval."""
+    published = lakegate.ok("workflow", "publish", lakegate.file(WORKFLOW.encode(), "asking.yaml"))
+    assert published.startswith("Published asking@1.0.0.")
+    lakegate.routed(**{"schema:\n": NAMED})
+    return lakegate.delivered()
+
+
+def test_the_workflow_says_how_long_it_waits(lakegate: Lakegate, waiting: str) -> None:
+    """In the list, and in the drawing, which has the states of the wait."""
+    file = lakegate.file(WORKFLOW.encode(), "asking.yaml")
+    drawn = lakegate.ok("workflow", "draw", file, "--format", "mermaid")
+    one = lakegate.ok("workflow", "draw", lakegate.file(WORKFLOW.replace("3", "1").encode(), "one.yaml"))
+
+    assert lakegate.ok("workflow", "list") == (
+        "asking@1.0.0: at most 3 attempts; VALIDATING accepted → AWAITING; an answer within 3 days\n"
+    )
+    assert "  AWAITING --> ANSWERED: answered (by a person)\n" in drawn
+    assert "asking@1.0.0, at most 3 attempts, an answer within 1 day\n" in one
+    assert lakegate.json("status", waiting)["state"] == "AWAITING"
+
+
+def test_what_waits_says_what_to_do(lakegate: Lakegate, waiting: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """`status` has both commands and the judgement; there is no verdict yet, and a wait does not wait for a person."""
+    row = lakegate.dependencies.workloads.get(waiting)
+    assert row.deadline is not None
+    text = lakegate.ok("status", waiting)
+    document = lakegate.json("status", waiting)
+    waited = Waited(waiting, "orders/day.csv", 26, 0.0)
+    wait(lakegate.dependencies, [waited], 900)
+    print_end(account(lakegate.dependencies, named(lakegate.dependencies, waiting, 0)), waited, "upload")
+
+    until = f"{row.deadline:%Y-%m-%d %H:%M:%S} UTC"
+    short = waiting[:12]
+    assert f"waiting for approval until {until}: lakegate approve {short}, or lakegate decline {short}" in text
+    assert "    judged  " in text
+    assert (document["verdict"], document["answer"]) == (None, None)
+    assert document["awaiting"] == {"verdict": "accepted", "reasons": [], "until": row.deadline.isoformat()}
+    assert (waited.finished, waited.exit_code) == (None, WaitExit.NO_VERDICT)
+    assert "It waits for a person" in capsys.readouterr().err
+
+
+def test_an_approved_delivery_is_published(lakegate: Lakegate, waiting: str) -> None:
+    """By its landing key or its id; a second command shows the same, and declining is refused."""
+    answer = lakegate.json("approve", "orders/day.csv")
+    actor = answer["answer"]["actor"]
+    declined = lakegate("decline", waiting, "--reason", REASON)
+    (record,) = [each for each in lakegate.json("log", "orders_v1")["blocks"] if each["kind"] == "approval"]
+
+    assert answer == {
+        "workload": waiting,
+        "state": "PUBLISHED",
+        "verdict": "accepted",
+        "answer": {"actor": actor, "approved": True, "reason": "", "at": answer["answer"]["at"]},
+        "reasons": [],
+    }
+    assert lakegate.ok("approve", waiting).splitlines() == [
+        f"{waiting} is approved by {actor}: published.",
+        f"lakegate status {waiting[:12]}",
+    ]
+    assert f"it was approved before, by {actor}" in str(declined.exception)
+    assert record["content"] == {"workload": waiting, "attempt": 1, "verdict": "accepted"}
+    assert f"  approved  by {actor} at " in lakegate.ok("status", waiting)
+
+
+def test_a_declined_delivery_is_rejected(lakegate: Lakegate, waiting: str) -> None:
+    """The reason is the person's, with the name; the exit code is that of what was wanted."""
+    answer = lakegate.json("decline", waiting, "--reason", f" {REASON} ")
+    actor = answer["answer"]["actor"]
+    status = lakegate.json("status", waiting)
+
+    assert (answer["state"], answer["verdict"], answer["answer"]["reason"]) == ("QUARANTINED", "rejected", REASON)
+    assert status["reasons"] == answer["reasons"] == [f"declined: {REASON} (by {actor})"]
+    assert (status["awaiting"], status["answer"]) == (None, answer["answer"])
+    assert f"declined: {REASON}" in lakegate.ok("reasons", waiting)
+    assert "  declined  by " in lakegate.ok("status", waiting)
+
+
+def test_an_answer_that_is_not_carried_out_yet(
+    lakegate: Lakegate, waiting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who may not go on leaves it to the sweep: the exit code is 3."""
+    monkeypatch.setattr("lakegate.functions.usecases.answering.advanced", _left)
+    result = lakegate("approve", waiting)
+
+    assert result.exit_code == 3
+    assert "answered by a person, being decided" in result.stdout
+    assert lakegate.dependencies.workloads.get(waiting).state is State.ANSWERED
+
+
+def _left(_dependencies: object, row: object) -> object:
+    yield from ()
+    return row.id  # type: ignore[attr-defined]  # a row
+
+
+def test_options_of_the_other_meaning_are_refused(lakegate: Lakegate) -> None:
+    """A delivery has no proposal, and without the API no contract."""
+    of_version = lakegate("approve", "orders/day.csv", "--yes")
+    of_api = lakegate("decline", "orders/day.csv", "--reason", REASON, "--contract", "shop")
+
+    assert "--proposal and --yes are for contract versions" in str(of_version.exception)
+    assert "--contract is for --api" in str(of_api.exception)
