@@ -58,7 +58,8 @@ def run_line(dataset: Line, *, stack: StackName = DEFAULT_STACK, local: Local = 
     if as_json:
         terminal.print_json(_as_document(found))
     else:
-        _print([f"{found.line} is pulled at the next tick, within five minutes. lakegate pull list"])
+        when = "is being pulled" if found.leased else "is pulled at the next tick, within five minutes"
+        _print([f"{found.line} {when}. lakegate pull list"])
 
 
 def _lines(row: PullingLine) -> Iterator[str]:

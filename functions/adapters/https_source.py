@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
 
 from lakegate.contracts.lake.pulls import SourceIdentity
+from lakegate.functions.adapters.transfers import read_whole
 from lakegate.functions.adapters.web import split
 from lakegate.functions.ports.errors import PortError, Throttled, Unanswered
 from lakegate.functions.ports.transfers import OpenedSource, SourceChanged
@@ -170,13 +171,10 @@ def _resumed(answer: HTTPResponse, identity: SourceIdentity, begun: SourceIdenti
 
 def _reader(answer: HTTPResponse) -> Callable[[int], bytes]:
     def read(length: int) -> bytes:
-        found = bytearray()
         try:
-            while len(found) < length and (more := answer.read(length - len(found))):
-                found += more
+            return read_whole(answer.read, length)
         except (OSError, HTTPException) as error:
             raise Unanswered(type(error).__name__) from None
-        return bytes(found)
 
     return read
 

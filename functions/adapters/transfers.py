@@ -15,7 +15,7 @@ from lakegate.functions.ports.errors import ConditionFailed, PortError
 from lakegate.functions.ports.transfers import OpenedSource, SourceChanged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
     from lakegate.contracts.model.policy import Pull
@@ -74,8 +74,7 @@ class S3Source:
 
         def read(length: int) -> bytes:
             with port_errors():
-                found: bytes = body.read(length)
-            return found
+                return read_whole(body.read, length)
 
         try:
             yield OpenedSource(identity, at + answer["ContentLength"], resumable=True, read=read)
@@ -98,3 +97,11 @@ class S3Source:
         except ConditionFailed:
             raise SourceChanged("source-changed") from None
         return answer
+
+
+def read_whole(read: Callable[[int], bytes], length: int) -> bytes:
+    """So many bytes, of a stream that may answer with fewer; fewer only at its end."""
+    found = bytearray()
+    while len(found) < length and (more := read(length - len(found))):
+        found += more
+    return bytes(found)

@@ -99,12 +99,14 @@ def plan_of(dependencies: Dependencies, line: str) -> PullPlan | None:
 
 
 def run_now(dependencies: Dependencies, line: str) -> Steps[PullingLine]:
-    """Let the next tick pull a line. Raises InputError for a line that is not pulled."""
+    """Let the next tick pull a line, unless one is fetching it. Raises InputError for one that is not pulled."""
     while True:
         row = dependencies.pulls.get(line)
         if not row.plan:
             raise InputError(f"{line} is not pulled: its contract has no `pull`, or was published within five minutes")
-        wanted = asked(row, moment(dependencies.clock.now()))
+        if row.leased > _now(dependencies):
+            return row
+        wanted = asked(row, _now(dependencies))
         with suppress(ConditionFailed):  # a tick has it
             yield from perform(Effect.WRITE_PULL, partial(dependencies.pulls.write, wanted))
             return wanted
@@ -129,6 +131,8 @@ def _labelled(snapshot: RegistrySnapshot) -> Iterator[tuple[str, Publication, st
 
 def _schedule(dependencies: Dependencies, line: str, version: Publication, digest: str) -> Steps[None]:
     row = dependencies.pulls.get(line)
+    if row.leased > _now(dependencies):
+        return  # a tick is fetching it, and would lose what it does: the next one schedules it
     if row.plan != digest and dependencies.lines.get(line).status_at(_now(dependencies)) is not LineStatus.RETIRED:
         pull = decode(Pull, _policy(dependencies, line, digest)["pull"])
         wanted = planned(row, pull, version.version, digest, _now(dependencies))

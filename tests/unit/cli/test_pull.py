@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lakegate.contracts.lake.pulls import leased
 from lakegate.functions.usecases.pulling import tick
 from lakegate.functions.usecases.steps import run
 from tests.fakes.pulls import MemorySource
@@ -69,6 +70,10 @@ def test_what_is_being_fetched_and_what_failed_is_shown(scheduled: Lakegate) -> 
     scheduled.ok("pull", "run", "orders")
     pulled(scheduled, MemorySource(BODY, size=lambda _: 1 << 60))
 
+    row = scheduled.dependencies.pulls.get("shop/orders_v1")
+    scheduled.dependencies.pulls.write(leased(row, "9999-01-01T00:00:00.000000Z"))
+
+    assert scheduled.ok("pull", "run", "orders") == "shop/orders_v1 is being pulled. lakegate pull list\n"
     assert "is being fetched since" in fetching
     assert "after 1 failed attempts" in fetching
     assert "FAILED (too-large)" in scheduled.ok("pull", "list")

@@ -8,14 +8,15 @@ from dataclasses import replace
 import pytest
 
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.lifecycle import LineStatus, StatusChange
-from lakegate.contracts.lake.pulls import SourceIdentity
+from lakegate.contracts.lake.lifecycle import LineStatus, StatusChange, moment
+from lakegate.contracts.lake.pulls import SourceIdentity, leased
 from lakegate.contracts.model.policy import Pull
 from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.ports.registry import RegistryPage
 from lakegate.functions.usecases import pulling
 from lakegate.functions.usecases.pausing import pause, resume
 from lakegate.functions.usecases.pull_plans import PAGES, run_now
+from lakegate.functions.usecases.pulling import LEASE
 from lakegate.functions.usecases.steps import run
 from tests.unit.usecases.pull_stage import LINE, PULL, PullStage, scheduled
 
@@ -158,3 +159,18 @@ def test_two_ticks_schedule_a_line_once() -> None:
         first.throw(ConditionFailed("pull"))
 
     assert stage.row.revision == 1
+
+
+def test_a_line_that_is_being_fetched_is_left_alone() -> None:
+    """Neither a new version nor a person takes it from the tick that has it: the fetch would be in vain."""
+    stage = scheduled(LARGE)
+    stage.env.memory.pulls.write(leased(stage.row, moment(stage.env.memory.clock.now() + LEASE)))
+    before = stage.row
+    stage.publish("1.1.0")
+    stage.tick()
+    asked = run(run_now(stage.dependencies, LINE), stage.env.memory.clock)
+    stage.env.memory.clock.sleep(LEASE.total_seconds())
+    stage.tick()
+
+    assert (asked, before.leased != "") == (before, True)
+    assert (stage.row.version, stage.bodies) == ("1.1.0", [LARGE])
