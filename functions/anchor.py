@@ -24,4 +24,12 @@ def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     INVOCATION.set(context)
     kept = sanitize_errors(lambda: run(keep_anchor_of_today(dependencies()), dependencies().clock), LOG, METRICS)
     METRICS.add_metric("AnchorComplete", MetricUnit.Count, int(kept.is_complete))
-    return {"documents": kept.documents, "heads": kept.heads, "complete": int(kept.is_complete)}
+    METRICS.add_metric("ContradictedChains", MetricUnit.Count, len(kept.contradicted))
+    for chain in kept.contradicted:
+        LOG.error("contradicted", extra={"chain": chain})
+    return {
+        "documents": kept.documents,
+        "heads": kept.heads,
+        "contradicted": len(kept.contradicted),
+        "complete": int(kept.is_complete),
+    }

@@ -32,6 +32,10 @@ class Ledger(Protocol):
         """The tops of these chains, in their order; each strongly consistent, but not of one moment. Raises Throttled."""
         ...
 
+    def digests(self, places: Sequence[tuple[str, int]]) -> tuple[str, ...]:
+        """The digest of the block at each chain and height, computed of what is stored; empty where there is none. As `heads`."""
+        ...
+
     def blocks(self, chain: str, above: int = -1) -> tuple[AnyBlock, ...]:
         """The blocks above a height, in order; strongly consistent."""
         ...

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -59,6 +59,8 @@ class AnchorPass:
     """That were written."""
     heads: int = 0
     """That they name."""
+    contradicted: list[str] = field(default_factory=list)
+    """Chains that are not any more what the anchor before names: rewritten, cut off or gone."""
     is_complete: bool = False
     """Whether the anchor of today is whole."""
 
@@ -77,7 +79,8 @@ def keep_anchor_of_today(dependencies: Dependencies, most: int = MAX_HEADS) -> S
     """
     done = AnchorPass()
     today = dependencies.clock.now().date().isoformat()
-    names: list[str] = []
+    known: dict[str, AnchoredHead | None] = {}
+    of_day = ""
     while True:
         stored = _documents(dependencies, today)
         before = _newest(dependencies, stored)
@@ -87,14 +90,17 @@ def keep_anchor_of_today(dependencies: Dependencies, most: int = MAX_HEADS) -> S
         if dependencies.remaining() < ENOUGH:
             return done
         day = today if before is None or before.anchor.is_last else before.anchor.date
-        names = names or _chains(dependencies, stored, day)
-        anchor = _signed(dependencies, _next(dependencies, before, day, names, most), before)
+        if day != of_day:
+            known, of_day = _chains(dependencies, stored, day), day
+        anchor, wrong = _next(dependencies, before, day, known, most)
+        anchor = _signed(dependencies, anchor, before)
         to, text = Address(dependencies.places.anchors, anchor.key), to_json(anchor)
         put = partial(dependencies.objects.put, to, text, absent=True, content_type="application/json")
         with suppress(ConditionFailed):  # another pass wrote it: this one goes on behind it
             yield from perform(Effect.ANCHOR, put)
             done.documents += 1
             done.heads += len(anchor.heads)
+            done.contradicted += wrong
 
 
 def _documents(dependencies: Dependencies, today: str) -> list[ObjectVersion]:
@@ -121,8 +127,8 @@ def _read(dependencies: Dependencies, document: ObjectVersion) -> _Kept:
         raise Alarm("anchor-unreadable", document.key) from None
 
 
-def _chains(dependencies: Dependencies, stored: Sequence[ObjectVersion], day: str) -> list[str]:
-    """Every chain that may have a block, sorted: what is published, and what the anchor before this day names."""
+def _chains(dependencies: Dependencies, stored: Sequence[ObjectVersion], day: str) -> dict[str, AnchoredHead | None]:
+    """Every chain that may have a block, sorted: what is published, and what the anchor before this day names, with its head."""
     names: set[str] = set()
     for versions in _published(dependencies):
         names |= lines_of(versions) | {contract_chain(each.contract) for each in versions}
@@ -130,10 +136,11 @@ def _chains(dependencies: Dependencies, stored: Sequence[ObjectVersion], day: st
     names |= {f"{layout.UNROUTED}/{(date - timedelta(days=ago)).isoformat()}" for ago in range(DAYS)}
     earlier = [each for each in stored if (day_of(each.key) or "") < day]
     last = day_of(earlier[-1].key) if earlier else None
+    before: dict[str, AnchoredHead] = {}
     for each in earlier:
         if day_of(each.key) == last:
-            names |= {head.chain for head in _read(dependencies, each).anchor.heads}
-    return sorted(names)
+            before |= {head.chain: head for head in _read(dependencies, each).anchor.heads}
+    return {name: before.get(name) for name in sorted(names | before.keys())}
 
 
 def _published(dependencies: Dependencies) -> Iterator[list[Publication]]:
@@ -148,18 +155,30 @@ def _published(dependencies: Dependencies) -> Iterator[list[Publication]]:
             after = page.after
 
 
-def _next(dependencies: Dependencies, before: _Kept | None, day: str, names: list[str], most: int) -> Anchor:
+def _next(
+    dependencies: Dependencies, before: _Kept | None, day: str, known: dict[str, AnchoredHead | None], most: int
+) -> tuple[Anchor, list[str]]:
+    """The next document, and which of its chains contradict the anchor before."""
+    names, wrong = list(known), list[str]()
     continued = before.anchor if before is not None and before.anchor.date == day else None
     place = bisect_right(names, continued.heads[-1].chain) if continued else 0
     heads: list[AnchoredHead] = []
     while place < len(names) and len(heads) < most:
         chains = names[place : place + min(BATCH, most - len(heads))]
         found = zip(chains, dependencies.ledger.heads(chains), strict=True)
-        heads += [AnchoredHead(chain, *head) for chain, head in found if head.height >= 0]
+        now = {chain: AnchoredHead(chain, *head) for chain, head in found}
+        heads += [head for head in now.values() if head.height >= 0]
+        moved = [then for chain, then in ((each, known[each]) for each in chains) if then and now[chain] != then]
+        there = dependencies.ledger.digests([(then.chain, then.height) for then in moved])
+        wrong += [
+            then.chain
+            for then, digest in zip(moved, there, strict=True)
+            if digest != then.digest or now[then.chain].height <= then.height
+        ]
         place += len(chains)
     previous = Previous(before.anchor.key, sha256(before.text)) if before else None
     part, is_last = continued.part + 1 if continued else 0, place == len(names)
-    return Anchor(day, part, is_last, dependencies.places.anchor_days, previous, tuple(heads))
+    return Anchor(day, part, is_last, dependencies.places.anchor_days, previous, tuple(heads)), wrong
 
 
 def _signed(dependencies: Dependencies, anchor: Anchor, before: _Kept | None) -> Anchor:

@@ -856,6 +856,8 @@ def test_heads_of_many_chains_are_read_at_once(ports: Ports) -> None:
 
     assert ports.ledger.heads(names) == (*[none] * 150, Head(0, digest(REPLAY)), Head(0, digest(other)))
     assert ports.ledger.heads(()) == ()
+    places = [*((name, 0) for name in names), (CHAIN, 1)]
+    assert ports.ledger.digests(places) == (*[""] * 150, digest(REPLAY), digest(other), "")
 
 
 def test_what_has_an_underscore_is_listed_by_its_prefix(ports: Ports) -> None:

@@ -50,6 +50,11 @@ class MemoryLedger:
         """The tops."""
         return tuple(map(self.head, chains))
 
+    def digests(self, places: Sequence[tuple[str, int]]) -> tuple[str, ...]:
+        """Of what is stored."""
+        chains = ((self.chains.get(chain, []), height) for chain, height in places)
+        return tuple(digest(blocks[height]) if height < len(blocks) else "" for blocks, height in chains)
+
     def blocks(self, chain: str, above: int = -1) -> tuple[AnyBlock, ...]:
         """What lies above a height."""
         return tuple(self.chains.get(chain, ())[above + 1 :])

@@ -174,8 +174,8 @@ def test_heads_are_anchored_where_nobody_can_delete_them(stack: Deployed) -> Non
     command = CliRunner().invoke(app, ["verify", "--anchors", "stack", "--key", "kms", "--local", "--json"])
     found = json.loads(command.stdout)
 
-    assert answers[0] == {"documents": 1, "heads": found["chains"], "complete": 1}
-    assert answers[1] == {"documents": 0, "heads": 0, "complete": 1}
+    assert answers[0] == {"documents": 1, "heads": found["chains"], "contradicted": 0, "complete": 1}
+    assert answers[1] == {"documents": 0, "heads": 0, "contradicted": 0, "complete": 1}
     assert retention["Mode"] == "COMPLIANCE"
     assert (command.exit_code, found["faults"], found["anchors"]["proven_by"]) == (0, [], "kms")
     assert found["chains"] > len(published_lines(stack.dependencies))

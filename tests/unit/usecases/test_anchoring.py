@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.contracts.lake.anchors import from_json
+from lakegate.contracts.lake.block import digest
 from lakegate.contracts.lake.records import contract_chain, event_id
 from lakegate.functions import anchor as function
 from lakegate.functions import edge
 from lakegate.functions.edge import HandlerError
 from lakegate.functions.ports.errors import Unanswered
+from lakegate.functions.ports.ledger import Head
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.registry import Publication
 from lakegate.functions.ports.signing import SigningKeys
@@ -175,6 +177,20 @@ def test_a_day_that_was_not_finished_is_finished_first(env: Environment) -> None
     assert proven(env) == []
 
 
+def test_each_day_is_compared_with_the_one_before(env: Environment) -> None:
+    """A chain that was rewritten is counted for the day that was not finished, and not for the next one again."""
+    kept(env)
+    env.memory.clock.sleep(timedelta(days=1).total_seconds())
+    kept(env, seconds=[900.0, 29.0])
+    chain = env.memory.ledger.chains[CHAINS[4]]
+    chain[0] = replace(chain[0], actor="arn:aws:iam::123456789012:user/mallory")
+    env.memory.ledger._heads[CHAINS[4]] = Head(0, digest(chain[0]))  # noqa: SLF001 - as above
+    env.memory.clock.sleep(timedelta(days=1).total_seconds())
+
+    assert kept(env) == AnchorPass(5, 8, [CHAINS[4]], is_complete=True)
+    assert proven(env) == [("rewritten", CHAINS[4])]
+
+
 @pytest.mark.parametrize("crash", range(3))
 @pytest.mark.parametrize("is_done", [False, True])
 def test_a_crash_at_any_document_leaves_what_the_next_pass_completes(
@@ -264,9 +280,39 @@ def test_the_function_answers_and_counts(deployed: Environment, capsys: pytest.C
     answer = function.handler({}, Context())  # type: ignore[arg-type] # what it asks of a context
     counted = json.loads(capsys.readouterr().out.splitlines()[-1])
 
-    assert answer == {"documents": 1, "heads": 5, "complete": 1}
+    assert answer == {"documents": 1, "heads": 5, "contradicted": 0, "complete": 1}
     assert (counted["AnchorComplete"], counted["service"]) == ([1.0], "anchor")
+    assert counted["ContradictedChains"] == [0.0]
     assert documents(deployed)
+
+
+def test_a_chain_that_contradicts_the_anchor_before_is_counted_and_named(
+    deployed: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rewritten, also if it has grown since; cut off; gone: once, on the next day. What only grew is none of them."""
+    chains, heads = deployed.memory.ledger.chains, deployed.memory.ledger._heads  # noqa: SLF001 - what controls the tables
+    same, grown, cut, gone, fresh = CHAINS
+    for chain in (cut, fresh):
+        extend(deployed, chain)
+    function.handler({}, Context())  # type: ignore[arg-type] # as above
+    for chain in (same, grown):
+        chains[chain][0] = replace(chains[chain][0], actor="arn:aws:iam::123456789012:user/mallory")
+        heads[chain] = Head(0, digest(chains[chain][0]))
+    extend(deployed, grown)
+    extend(deployed, fresh)
+    del chains[cut][1:], chains[gone], heads[gone]
+    heads[cut] = Head(0, digest(chains[cut][0]))
+    deployed.memory.clock.sleep(timedelta(days=1).total_seconds())
+    stream = io.StringIO()
+    monkeypatch.setattr(function.LOG._logger.handlers[0], "stream", stream)  # noqa: SLF001 - likewise
+    found = function.handler({}, Context())  # type: ignore[arg-type] # likewise
+    again = function.handler({}, Context())  # type: ignore[arg-type] # likewise
+
+    assert (found["contradicted"], again["contradicted"]) == (4, 0)
+    named = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [(each["message"], each["chain"]) for each in named] == [
+        ("contradicted", each) for each in (same, grown, cut, gone)
+    ]
 
 
 def test_a_failure_of_the_function_is_named(deployed: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
