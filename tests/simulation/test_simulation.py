@@ -52,8 +52,9 @@ def test_the_exhaustive_run_meets_every_effect_of_a_delivery(
     monkeypatch.setattr("tests.simulation.__main__.SCENARIOS", SCENARIOS[:1])
     monkeypatch.setattr("tests.simulation.__main__.MORE", ())
     status = main(["0", "--pairs", "1000000", "--jobs", "1"])
+    (missed,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("No scenario meets ")]
 
-    assert (status, "No scenario meets CLOSE_BATCH" in capsys.readouterr().out) == (1, True)
+    assert (status, "CLOSE_BATCH" in missed.split(", ")) == (1, True)
 
 
 def test_a_scenario_that_never_ends_as_it_must_is_reported(
@@ -90,7 +91,7 @@ def test_a_planted_bug_falls(bug: Planted) -> None:
 def test_a_run_whose_list_of_members_is_missing_breaks_a_promise() -> None:
     """The checker reports a batch that was started without its list, and does not fail when it looks for it."""
     bug = next(each for each in PLANTED if each.name == "a conflict counts as done in the driver")
-    _, violation = until_caught(bug, seed=336_922_338)
+    _, violation = until_caught(bug, seed=336_922_379)
 
     assert str(violation) == "P23: a batch was started before the list of its members was written"
 
