@@ -7,7 +7,6 @@ out of time, is continued by the next one, and two at a time write one anchor.
 from __future__ import annotations
 
 from bisect import bisect_right
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -81,9 +80,12 @@ def keep_anchor_of_today(dependencies: Dependencies, most: int = MAX_HEADS) -> S
     today = dependencies.clock.now().date().isoformat()
     known: dict[str, AnchoredHead | None] = {}
     of_day = ""
+    stored: list[ObjectVersion] = []
+    before: _Kept | None = None
     while True:
-        stored = _documents(dependencies, today)
-        before = _newest(dependencies, stored)
+        if before is None or before.anchor.is_last:
+            stored = _documents(dependencies, today)
+            before = _read(dependencies, stored[-1]) if stored else None
         if before is not None and before.anchor.is_last and before.anchor.date == today:
             done.is_complete = True
             return done
@@ -96,11 +98,15 @@ def keep_anchor_of_today(dependencies: Dependencies, most: int = MAX_HEADS) -> S
         anchor = _signed(dependencies, anchor, before)
         to, text = Address(dependencies.places.anchors, anchor.key), to_json(anchor)
         put = partial(dependencies.objects.put, to, text, absent=True, content_type="application/json")
-        with suppress(ConditionFailed):  # another pass wrote it: this one goes on behind it
+        try:
             yield from perform(Effect.ANCHOR, put)
-            done.documents += 1
-            done.heads += len(anchor.heads)
-            done.contradicted += wrong
+        except ConditionFailed:  # another pass wrote it: this one goes on behind it
+            before = None
+            continue
+        before = _Kept(text, anchor)
+        done.documents += 1
+        done.heads += len(anchor.heads)
+        done.contradicted += wrong
 
 
 def _documents(dependencies: Dependencies, today: str) -> list[ObjectVersion]:
@@ -113,10 +119,6 @@ def _documents(dependencies: Dependencies, today: str) -> list[ObjectVersion]:
         if page.after is None:
             return [each for key, each in sorted(found.items()) if (day_of(key) or "~") <= today]
         after = page.after
-
-
-def _newest(dependencies: Dependencies, stored: Sequence[ObjectVersion]) -> _Kept | None:
-    return _read(dependencies, stored[-1]) if stored else None
 
 
 def _read(dependencies: Dependencies, document: ObjectVersion) -> _Kept:

@@ -6,7 +6,7 @@ import io
 import json
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -110,6 +110,23 @@ def test_every_chain_with_a_block_is_anchored_once_a_day(env: Environment) -> No
     assert heads(env, today(env)) == dict.fromkeys(CHAINS, 0)
     assert proven(env) == []
     assert list(env.memory.objects.content_types.values()) == ["application/json"] * 3
+
+
+def test_the_documents_of_a_day_are_written_without_listing_the_bucket_again(
+    env: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is listed before the first document and behind the last one, however many there are."""
+    kind, listed = type(env.memory.objects), list[str]()
+    versions = kind.versions
+
+    def counted(objects: Any, bucket: str, *given: Any) -> Any:
+        listed.append(bucket)
+        return versions(objects, bucket, *given)
+
+    monkeypatch.setattr(kind, "versions", counted)
+    done = kept(env)
+
+    assert (done.documents, listed) == (3, [BUCKET] * 2)
 
 
 def test_the_next_day_has_the_heads_of_that_day(env: Environment) -> None:
