@@ -192,5 +192,4 @@ def _in_words(checked: _Checked) -> Iterator[str]:
     for each in checked.faults[:MAX_SHOWN]:
         at = each.where if each.height is None else f"{each.where}, block {each.height}"
         yield f"{each.what}{f': {at}' if at else ''}{f': {each.why}' if each.why else ''}"
-    if number > MAX_SHOWN:
-        yield f"… and {number - MAX_SHOWN:,} more: --json lists them all."
+    yield from terminal.more(number, MAX_SHOWN)

@@ -11,12 +11,11 @@ from lakegate.cli import terminal
 from lakegate.cli.account import SHORT_ID, STANDING
 from lakegate.cli.aws import opened
 from lakegate.cli.escape import escaped
-from lakegate.cli.options import DEFAULT_STACK, ApiUrl, AsJson, Local, StackName
+from lakegate.cli.options import DEFAULT_STACK, ApiContract, ApiUrl, AsJson, Delivery, Local, StackName
 from lakegate.cli.over_http import Api
-from lakegate.cli.remote import refuse_options, send_transition
+from lakegate.cli.remote import refuse_contract, refuse_options, send_transition
 from lakegate.cli.status import LATEST
 from lakegate.cli.waiting import WaitExit
-from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.verdict import ACCEPTING
 from lakegate.functions.usecases.answering import approve as approve_delivery
 from lakegate.functions.usecases.answering import decline as decline_delivery
@@ -45,8 +44,7 @@ class Asked:
             body = {"transition": "approve"} if declined is None else {"transition": "decline", "reason": declined}
             send_transition(Api(self.api), self.workload, self.contract or "", body, as_json=self.as_json)
             return
-        if self.contract is not None:
-            raise InputError("--contract is for --api: here the workload alone names the delivery")
+        refuse_contract(self.contract)
         with opened(self.stack, local=self.local) as there:
             dependencies = there.working_dependencies()
             identity = named(dependencies, self.workload, LATEST).id
@@ -84,14 +82,10 @@ def _exit(row: Workload) -> WaitExit:
 
 
 def decline(  # noqa: PLR0913 - a command has these options
-    workload: Annotated[
-        str, typer.Argument(help="A workload's id, the beginning of one, or a landing key.", show_default=False)
-    ],
+    workload: Delivery,
     *,
     reason: Annotated[str, typer.Option(help="Why; it is a reason of the rejection.", show_default=False)],
-    contract: Annotated[
-        str | None, typer.Option(help="With --api: its contract, for callers with rights to that.", show_default=False)
-    ] = None,
+    contract: ApiContract = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     api: ApiUrl = None,

@@ -80,8 +80,7 @@ def damages_in_words(lake: str, compared: Compared) -> Iterator[str]:
     yield f"{begin}{number:,} {'is' if number == 1 else 'are'} not as recorded."
     for each in compared.damaged[:MAX_SHOWN]:
         yield from _described(lake, each)
-    if number > MAX_SHOWN:
-        yield f"… and {number - MAX_SHOWN:,} more: --json lists them all."
+    yield from terminal.more(number, MAX_SHOWN)
 
 
 def _described(lake: str, each: DamagedObject) -> Iterator[str]:

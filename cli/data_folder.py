@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from lakegate.cli import terminal
 from lakegate.cli.damages import MAX_SHOWN, Compared
 from lakegate.cli.download import file_of, is_as_listed
 from lakegate.contracts.errors import InputError
@@ -81,5 +82,4 @@ def files_in_words(compared: Compared | None) -> Iterator[str]:
     yield f"{begin}{number:,} {'is' if number == 1 else 'are'} not as recorded."
     for each in compared.damaged[:MAX_SHOWN]:
         yield f"{each.damage}: {each.file}" + ("" if each.height is None else f", block {each.height}")
-    if number > MAX_SHOWN:
-        yield f"… and {number - MAX_SHOWN:,} more: --json lists them all."
+    yield from terminal.more(number, MAX_SHOWN)

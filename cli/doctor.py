@@ -12,7 +12,7 @@ from lakegate.cli import terminal
 from lakegate.cli.account import standing
 from lakegate.cli.aws import entered, readable_errors
 from lakegate.cli.escape import escaped
-from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
+from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, OptionalDelivery, StackName
 from lakegate.cli.probes.causes import CauseFinding, Level
 from lakegate.cli.probes.deliveries import SHORT
 from lakegate.cli.probes.entrance import enter
@@ -42,10 +42,7 @@ class Exit(IntEnum):
 
 
 def doctor(
-    workload: Annotated[
-        str | None,
-        typer.Argument(help="A workload's id, the beginning of one, or a landing key.", show_default=False),
-    ] = None,
+    workload: OptionalDelivery = None,
     *,
     timeout: Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds for all probes together.")] = SECONDS,
     stack: StackName = DEFAULT_STACK,

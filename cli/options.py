@@ -20,5 +20,11 @@ ApiUrl: TypeAlias = Annotated[
     str | None,
     typer.Option("--api", envvar="LAKEGATE_API", help="Through the HTTP API at this address.", show_default=False),
 ]
+_DELIVERY = "A workload's id, the beginning of one, or a landing key."
+Delivery: TypeAlias = Annotated[str, typer.Argument(help=_DELIVERY, show_default=False)]
+OptionalDelivery: TypeAlias = Annotated[str | None, typer.Argument(help=_DELIVERY, show_default=False)]
+ApiContract: TypeAlias = Annotated[
+    str | None, typer.Option(help="With --api: its contract, for callers with rights to that.", show_default=False)
+]
 Line: TypeAlias = Annotated[str, typer.Argument(help=_LINE, show_default=False)]
 OptionalLine: TypeAlias = Annotated[str | None, typer.Argument(help=_LINE, show_default=False)]

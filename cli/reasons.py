@@ -13,7 +13,7 @@ from lakegate.cli.aws import opened
 from lakegate.cli.documents import checks
 from lakegate.cli.escape import escaped
 from lakegate.cli.judgement_text import SHOWN, show
-from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
+from lakegate.cli.options import DEFAULT_STACK, AsJson, Delivery, Local, StackName
 from lakegate.cli.outputs import usable, write_text
 from lakegate.cli.status import LATEST, print_account
 from lakegate.contracts.errors import InputError
@@ -34,9 +34,7 @@ REPORT = "Write an HTML report into a file, to pass on; with the latest deliveri
 
 
 def reasons(  # noqa: PLR0913 - a command has these options
-    workload: Annotated[
-        str, typer.Argument(help="A workload's id, the beginning of one, or a landing key.", show_default=False)
-    ],
+    workload: Delivery,
     *,
     rows: Annotated[int, typer.Option(min=0, max=MAX_ROWS, help="Failing rows of each reason.")] = SHOWN,
     export: Annotated[Path | None, typer.Option(help=EXPORT, show_default=False)] = None,

@@ -31,6 +31,12 @@ def refuse_options(**given: object) -> None:
         raise InputError(f"the HTTP API has nothing for {' and '.join(names)}: leave it out, or --api (LAKEGATE_API)")
 
 
+def refuse_contract(contract: str | None) -> None:
+    """Raise InputError for a contract beside a workload, where a command does not work through the API."""
+    if contract is not None:
+        raise InputError("--contract is for --api: here the workload alone names the delivery")
+
+
 @dataclass(frozen=True, slots=True)
 class RemotePublication:
     """A document that is to be published through an API."""

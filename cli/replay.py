@@ -11,7 +11,7 @@ import typer
 from lakegate.cli import terminal
 from lakegate.cli.account import SHORT_ID, STANDING, as_document
 from lakegate.cli.aws import opened
-from lakegate.cli.options import DEFAULT_STACK, ApiUrl, AsJson, Local, StackName
+from lakegate.cli.options import DEFAULT_STACK, ApiUrl, AsJson, Local, OptionalDelivery, StackName
 from lakegate.cli.over_http import Api
 from lakegate.cli.remote import refuse_options, send_transition
 from lakegate.cli.replay_many import MOST, TIMES, Chosen, Replayable, print_outcome, replay_many
@@ -33,10 +33,7 @@ if TYPE_CHECKING:
 
 
 def replay(  # noqa: PLR0913 - a command has these options
-    workload: Annotated[
-        str | None,
-        typer.Argument(help="A workload's id, the beginning of one, or a landing key.", show_default=False),
-    ] = None,
+    workload: OptionalDelivery = None,
     *,
     state: Annotated[
         Replayable | None, typer.Option(help="Many: all deliveries in this state, the oldest first.")

@@ -17,7 +17,7 @@ from lakegate.cli.attempt_causes import CAUSES
 from lakegate.cli.aws import opened
 from lakegate.cli.escape import escaped
 from lakegate.cli.judgement_text import WORDS
-from lakegate.cli.options import DEFAULT_STACK, ApiUrl, AsJson, Local, StackName
+from lakegate.cli.options import DEFAULT_STACK, ApiUrl, AsJson, Local, OptionalDelivery, StackName
 from lakegate.cli.over_http import Api
 from lakegate.cli.remote import refuse_options, show_workload
 from lakegate.contracts.errors import InputError
@@ -62,10 +62,7 @@ class Decided(StrEnum):
 
 
 def status(  # noqa: PLR0913 - a command has these options
-    workload: Annotated[
-        str | None,
-        typer.Argument(help="A workload's id, the beginning of one, or a landing key.", show_default=False),
-    ] = None,
+    workload: OptionalDelivery = None,
     *,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many of the latest deliveries.")] = 20,
     verdict: Annotated[

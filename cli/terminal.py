@@ -75,6 +75,12 @@ def print_json(document: object) -> None:
     sys.stdout.write("\n")
 
 
+def more(number: int, shown: int) -> Iterator[str]:
+    """The line behind a list of which only so many entries are shown; none if that is all of them."""
+    if number > shown:
+        yield f"… and {number - shown:,} more: --json lists them all."
+
+
 @contextmanager
 def working(what: str) -> Iterator[Callable[[str], None]]:
     """What is being done, on standard error: a spinner on a terminal, elsewhere a line every ten seconds.

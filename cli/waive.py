@@ -12,13 +12,12 @@ from lakegate.cli import terminal
 from lakegate.cli.account import SHORT_ID, STANDING, in_utc
 from lakegate.cli.aws import opened
 from lakegate.cli.escape import escaped
-from lakegate.cli.options import DEFAULT_STACK, ApiUrl, AsJson, Local, StackName
+from lakegate.cli.options import DEFAULT_STACK, ApiContract, ApiUrl, AsJson, Delivery, Local, StackName
 from lakegate.cli.over_http import Api
-from lakegate.cli.remote import refuse_options, send_transition
+from lakegate.cli.remote import refuse_contract, refuse_options, send_transition
 from lakegate.cli.replay_many import TIMES
 from lakegate.cli.status import LATEST
 from lakegate.cli.waiting import WaitExit
-from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.verdict import ACCEPTING
 from lakegate.contracts.lake.lifecycle import instant_of, moment
 from lakegate.functions.usecases.deliveries import named
@@ -32,18 +31,14 @@ if TYPE_CHECKING:
 
 
 def waive(  # noqa: PLR0913 - a command has these options
-    workload: Annotated[
-        str, typer.Argument(help="A workload's id, the beginning of one, or a landing key.", show_default=False)
-    ],
+    workload: Delivery,
     *,
     reason: Annotated[str, typer.Option(help="Why; every consumer can read it.", show_default=False)],
     expires: Annotated[
         datetime,
         typer.Option(formats=TIMES, help="When the exception ends (UTC), within 366 days.", show_default=False),
     ],
-    contract: Annotated[
-        str | None, typer.Option(help="With --api: its contract, for callers with rights to that.", show_default=False)
-    ] = None,
+    contract: ApiContract = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     api: ApiUrl = None,
@@ -65,8 +60,7 @@ def waive(  # noqa: PLR0913 - a command has these options
         body = {"transition": "waive", "reason": reason, "expires": ends}
         send_transition(Api(api), workload, contract or "", body, as_json=as_json)
         return
-    if contract is not None:
-        raise InputError("--contract is for --api: here the workload alone names the delivery")
+    refuse_contract(contract)
     with opened(stack, local=local) as there:
         dependencies = there.working_dependencies()
         before = named(dependencies, workload, LATEST)

@@ -36,7 +36,7 @@ def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     """Pull what is due; what a tick cannot finish another one does."""
     INVOCATION.set(context)
     pulled = sanitize_errors(_tick, LOG, METRICS)
-    counts = {f"{each.value.lower()}": 0 for each in PullOutcome}
+    counts = {each.value.lower(): 0 for each in PullOutcome}
     for name, end in pulled.ends:
         counts[end.outcome.value.lower()] += 1
         LOG.info("pulled", extra={"line": name, "outcome": end.outcome.value, "reason": end.reason})
