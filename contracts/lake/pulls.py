@@ -33,7 +33,7 @@ class PullOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SourceIdentity:
-    """What a source says about itself: two contents with the same identity are the same, unless nothing is said."""
+    """What a source states of its content: two contents with the same known identity are the same."""
 
     etag: str = ""
     """As the source writes it, with quotes."""
@@ -44,11 +44,11 @@ class SourceIdentity:
 
     @property
     def is_known(self) -> bool:
-        """Whether anything is said."""
+        """Whether the source states anything."""
         return bool(self.etag or self.modified or self.version)
 
     def is_as(self, seen: SourceIdentity) -> bool:
-        """Whether this is what was seen: by the strongest thing that both say."""
+        """Whether this is what was seen: by the strongest statement that both have."""
         for one, other in ((self.etag, seen.etag), (self.version, seen.version), (self.modified, seen.modified)):
             if one and other:
                 return one == other
@@ -65,7 +65,7 @@ class SourceFetch:
     key: str
     source: SourceIdentity
     size: int | None = None
-    """Bytes; None: the source does not say."""
+    """Bytes; None: the source does not state it."""
     resumable: bool = False
     """Whether the source can be opened again in its middle."""
     upload: str = ""

@@ -1,7 +1,7 @@
 """A person approves or declines a judged delivery that waits for it (state AWAITING). docs/approvals.md explains it.
 
 Who answers is recorded on the chain of the delivery first. The write that follows is fenced as every other: of two answers, and
-of an answer and the end of the time, the first one counts, and the other person is told.
+of an answer and the end of the time, the first one counts, and the other person gets an error.
 """
 
 from __future__ import annotations
