@@ -119,9 +119,11 @@ def _type_hint(word: str, known: list[str]) -> str:
 
 
 def _pattern(error: SchemaError, _root: Mapping[str, Any]) -> Iterator[Message]:
-    """A value, or a key (`propertyNames`), that does not match the pattern."""
+    """A value, or a key (`propertyNames`), that does not match the pattern; `x-form` of our schemas has the pattern in words."""
     key = (error.instance,) if "propertyNames" in error.absolute_schema_path else ()
-    yield "wrong-form", (*_at(error), *key), f"{shown(error.instance)} has not the form {shown(error.validator_value)}."
+    words = error.schema.get("x-form")
+    wanted = f"must be {words}" if words else f"does not match the pattern {shown(error.validator_value)}"
+    yield "wrong-form", (*_at(error), *key), f"{shown(error.instance)} {wanted}."
 
 
 def _bound(error: SchemaError, _root: Mapping[str, Any]) -> Iterator[Message]:
