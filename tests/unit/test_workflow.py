@@ -109,9 +109,10 @@ def test_what_a_document_leaves_out_is_as_in_push() -> None:
 
 def test_a_wrong_form_is_described_in_words() -> None:
     """A name and a version of another form are refused with what to write, not with a regular expression."""
-    problems = read_workflow(b"workflow: push\nversion: 1.0.0-beta\n").problems
+    with pytest.raises(ContractError) as refused:
+        read_workflow(b"workflow: push\nversion: 1.0.0-beta\n")
 
-    assert [each.message for each in problems] == [
+    assert [each.message for each in refused.value.problems] == [
         "`push` must be lower case letters, digits and hyphens, first a letter, at most 63 characters, not `push`.",
         "`1.0.0-beta` must be a version such as `1.0.0`, without a pre-release.",
     ]

@@ -157,3 +157,17 @@ def test_the_page_agrees_with_the_schema() -> None:
     page = PAGE.read_text()
 
     assert generated(page) == page
+
+
+@pytest.mark.parametrize("name", ["dcm-0.1.3", "lakegate-extension", "workflow"])
+def test_every_pattern_of_our_schemas_has_its_form_in_words(name: str) -> None:
+    """Whoever writes a value of a wrong form reads what to write instead of a regular expression."""
+
+    def patterns(schema: object) -> list[dict[str, Any]]:
+        below = list(schema.values()) if isinstance(schema, dict) else schema if isinstance(schema, list) else []
+        own = [schema] if isinstance(schema, dict) and isinstance(schema.get("pattern"), str) else []
+        return own + [each for child in below for each in patterns(child)]
+
+    found = patterns(load(name))
+    assert found
+    assert [each["pattern"] for each in found if not each.get("x-form")] == []
