@@ -105,7 +105,7 @@ docs: .venv/ready links ## Build the documentation site into build/site; a broke
 lock: ## Resolve the pins of infra/setup/*.in again
 	$(PYTHON) -m venv .tools/lock
 	.tools/lock/bin/pip install --quiet pip-tools==7.6.2
-	for name in boot dev jdk job judge lambda sam checkov ministack great-expectations datacontract docs mutation sbom browser schemathesis; do .tools/lock/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
+	for name in boot dev jdk job judge lambda pull sam checkov ministack great-expectations datacontract docs mutation sbom browser schemathesis; do .tools/lock/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
 	  --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links -o $(SETUP)/$$name.lock $(SETUP)/$$name.in; done
 
 clean: ## Remove everything that set-up and tests wrote

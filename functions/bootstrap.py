@@ -24,6 +24,7 @@ from lakegate.functions.adapters.line_rows import promises, pulls
 from lakegate.functions.adapters.lines import DynamoLines
 from lakegate.functions.adapters.notices import DynamoNotices
 from lakegate.functions.adapters.pauses import DynamoPauses
+from lakegate.functions.adapters.pull_access import PullAccess
 from lakegate.functions.adapters.registry import DynamoRegistry
 from lakegate.functions.adapters.request_keys import DynamoRequestKeys
 from lakegate.functions.adapters.s3 import S3Store
@@ -40,6 +41,7 @@ from lakegate.functions.usecases.dependencies import Dependencies, JobSettings, 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lakegate.functions.ports.transfers import Transfer
     from lakegate.functions.settings import Settings
 
 DRIVER_VCPU, EXECUTOR_VCPU = 2, 2
@@ -84,14 +86,17 @@ def pull_adapters(
     settings: Settings, remaining: Callable[[], float] = lambda: float("inf")
 ) -> tuple[TransferByScheme, S3LandingParts]:
     """Sources, and the landing bucket in parts: only the function that pulls has them. No call to AWS is made here."""
+    from lakegate.functions.adapters.sftp_source import PORTS, SftpSource  # noqa: PLC0415 - only its bundle has the library
+
     secrets = Secrets(client("secretsmanager"))
     hosts = frozenset(settings.pull_hosts.lower().split(",")) - {""}
-    web = Web(is_local=secrets.are_local)
-    https = HttpsSource(web, secrets, hosts, settings.pull_secrets, remaining)
-    landing = S3LandingParts(client("s3"), settings.landing, settings.account)
-    return TransferByScheme(
-        {"https": https, "s3": S3Source(client("s3"), frozenset({settings.landing, settings.lake}))}
-    ), landing
+    access, is_local = PullAccess(secrets, hosts, settings.pull_secrets), secrets.are_local
+    adapters: dict[str, Transfer] = {
+        "https": HttpsSource(Web(is_local=is_local), access, remaining),
+        "s3": S3Source(client("s3"), frozenset({settings.landing, settings.lake})),
+        "sftp": SftpSource(Web(is_local=is_local, ports=PORTS), access, remaining),
+    }
+    return TransferByScheme(adapters), S3LandingParts(client("s3"), settings.landing, settings.account)
 
 
 def most_executors(vcpu: int, runs: int) -> int:

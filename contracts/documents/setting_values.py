@@ -22,12 +22,14 @@ REQUIREMENTS = ("owner", "classified-personal-data")
 
 
 _ADDRESS = (
-    r"https://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?/[!$-~]{0,2000}|s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/[!-~]{1,1024}"
+    r"https://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?/[!$-~]{0,2000}|"
+    r"sftp://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?/[!$->@-~]{1,1024}|"
+    r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/[!-~]{1,1024}"
 )
 PULL = {
     "source": (
         _ADDRESS,
-        "`https://HOST/PATH` without user and password, or `s3://BUCKET/KEY`, in ASCII; no other protocol (SFTP) is read",
+        "`https://HOST/PATH` or `sftp://HOST/PATH` without user and password, or `s3://BUCKET/KEY`, in ASCII",
     ),
     "schedule": (r"(rate|cron)\([ -~]{1,200}\)", "`rate(1 hour)` or `cron(0 6 * * ? *)`"),
     "secret": (
@@ -175,4 +177,6 @@ def pull(place: Place) -> Pull | None:
         parts[key] = str(value.text)
     if "source" not in parts:
         raise InvalidValueError("a mapping with `source`")
+    if parts["source"].startswith("sftp:") and "secret" not in parts:
+        raise InvalidValueError("with a source over SFTP a `secret`: user, password or key, and the server's key")
     return Pull(**parts)

@@ -65,7 +65,7 @@ class Pull:
     """Where the data of a dataset is fetched from, and when."""
 
     source: str
-    """`https://…` or `s3://…`."""
+    """`https://…`, `sftp://…` or `s3://…`."""
     schedule: str = ""
     """`rate(…)` or `cron(…)`, in UTC; empty: as often as the contract's service level `frequency`."""
     secret: str = ""

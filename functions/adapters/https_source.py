@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
 
 from lakegate.contracts.lake.pulls import SourceIdentity
+from lakegate.functions.adapters.pull_access import MAX_ANSWER, MAX_IDLE, RESERVE
 from lakegate.functions.adapters.transfers import read_whole
 from lakegate.functions.adapters.web import split
 from lakegate.functions.ports.errors import PortError, Throttled, Unanswered
@@ -24,18 +25,14 @@ if TYPE_CHECKING:
     from http.client import HTTPResponse
 
     from lakegate.contracts.model.policy import Pull
-    from lakegate.functions.adapters.secrets import Secrets
+    from lakegate.functions.adapters.pull_access import PullAccess
     from lakegate.functions.adapters.web import Web
 
 MAX_REDIRECTS: Final = 5
-MAX_ANSWER, MAX_IDLE, RESERVE = 600.0, 30.0, 20.0
-"""Seconds: of one answer with its body, without a byte of it, and that are left behind it to write how it ended."""
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 OK, PARTIAL, NOT_MODIFIED, FAILED, UNSATISFIABLE, TOO_MANY, SERVER_ERROR = 200, 206, 304, 412, 416, 429, 500
-SCOPE: Final = frozenset({"contract", "host"})
-"""Of every secret: the contract that may use it, and the host that it is sent to."""
-KEYS: Final = SCOPE | {"user", "password", "token", "header", "key"}
-"""Of a secret besides: user and password (Basic), a token (Bearer), or the name of a header and its value."""
+KEYS: Final = frozenset({"user", "password", "token", "header", "key"})
+"""Of a secret: user and password (Basic), a token (Bearer), or the name of a header and its value."""
 OWN: Final = frozenset(
     {"host", "range", "if-range", "if-none-match", "if-modified-since", "connection", "content-length"}
 )
@@ -52,11 +49,7 @@ class HttpsSource:
     """Files of web servers that the stack's operator has allowed."""
 
     web: Web
-    secrets: Secrets
-    hosts: frozenset[str]
-    """Names of hosts, in lower case; no other one is asked, also after a redirect."""
-    prefix: str
-    """Of the names of secrets."""
+    access: PullAccess
     remaining: Callable[[], float] = lambda: float("inf")
     """Seconds that this invocation has left."""
 
@@ -79,12 +72,12 @@ class HttpsSource:
     def _answer(self, contract: str, pull: Pull, headers: dict[str, str]) -> Iterator[HTTPResponse]:
         """The first answer that is no redirect. Credentials go to the host of the contract only."""
         url, first = pull.source, split(pull.source)
-        self._allow(first.hostname)
+        self.access.allow(first.hostname)
         credentials = self._credentials(contract, pull.secret, first.hostname or "")
         seconds = max(1.0, min(MAX_ANSWER, self.remaining() - RESERVE))
         for _ in range(MAX_REDIRECTS + 1):
             parts = split(url)
-            self._allow(parts.hostname)
+            self.access.allow(parts.hostname)
             is_first = (parts.hostname, parts.port or 443) == (first.hostname, first.port or 443)
             with replace(self.web, seconds=seconds, idle=MAX_IDLE).get(
                 url, headers | (credentials if is_first else {})
@@ -95,20 +88,12 @@ class HttpsSource:
                 url = _followed(url, answer.getheader("Location") or "")
         raise PortError("too-many-redirects")
 
-    def _allow(self, host: str | None) -> None:
-        if (host or "") not in self.hosts:
-            raise PortError("host-refused")
-
     def _credentials(self, contract: str, name: str, host: str) -> dict[str, str]:
-        """The header of a secret. It says who may use it: else a contract could name the secret of another one."""
+        """The header of a secret."""
         if not name:
             return {}
-        content = self.secrets.content(f"{self.prefix}{name}", KEYS)
-        if not content.keys() >= SCOPE:
-            raise PortError("secret-malformed")
-        if (content["contract"], content["host"].lower()) != (contract, host):
-            raise PortError("secret-of-another")
-        match sorted(content.keys() - SCOPE):
+        content = self.access.secret(contract, name, host, KEYS)
+        match sorted(content):
             case ["token"]:
                 header, value = "Authorization", f"Bearer {content['token']}"
             case ["password", "user"]:

@@ -102,7 +102,7 @@ class Web:
             raise PortError("port-refused")
         try:
             context = self.context or ssl.create_default_context()
-            address = self._resolved(host, port)
+            address = self.resolved(host, port)
             with (
                 socket.create_connection((str(address), port), timeout=min(_left(until), SECONDS)) as plain,
                 context.wrap_socket(plain, server_hostname=host) as secure,
@@ -119,8 +119,8 @@ class Web:
         except (OSError, HTTPException) as error:
             raise Unanswered(type(error).__name__) from None
 
-    def _resolved(self, host: str, port: int) -> Address:
-        """An address of a host; all of them are allowed. Raises PortError, OSError."""
+    def resolved(self, host: str, port: int) -> Address:
+        """An address of a host, all of whose addresses are allowed, as is the port. Raises PortError, OSError."""
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except UnicodeError:

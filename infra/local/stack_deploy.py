@@ -12,7 +12,7 @@ from botocore.config import Config
 from lakegate.contracts.errors import SetUpError
 from lakegate.infra.local.clone import ROOT, TOOLS
 from lakegate.infra.local.stack_programs import SAM
-from lakegate.infra.packaging.bundles import RUNNING, bundle_functions, bundle_judge
+from lakegate.infra.packaging.bundles import RUNNING, bundle_functions, bundle_judge, bundle_pull
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,8 +29,7 @@ LOCAL_BUILD: Final = ROOT / "build/local"
 """What is made for the Python of this machine: the embedded AWS has no other."""
 JUDGE: Final = LOCAL_BUILD / "judge/judge.zip"
 OF_THE_JUDGE: Final = ("lakegate", "contracts", "engine", "functions", "spark_jobs", "infra/packaging", "infra/setup")
-CODE: Final = "build/judge/judge.zip"
-"""The CodeUri of the judge function and of the drift function in template.yaml."""
+PULL: Final = LOCAL_BUILD / "pull/pull.zip"
 AT_ONCE: Final = 15
 """Job runs that the application takes at a time; how many run at once is a matter of this machine's processors."""
 PATIENCE_SECONDS: Final = 180
@@ -53,6 +52,9 @@ def bundle(parameters: Mapping[str, str]) -> None:
     if _judges(parameters) and _is_older(JUDGE, OF_THE_JUDGE):
         LOCAL_BUILD.mkdir(parents=True, exist_ok=True)
         bundle_judge(ROOT, TOOLS, LOCAL_BUILD, RUNNING)
+    if _pulls(parameters) and _is_older(PULL, BUNDLED):
+        LOCAL_BUILD.mkdir(parents=True, exist_ok=True)
+        bundle_pull(ROOT, TOOLS, LOCAL_BUILD, RUNNING)
 
 
 def _is_older(made: Path, names: tuple[str, ...]) -> bool:
@@ -65,13 +67,20 @@ def _judges(parameters: Mapping[str, str]) -> bool:
     return parameters.get("SmallFileBytes", "0") != "0" or parameters.get("DriftSchedule", "") != ""
 
 
-def template(folder: Path, parameters: Mapping[str, str]) -> Path:
-    """template.yaml with absolute paths of the bundles: the judge function's is the one for this machine's Python.
+def _pulls(parameters: Mapping[str, str]) -> bool:
+    """Whether the stack has the pull function."""
+    return bool(parameters.get("PullHosts") or parameters.get("PullObjects"))
 
-    Where there is no judge function, SAM is given another bundle for it, which nothing is made of.
+
+def template(folder: Path, parameters: Mapping[str, str]) -> Path:
+    """template.yaml with absolute paths of the bundles: the judge's and the pull function's are for this machine's Python.
+
+    Where there is no such function, SAM is given another bundle for it, which nothing is made of.
     """
-    code = JUDGE if _judges(parameters) else BUNDLE
-    text = (ROOT / "template.yaml").read_text().replace(f"CodeUri: {CODE}", f"CodeUri: {code}")
+    text = (ROOT / "template.yaml").read_text()
+    for local, exists in ((JUDGE, _judges(parameters)), (PULL, _pulls(parameters))):
+        code = local if exists else BUNDLE
+        text = text.replace(f"CodeUri: build/{local.relative_to(LOCAL_BUILD)}", f"CodeUri: {code}")
     made = folder / "template.yaml"
     made.write_text(text.replace("CodeUri: build/", f"CodeUri: {ROOT}/build/"))
     return made

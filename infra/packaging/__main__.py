@@ -1,4 +1,4 @@
-"""`python -m lakegate.infra.packaging [functions] [judge] [job]`: make what is deployed, below build/."""
+"""`python -m lakegate.infra.packaging [functions] [judge] [pull] [job]`: make what is deployed, below build/."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import sys
 
 from lakegate.contracts.errors import SetUpError
 from lakegate.infra.local.clone import ROOT, TOOLS
-from lakegate.infra.packaging.bundles import bundle_functions, bundle_job, bundle_judge
+from lakegate.infra.packaging.bundles import bundle_functions, bundle_job, bundle_judge, bundle_pull
 
-MAKERS = {"functions": bundle_functions, "judge": bundle_judge, "job": bundle_job}
+MAKERS = {"functions": bundle_functions, "judge": bundle_judge, "pull": bundle_pull, "job": bundle_job}
 
 
 def main(names: list[str]) -> int:

@@ -1,9 +1,10 @@
-"""What is deployed: the functions for Lambda, the judge function, and the job for EMR Serverless.
+"""What is deployed: the functions for Lambda, the judge function, the pull function, and the job for EMR Serverless.
 
 ::
 
     build/lambda/functions.zip  lakegate/ with contracts/ and functions/, and their libraries, compiled: CodeUri in template.yaml
     build/judge/judge.zip       lakegate/ with contracts/, engine/ and an entry point, and their libraries: CodeUri, too
+    build/pull/pull.zip         as functions.zip, with the library for SFTP: CodeUri of the one function that needs it
     build/code/<release>/       for the lake bucket; the release is named after the contents of
       validate.py                 the entry point
       environment.tar.gz          a virtual environment: lakegate/ with contracts/, engine/ and spark_jobs/, and their libraries
@@ -23,16 +24,19 @@ from typing import TYPE_CHECKING
 
 from lakegate.infra.local.jars import jars
 from lakegate.infra.packaging.archives import digest, tarred, zipped
-from lakegate.infra.packaging.contents import FUNCTIONS, JOB, JUDGE, fill
+from lakegate.infra.packaging.contents import FUNCTIONS, JOB, JUDGE, PULL, fill
 from lakegate.infra.setup.atomic_dir import atomic_dir
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lakegate.infra.packaging.contents import Bundle
+
 INTERPRETER = Path("/usr/bin/python3.11")
 """Where the images of EMR 7 have the Python that the job runs on."""
-PYTHON_OF_THE_JUDGE = "3.12"
-"""The first one on Amazon Linux 2023 (Lambda developer guide, Lambda runtimes): that of 3.11 is too old for pyarrow 26."""
+NEWER_PYTHON = "3.12"
+"""The first one on Amazon Linux 2023 (Lambda developer guide, Lambda runtimes): that of 3.11 is too old
+for pyarrow 26 and cryptography 50."""
 RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
 SITE = Path("lib/python3.11/site-packages")
 NAME_LENGTH = 16
@@ -41,37 +45,18 @@ JARS = ("deequ.jar", "avro.jar")
 
 
 def bundle_functions(root: Path, tools: Path, build: Path) -> Path:
-    """Make the functions' bundle; its path.
-
-    Modules are compiled: Lambda's code folder is read-only, so every cold start would compile four hundred of them.
-    """
-
-    def make(folder: Path) -> Path:
-        packages = folder / "functions"
-        fill(packages, FUNCTIONS, root, tools)
-        _compile(packages, sys.executable)
-        zipped(packages, folder / "functions.zip")
-        return folder / "functions.zip"
-
-    return _placed(make, build, lambda made: build / "lambda" / made.name)
+    """Make the functions' bundle; its path."""
+    return _zip(FUNCTIONS, "lambda/functions.zip", root, tools, build)
 
 
-def bundle_judge(root: Path, tools: Path, build: Path, python: str = PYTHON_OF_THE_JUDGE) -> Path:
-    """Make the judge function's bundle for a version of Python; its path.
+def bundle_judge(root: Path, tools: Path, build: Path, python: str = NEWER_PYTHON) -> Path:
+    """Make the judge function's bundle for a version of Python; its path."""
+    return _zip(JUDGE, "judge/judge.zip", root, tools, build, python)
 
-    Its modules are compiled where that Python is on this machine's PATH; bytecode of another version is of no use.
-    """
 
-    def make(folder: Path) -> Path:
-        packages = folder / "packages"
-        fill(packages, JUDGE, root, tools, python)
-        interpreter = sys.executable if python == RUNNING else shutil.which(f"python{python}")
-        if interpreter and _runs(interpreter):
-            _compile(packages, interpreter)
-        zipped(packages, folder / "judge.zip")
-        return folder / "judge.zip"
-
-    return _placed(make, build, lambda made: build / "judge" / made.name)
+def bundle_pull(root: Path, tools: Path, build: Path, python: str = NEWER_PYTHON) -> Path:
+    """Make the pull function's bundle for a version of Python; its path."""
+    return _zip(PULL, "pull/pull.zip", root, tools, build, python)
 
 
 def bundle_job(root: Path, tools: Path, build: Path, interpreter: Path = INTERPRETER) -> Path:
@@ -94,6 +79,27 @@ def bundle_job(root: Path, tools: Path, build: Path, interpreter: Path = INTERPR
     release = _placed(make, build, place)
     (build / "release").write_text(release.name)
     return release
+
+
+def _zip(  # noqa: PLR0913, PLR0917 - what it is made of, and for
+    bundle: Bundle, path: str, root: Path, tools: Path, build: Path, python: str = RUNNING
+) -> Path:
+    """Make a bundle for Lambda; its path.
+
+    Modules are compiled: Lambda's code folder is read-only, so every cold start would compile four hundred of them. For another
+    Python than this one they are where it is on this machine's PATH; bytecode of another version is of no use.
+    """
+
+    def make(folder: Path) -> Path:
+        packages, made = folder / "packages", folder / Path(path).name
+        fill(packages, bundle, root, tools, python)
+        interpreter = sys.executable if python == RUNNING else shutil.which(f"python{python}")
+        if interpreter and _runs(interpreter):
+            _compile(packages, interpreter)
+        zipped(packages, made)
+        return made
+
+    return _placed(make, build, lambda _: build / path)
 
 
 def _placed(make: Callable[[Path], Path], build: Path, place: Callable[[Path], Path]) -> Path:

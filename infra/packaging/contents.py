@@ -64,7 +64,7 @@ UNUSED_BY_THE_JUDGE = (
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """The code of the functions, of the job, or of the functions that read data (judge and drift), as it is deployed."""
+    """The code of the functions, of those that read data (judge and drift), of the pull function, or of the job, as deployed."""
 
     name: str
     """Of its lock file."""
@@ -82,6 +82,8 @@ FUNCTIONS = Bundle(
     frozenset({"dynamodb", "emr-serverless", "events", "kms", "lambda", "s3", "secretsmanager", "sns", "sqs", "sts"}),
 )
 """The services of functions/bootstrap.py."""
+PULL = Bundle("pull", FUNCTIONS.ours, FUNCTIONS.services)
+"""The pull function alone has a client of SSH."""
 JOB = Bundle("job", ("contracts", "engine", "spark_jobs"), frozenset({"s3", "sts"}), UNUSED_BY_JOBS)
 """`sts`: a run may have to turn a token into its role's credentials."""
 JUDGE = Bundle(

@@ -4,10 +4,10 @@
 
     lakegate-<version>-py3-none-any.whl     the package for `pip install`
     build/lambda/functions.zip              built again as by `make package`: a release is deployed like a clone
-    build/judge/judge.zip
+    build/judge/judge.zip, build/pull/pull.zip
     build/code/<release>/, build/release
     template.yaml, samconfig.toml
-    sbom/functions.cdx.json, judge.cdx.json, job.cdx.json, wheel.cdx.json
+    sbom/functions.cdx.json, judge.cdx.json, pull.cdx.json, job.cdx.json, wheel.cdx.json
     NOTES.md                                the section of CHANGELOG.md
     SHA256SUMS                              the digests of all of it; `sha256sum -c SHA256SUMS` reads it
 
@@ -29,10 +29,10 @@ from typing import Any, Final
 from lakegate.contracts.errors import SetUpError
 from lakegate.infra.local.clone import ROOT, TOOLS
 from lakegate.infra.packaging.archives import EXECUTABLE, READABLE
-from lakegate.infra.packaging.bundles import bundle_functions, bundle_job, bundle_judge
+from lakegate.infra.packaging.bundles import bundle_functions, bundle_job, bundle_judge, bundle_pull
 from lakegate.infra.packaging.materials import sha256
 from lakegate.infra.packaging.sbom import bill_of_functions, bill_of_job, bill_of_wheel
-from lakegate.infra.packaging.verification import FUNCTIONS, JUDGE, SUMS, files
+from lakegate.infra.packaging.verification import FUNCTIONS, JUDGE, PULL, SUMS, files
 from lakegate.infra.setup.atomic_dir import atomic_dir
 
 FOLDERS: Final = ("lakegate", "contracts", "engine", "functions", "spark_jobs", "infra", "cli")
@@ -54,7 +54,7 @@ def make_release(root: Path, tools: Path, build: Path, target: Path) -> Path:
         made = aside / f"lakegate-{version}"
         made.mkdir()
         job = (build / "release").read_text()
-        for path in ("lambda", "judge", f"code/{job}"):
+        for path in ("lambda", "judge", "pull", f"code/{job}"):
             shutil.copytree(build / path, made / "build" / path)
         shutil.copyfile(build / "release", made / "build/release")
         wheel = build_wheel(root, made)
@@ -64,6 +64,7 @@ def make_release(root: Path, tools: Path, build: Path, target: Path) -> Path:
         for name, bill in (
             ("functions", bill_of_functions(made / FUNCTIONS, root, tools)),
             ("judge", bill_of_functions(made / JUDGE, root, tools)),
+            ("pull", bill_of_functions(made / PULL, root, tools)),
             ("job", bill_of_job(made / "build/code" / job, root, tools)),
             ("wheel", bill_of_wheel(wheel, root, tools)),
         ):
@@ -132,7 +133,7 @@ def _document(bill: dict[str, Any]) -> str:
 def main(arguments: list[str]) -> int:
     """Make the release; the exit code: 0, or 2 after one sentence on standard error."""
     try:
-        for make in (bundle_functions, bundle_judge, bundle_job):
+        for make in (bundle_functions, bundle_judge, bundle_pull, bundle_job):
             make(ROOT, TOOLS, ROOT / "build")
         made = make_release(ROOT, TOOLS, ROOT / "build", Path(arguments[0]) if arguments else ROOT / "dist")
     except SetUpError as error:

@@ -22,6 +22,7 @@ _REQUIREMENT: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^]]*\])?\s*
 """A name, and a version where a single one is allowed (PEP 508)."""
 FUNCTIONS: Final = "build/lambda/functions.zip"
 JUDGE: Final = "build/judge/judge.zip"
+PULL: Final = "build/pull/pull.zip"
 JAR: Final = "jar"
 
 Materials = set[tuple[str, str]]
@@ -110,12 +111,8 @@ def _is_regular(place: Path) -> bool:
     return place.is_file() and not place.is_symlink()
 
 
-def _functions(release: Path) -> Materials:
-    return set(packages_of(release / FUNCTIONS))
-
-
-def _judge(release: Path) -> Materials:
-    return set(packages_of(release / JUDGE))
+def _bundle(path: str) -> Callable[[Path], Materials]:
+    return lambda release: set(packages_of(release / path))
 
 
 def _job(release: Path) -> Materials:
@@ -130,8 +127,9 @@ def _wheel(release: Path) -> Materials:
 
 
 BILLS: Final[dict[str, Callable[[Path], Materials]]] = {
-    "sbom/functions.cdx.json": _functions,
-    "sbom/judge.cdx.json": _judge,
+    "sbom/functions.cdx.json": _bundle(FUNCTIONS),
+    "sbom/judge.cdx.json": _bundle(JUDGE),
+    "sbom/pull.cdx.json": _bundle(PULL),
     "sbom/job.cdx.json": _job,
     "sbom/wheel.cdx.json": _wheel,
 }

@@ -28,6 +28,7 @@ MACHINES = {
     "lambda": ("manylinux2014_x86_64", "manylinux_2_17_x86_64"),  # Amazon Linux 2, where Lambda's Python 3.11 runs
     "job": AL2023,  # EMR 7
     "judge": AL2023,  # where Lambda's Python 3.12 runs
+    "pull": AL2023,
 }
 """By lock file: the C libraries that compiled packages may ask for."""
 

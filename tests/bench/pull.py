@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.lake.routes import Route
 from lakegate.contracts.model.policy import Policy, Pull
 from lakegate.functions.adapters.https_source import HttpsSource
+from lakegate.functions.adapters.pull_access import PullAccess
 from lakegate.functions.adapters.secrets import Secrets
 from lakegate.functions.adapters.web import Web
 from lakegate.functions.ports.objects import Address
@@ -124,7 +125,7 @@ def pulled(megabytes: int) -> tuple[PullEnd, Counting, float, float]:
             Publication("partner", "1.0.0", "active", "c", (route,), plans=plans, labels=labels)
         )
         web = Web(lambda address: address.is_loopback, None, ssl.create_default_context(cafile=str(certificate())))
-        source = HttpsSource(web, Secrets(None), frozenset({"localhost"}), "")
+        source = HttpsSource(web, PullAccess(Secrets(None), frozenset({"localhost"}), ""))
         run(tick(env.dependencies, source, landing), env.memory.clock)
         run(run_now(env.dependencies, LINE), env.memory.clock)
         before, used = time.perf_counter(), time.process_time()

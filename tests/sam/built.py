@@ -64,9 +64,9 @@ def build(folder: Path) -> Path:
     for name in ("template.yaml", "tenant.yaml", "samconfig.toml", ".cfnlintrc", ".checkov.yaml"):
         (folder / name).write_bytes((ROOT / name).read_bytes())
     bundle_functions(ROOT, TOOLS, folder / "build")
-    judge = folder / "build/judge/judge.zip"  # SAM uploads it, and nothing is made of it: there is no judge by default
-    judge.parent.mkdir()
-    judge.symlink_to(folder / "build/lambda/functions.zip")
+    for name in ("judge", "pull"):  # SAM uploads them, and nothing is made of them by default
+        (folder / "build" / name).mkdir()
+        (folder / f"build/{name}/{name}.zip").symlink_to(folder / "build/lambda/functions.zip")
     sam("build", folder=folder)
     return folder / ".aws-sam/build/template.yaml"
 

@@ -11,6 +11,7 @@ import pytest
 from lakegate.functions import edge
 from lakegate.functions import pull as function
 from lakegate.functions.adapters.https_source import HttpsSource
+from lakegate.functions.adapters.sftp_source import SftpSource
 from lakegate.functions.adapters.transfers import S3Source
 from lakegate.functions.bootstrap import pull_adapters
 from lakegate.functions.edge import HandlerError
@@ -83,10 +84,12 @@ def test_sources_are_those_of_the_settings() -> None:
     """Hosts in any case, the prefix of secrets, and the buckets of the stack, which are none."""
     given = settings("00app") | {"LAKEGATE_PULL_HOSTS": "Data.Example.com,b.example", "LAKEGATE_PULL_SECRETS": "p-"}
     transfer, landing = pull_adapters(read(given))
-    https, s3 = transfer.adapters["https"], transfer.adapters["s3"]
+    https, s3, sftp = (transfer.adapters[scheme] for scheme in ("https", "s3", "sftp"))
 
     assert isinstance(https, HttpsSource)
     assert isinstance(s3, S3Source)
-    assert (https.hosts, https.prefix, https.remaining()) == ({"data.example.com", "b.example"}, "p-", float("inf"))
+    assert isinstance(sftp, SftpSource)
+    assert (https.access.hosts, https.access.prefix) == ({"data.example.com", "b.example"}, "p-")
+    assert (https.remaining(), sftp.access, sftp.web.ports) == (float("inf"), https.access, {22, 2222})
     assert (s3.own, landing.bucket, landing.owner) == ({"landing", "lake"}, "landing", "123456789012")
-    assert pull_adapters(read(settings("00app")))[0].adapters["https"].hosts == frozenset()  # type: ignore[attr-defined] # as above
+    assert pull_adapters(read(settings("00app")))[0].adapters["https"].access.hosts == frozenset()  # type: ignore[attr-defined] # as above

@@ -20,12 +20,13 @@ __all__ = ["build", "built", "stack"]
 def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the bundles; the job's is for a machine that has its Python where this one has.
 
-    The functions' bundle stands for the judge function's, which takes a minute: `test_bundles.py` reads and runs that one.
+    The functions' bundle stands for the judge's and the pull function's, which take time: `test_bundles.py` reads and runs those.
     """
     folder = tmp_path_factory.mktemp("build")
     functions = bundle_functions(ROOT, TOOLS, folder)
-    (folder / "judge").mkdir()
-    shutil.copyfile(functions, folder / "judge/judge.zip")
+    for name in ("judge", "pull"):
+        (folder / name).mkdir()
+        shutil.copyfile(functions, folder / f"{name}/{name}.zip")
     quick_job(folder)
     return folder
 

@@ -14,7 +14,7 @@ from lakegate.infra.local.clone import ROOT, TOOLS
 from lakegate.infra.packaging import release as releases
 from lakegate.infra.packaging.materials import packages_of
 from lakegate.infra.packaging.release import build_wheel, make_release, notes, sources
-from lakegate.infra.packaging.verification import FUNCTIONS, JUDGE, SUMS, files, verify
+from lakegate.infra.packaging.verification import FUNCTIONS, JUDGE, PULL, SUMS, files, verify
 from lakegate.infra.setup.environments import install
 from lakegate.infra.setup.pins import pinned_jars
 
@@ -48,10 +48,11 @@ def test_a_release_is_complete(release: Path) -> None:
             *(f"build/code/{job}/{name}" for name in ("avro.jar", "deequ.jar", "environment.tar.gz", "validate.py")),
             FUNCTIONS,
             JUDGE,
+            PULL,
             "build/release",
             "lakegate-0.1.0-py3-none-any.whl",
             "samconfig.toml",
-            *(f"sbom/{name}.cdx.json" for name in ("functions", "job", "judge", "wheel")),
+            *(f"sbom/{name}.cdx.json" for name in ("functions", "job", "judge", "pull", "wheel")),
             "template.yaml",
         ]
     )

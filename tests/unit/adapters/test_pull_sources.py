@@ -10,6 +10,7 @@ import pytest
 from lakegate.contracts.lake.pulls import SourceIdentity
 from lakegate.contracts.model.policy import Pull
 from lakegate.functions.adapters.https_source import HttpsSource
+from lakegate.functions.adapters.pull_access import PullAccess
 from lakegate.functions.adapters.secrets import Secrets
 from lakegate.functions.adapters.web import Web
 from lakegate.functions.ports.errors import PortError, Throttled, Unanswered
@@ -55,7 +56,7 @@ def receiver() -> Iterator[Receiver]:
 def source(receiver: Receiver, vault: Vault | None = None, hosts: str = "localhost", **web: Any) -> HttpsSource:
     """What may ask the receiver."""
     allowed = Web(lambda address: address.is_loopback, None, receiver.context, **web)
-    return HttpsSource(allowed, Secrets(vault), frozenset(hosts.split(",")), "prefix-")
+    return HttpsSource(allowed, PullAccess(Secrets(vault), frozenset(hosts.split(",")), "prefix-"))
 
 
 def fetched(
@@ -238,9 +239,7 @@ def test_addresses_inside_are_refused_after_a_redirect(receiver: Receiver) -> No
     receiver.answer = redirect("https://localhost/")
     judged = HttpsSource(
         Web(ports=frozenset({443}), context=receiver.context, is_local=bool),
-        Secrets(None),
-        frozenset({"localhost"}),
-        "",
+        PullAccess(Secrets(None), frozenset({"localhost"}), ""),
     )
     with pytest.raises(PortError, match="port-refused"), judged.open("partner", Pull(other), SourceIdentity()):
         pass
@@ -310,7 +309,7 @@ def test_a_server_that_is_silent_is_left(receiver: Receiver) -> None:
     """There is one deadline for an answer with its body."""
     receiver.hangs = "before"
     asked = source(receiver)
-    patient = HttpsSource(asked.web, asked.secrets, asked.hosts, "", remaining=lambda: 0.0)
+    patient = HttpsSource(asked.web, asked.access, remaining=lambda: 0.0)
     pull = Pull(f"https://localhost:{receiver.port}/")
     with pytest.raises(Unanswered, match="TimeoutError"), patient.open("partner", pull, SourceIdentity()):
         pass

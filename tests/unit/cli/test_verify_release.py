@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-FUNCTIONS, JUDGE, JOB, WHEEL = BILLS
+FUNCTIONS, JUDGE, PULL, JOB, WHEEL = BILLS
 BUNDLE = "build/lambda/functions.zip"
 JUDGE_BUNDLE = "build/judge/judge.zip"
 CODE = "build/code/0123456789abcdef"
@@ -77,12 +77,14 @@ def release(tmp_path: Path) -> Path:
     files = {
         BUNDLE: zipped(one=metadata("Jmes.Path", "1.0"), two=metadata("boto3", "1.44.2")),
         JUDGE_BUNDLE: zipped(one=metadata("duckdb", "1.4")),
+        "build/pull/pull.zip": zipped(one=metadata("asyncssh", "2.24")),
         ENVIRONMENT: tarred(one=metadata("numpy", "2.4")),
         f"{CODE}/deequ.jar": JAR,
         f"{CODE}/validate.py": b"print()",
         PACKAGE: zipped(lakegate=metadata("lakegate", "0.1.0", *required)),
         FUNCTIONS: bill(package("jmes-path", "1.0"), package("boto3", "1.44.2")),
         JUDGE: bill(package("duckdb", "1.4")),
+        PULL: bill(package("asyncssh", "2.24")),
         JOB: bill(package("numpy", "2.4"), jar | {"hashes": [{"alg": "SHA-256", "content": hashlib.sha256(JAR).hexdigest()}]}),
         WHEEL: bill(package("duck-db", "2.0.0"), {"type": "library", "name": "boto3"}),
         "NOTES.md": b"# notes",
@@ -99,7 +101,7 @@ def test_an_unchanged_release_has_no_differences(release: Path) -> None:
     answer = CliRunner().invoke(app, ["verify-release", str(release)])
     digest = hashlib.sha256((release / SUMS).read_bytes()).hexdigest()
 
-    assert (answer.exit_code, answer.output) == (0, f"11 files recorded, 0 differences; SHA-256 of {SUMS}: {digest}\n")
+    assert (answer.exit_code, answer.output) == (0, f"13 files recorded, 0 differences; SHA-256 of {SUMS}: {digest}\n")
 
 
 @pytest.mark.parametrize(
@@ -149,7 +151,7 @@ def test_every_other_difference_is_named(
     assert (answer.exit_code, answer.output.splitlines()[0]) == (1, f"{path} {problem}")
     assert document == {
         "release": str(release),
-        "files": 11,
+        "files": 13,
         "digest": hashlib.sha256((release / SUMS).read_bytes()).hexdigest(),
         "differences": [{"path": path, "problem": problem}],
     }
@@ -198,7 +200,7 @@ def test_a_list_of_digests_names_files_of_the_release_only(release: Path, line: 
     with (release / SUMS).open("a") as file:
         file.write(line + "\n")
 
-    with pytest.raises(InputError, match=r"line 12 of SHA256SUMS"):
+    with pytest.raises(InputError, match=r"line 14 of SHA256SUMS"):
         verify(release)
 
 
