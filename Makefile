@@ -47,7 +47,7 @@ test: tools stack-tools lint ## The whole gate
 	$(BIN)/python -m coverage report --fail-under=100 --skip-covered
 	$(BIN)/python -m pytest -q -m "hypothesis and not ($(PROGRAMS) or full)" -n 2 $(MEASURED)
 	$(BIN)/python -m pytest -q -m "not $(PROGRAMS) and not full" -n 2 $(UNMEASURED)
-	$(BIN)/python -m tests.simulation 2000 --pairs 10 --planted --seed 22 # one seed, so that the gate repeats; `make nightly` draws others
+	$(BIN)/python -m tests.simulation 2000 --pairs 10 --planted --known --seed 22 # one seed, so that the gate repeats; `make nightly` draws others
 	$(BIN)/python -m pytest -q -m "$(PROGRAMS) and not (e2e or full)" -n 2 --dist loadgroup --no-loadscope-reorder $(WITH_PROGRAMS)
 	$(BIN)/python -m pytest -q -m "e2e and not full" -n 2 --dist loadgroup --no-loadscope-reorder tests/e2e
 

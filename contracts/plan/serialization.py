@@ -9,13 +9,16 @@ from __future__ import annotations
 import json
 import types
 import typing
+from collections.abc import Callable
 from dataclasses import Field, fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
+from operator import attrgetter
 
 Json = typing.Any
+Convert: typing.TypeAlias = Callable[[Json], Json]
 DOCUMENT_NAME = "document_name"
 """Metadata of a field that has another name in documents."""
 T = typing.TypeVar("T")
@@ -23,26 +26,13 @@ T = typing.TypeVar("T")
 
 def encode(value: object) -> Json:
     """The JSON form of a value, including defaults, so that documents are explicit."""
-    match value:
-        case Enum():
-            return value.value
-        case Decimal():
-            return format(value, "f")
-        case tuple() | list():
-            return [encode(each) for each in value]
-        case dict():
-            return {key: encode(each) for key, each in value.items()}
-        case _ if is_dataclass(value) and not isinstance(value, type):
-            kind = type(value).__dict__.get("kind")
-            tag = {"kind": kind} if isinstance(kind, str) else {}
-            return tag | {_document_name(each): encode(getattr(value, each.name)) for each in fields(value)}
-        case _:
-            return value
+    cls: Json = type(value)
+    return _encoder(cls)(value)
 
 
 def decode(cls: type[T], document: Json) -> T:
     """The value of type `cls` in a JSON document that was validated with its schema before."""
-    return typing.cast("T", _decode(cls, document))
+    return typing.cast("T", _decoder(typing.cast("Json", cls))(document))
 
 
 def canonical(value: object) -> bytes:
@@ -57,41 +47,66 @@ def digest(value: object) -> str:
     return sha256(canonical(value)).hexdigest()
 
 
-def _decode(hint: Json, document: Json) -> object:
-    origin: Json = typing.get_origin(hint)
-    arguments = typing.get_args(hint)
-    if origin in {typing.Union, types.UnionType}:
-        return _decode_union(arguments, document)
-    if origin is tuple:
-        return tuple(_decode(arguments[0], each) for each in document)
-    if origin is dict:
-        return {key: _decode(arguments[1], each) for key, each in document.items()}
-    if is_dataclass(hint):
-        return _decode_dataclass(hint, document)
-    if isinstance(hint, type) and issubclass(hint, Enum | Decimal):
-        return hint(document)
-    return document
+@cache
+def _encoder(cls: type) -> Convert:
+    """The JSON form of values of a type, which is examined once."""
+    if issubclass(cls, Enum):
+        return attrgetter("value")
+    if issubclass(cls, Decimal):
+        return lambda value: format(value, "f")
+    if issubclass(cls, tuple | list):
+        return lambda value: [encode(each) for each in value]
+    if issubclass(cls, dict):
+        return lambda value: {key: encode(each) for key, each in value.items()}
+    return _dataclass_encoder(cls) if is_dataclass(cls) else _same
 
 
-def _decode_union(members: tuple[Json, ...], document: Json) -> object:
-    if document is None:
-        return None
-    named = [each for each in members if each is not types.NoneType]
-    if len(named) == 1:
-        return _decode(named[0], document)
-    return _decode({each.kind: each for each in named}[document["kind"]], document)
+def _dataclass_encoder(cls: Json) -> Convert:
+    kind = cls.__dict__.get("kind")
+    tag = {"kind": kind} if isinstance(kind, str) else {}
+    names = [(_document_name(each), each.name) for each in fields(cls)]
+    return lambda value: tag | {name: encode(getattr(value, field)) for name, field in names}
 
 
-def _decode_dataclass(cls: Json, document: Json) -> object:
-    known = _hints(cls).items()
-    return cls(**{name: _decode(hint, document[key]) for key, (name, hint) in known if key in document})
+def _same(value: Json) -> Json:
+    return value
 
 
 @cache
-def _hints(cls: type) -> dict[str, tuple[str, Json]]:
-    """By the name in documents: the name of each field and its type."""
+def _decoder(hint: Json) -> Convert:
+    """The value of a document by a type hint, which is examined once."""
+    origin: Json = typing.get_origin(hint)
+    arguments = typing.get_args(hint)
+    if origin in {typing.Union, types.UnionType}:
+        return _union_decoder([each for each in arguments if each is not types.NoneType])
+    if origin is tuple:
+        element = _decoder(arguments[0])
+        return lambda document: tuple(map(element, document))
+    if origin is dict:
+        item = _decoder(arguments[1])
+        return lambda document: {key: item(each) for key, each in document.items()}
+    if is_dataclass(hint):
+        return partial(_decoded_dataclass, hint)
+    return hint if isinstance(hint, type) and issubclass(hint, Enum | Decimal) else _same
+
+
+def _union_decoder(members: list[Json]) -> Convert:
+    if len(members) == 1:
+        only = _decoder(members[0])
+        return lambda document: None if document is None else only(document)
+    by_kind = {each.kind: _decoder(each) for each in members}
+    return lambda document: None if document is None else by_kind[document["kind"]](document)
+
+
+def _decoded_dataclass(cls: Json, document: Json) -> object:
+    return cls(**{name: decoded(document[key]) for key, name, decoded in _decoders(cls) if key in document})
+
+
+@cache
+def _decoders(cls: type) -> list[tuple[str, str, Convert]]:
+    """Of each field: its name in documents, its name, and its decoder. Not before a value is decoded: types may be recursive."""
     hints = typing.get_type_hints(cls)
-    return {_document_name(each): (each.name, hints[each.name]) for each in fields(typing.cast("Json", cls))}
+    return [(_document_name(each), each.name, _decoder(hints[each.name])) for each in fields(typing.cast("Json", cls))]
 
 
 def _document_name(field: Field[Json]) -> str:

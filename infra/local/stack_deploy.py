@@ -33,6 +33,8 @@ PULL: Final = LOCAL_BUILD / "pull/pull.zip"
 AT_ONCE: Final = 15
 """Job runs that the application takes at a time; how many run at once is a matter of this machine's processors."""
 PATIENCE_SECONDS: Final = 180
+SAM_POLL_SECONDS: Final = 0.2
+"""Between SAM's looks at a change: its five seconds spare the limits of AWS, and there are two or more in each deployment."""
 JOB: Final = ROOT / "spark_jobs/validate.py"
 JOB_SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.ui.explainMode": "simple",
@@ -130,7 +132,8 @@ def _sam(state: LocalState, parameters: Mapping[str, str], log: Path) -> None:
         *("--parameter-overrides", *(f"{name}='{value}'" for name, value in parameters.items())),
     ]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "SAM_"))}
-    environment |= state.environment() | {"SAM_CLI_TELEMETRY": "0", "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+    environment |= state.environment() | {"SAM_CLI_TELEMETRY": "0", "SAM_CLI_POLL_DELAY": str(SAM_POLL_SECONDS)}
+    environment |= {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
     with log.open("wb") as output:
         try:
             subprocess.run(  # noqa: S603 - our own SAM on our own template

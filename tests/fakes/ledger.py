@@ -35,6 +35,7 @@ class MemoryLedger:
         self._rows = rows
         self.signing = signing
         self.chains: dict[str, list[AnyBlock]] = {}
+        self._texts: dict[int, tuple[AnyBlock, bytes]] = {}
         self.signatures: dict[tuple[str, int], Signature] = {}
         self._heads: dict[str, Head] = {}
         self._keys: dict[str, str] = {}
@@ -61,7 +62,7 @@ class MemoryLedger:
 
     def texts(self, chain: str) -> Iterator[bytes]:
         """The canonical forms."""
-        return map(canonical, tuple(self.chains.get(chain, ())))
+        return map(self._text, tuple(self.chains.get(chain, ())))
 
     def signed(self, chain: str) -> Iterator[SignedText]:
         """With their signatures."""
@@ -115,6 +116,12 @@ class MemoryLedger:
 
     def _head_reason(self, block: AnyBlock) -> str:
         return "" if self.head(block.chain) == Head(block.height - 1, block.previous) else "head"
+
+    def _text(self, block: AnyBlock) -> bytes:
+        """Its canonical form, made once, as the table stores it; blocks are immutable, and one that lives keeps its id."""
+        if id(block) not in self._texts:
+            self._texts[id(block)] = (block, canonical(block))
+        return self._texts[id(block)][1]
 
     def _extend(self, block: AnyBlock, signature: Signature | None) -> None:
         if signature is not None:

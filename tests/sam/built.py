@@ -15,7 +15,13 @@ from lakegate.infra.packaging.bundles import bundle_functions
 from lakegate.infra.setup.environments import program
 
 ROOT = Path(__file__).parents[2]
-QUIET = {"SAM_CLI_TELEMETRY": "0", "PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "AWS_DEFAULT_REGION": "eu-west-1"}
+QUIET = {
+    "SAM_CLI_TELEMETRY": "0",
+    "SAM_CLI_POLL_DELAY": "0.2",
+    "PATH": "/usr/bin:/bin",
+    "HOME": "/nonexistent",
+    "AWS_DEFAULT_REGION": "eu-west-1",
+}
 HERE = "eu-west-1:123456789012"
 PSEUDO = {
     "AWS::AccountId": "123456789012",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+@cache
+def _built(folder: Path) -> Path:
+    """Once for the tests of all folders: pytest runs a session's fixture again for each conftest.py that imports it."""
+    folder.mkdir()
+    return build(folder)
+
+
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The built template."""
@@ -27,7 +35,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         program("sam/sam")
     except SetUpError as error:
         pytest.skip(str(error))
-    return build(tmp_path_factory.mktemp("built"))
+    return _built(tmp_path_factory.getbasetemp() / "built")
 
 
 @pytest.fixture(scope="session")

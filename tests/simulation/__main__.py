@@ -164,29 +164,31 @@ def exhaustive(share: int, seed: int, jobs: int) -> bool:
     return True
 
 
-def until_caught(bug: Planted, seed: int) -> tuple[int, Violation | None]:
-    """How many random schedules a planted bug survives, and what it breaks."""
+def until_caught(bug: Planted, seed: int, *, known: bool = False) -> tuple[int, Violation | None]:
+    """How many random schedules a planted bug survives, and what it breaks; with `known`, its own schedule is the first."""
+    first = [bug.seed] if known and bug.seed else []
     with planted(bug):
-        for ordinal in range(PLANTED_LIMIT):
-            violation = broken(Choices(seed + ordinal))
+        for ordinal, each in enumerate((*first, *range(seed, seed + PLANTED_LIMIT))):
+            violation = broken(Choices(each))
             if violation is not None:
                 return ordinal + 1, violation
     return PLANTED_LIMIT, None
 
 
-def caught(bug: Planted, seed: int) -> tuple[int, str]:
+def caught(bug: Planted, seed: int, *, known: bool = False) -> tuple[int, str]:
     """How many schedules a bug survived, and what saw it: a promise, or the contract test that failed."""
     if bug.shown_by:
         return 0, failed_test(bug)
-    needed, violation = until_caught(bug, seed)
+    needed, violation = until_caught(bug, seed, known=known)
     gc.collect()
     return needed, str(violation or "")
 
 
-def bugs(seed: int, jobs: int) -> bool:
+def bugs(seed: int, jobs: int, *, known: bool) -> bool:
     """Every planted bug falls; False when one survives."""
     survivors = 0
-    for bug, (needed, seen) in zip(PLANTED, spread(jobs, partial(caught, seed=seed), PLANTED), strict=True):
+    fallen = spread(jobs, partial(caught, seed=seed, known=known), PLANTED)
+    for bug, (needed, seen) in zip(PLANTED, fallen, strict=True):
         survivors += not seen
         say(f"{needed:7,}  {bug.name}: {seen or 'SURVIVED'}")
     say(f"{len(PLANTED)} planted bugs, {survivors} survived; schedules until caught above")
@@ -199,6 +201,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**9))
     parser.add_argument("--pairs", type=int, default=0, metavar="N", help="all singles and every N-th pair of faults")
     parser.add_argument("--planted", action="store_true", help="plant every bug and see it fall")
+    parser.add_argument("--known", action="store_true", help="try the schedules first that showed rare bugs before")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one for each core)")
     asked = parser.parse_args(arguments)
     say(f"seed {asked.seed}")
@@ -206,7 +209,7 @@ def main(arguments: list[str]) -> int:
     if asked.pairs:
         kept.append(exhaustive(asked.pairs, asked.seed, asked.jobs))
     if asked.planted:
-        kept.append(bugs(asked.seed, asked.jobs))
+        kept.append(bugs(asked.seed, asked.jobs, known=asked.known))
     return 0 if all(kept) else 1
 
 

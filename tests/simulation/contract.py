@@ -21,11 +21,12 @@ from lakegate.contracts.plan.check import NONE, Check, Interval, Metric, Tier, U
 from lakegate.contracts.plan.plan import Plan, PlanField
 from lakegate.contracts.plan.predicate import Present
 from lakegate.contracts.plan.result import Measured, Measurement, Result
-from lakegate.functions.usecases import delivery_report
+from lakegate.functions.usecases import delivery_report, judging
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from lakegate.contracts.judge.judgement import Judgement
     from lakegate.contracts.lake.block import Block
     from lakegate.contracts.lake.records import Record
 
@@ -60,14 +61,28 @@ def measurements_of(body: bytes) -> tuple[Measurement, ...]:
 
 @contextmanager
 def results_remembered() -> Iterator[None]:
-    """Equal results are validated once: schedules repeat the same few deliveries, and validation takes half of their time.
+    """Equal results are validated and judged once: schedules repeat the same few deliveries, and that takes half of their time.
 
     Reports are not rendered, for the same reason: what they show is tests/unit/usecases/test_delivery_report.py's subject.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Result, "from_bytes", lru_cache(50_000)(Result.from_bytes))
+        patch.setattr(judging, "judge", _remembering(judging.judge))
         patch.setattr(delivery_report, "page_of", lambda _, delivery: delivery.id)
         yield
+
+
+def _remembering(judge: Callable[[Plan, Result], Judgement]) -> Callable[[Plan, Result], Judgement]:
+    """The same with a memory. Equal documents are one object each here, so that its id is a key as long as it is kept."""
+    known: dict[tuple[int, int], tuple[Plan, Result, Judgement]] = {}
+
+    def remembered(plan: Plan, result: Result) -> Judgement:
+        at = id(plan), id(result)
+        if at not in known:
+            known[at] = (plan, result, judge(plan, result))
+        return known[at][2]
+
+    return remembered
 
 
 def block_digest(block: Block) -> str:

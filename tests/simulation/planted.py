@@ -35,6 +35,8 @@ class Planted:
     new: str
     shown_by: str = ""
     """The contract test that must fail; empty: random schedules must break a promise."""
+    seed: int = 0
+    """Of a schedule that broke a promise when it was last looked for, if few do. An outdated one costs time and nothing else."""
 
 
 PLANTED = tuple(

@@ -106,6 +106,19 @@ def test_at_least_twenty_bugs_are_planted_and_leave_no_trace() -> None:
     assert sum(broken(Choices(seed)) is None for seed in range(200)) == 200
 
 
+def test_a_known_schedule_is_tried_first() -> None:
+    """It shows a rare bug at once; where it does not any more, the random schedules follow."""
+    bug = next(each for each in PLANTED if until_caught(each, seed=9)[0] > 1)
+    needed, violation = until_caught(bug, seed=9)
+    known = until_caught(replace(bug, seed=8 + needed), seed=9, known=True)
+    outdated = until_caught(replace(bug, seed=9), seed=9, known=True)
+
+    assert [(many, str(seen)) for many, seen in (known, outdated)] == [
+        (1, str(violation)),
+        (needed + 1, str(violation)),
+    ]
+
+
 def test_a_seed_repeats_the_same_schedule() -> None:
     """A schedule is its numbers and nothing else: the same seed leads to the same steps."""
     stories: list[list[str]] = [[], []]
