@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
-import botocore.session
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from lakegate.functions.adapters.clients import session
 from lakegate.functions.adapters.errors import port_errors
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class StackReader:
     def _client(self, service: str, region: str | None = None) -> Any:  # noqa: ANN401 - the caller names the service
         with self._lock:  # a botocore session is not safe in threads, its clients are
             if (service, region) not in self._clients:
-                self._clients[service, region] = botocore.session.get_session().create_client(
+                self._clients[service, region] = session().create_client(
                     service,
                     region_name=region,
                     config=Config(

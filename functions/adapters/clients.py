@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import botocore.session
 from botocore.config import Config
+from botocore.loaders import create_loader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from botocore.loaders import Loader
+    from botocore.session import Session
 
 ATTEMPTS: Final = 4
 """The first one included; after the last one the use case, SQS or sweep retries."""
@@ -35,12 +39,24 @@ def client(service: str) -> Any:  # noqa: ANN401 - the caller names the type of 
 def signer() -> Any:  # noqa: ANN401 - an S3Client
     """A client of S3 that only signs URLs: version 4, with the address of the bucket in its region."""
     settings = Config(signature_version="s3v4", s3={"addressing_style": "virtual"})
-    return Lazy(cache(lambda: botocore.session.get_session().create_client("s3", config=settings)))
+    return Lazy(cache(lambda: session().create_client("s3", config=settings)))
+
+
+def session() -> Session:
+    """A session with the settings of this moment. The descriptions of services, seven of ten parts of its time, are read once."""
+    made = botocore.session.get_session()
+    made.register_component("data_loader", _loader(made.get_config_variable("data_path")))
+    return made
+
+
+@cache
+def _loader(path: str | None) -> Loader:
+    return create_loader(path)
 
 
 @cache
 def _client(service: str) -> Any:  # noqa: ANN401 - as above
-    return botocore.session.get_session().create_client(
+    return session().create_client(
         service,
         config=Config(
             retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
