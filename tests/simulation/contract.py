@@ -35,6 +35,8 @@ VERDICTS = {"good": "accepted", "split": "accepted_with_warnings", "bad": "rejec
 """By the first word of a file; `mild` is accepted by 1.0.0 only, `error` cannot be measured, `%PDF` is refused at the door."""
 
 
+REMEMBERED = 50_000
+"""Results, and their judgements."""
 read_json = lru_cache(10_000)(json.loads)
 """A document as read from its text; shared by all who read it, so nobody may change it."""
 
@@ -66,19 +68,21 @@ def results_remembered() -> Iterator[None]:
     Reports are not rendered, for the same reason: what they show is tests/unit/usecases/test_delivery_report.py's subject.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Result, "from_bytes", lru_cache(50_000)(Result.from_bytes))
+        patch.setattr(Result, "from_bytes", lru_cache(REMEMBERED)(Result.from_bytes))
         patch.setattr(judging, "judge", _remembering(judging.judge))
         patch.setattr(delivery_report, "page_of", lambda _, delivery: delivery.id)
         yield
 
 
 def _remembering(judge: Callable[[Plan, Result], Judgement]) -> Callable[[Plan, Result], Judgement]:
-    """The same with a memory. Equal documents are one object each here, so that its id is a key as long as it is kept."""
+    """The same with a bounded memory. Equal documents are one object each here, whose id is a key as long as it is kept."""
     known: dict[tuple[int, int], tuple[Plan, Result, Judgement]] = {}
 
     def remembered(plan: Plan, result: Result) -> Judgement:
         at = id(plan), id(result)
         if at not in known:
+            if len(known) == REMEMBERED:
+                known.clear()
             known[at] = (plan, result, judge(plan, result))
         return known[at][2]
 

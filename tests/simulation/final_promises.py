@@ -141,7 +141,7 @@ def _ledger_and_lake_agree(promises: Promises) -> None:
         _manifest_is_whole(promises, name)
 
 
-@lru_cache(10_000)
+@lru_cache(1_000)
 def _is_intact(name: str, chain: tuple[SignedText, ...], head: str) -> bool:
     """A chain of schedules is verified once in each of its states: recovery asks after every sweep."""
     return not verify_signed(chain, name, signatures_by(None), head)
