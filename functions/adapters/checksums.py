@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from lakegate.functions.ports.objects import ObjectVersion
 
@@ -31,6 +31,12 @@ def part_of(answer: Mapping[str, Any], number: int) -> dict[str, Any]:
     """A part that S3 describes, in the form in which CompleteMultipartUpload lists it."""
     checksums = {f"Checksum{name}": value for name, value in _checksums(answer).items()}
     return {"PartNumber": number, "ETag": answer["ETag"]} | checksums
+
+
+def arrived_parts(client: Any, at: Mapping[str, Any]) -> Iterator[Any]:  # noqa: ANN401 - a client of boto3
+    """The parts that an upload has, as S3 describes them."""
+    for page in client.get_paginator("list_parts").paginate(**at):
+        yield from page.get("Parts", ())
 
 
 def kept_algorithm(original: ObjectVersion) -> Any:  # noqa: ANN401 - the stubs ask for a literal type of their own

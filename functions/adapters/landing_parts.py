@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lakegate.functions.adapters.checksums import part_of
+from lakegate.functions.adapters.checksums import arrived_parts, part_of
 from lakegate.functions.adapters.errors import port_errors
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.transfers import LandedPart
@@ -61,9 +61,7 @@ class S3LandingParts:
 
     def _parts(self, key: str, upload: str) -> Iterator[Any]:
         with port_errors():
-            pages = self.client.get_paginator("list_parts").paginate(UploadId=upload, **self._at(key))
-            for page in pages:
-                yield from page.get("Parts", ())
+            yield from arrived_parts(self.client, {"UploadId": upload, **self._at(key)})
 
     def _at(self, key: str) -> dict[str, Any]:
         return {"Bucket": self.bucket, "Key": key, "ExpectedBucketOwner": self.owner}

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
 
-from lakegate.functions.adapters.checksums import OF_COPIES, checksum_of, kept_algorithm, part_of
+from lakegate.functions.adapters.checksums import OF_COPIES, arrived_parts, checksum_of, kept_algorithm, part_of
 from lakegate.functions.adapters.errors import port_errors
 from lakegate.functions.ports.errors import ConditionFailed, NotFound, PortError, TransactionConflict, Unfinished
 from lakegate.functions.ports.objects import Address, ObjectVersion, VersionPage, agree
@@ -196,7 +196,7 @@ class S3Store:
         return noted
 
     def _parts(self, original: ObjectVersion, source: Address, at: Mapping[str, Any]) -> Iterator[Any]:
-        arrived = self._arrived(at)
+        arrived = {each["PartNumber"]: part_of(each, each["PartNumber"]) for each in arrived_parts(self.client, at)}
         for number, first in enumerate(range(0, original.size, self._part_size(original)), 1):
             yield arrived.get(number) or self._copy_part(original, source, at, number, first)
 
@@ -210,12 +210,6 @@ class S3Store:
             PartNumber=number, CopySourceRange=f"bytes={first}-{last}", **self._from(original, source), **at
         )
         return part_of(answer["CopyPartResult"], number)
-
-    def _arrived(self, at: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
-        pages = self.client.get_paginator("list_parts").paginate(**at)
-        return {
-            part["PartNumber"]: part_of(part, part["PartNumber"]) for page in pages for part in page.get("Parts", ())
-        }
 
     def _part_size(self, original: ObjectVersion) -> int:
         return max(self.part, -(-original.size // MAX_PARTS))

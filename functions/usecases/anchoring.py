@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import date, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -46,6 +46,8 @@ ENOUGH: Final = 30.0
 """Seconds: with less than this left no further document is begun."""
 DAYS: Final = 31
 """How many chains of unrouted deliveries, one a day, are looked for; those of earlier anchors stay in all later ones."""
+NEAR: Final = 3
+"""Days that are looked at one by one for the newest document; then the bucket is listed."""
 BATCH: Final = 1_000
 """Heads that are read at once."""
 
@@ -84,7 +86,7 @@ def keep_anchor_of_today(dependencies: Dependencies, most: int = MAX_HEADS) -> S
     before: _Kept | None = None
     while True:
         if before is None or before.anchor.is_last:
-            stored = _documents(dependencies, today)
+            stored = _newest(dependencies, dependencies.clock.now().date())
             before = _read(dependencies, stored[-1]) if stored else None
         if before is not None and before.anchor.is_last and before.anchor.date == today:
             done.is_complete = True
@@ -109,15 +111,27 @@ def keep_anchor_of_today(dependencies: Dependencies, most: int = MAX_HEADS) -> S
         done.contradicted += wrong
 
 
-def _documents(dependencies: Dependencies, today: str) -> list[ObjectVersion]:
-    """The first version of each document up to today, sorted by key; what is put over it, or into the future, is ignored."""
+def _newest(dependencies: Dependencies, last: date) -> list[ObjectVersion]:
+    """The documents of the newest day up to `last` that has any, by key. What is put into the future is ignored.
+
+    A bucket keeps documents for years: the days before `last` are looked at one by one, and all others only without them.
+    """
+    for ago in range(NEAR):
+        if found := _documents(dependencies, f"{FOLDER}{last - timedelta(days=ago)}/"):
+            return found
+    earlier = [each for each in _documents(dependencies, FOLDER) if (day_of(each.key) or "") <= last.isoformat()]
+    return [each for each in earlier if day_of(each.key) == day_of(earlier[-1].key)]
+
+
+def _documents(dependencies: Dependencies, prefix: str) -> list[ObjectVersion]:
+    """The first version of each document below a prefix, sorted by key; what is put over it is ignored."""
     found: dict[str, ObjectVersion] = {}
     after: str | None = None
     while True:
-        page = dependencies.objects.versions(dependencies.places.anchors, FOLDER, after)
+        page = dependencies.objects.versions(dependencies.places.anchors, prefix, after)
         found |= {each.key: each for each in page.versions}  # the newest version of a key comes first
         if page.after is None:
-            return [each for key, each in sorted(found.items()) if (day_of(key) or "~") <= today]
+            return [each for key, each in sorted(found.items()) if day_of(key)]
         after = page.after
 
 
@@ -134,14 +148,13 @@ def _chains(dependencies: Dependencies, stored: Sequence[ObjectVersion], day: st
     names: set[str] = set()
     for versions in _published(dependencies):
         names |= lines_of(versions) | {contract_chain(each.contract) for each in versions}
-    date = dependencies.clock.now().date()
-    names |= {f"{layout.UNROUTED}/{(date - timedelta(days=ago)).isoformat()}" for ago in range(DAYS)}
-    earlier = [each for each in stored if (day_of(each.key) or "") < day]
-    last = day_of(earlier[-1].key) if earlier else None
+    now = dependencies.clock.now().date()
+    names |= {f"{layout.UNROUTED}/{(now - timedelta(days=ago)).isoformat()}" for ago in range(DAYS)}
+    if stored and day_of(stored[-1].key) == day:
+        stored = _newest(dependencies, date.fromisoformat(day) - timedelta(days=1))
     before: dict[str, AnchoredHead] = {}
-    for each in earlier:
-        if day_of(each.key) == last:
-            before |= {head.chain: head for head in _read(dependencies, each).anchor.heads}
+    for each in stored:
+        before |= {head.chain: head for head in _read(dependencies, each).anchor.heads}
     return {name: before.get(name) for name in sorted(names | before.keys())}
 
 

@@ -112,21 +112,31 @@ def test_every_chain_with_a_block_is_anchored_once_a_day(env: Environment) -> No
     assert list(env.memory.objects.content_types.values()) == ["application/json"] * 3
 
 
-def test_the_documents_of_a_day_are_written_without_listing_the_bucket_again(
+def test_a_pass_lists_the_days_that_it_needs_and_not_the_bucket(
     env: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is listed before the first document and behind the last one, however many there are."""
+    """Without any document all, before the first and behind the last one; later the day, and the one before while it is written."""
     kind, listed = type(env.memory.objects), list[str]()
     versions = kind.versions
 
-    def counted(objects: Any, bucket: str, *given: Any) -> Any:
-        listed.append(bucket)
-        return versions(objects, bucket, *given)
+    def counted(objects: Any, bucket: str, prefix: str, *given: Any) -> Any:
+        listed.append(prefix)
+        return versions(objects, bucket, prefix, *given)
 
     monkeypatch.setattr(kind, "versions", counted)
-    done = kept(env)
+    days = [f"_daily/{env.dependencies.clock.now().date() + timedelta(days=number)}/" for number in range(-2, 2)]
+    first = (kept(env).documents, listed.copy())
+    listed.clear()
+    kept(env)
+    again = listed.copy()
+    env.memory.clock.sleep(timedelta(days=1).total_seconds())
+    listed.clear()
+    kept(env, seconds=[900.0, 29.0])
+    kept(env)
 
-    assert (done.documents, listed) == (3, [BUCKET] * 2)
+    assert first == (3, [*reversed(days[:3]), "_daily/", days[2]])
+    assert again == [days[2]]
+    assert listed == [days[3], days[2], days[3], days[2], days[3]]
 
 
 def test_the_next_day_has_the_heads_of_that_day(env: Environment) -> None:
