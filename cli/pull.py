@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,7 +13,7 @@ from lakegate.cli.aws import opened
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
 from lakegate.contracts.lake.lifecycle import instant_of
-from lakegate.functions.usecases.lines import line_named
+from lakegate.functions.usecases.lines import line_named, lines_fitting
 from lakegate.functions.usecases.pull_plans import pulls_of, run_now
 from lakegate.functions.usecases.steps import run
 
@@ -31,15 +31,23 @@ def pull() -> None:
 
 
 @app.command("list")
-def list_pulls(stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
+def list_pulls(
+    contract: Annotated[
+        str | None, typer.Option(help="Only those of a contract, a dataset or a line: shop, orders, shop/orders_v1.")
+    ] = None,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
     """List the lines that are pulled: when next, from where, and how the latest pulls ended.
 
     Example: lakegate pull list
     """
     with opened(stack, local=local) as there:
-        found = pulls_of(there.dependencies())
+        dependencies = there.dependencies()
+        found = pulls_of(dependencies, lines_fitting(dependencies, contract) if contract is not None else None)
     if as_json:
-        terminal.print_json({"pulls": [_as_document(each) for each in found]})
+        terminal.print_json({"pulls": [as_document(each) for each in found]})
     elif found:
         _print(text for each in found for text in _lines(each))
     else:
@@ -56,7 +64,7 @@ def run_line(dataset: Line, *, stack: StackName = DEFAULT_STACK, local: Local = 
         dependencies = there.dependencies()
         found = run(run_now(dependencies, line_named(dependencies, dataset)), dependencies.clock)
     if as_json:
-        terminal.print_json(_as_document(found))
+        terminal.print_json(as_document(found))
     else:
         when = "is being pulled" if found.leased else "is pulled at the next tick, within five minutes"
         _print([f"{found.line} {when}. lakegate pull list"])
@@ -64,19 +72,33 @@ def run_line(dataset: Line, *, stack: StackName = DEFAULT_STACK, local: Local = 
 
 def _lines(row: PullingLine) -> Iterator[str]:
     yield f"{row.line} {row.version}: {row.source}"
+    yield f"  {row.schedule}: {_state(row)}"
+    if row.ends:
+        yield f"  last {_latest(row)}"
+
+
+def in_words(row: PullingLine) -> str:
+    """Where the pull of a line is, in one line without its source."""
+    return f"{_latest(row)}; {_state(row)}" if row.ends else _state(row)
+
+
+def _state(row: PullingLine) -> str:
     state = f"is being fetched since {_time(row.fetch.began)}" if row.fetch else f"next at {_time(row.next)}"
-    failed = f", after {row.failures} failed attempts" if row.failures else ""
-    yield f"  {row.schedule}: {state}{failed}"
-    for end in row.ends[:1]:
-        what = f"{end.key}, {end.size:,} bytes" if end.key else end.reason
-        yield f"  last {_time(end.at)}: {end.outcome.value}{f' ({what})' if what else ''}"
+    return f"{state}, after {row.failures} failed attempts" if row.failures else state
+
+
+def _latest(row: PullingLine) -> str:
+    end = row.ends[0]
+    what = f"{end.key}, {end.size:,} bytes" if end.key else end.reason
+    return f"{_time(end.at)}: {end.outcome.value}{f' ({what})' if what else ''}"
 
 
 def _time(at: str) -> str:
     return in_utc(instant_of(at))
 
 
-def _as_document(row: PullingLine) -> dict[str, object]:
+def as_document(row: PullingLine) -> dict[str, object]:
+    """The pull of a line for machines."""
     return {
         "line": row.line,
         "contract_version": row.version,

@@ -36,7 +36,7 @@ def subscribe(  # noqa: PLR0913 - a command has these options
     on: Annotated[
         list[str] | None,
         typer.Option(
-            help="Also: rejected, warned, failed, awaiting, late, drift; with commas or repeated. "
+            help="Also: rejected, warned, failed, awaiting, late, drift, pull; with commas or repeated. "
             "Deprecations and breaking versions are always included."
         ),
     ] = None,

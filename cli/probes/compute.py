@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from lakegate.cli.probes.examination import ExaminedStack
 
 FUNCTIONS: Final = ("IntakeFunction", "CompletionFunction", "SweepFunction", "NotifyFunction", "ApiFunction")
-LOGS: Final = {name: name.removesuffix("Function") + "Log" for name in FUNCTIONS}
+OPTIONAL: Final = ("AnchorFunction", "PullFunction")
+"""Functions that a stack has by a parameter."""
 PATTERN: Final = '?failed ?unintelligible ?StepFailures ?Unsent ?errorType ?"Task timed out"'
 """Log lines of failures: an unstructured filter pattern of CloudWatch Logs, any of these words."""
 FAILURES: Final = frozenset({"failed", "StepFailures", "Unsent"})
@@ -69,6 +70,15 @@ RIGHTS: Final = {
         ("s3:GetObject", "arn:{partition}:s3:::{lake}/plans/a"),
         ("s3:PutObject", "arn:{partition}:s3:::{landing}/a"),
     ),
+    "AnchorFunction": (
+        ("dynamodb:Scan", "arn:{partition}:dynamodb:{region}:{account}:table/{registry_table}"),
+        ("dynamodb:BatchGetItem", "arn:{partition}:dynamodb:{region}:{account}:table/{ledger_table}"),
+    ),
+    "PullFunction": (
+        ("dynamodb:Query", "arn:{partition}:dynamodb:{region}:{account}:table/{workloads_table}/index/agenda"),
+        ("s3:GetObject", "arn:{partition}:s3:::{lake}/plans/a"),
+        ("s3:PutObject", "arn:{partition}:s3:::{landing}/a"),
+    ),
 }
 """What the role of each function must be allowed, on a resource of each kind; the job's is below."""
 SIGNS: Final = (("kms:Sign", "{signing_key}"), ("kms:GetPublicKey", "{signing_key}"))
@@ -81,9 +91,14 @@ JOB: Final = (
 )
 
 
+def functions(examined: ExaminedStack) -> tuple[str, ...]:
+    """The functions that the stack has, or has to have."""
+    return (*FUNCTIONS, *examined.there(*OPTIONAL))
+
+
 def configuration(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """Every function is there, active, not stopped, and has valid settings."""
-    for part in FUNCTIONS:
+    for part in functions(examined):
         function = examined.name(part)
         try:
             found = examined.ask("lambda", "get_function_configuration", FunctionName=function)
@@ -104,7 +119,7 @@ def configuration(examined: ExaminedStack) -> Iterator[CauseFinding]:
 
 def throttles(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """No function was throttled by Lambda."""
-    for part in FUNCTIONS:
+    for part in functions(examined):
         function = examined.name(part)
         count = sum(metric(examined, "AWS/Lambda", "Throttles", "Sum", FunctionName=function))
         if count:
@@ -113,8 +128,8 @@ def throttles(examined: ExaminedStack) -> Iterator[CauseFinding]:
 
 def logs(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """The causes that the functions themselves logged: only codes and names, no text of producers."""
-    for part, log in LOGS.items():
-        function, group = examined.name(part), examined.name(log)
+    for part in functions(examined):
+        function, group = examined.name(part), examined.name(part.removesuffix("Function") + "Log")
         lines = Counter(_lines(examined, group))
         for (kind, text), count in lines.items():
             yield _logged(function, group, kind, text, count)
@@ -171,7 +186,8 @@ def _logged(function: str, group: str, kind: str, text: str, count: int) -> Caus
 def rights(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """The roles of the functions and of the job may do what their work takes: IAM's own policy simulator."""
     settings = examined.settings()
-    for part, wanted in RIGHTS.items():
+    for part in functions(examined):
+        wanted = RIGHTS[part]
         found = examined.ask("lambda", "get_function_configuration", FunctionName=examined.name(part))
         signs = SIGNS if settings.signing_key and part in SIGNERS else ()
         yield from _denied(examined, found["Role"], examined.name(part), (*wanted, *signs))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.cli.account import in_utc
 from lakegate.cli.probes.causes import CAUSES
+from lakegate.cli.probes.people import asked, is_asked, paused
 from lakegate.cli.probes.routed import is_part, route_of
 from lakegate.contracts.door.ignored import is_ignored
 from lakegate.contracts.lake.states import END_STATES, State
@@ -73,22 +74,6 @@ def plans(examined: ExaminedStack) -> Iterator[CauseFinding]:
             yield CAUSES["plan-missing"].found(plan=route.plan[:SHORT], contract=f"{route.contract} {route.version}")
 
 
-def pauses(examined: ExaminedStack) -> Iterator[CauseFinding]:
-    """Lines whose deliveries wait because somebody paused them."""
-    for line in examined.dependencies.pauses.listed():
-        yield from _paused(examined, line)
-
-
-def _paused(examined: ExaminedStack, line: str, workload: str = "") -> Iterator[CauseFinding]:
-    pause = examined.dependencies.pauses.pause_of(line)
-    if pause is not None and pause.resumed is None:
-        reason = f" ({pause.reason})" if pause.reason else ""
-        since = f"{pause.since:%Y-%m-%d %H:%M} UTC"
-        yield CAUSES["line-paused"].found(
-            workload, line=line, since=since, by=pause.by, reason=reason, held=f"{pause.held:,}"
-        )
-
-
 def stuck(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """Open workloads whose next step is overdue, and landed versions that failed or were not taken in."""
     if examined.delivery is not None:
@@ -142,7 +127,9 @@ def of_row(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
     elif row.state is State.QUARANTINED:
         yield from _refused(examined, row)
     elif row.state is State.HELD:
-        yield from _paused(examined, row.held, row.id)
+        yield from paused(examined, row.held, row.id)
+    elif is_asked(examined, row):
+        yield asked(row)
     elif row.state is State.VALIDATING:
         yield from _running(examined, row)
     elif row.state not in END_STATES:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 RULES: Final = {"LandedRule": "LandedQueue", "MovedRule": "MovedQueue"}
 SCHEDULES: Final = {"SweepEvery": "SweepFunction", "NotifyEvery": "NotifyFunction"}
+OPTIONAL: Final = {"AnchorEvery": "AnchorFunction", "PullEvery": "PullFunction"}
+"""Schedules that a stack has by a parameter."""
 READERS: Final = {"IntakeFunction": "LandedQueue", "CompletionFunction": "MovedQueue"}
 OLD_MINUTES: Final = 15
 """Longer than a message waits while its function works: a burst is read within minutes."""
@@ -52,8 +54,8 @@ def bucket_events(examined: ExaminedStack) -> Iterator[CauseFinding]:
 
 
 def schedules(examined: ExaminedStack) -> Iterator[CauseFinding]:
-    """Sweep and notify are scheduled."""
-    for part, function in SCHEDULES.items():
+    """Sweep and notify are scheduled; so are anchors and pulls, where the stack has them."""
+    for part, function in (SCHEDULES | {each: OPTIONAL[each] for each in examined.there(*OPTIONAL)}).items():
         name, of = examined.name(part), examined.name(function)
         try:
             state = examined.ask("scheduler", "get_schedule", Name=name)["State"]

@@ -46,6 +46,10 @@ class ExaminedStack:
         except KeyError:
             raise SetUpError(f"the stack has no resource {logical}: it is of another version") from None
 
+    def there(self, *logical: str) -> tuple[str, ...]:
+        """Those of these resources that the stack has: some are made by a parameter."""
+        return tuple(each for each in logical if each in self.resources)
+
     def settings(self) -> Settings:
         """The settings of intake. Raises SetUpError where they are wrong, NotFound without the function."""
         answer = self.ask("lambda", "get_function_configuration", FunctionName=self.name("IntakeFunction"))

@@ -117,7 +117,9 @@ def _of_line(dependencies: Dependencies, message: Message, body: Mapping[str, An
     kind, title, reasons = _DESCRIBED.get(message.kind, _lifecycle)(body)
     line = dependencies.lines.get(body["follows"] if kind == "breaking" else message.line)
     at = moment(message.at)
-    what = Occurrence(message.id, at, kind, title, title=printable(title), reasons=tuple(map(printable, reasons)))
+    is_over = kind == "pull" and body["outcome"] != "FAILED"
+    texts = {"title": printable(title), "reasons": tuple(map(printable, reasons))}
+    what = Occurrence(message.id, at, ends=(kind,)) if is_over else Occurrence(message.id, at, kind, title, **texts)
     return Noted(what, line)
 
 
@@ -149,9 +151,17 @@ def _late(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
     return "late", title, [f"No delivery was accepted within {body['seconds']:,} seconds after {since} UTC"]
 
 
+def _pull(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+    again = (
+        f"It is tried again at {body['next'][:16].replace('T', ' ')} UTC" if body["next"] else "It is not tried again"
+    )
+    return "pull", f"Not fetched: {body['line']}, {body['reason']}", [again]
+
+
 _DESCRIBED: Final[Mapping[str, Callable[[Mapping[str, Any]], tuple[str, str, list[str]]]]] = {
     "breaking": _breaking,
     "drift": _drift,
     "late": _late,
+    "pull": _pull,
 }
 """Kind, title and reasons of a message about a line, by its kind; all others are about its lifecycle."""

@@ -11,20 +11,22 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lakegate.contracts.errors import InputError, LakegateError
 from lakegate.contracts.lake.lifecycle import LineStatus, moment
-from lakegate.contracts.lake.pulls import asked, planned
+from lakegate.contracts.lake.pulls import PullOutcome, asked, following, planned
 from lakegate.contracts.lake.routes import line_of, parts_of
 from lakegate.contracts.lake.versions import major
 from lakegate.contracts.model.labels import PULL
 from lakegate.contracts.model.policy import Pull
 from lakegate.contracts.plan.serialization import decode
 from lakegate.functions.ports.errors import ConditionFailed
+from lakegate.functions.usecases.addressing import addressed
 from lakegate.functions.usecases.leading import leading
 from lakegate.functions.usecases.steps import Effect, perform
+from lakegate.functions.workload import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from lakegate.contracts.lake.pulls import PullingLine
+    from lakegate.contracts.lake.pulls import PullEnd, PullingLine
     from lakegate.functions.ports.registry import Publication, RegistrySnapshot
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.steps import Steps
@@ -112,10 +114,32 @@ def run_now(dependencies: Dependencies, line: str) -> Steps[PullingLine]:
             return wanted
 
 
-def pulls_of(dependencies: Dependencies) -> tuple[PullingLine, ...]:
-    """The lines that are pulled, the next one first."""
-    found = dependencies.pulls.due(datetime.max.replace(tzinfo=UTC), MAX_LISTED)
-    return tuple(row for row in map(dependencies.pulls.get, found) if row.plan)
+def pulls_of(dependencies: Dependencies, lines: Iterable[str] | None = None) -> tuple[PullingLine, ...]:
+    """The lines that are pulled, the next one first: of all lines, or of these."""
+    found = dependencies.pulls.due(datetime.max.replace(tzinfo=UTC), MAX_LISTED) if lines is None else lines
+    rows = [row for row in map(dependencies.pulls.get, found) if row.plan]
+    return tuple(sorted(rows, key=lambda row: (row.due, row.line)))
+
+
+def message_of(dependencies: Dependencies, row: PullingLine, end: PullEnd) -> Message | None:
+    """The message about the end of a pull; None if nobody has to know: it has not failed, and neither has the one before.
+
+    It has no address and no text of the source.
+    """
+    failed = end.outcome is PullOutcome.FAILED
+    if not failed and not (row.ends and row.ends[0].outcome is PullOutcome.FAILED):
+        return None
+    body = {
+        "line": row.line,
+        "contract_version": row.version,
+        "outcome": end.outcome,
+        "reason": end.reason or None,
+        "at": end.at,
+        "next": following(row.schedule, end.at) or None,
+        "subscribers": addressed(dependencies.lines.get(row.line), "pull"),
+    }
+    identity = f"{row.line}:pull:{row.next}:{end.outcome.lower()}"
+    return Message(identity, "", "pull", json.dumps(body, sort_keys=True), dependencies.clock.now(), row.line)
 
 
 def _labelled(snapshot: RegistrySnapshot) -> Iterator[tuple[str, Publication, str]]:

@@ -13,6 +13,7 @@ is still the same; else it ends the upload and begins again, under another key.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -51,7 +52,7 @@ from lakegate.functions.usecases.pull_landing import (
     to_landing,
     write,
 )
-from lakegate.functions.usecases.pull_plans import discover, plan_of
+from lakegate.functions.usecases.pull_plans import discover, message_of, plan_of
 from lakegate.functions.usecases.steps import Effect, perform
 
 if TYPE_CHECKING:
@@ -100,6 +101,22 @@ def _pull(work: Work, name: str) -> Steps[None]:
     if not row.is_due(moment(now)):
         return
     row = yield from write(work, leased(row, moment(now + LEASE)))
+    try:
+        yield from _leased(work, row)
+    except ConditionFailed:
+        raise
+    except (
+        LakegateError
+    ):  # of the line itself, such as a plan that is not what its digest says: the next tick looks again
+        with suppress(PortError):  # else the lease ends by its time
+            current = _now(work, row)
+            yield from write(work, released(current, current.next))
+        raise
+
+
+def _leased(work: Work, row: PullingLine) -> Steps[None]:
+    """What is to be done about a line that this tick has."""
+    name, now = row.line, work.dependencies.clock.now()
     plan = plan_of(work.dependencies, name)
     if plan is None:
         yield from _abort(work, row)
@@ -150,6 +167,9 @@ def _failed(work: Work, row: PullingLine, failure: PortError) -> Steps[None]:
 
 
 def _end(work: Work, row: PullingLine, end: PullEnd, seen: SourceIdentity | None) -> Steps[None]:
+    """Write how a pull ended; a message goes before if it has failed, or is the first one that has not."""
+    if told := message_of(work.dependencies, row, end):
+        yield from perform(Effect.REPORT_PULL, partial(work.dependencies.outbox.add, told))
     yield from write(work, ended(row, end, seen))
     work.pulled.ends.append((row.line, end))
 

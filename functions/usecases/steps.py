@@ -91,6 +91,7 @@ class Effect(StrEnum):
     BEGIN_UPLOAD = "begin to write what is pulled"
     LAND_PART = "write a part of what is pulled"
     LAND = "land what is pulled"
+    REPORT_PULL = "report the end of a pull"
     END_UPLOAD = "give up what was written of a pull"
     VALIDATE = "keep where a validation of another manager is"
 

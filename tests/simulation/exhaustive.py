@@ -35,7 +35,9 @@ OF_NOTIFICATIONS = {Effect.WRITE_NOTICE, Effect.NOTIFY, Effect.WRITE_PROMISES, E
 """Of subscribers with channels and of promises: tests/unit/usecases/test_notices.py and test_promises.py have them."""
 OF_ANNOUNCEMENTS = {Effect.ANNOUNCE, Effect.HINT, Effect.LINK, Effect.VALIDATE}
 """Effects of announced deliveries, which tests/simulation/test_announcements.py plays, and of validations, which touch none."""
-OF_PULLS = {Effect.WRITE_PULL, Effect.BEGIN_UPLOAD, Effect.LAND_PART, Effect.LAND, Effect.END_UPLOAD}
+OF_PULLS = {
+    *(Effect.WRITE_PULL, Effect.BEGIN_UPLOAD, Effect.LAND_PART, Effect.LAND, Effect.END_UPLOAD, Effect.REPORT_PULL),
+}
 """Effects before an object has landed, which tests/simulation/test_pulls.py plays."""
 OF_ERASURE = {Effect.REPLACE, Effect.ERASE}
 """Effects of an erasure, which tests/simulation/test_erasures.py plays."""

@@ -560,7 +560,7 @@ def test_data_is_pulled_on_request(built: Path) -> None:
         "WritePulls": (
             ["dynamodb:GetItem", "dynamodb:PutItem"],
             f"{table}WorkloadsTable",
-            {"ForAllValues:StringLike": {keys: ["pull#*", "cursor#pulls"]}},
+            {"ForAllValues:StringLike": {keys: ["pull#*", "cursor#pulls", "message#*:pull:*"]}},
         ),
         "ReadSecretsOfSources": (
             "secretsmanager:GetSecretValue",

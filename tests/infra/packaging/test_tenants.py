@@ -133,6 +133,21 @@ def test_workloads_are_read_by_id_alone() -> None:
     assert [call.action for call, answer in zip(asked, answers, strict=True) if answer] == ["dynamodb:GetItem"]
 
 
+def test_pulls_are_read_by_the_owner_of_their_line() -> None:
+    """And written by nobody: the index of rows that are due is everybody's."""
+    table = f"arn:aws:dynamodb:{HERE}:table/lakegate-WorkloadsTable"
+    asked = [
+        Call(f"dynamodb:{action}", table, {"dynamodb:LeadingKeys": [f"pull#{contract}/orders_v1"]})
+        for _, contract in OWNERS.values()
+        for action in ITEM_CALLS
+    ]
+
+    answers = allowed(list(policies("sales").values()), asked)
+    may = [(call.keys["dynamodb:LeadingKeys"][0], call.action) for call, yes in zip(asked, answers, strict=True) if yes]
+
+    assert may == [("pull#sales.orders/orders_v1", "dynamodb:GetItem")]
+
+
 @pytest.mark.parametrize(
     ("parameter", "value", "right"),
     [

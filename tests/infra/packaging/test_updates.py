@@ -35,7 +35,7 @@ EXPECTED = {
     "AlarmTopic": "-Alarms -AlarmsPolicy AWS::CloudWatch::Alarm DoctorPolicy FailedRule",
     "AnchorDays": (
         "+AnchorBucket +AnchorBucketPolicy +AnchorEvery +AnchorFunction +AnchorLog +AnchorRole AnchorMissing "
-        "OperatorPolicy SchedulerRole"
+        "DoctorPolicy OperatorPolicy SchedulerRole"
     ),
     "ApiRate": "ApiStage",
     "AuditQuarantine": "+AuditBucket +AuditBucketPolicy +AuditTrail",
@@ -43,9 +43,9 @@ EXPECTED = {
     "BatchFiles": "Functions",
     "BatchSeconds": "Functions",
     "ChannelPrefix": "NotifyRole",
-    "PullHosts": "+PullEvery +PullFunction +PullLog +PullRole SchedulerRole",
-    "PullObjects": "+PullEvery +PullFunction +PullLog +PullRole SchedulerRole",
-    "PullSecretPrefix": "+PullEvery +PullFunction +PullLog +PullRole SchedulerRole",
+    "PullHosts": "+PullEvery +PullFunction +PullLog +PullRole DoctorPolicy SchedulerRole",
+    "PullObjects": "+PullEvery +PullFunction +PullLog +PullRole DoctorPolicy SchedulerRole",
+    "PullSecretPrefix": "+PullEvery +PullFunction +PullLog +PullRole DoctorPolicy SchedulerRole",
     "DriftSchedule": "+DriftEvery +DriftFunction +DriftLog +DriftRole SchedulerRole",
     "EmrApplicationId": "-Application Dashboard DoctorPolicy EnginePolicy Functions JobRole MovedRule OperatorPolicy",
     "EmrEndpoint": "Functions",

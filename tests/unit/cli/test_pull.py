@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.contracts.lake.pulls import leased
+from lakegate.functions.adapters.line_rows import DynamoLineRows
+from lakegate.functions.ports.errors import PortError
 from lakegate.functions.usecases.pulling import tick
 from lakegate.functions.usecases.steps import run
 from tests.fakes.pulls import MemorySource
@@ -77,6 +79,35 @@ def test_what_is_being_fetched_and_what_failed_is_shown(scheduled: Lakegate) -> 
     assert "is being fetched since" in fetching
     assert "after 1 failed attempts" in fetching
     assert "FAILED (too-large)" in scheduled.ok("pull", "list")
+
+
+def test_the_pulls_of_one_owner_are_listed_without_the_index(
+    scheduled: Lakegate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which names the lines of all owners: rows are read by the names of lines that the contract has."""
+    all_of_them = scheduled.json("pull", "list")
+
+    def refuse(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(DynamoLineRows, "due", refuse)
+
+    assert scheduled.json("pull", "list", "--contract", "shop") == all_of_them
+    assert len(all_of_them["pulls"]) == 1
+
+
+def test_the_status_of_a_line_has_its_latest_pull(scheduled: Lakegate) -> None:
+    """Of a line, or of the lines of a contract; not of all lines, of which there may be many."""
+    before = scheduled.ok("status", "--contract", "orders")
+    scheduled.ok("pull", "run", "orders")
+    pulled(scheduled, MemorySource(BODY, failure=PortError("host-refused")))
+    after = scheduled.ok("status", "--contract", "shop")
+    document = scheduled.json("status", "--contract", "shop")
+
+    assert re.search(r"^pull of shop/orders_v1: next at \S+ \S+ UTC$", before, re.MULTILINE)
+    assert re.search(r"^pull of shop/orders_v1: \S+ \S+ UTC: FAILED \(host-refused\); next at ", after, re.MULTILINE)
+    assert document["pulls"] == scheduled.json("pull", "list")["pulls"]
+    assert (scheduled.json("status"), "pull of" in scheduled.ok("status")) == ({"deliveries": []}, False)
 
 
 def test_only_what_is_pulled_can_be_run(lakegate: Lakegate) -> None:

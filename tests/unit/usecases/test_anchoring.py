@@ -115,7 +115,7 @@ def test_every_chain_with_a_block_is_anchored_once_a_day(env: Environment) -> No
 def test_a_pass_lists_the_days_that_it_needs_and_not_the_bucket(
     env: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without any document all, before the first and behind the last one; later the day, and the one before while it is written."""
+    """Without any document all, before the first and behind the last one; later the day, and the one before while it is made."""
     kind, listed = type(env.memory.objects), list[str]()
     versions = kind.versions
 

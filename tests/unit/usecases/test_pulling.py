@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.lake.pulls import MAX_ENDS
+from lakegate.contracts.lake.lifecycle import moment
+from lakegate.contracts.lake.pulls import MAX_ENDS, PullEnd, PullOutcome
+from lakegate.contracts.lake.subscriptions import subscribed
+from lakegate.contracts.schemas import validate
+from lakegate.functions.adapters.eventbridge import detail
 from lakegate.functions.ports.errors import PortError, Throttled, Unanswered
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import pull_landing, pulling
+from lakegate.functions.usecases.lifecycle import change
+from lakegate.functions.usecases.notify import notify
+from lakegate.functions.usecases.occurrences import noted
+from lakegate.functions.usecases.pull_plans import message_of
+from lakegate.functions.usecases.steps import run
 from tests.simulation.environment import LAKE
 from tests.unit.usecases.pull_stage import LINE, PART, PREFIX, PullStage, scheduled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lakegate.contracts.lake.pulls import PullingLine
     from lakegate.functions.usecases.pull_landing import Pulled
     from lakegate.functions.usecases.steps import Steps
 
@@ -269,6 +281,75 @@ def test_an_error_of_one_line_does_not_stop_others() -> None:
         found.append([str(each) for each in stage.tick(0.5).failures])
 
     assert found == [[f"plan-differs @ {LINE}"] * times for times in (1, 2)]
+
+
+@pytest.mark.parametrize("refused", [None, Throttled("write")])
+def test_an_alarm_keeps_no_lease(refused: PortError | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line is due again at once, so that what an operator repairs is pulled by the next tick."""
+    stage = scheduled(SMALL)
+    due, pulls = stage.row.next, type(stage.env.memory.pulls)
+    plan = stage.env.memory.registry.contract("partner").routes[0].plan
+    body = stage.env.memory.objects.current(LAKE)[f"plans/{plan}.json"]
+    stage.env.memory.objects.put(Address(LAKE, f"plans/{plan}.json"), b"another plan")
+    stage.dependencies.plans.clear()
+    write = pulls.write
+
+    def written(rows: Any, row: PullingLine) -> None:
+        if refused is not None and row.revision > 2:
+            raise refused
+        write(rows, row)
+
+    monkeypatch.setattr(pulls, "write", written)
+    failures = [str(each) for each in stage.tick().failures]
+    monkeypatch.setattr(pulls, "write", write)
+    after = (stage.row.next, stage.row.leased != "", stage.row.due > due)
+    stage.env.memory.objects.put(Address(LAKE, f"plans/{plan}.json"), body)
+    stage.tick(0 if refused is None else 0.4)
+
+    assert (failures, after) == ([f"plan-differs @ {LINE}"], (due, refused is not None, refused is not None))
+    assert stage.ends == [("FETCHED", "")]
+
+
+def test_a_pull_that_fails_is_told_and_so_is_the_next_that_does_not() -> None:
+    """The event bus hears of each end that is a failure, subscribers of the cause once, and of its end."""
+    stage = scheduled(SMALL, failure=PortError("host-refused"))
+    decide = partial(subscribed, team="t", audience="producer", on=["pull"], to=["slack:t"])
+    run(change(stage.dependencies, LINE, "", decide), stage.env.memory.clock)
+    told: list[list[tuple[str, Any]]] = []
+    shown: list[list[tuple[str, str, tuple[str, ...], bool]]] = []
+    for failure in (PortError("host-refused"), PortError("host-refused"), None, None):
+        stage.source.failure = failure
+        stage.tick(1)
+        stage.env.memory.clock.sleep(60)
+        stage.env.memory.notifier.sent.clear()
+        stage.env.memory.channels.sent.clear()
+        run(notify(stage.dependencies), stage.env.memory.clock)
+        sent = {each.id: each for each in stage.env.memory.notifier.sent if each.kind == "pull"}.values()
+        for each in sent:
+            validate("line-event", detail(each))
+        told.append([(body["outcome"], body["reason"]) for body in (json.loads(each.body) for each in sent)])
+        shown.append([(each.kind, each.title, each.text, each.resolved) for _, each in stage.env.memory.channels.sent])
+
+    (again,) = [row for row in shown[0] if not row[3]]
+    assert told == [[("FAILED", "host-refused")], [("FAILED", "host-refused")], [("FETCHED", None)], []]
+    assert again[:2] == ("pull", f"Not fetched: {LINE}, host-refused")
+    assert again[2][0].startswith("It is tried again at 20")
+    assert [[(each[0], each[3]) for each in one] for one in shown] == [[("pull", False)], [], [("pull", True)], []]
+
+
+def test_a_pull_that_is_never_due_again_says_so() -> None:
+    """The schedule names a year that is over."""
+    stage = scheduled(SMALL)
+    row = replace(stage.row, schedule="cron(0 0 1 1 ? 2026)")
+    told = message_of(
+        stage.dependencies, row, PullEnd(PullOutcome.FAILED, moment(stage.env.memory.clock.now()), reason="x")
+    )
+    assert told is not None
+    validate("line-event", detail(told))
+    what = noted(stage.dependencies, told)
+
+    assert what is not None
+    assert what.what.reasons == ("It is not tried again",)
 
 
 def test_ends_are_remembered_within_bounds() -> None:

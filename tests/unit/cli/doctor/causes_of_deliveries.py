@@ -85,6 +85,21 @@ def batched(world: World) -> None:
     world.lakegate.clients["dynamodb"].put_item(TableName="workloads", Item=workload_item(moved))
 
 
+def waiting(world: World, hours: float = 20) -> None:
+    """A delivery that a person is asked about for so long."""
+    workload = delivered(world)
+    row = world.lakegate.dependencies.workloads.get(workload)
+    end = world.now() + timedelta(hours=hours)
+    moved = row._replace(state=State.AWAITING, deadline=end, due_at=end)
+    world.lakegate.clients["dynamodb"].put_item(TableName="workloads", Item=workload_item(moved))
+
+
+def unanswered(world: World) -> None:
+    """The time for an answer is over, and nothing has noticed."""
+    waiting(world, 0)
+    world.ahead = LATER
+
+
 def lost(world: World) -> None:
     workload = received(world)
     row = world.lakegate.dependencies.workloads.get(workload)
@@ -188,6 +203,9 @@ CASES: tuple[Case, ...] = (
     Case("part-waits", waiting_part, "`_SUCCESS`"),
     Case("part-waits", waiting_part, "`_delivery.json`", (KEY,), name="by name"),
     Case("overdue", received, "the log of sweep"),
+    Case("overdue", unanswered, "the log of sweep", name="answer"),
+    Case("answer-awaited", waiting, "lakegate approve"),
+    Case("answer-awaited", lambda world: waiting(world, 100), "lakegate decline", (KEY,), name="by name"),
     Case("batch-open", batched, "batchSeconds", (KEY,)),
     Case(
         "protocol-alarm", log("Sweep", message="StepFailures", detail=f"copy-differs @ {'a' * 64}"), "docs/operator.md"

@@ -231,6 +231,12 @@ CASES = (
     ),
     Case("schedule-missing", refused("scheduler", "get_schedule", "ResourceNotFoundException", 404), REVERT),
     Case(
+        "schedule-disabled",
+        only("the-PullEvery", {"State": "DISABLED"}, "scheduler.get_schedule"),
+        "enable it",
+        name="of pulls",
+    ),
+    Case(
         "mapping-disabled",
         only(
             "the-IntakeFunction",
@@ -313,6 +319,14 @@ CASES = (
         "function-throttled",
         lambda world: world.measure("Throttles", "the-SweepFunction", 3.0),
         "Concurrent executions",
+    ),
+    Case("function-fails", log("Pull", message="StepFailures", detail="x"), "aws logs tail the-PullLog", name="pulls"),
+    Case("function-fails", log("Anchor", message="failed", detail="x"), "aws logs tail the-AnchorLog", name="anchors"),
+    Case(
+        "right-missing",
+        lambda world: without(world, "the-PullFunction", "s3:PutObject"),
+        "restores the policies",
+        name="of pulls",
     ),
     Case("function-fails", log("Sweep", message="failed", error="KeyError", detail=""), "aws logs tail the-SweepLog"),
     Case(

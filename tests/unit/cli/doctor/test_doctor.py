@@ -114,6 +114,32 @@ def test_a_delivery_with_a_verdict_has_no_cause(world: World) -> None:
     assert examined(world, good)[1]["findings"] == examined(world, bad)[1]["findings"] == []
 
 
+def test_a_delivery_that_waits_for_an_answer_has_time(world: World) -> None:
+    """Nobody is warned before its last day."""
+    causes_of_deliveries.waiting(world, 30)
+
+    assert examined(world)[1]["findings"] == []
+
+
+def test_a_stack_without_anchors_and_pulls_is_in_order(world: World) -> None:
+    """Their functions and schedules exist by a parameter."""
+    listed = world.usual("cloudformation", "list_stack_resources")
+
+    def without(request: dict[str, Any]) -> dict[str, Any]:
+        page = listed(request)
+        kept = [
+            each
+            for each in page["StackResourceSummaries"]
+            if not each["LogicalResourceId"].startswith(("Anchor", "Pull"))
+        ]
+        return page | {"StackResourceSummaries": kept}
+
+    world.say("cloudformation", "list_stack_resources", without)
+    world.refuse_only("scheduler", "get_schedule", "the-PullEvery", "ResourceNotFoundException")
+
+    assert examined(world)[1]["findings"] == []
+
+
 def test_what_the_stack_ignores_is_not_stuck(world: World) -> None:
     """Neither keys beside the data, nor keys without a route where the stack ignores those."""
     causes_of_deliveries.unrouted_and_ignored(world)

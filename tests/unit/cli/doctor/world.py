@@ -29,10 +29,19 @@ SESSION = botocore.session.get_session()
 REAL = frozenset({"s3", "dynamodb"})
 """Services that moto answers, unless a test replaces an answer."""
 QUEUES = ("LandedQueue", "MovedQueue", "DeadLetterQueue")
-FUNCTIONS = ("IntakeFunction", "CompletionFunction", "SweepFunction", "NotifyFunction", "ApiFunction")
+FUNCTIONS = (
+    "IntakeFunction",
+    "CompletionFunction",
+    "SweepFunction",
+    "NotifyFunction",
+    "ApiFunction",
+    "AnchorFunction",
+    "PullFunction",
+)
 NAMED = (
     *("LandedRule", "MovedRule", "SweepEvery", "NotifyEvery", "DeadLetters", "SweepStopped"),
     *("IntakeLog", "CompletionLog", "SweepLog", "NotifyLog", "ApiLog"),
+    *("AnchorEvery", "AnchorLog", "PullEvery", "PullLog"),
 )
 TOPIC = f"arn:aws:sns:{REGION}:{ACCOUNT}:alarms"
 CODE = f"s3://{LAKE}/code/current/validate.py"
