@@ -423,7 +423,7 @@ def test_doctor_may_do_what_its_probes_do_and_nothing_else(stack: Stack) -> None
 
 def test_doctor_examines_only_rights_that_roles_have(built: Path) -> None:
     """In a stack as deployed, with anchors and pulls, no right is reported as missing."""
-    stack = Stack.read(built, AnchorDays="30", PullHosts="a.example")
+    stack = Stack.read(built, EmrApplicationId="00f1982r1uukb925", AnchorDays="30", PullHosts="a.example")
     names = {"landing": "LandingBucket", "lake": "LakeBucket", "application": "00f1982r1uukb925", "partition": "aws"}
     names |= {f"{each}_table": f"{each.capitalize()}Table" for each in ("registry", "workloads", "ledger")}
     names |= {"region": "eu-west-1", "account": "123456789012", "bus": "EventBus"}
