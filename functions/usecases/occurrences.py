@@ -117,9 +117,9 @@ def _of_line(dependencies: Dependencies, message: Message, body: Mapping[str, An
     kind, title, reasons = _DESCRIBED.get(message.kind, _lifecycle)(body)
     line = dependencies.lines.get(body["follows"] if kind == "breaking" else message.line)
     at = moment(message.at)
-    is_over = kind == "pull" and body["outcome"] != "FAILED"
-    texts = {"title": printable(title), "reasons": tuple(map(printable, reasons))}
-    what = Occurrence(message.id, at, ends=(kind,)) if is_over else Occurrence(message.id, at, kind, title, **texts)
+    if kind == "pull" and body["outcome"] != "FAILED":
+        return Noted(Occurrence(message.id, at, ends=(kind,)), line)
+    what = Occurrence(message.id, at, kind, title, title=printable(title), reasons=tuple(map(printable, reasons)))
     return Noted(what, line)
 
 
