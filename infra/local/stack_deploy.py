@@ -28,6 +28,8 @@ BUNDLED: Final = ("lakegate", "contracts", "functions", "infra/packaging", "infr
 LOCAL_BUILD: Final = ROOT / "build/local"
 """What is made for the Python of this machine: the embedded AWS has no other."""
 JUDGE: Final = LOCAL_BUILD / "judge/judge.zip"
+QUICK: Final = 1
+"""The level of compression: nobody sends this bundle anywhere, and packing it small takes twice as long."""
 OF_THE_JUDGE: Final = ("lakegate", "contracts", "engine", "functions", "spark_jobs", "infra/packaging", "infra/setup")
 PULL: Final = LOCAL_BUILD / "pull/pull.zip"
 AT_ONCE: Final = 15
@@ -53,7 +55,7 @@ def bundle(parameters: Mapping[str, str]) -> None:
         bundle_functions(ROOT, TOOLS, ROOT / "build")
     if _judges(parameters) and _is_older(JUDGE, OF_THE_JUDGE):
         LOCAL_BUILD.mkdir(parents=True, exist_ok=True)
-        bundle_judge(ROOT, TOOLS, LOCAL_BUILD, RUNNING)
+        bundle_judge(ROOT, TOOLS, LOCAL_BUILD, RUNNING, QUICK)
     if _pulls(parameters) and _is_older(PULL, BUNDLED):
         LOCAL_BUILD.mkdir(parents=True, exist_ok=True)
         bundle_pull(ROOT, TOOLS, LOCAL_BUILD, RUNNING)

@@ -17,13 +17,13 @@ READABLE, EXECUTABLE, FOLDER = 0o644, 0o755, 0o755
 LEVEL = 6
 
 
-def zipped(folder: Path, archive: Path) -> None:
+def zipped(folder: Path, archive: Path, level: int = LEVEL) -> None:
     """Write the files of a folder into a zip; everyone may read them, as Lambda asks."""
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as target:
+    with zipfile.ZipFile(archive, "w") as target:
         for path in _files(folder):
             entry = zipfile.ZipInfo(path.relative_to(folder).as_posix(), EPOCH)
             entry.external_attr, entry.compress_type, entry.create_system = READABLE << 16, zipfile.ZIP_DEFLATED, 3
-            target.writestr(entry, path.read_bytes())
+            target.writestr(entry, path.read_bytes(), compresslevel=level)
 
 
 def tarred(folder: Path, archive: Path) -> None:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakegate.infra.local.jars import jars
-from lakegate.infra.packaging.archives import digest, tarred, zipped
+from lakegate.infra.packaging.archives import LEVEL, digest, tarred, zipped
 from lakegate.infra.packaging.contents import FUNCTIONS, JOB, JUDGE, PULL, fill
 from lakegate.infra.setup.atomic_dir import atomic_dir
 
@@ -49,9 +49,9 @@ def bundle_functions(root: Path, tools: Path, build: Path) -> Path:
     return _zip(FUNCTIONS, "lambda/functions.zip", root, tools, build)
 
 
-def bundle_judge(root: Path, tools: Path, build: Path, python: str = NEWER_PYTHON) -> Path:
-    """Make the judge function's bundle for a version of Python; its path."""
-    return _zip(JUDGE, "judge/judge.zip", root, tools, build, python)
+def bundle_judge(root: Path, tools: Path, build: Path, python: str = NEWER_PYTHON, level: int = LEVEL) -> Path:
+    """Make the judge function's bundle for a version of Python; its path. `level`: how small, from 1 (quick) to 9."""
+    return _zip(JUDGE, "judge/judge.zip", root, tools, build, python, level)
 
 
 def bundle_pull(root: Path, tools: Path, build: Path, python: str = NEWER_PYTHON) -> Path:
@@ -82,7 +82,7 @@ def bundle_job(root: Path, tools: Path, build: Path, interpreter: Path = INTERPR
 
 
 def _zip(  # noqa: PLR0913, PLR0917 - what it is made of, and for
-    bundle: Bundle, path: str, root: Path, tools: Path, build: Path, python: str = RUNNING
+    bundle: Bundle, path: str, root: Path, tools: Path, build: Path, python: str = RUNNING, level: int = LEVEL
 ) -> Path:
     """Make a bundle for Lambda; its path.
 
@@ -96,7 +96,7 @@ def _zip(  # noqa: PLR0913, PLR0917 - what it is made of, and for
         interpreter = sys.executable if python == RUNNING else shutil.which(f"python{python}")
         if interpreter and _runs(interpreter):
             _compile(packages, interpreter)
-        zipped(packages, made)
+        zipped(packages, made, level)
         return made
 
     return _placed(make, build, lambda _: build / path)

@@ -1,14 +1,15 @@
 """Serves the embedded AWS on a socket that was bound before: `python launcher.py FD`, by the Python of `.tools/ministack`.
 
-Beside the standard library only that environment's packages can be imported here. Seven things differ from the program
-`ministack`, six of them by wrapping its private names, so its version is pinned exactly.
+Beside the standard library only that environment's packages can be imported here. Eight things differ from the program
+`ministack`, seven of them by wrapping its private names, so its version is pinned exactly.
 
 * The socket is given: bound to loopback, so that its port is known before the first request.
 * Events of EMR Serverless are let through. AWS refuses `aws.*` sources from customers; here their sender is another process.
 * A queue runs as many batches at once as there are processors, for each has a process of its own.
 * An asynchronous invocation reports its success, too, to the queue that its function names: ministack has failures only.
 * CloudFormation makes applications of EMR Serverless, by the local one (`application.py`).
-* A copy of an object has the checksum that its request names. ministack keeps that of the source.
+* A copy of an object has the checksum that its request names, and is refused by the request's If-None-Match. ministack keeps
+  the checksum of the source, and knows the condition of other writes only.
 * A bundle is unpacked once, and not for each of those processes: three thousand files, two seconds.
 """
 
@@ -51,7 +52,7 @@ def main(descriptor: int) -> None:
     functions._sqs_esm_concurrency = bounded(functions._sqs_esm_concurrency)  # type: ignore[attr-defined] # noqa: SLF001 - likewise
     functions.invoke_async_with_retry = reporting(functions, import_module("ministack.services.sqs"))  # type: ignore[attr-defined] # likewise
     objects = import_module("ministack.services.s3")
-    objects._copy_object = with_the_checksum_asked_for(objects._copy_object)  # type: ignore[attr-defined] # noqa: SLF001 - likewise
+    objects._copy_object = copying(objects)  # type: ignore[attr-defined] # noqa: SLF001 - likewise
     runtime = import_module("ministack.core.lambda_runtime")
     runtime.zipfile = SimpleNamespace(**{**vars(zipfile), "ZipFile": LinkedBundle})  # type: ignore[attr-defined] # likewise
     if ADDRESS in os.environ:
@@ -65,12 +66,18 @@ def main(descriptor: int) -> None:
     asyncio.run(serve(config))
 
 
-def with_the_checksum_asked_for(copy_object: Callable[..., Any]) -> Callable[..., Any]:
-    """CopyObject names the algorithm of the copy in one header, PutObject in another, which is the one ministack reads."""
+def copying(objects: Any) -> Callable[..., Any]:  # noqa: ANN401 - ministack's module
+    """CopyObject with the condition and the checksum of its request.
+
+    CopyObject names the algorithm of the copy in one header, PutObject in another, which is the one ministack reads.
+    """
+    copy_object = objects._copy_object  # noqa: SLF001 - see above
 
     def copied(bucket: str, key: str, headers: dict[str, str]) -> Any:  # noqa: ANN401 - ministack's
+        there = (objects._ensure_bucket(bucket) or {}).get("objects", {}).get(key)  # noqa: SLF001 - see above
         wanted = headers.get("x-amz-checksum-algorithm")
-        return copy_object(bucket, key, {**headers, "x-amz-sdk-checksum-algorithm": wanted} if wanted else headers)
+        asked = {**headers, "x-amz-sdk-checksum-algorithm": wanted} if wanted else headers
+        return objects._check_put_preconditions(headers, there) or copy_object(bucket, key, asked)  # noqa: SLF001 - see above
 
     return copied
 

@@ -3,13 +3,14 @@ from __future__ import annotations
 import json
 import socket
 import zipfile
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.contracts.errors import SetUpError
 from lakegate.infra.local import stack_programs as programs
-from lakegate.infra.local.aws.launcher import AT_ONCE, LinkedBundle, bounded, trusting
+from lakegate.infra.local.aws.launcher import AT_ONCE, LinkedBundle, bounded, copying, trusting
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,6 +82,28 @@ def test_what_aws_s_own_emitters_may_they_still_may() -> None:
     put = trusting(lambda _data, allow_aws_source: allow_aws_source)
 
     assert put({"Entries": [{"Source": "aws.states"}]}, allow_aws_source=True)
+
+
+def test_a_copy_has_the_condition_and_the_checksum_of_its_request() -> None:
+    """What another worker copied is not copied over, as in S3; else the copy has the checksum that is asked for."""
+    objects = SimpleNamespace(
+        _ensure_bucket={"lake": {"objects": {"there": {}}}}.get,
+        _check_put_preconditions=lambda headers, there: (
+            412 if "if-none-match" in headers and there is not None else None
+        ),
+        _copy_object=lambda bucket, key, headers: (bucket, key, headers),
+    )
+    once, checksum = {"if-none-match": "*"}, {"x-amz-checksum-algorithm": "SHA256"}
+    copied = copying(objects)
+
+    assert copied("lake", "there", once) == 412
+    assert copied("lake", "new", once) == ("lake", "new", once)
+    assert copied("nowhere", "there", once) == ("nowhere", "there", once)
+    assert copied("lake", "there", checksum) == (
+        "lake",
+        "there",
+        {**checksum, "x-amz-sdk-checksum-algorithm": "SHA256"},
+    )
 
 
 def test_the_commands_hold_no_shell_text(tmp_path: Path) -> None:
