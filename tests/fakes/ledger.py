@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -75,7 +76,7 @@ class MemoryLedger:
     def commit(self, block: Block, workload: Workload, expected: Expected, message: Message) -> None:
         """Row, block, head and message, all or nothing; the same token within ten minutes is the same transaction."""
         self._rows.faults.pass_or_refuse()
-        token = digest(block)
+        token = self._digest(block)
         if self._committed_before(token, (block, workload, expected, message)):
             return
         row = self._rows.rows.get(workload.id)
@@ -84,7 +85,7 @@ class MemoryLedger:
         head = self._head_reason(block)
         if state or head:
             raise ConditionFailed(state, head)
-        signature = _signature(block, self.signing.current)
+        signature = self._signature(block, self.signing.current)
         self._rows.write(workload)
         self._rows.post(message)
         self._extend(block, signature)
@@ -107,7 +108,7 @@ class MemoryLedger:
         """Append a record whose conditions hold."""
         signature = None
         if record.kind == KEY:
-            signature = _signature(
+            signature = self._signature(
                 record, self.signing.replaced if record.content["replaces"] else self.signing.current
             )
             self._keys[record.chain] = record.content["key"]
@@ -123,11 +124,19 @@ class MemoryLedger:
             self._texts[id(block)] = (block, canonical(block))
         return self._texts[id(block)][1]
 
+    def _digest(self, block: AnyBlock) -> str:
+        return hashlib.sha3_256(self._text(block)).hexdigest()
+
+    def _signature(self, block: AnyBlock, signer: SigningKey | None) -> Signature | None:
+        if signer is None:
+            return None
+        return Signature(fingerprint(signer.public_key()), signer.sign(signed_text(self._digest(block))))
+
     def _extend(self, block: AnyBlock, signature: Signature | None) -> None:
         if signature is not None:
             self.signatures[block.chain, block.height] = signature
         self.chains.setdefault(block.chain, []).append(block)
-        self._heads[block.chain] = Head(block.height, digest(block))
+        self._heads[block.chain] = Head(block.height, self._digest(block))
 
     def entries(
         self, chain: str, *, rule: str = "", verdict: str = "", below: int | None = None, limit: int = 100
@@ -149,9 +158,3 @@ class MemoryLedger:
         if before[1] != content:
             raise IdempotencyMismatch
         return True
-
-
-def _signature(block: AnyBlock, signer: SigningKey | None) -> Signature | None:
-    if signer is None:
-        return None
-    return Signature(fingerprint(signer.public_key()), signer.sign(signed_text(digest(block))))
