@@ -35,6 +35,7 @@ STANDING = {
     State.VALIDATING: "validating: the job is reading and measuring",
     State.AWAITING: "waiting for approval",
     State.ANSWERED: "answered by a person, being decided",
+    State.SCHEDULED: "judged, to be published",
     State.DECIDED: "decided, being moved to its destination",
     State.PUBLISHED: "published",
     State.QUARANTINED: "quarantined",
@@ -169,6 +170,8 @@ def standing(row: Workload | None) -> str:
     if row is not None and row.state is State.AWAITING:
         short = row.id[:SHORT_ID]
         return f"{words} until {in_utc(row.deadline)}: lakegate approve {short}, or lakegate decline {short}"
+    if row is not None and row.state is State.SCHEDULED:
+        return f"{words} at {in_utc(row.deadline)}"
     if row is None or not row.failed or row.state not in {State.SUBMITTING, State.VALIDATING, State.FAILED}:
         return words
     last = row.failed[-1]
@@ -216,6 +219,7 @@ def as_document(each: Account) -> dict[str, object]:
         "seconds": each.seconds,
         "problem": each.problem or None,
         "awaiting": _awaiting(row) if row else None,
+        "publish_at": row.deadline.isoformat() if row and row.deadline and row.state is State.SCHEDULED else None,
         "answer": asdict(row.answer) if row and row.answer else None,
         "replay_of": row.replay_of or None if row else None,
         "replayed_by": each.replay.id if each.replay else None,

@@ -205,7 +205,7 @@ def _lines(one: Account) -> Iterable[tuple[str, str]]:
 
 def _person(row: Workload | None) -> Iterable[tuple[str, str]]:
     """What a person is asked about, or has answered."""
-    if row is not None and row.state is State.AWAITING and row.candidate is not None:
+    if row is not None and row.state in {State.AWAITING, State.SCHEDULED} and row.candidate:
         yield "judged", COLOURS[row.candidate.verdict][1]
         yield from (("reason", in_words(reason)) for reason in row.candidate.reasons)
     if row is not None and row.answer is not None:

@@ -28,6 +28,8 @@ Timeout: TypeAlias = Annotated[int, typer.Option("--timeout", min=1, help="Secon
 LONGEST_WAIT = 900
 FIRST_LOOK, LONGEST_PAUSE, SLOWER = 0.1, 2.0, 1.3
 """Seconds between two looks, and the factor by which they grow: a refusal is quick, a job may take minutes."""
+PASSIVE = frozenset({State.AWAITING, State.SCHEDULED})
+"""States in which days may pass."""
 DECIDED = frozenset({State.DECIDED, State.PUBLISHED, State.QUARANTINED})
 
 
@@ -92,14 +94,14 @@ def pauses() -> Iterator[float]:
 
 
 def wait(dependencies: Dependencies, deliveries: Sequence[Waited], timeout: int) -> None:
-    """Look until all of them are finished or wait for a person, or the time is up."""
+    """Look until all of them are finished, wait for a person or a date, or the time is up."""
     began, seconds = time.monotonic(), pauses()
     with terminal.working(standing(None)) as progress:
         while (spent := time.monotonic() - began) < timeout:
             for each in deliveries:
                 if each.finished is None:
                     each.look(dependencies)
-            left = [each for each in deliveries if each.finished is None and each.state is not State.AWAITING]
+            left = [each for each in deliveries if each.finished is None and each.state not in PASSIVE]
             if not left:
                 return
             count = f"{len(deliveries) - len(left)} of {len(deliveries)} finished; " if len(deliveries) > 1 else ""
@@ -110,7 +112,9 @@ def wait(dependencies: Dependencies, deliveries: Sequence[Waited], timeout: int)
 def print_end(one: Account, waited: Waited, since: str) -> None:
     """What came of it, for people."""
     print_account(one)
-    if waited.state is State.AWAITING:
+    if waited.state is State.SCHEDULED:
+        terminal.errors().print("It is published at its time: `lakegate status`.", style="yellow")
+    elif waited.state is State.AWAITING:
         terminal.errors().print("It waits for a person: `lakegate approve`, or `lakegate decline`.", style="yellow")
     elif waited.finished is None:
         terminal.errors().print("The time is up; it goes on without you: `lakegate status`.", style="yellow")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.workflow import PlannedTransition, PlannedWorkflow
 
 REFUSED = 1
-UNTIL = {Bound.ATTEMPTS: " (until the attempts are used)", Bound.PERSON: " (by a person)"}
+UNTIL = {Bound.ATTEMPTS: " (until the attempts are used)", Bound.PERSON: " (by a person)", Bound.DATE: " (at its time)"}
 """What ends a loop, or a wait."""
 WIDTH = max(map(len, Outcome))
 app = typer.Typer(
@@ -82,6 +82,7 @@ def draw(
             for each in workflow.reached
         ]
         document = {"name": workflow.name, "attempts": workflow.attempts, "wait_days": workflow.wait_days}
+        document |= {"publish_at": workflow.publish_at or None, "delay_hours": workflow.delay_hours or None}
         terminal.print_json({**document, "transitions": transitions})
         return
     _print(diagram(workflow) if form is Drawing.MERMAID else rows(workflow))
@@ -91,7 +92,7 @@ def rows(workflow: Workflow) -> Iterator[str]:
     """The transitions, as a table of text."""
     transitions = workflow.reached
     waits = f", an answer within {_days(workflow.wait_days)}" if _asks(transitions) else ""
-    yield f"{workflow.name}, at most {workflow.attempts} attempts{waits}"
+    yield f"{workflow.name}, at most {workflow.attempts} attempts{waits}{''.join(f', {each}' for each in _dates(workflow))}"
     for each in transitions:
         yield f"{each.source:<11} {each.on:<{WIDTH}} {each.to:<12} {each.operation}{_until(each)}"
 
@@ -167,7 +168,15 @@ def _changes(workflow: PlannedWorkflow) -> str:
     """What differs from `push`, in one line."""
     others = [f"{each.source} {each.when} → {each.to}" for each in workflow.transitions]
     waits = [f"an answer within {_days(workflow.wait_days)}"] if _asks(workflow.transitions) else []
-    return "; ".join((f"at most {workflow.attempts} attempts", *others, *waits))
+    return "; ".join((f"at most {workflow.attempts} attempts", *others, *waits, *_dates(workflow)))
+
+
+def _dates(workflow: Workflow | PlannedWorkflow) -> tuple[str, ...]:
+    """When a delivery that is SCHEDULED is published."""
+    if workflow.publish_at:
+        return (f"published at {workflow.publish_at}",)
+    hours = "1 hour" if workflow.delay_hours == 1 else f"{workflow.delay_hours} hours"
+    return (f"published {hours} later",) if workflow.delay_hours else ()
 
 
 def _asks(transitions: Iterable[Transition | PlannedTransition]) -> bool:

@@ -170,7 +170,7 @@ class Workload(NamedTuple):
     not_before: datetime | None = None
     """Back-off: the current attempt is not sent before."""
     deadline: datetime | None = None
-    """A job still running then is hung; in the state AWAITING, a person has to answer before."""
+    """A job still running then is hung; in AWAITING, a person has to answer before; in SCHEDULED, it is published then."""
     decision: Decision | None = None
     replay_of: str = ""
     """The quarantined workload this one replays."""
@@ -195,7 +195,7 @@ class Workload(NamedTuple):
     waiver: Waiver | None = None
     """By which it is let through, unjudged."""
     candidate: Decision | None = None
-    """What was judged, until a person has answered whether it is decided so."""
+    """What was judged, until a person has answered whether it is decided so, and its time has come."""
     answer: ApprovalAnswer | None = None
 
 

@@ -21,6 +21,8 @@ class State(StrEnum):
     AWAITING = "AWAITING"
     """Judged, and a person has to approve of it; nothing is claimed, and nothing is visible."""
     ANSWERED = "ANSWERED"
+    SCHEDULED = "SCHEDULED"
+    """Judged, and published at a time; nothing is claimed, and nothing is visible."""
     DECIDED = "DECIDED"
     PUBLISHED = "PUBLISHED"
     QUARANTINED = "QUARANTINED"
@@ -53,6 +55,7 @@ class Outcome(StrEnum):
     APPROVED = "approved"
     DECLINED = "declined"
     EXPIRED = "expired"
+    DUE = "due"
     REPLAYED = "replayed"
 
 
@@ -68,6 +71,7 @@ class Operation(StrEnum):
     START = "start"
     ASK = "ask"
     ANSWER = "answer"
+    SCHEDULE = "schedule"
     DECIDE = "decide"
     PUBLISH = "publish"
     FAIL = "fail"
@@ -80,6 +84,7 @@ class Bound(StrEnum):
 
     ATTEMPTS = "attempts"
     PERSON = "person"
+    DATE = "date"
 
 
 S, O = State, Outcome  # noqa: E741 - two letters keep the table below readable
@@ -96,6 +101,7 @@ OUTCOMES: Mapping[State, frozenset[Outcome]] = {
     S.VALIDATING: frozenset({O.ACCEPTED, O.ACCEPTED_WITH_WARNINGS, O.REJECTED, O.UNDECIDED, O.LOST, O.EXHAUSTED}),
     S.AWAITING: frozenset({O.ANSWERED, O.EXPIRED}),
     S.ANSWERED: frozenset({O.APPROVED, O.DECLINED}),
+    S.SCHEDULED: frozenset({O.DUE}),
     S.DECIDED: frozenset({O.ACCEPTED, O.REJECTED, O.VANISHED}),
     S.FAILED: frozenset({O.REPLAYED}),
 }

@@ -2,19 +2,21 @@
 
 A transition means: for a workload in the state `source` with the observation `on`, carry out `operation`, which ends in one
 conditional write to the state `to`. `PUSH` is the workflow of every delivery. A published workflow may have another number of
-attempts, another time to wait for a person, and transitions of `ALTERNATIVES` in the place of those of `PUSH`; no other
-transition keeps the promises of the gate.
+attempts, another time to wait for a person, a time of publication, and transitions of `ALTERNATIVES` in the place of those of
+`PUSH`; no other transition keeps the promises of the gate.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.contracts.lake.states import Bound, Operation, Outcome, State
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,10 @@ class Workflow:
     transitions: tuple[Transition, ...]
     wait_days: int
     """How long a delivery waits for a person; then it is rejected."""
+    publish_at: str = ""
+    """The time of the day, UTC, at which a delivery that is SCHEDULED is published: `06:00Z`."""
+    delay_hours: int = 0
+    """Or how long after its verdict, or its approval."""
     _table: dict[tuple[State, Outcome], Transition] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -46,6 +52,19 @@ class Workflow:
     def transition(self, state: State, on: Outcome) -> Transition:
         """The transition for a state and an outcome."""
         return self._table[state, on]
+
+    def date_after(self, now: datetime) -> datetime:
+        """When a delivery that is scheduled now is published."""
+        if not self.publish_at:
+            return now + timedelta(hours=self.delay_hours)
+        hour, minute = map(int, self.publish_at.removesuffix("Z").split(":"))
+        today = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
+        return today if today >= now else today + timedelta(days=1)
+
+    @property
+    def longest_delay(self) -> timedelta:
+        """From when a delivery is scheduled to its time."""
+        return timedelta(days=1) if self.publish_at else timedelta(hours=self.delay_hours)
 
     @property
     def reached(self) -> tuple[Transition, ...]:
@@ -90,6 +109,7 @@ PUSH = Workflow(
         Transition(S.AWAITING, O.EXPIRED, S.DECIDED, P.DECIDE),
         Transition(S.ANSWERED, O.APPROVED, S.DECIDED, P.DECIDE),
         Transition(S.ANSWERED, O.DECLINED, S.DECIDED, P.DECIDE),
+        Transition(S.SCHEDULED, O.DUE, S.DECIDED, P.DECIDE, Bound.DATE),
         Transition(S.DECIDED, O.ACCEPTED, S.PUBLISHED, P.PUBLISH),
         Transition(S.DECIDED, O.REJECTED, S.QUARANTINED, P.PUBLISH),
         Transition(S.DECIDED, O.VANISHED, S.GONE, P.VANISH),
@@ -99,7 +119,7 @@ PUSH = Workflow(
 )
 """The workflow of every delivery whose contract names no other one, and of what happens before a plan is pinned.
 
-Nothing leads to AWAITING in it: its transitions from there are those of the workflows that ask a person.
+Nothing leads to AWAITING or SCHEDULED in it: its transitions from there are those of the workflows that ask a person, or wait.
 """
 ALTERNATIVES: Final = (
     Transition(S.SUBMITTING, O.CONFLICT, S.FAILED, P.FAIL),
@@ -107,8 +127,11 @@ ALTERNATIVES: Final = (
     Transition(S.VALIDATING, O.LOST, S.FAILED, P.FAIL),
     Transition(S.VALIDATING, O.ACCEPTED, S.AWAITING, P.ASK),
     Transition(S.VALIDATING, O.ACCEPTED_WITH_WARNINGS, S.AWAITING, P.ASK),
+    Transition(S.VALIDATING, O.ACCEPTED, S.SCHEDULED, P.SCHEDULE),
+    Transition(S.VALIDATING, O.ACCEPTED_WITH_WARNINGS, S.SCHEDULED, P.SCHEDULE),
+    Transition(S.ANSWERED, O.APPROVED, S.SCHEDULED, P.SCHEDULE),
 )
-"""What a published workflow may do instead: not retry, and ask a person before anything is published."""
+"""What a published workflow may do instead: not retry, ask a person before anything is published, and wait for a time."""
 
 
 def choices(source: str, when: str) -> tuple[Transition, ...]:
@@ -129,4 +152,5 @@ def workflow_of(pinned: Mapping[str, Any] | None) -> Workflow:
     ]
     table = {(each.source, each.on): each for each in (*PUSH.transitions, *chosen)}
     days = pinned.get("wait_days", DEFAULT_WAIT_DAYS)
-    return Workflow(pinned["name"], pinned["attempts"], tuple(table.values()), days)
+    at, delay = pinned.get("publish_at", ""), pinned.get("delay_hours", 0)
+    return Workflow(pinned["name"], pinned["attempts"], tuple(table.values()), days, at, delay)

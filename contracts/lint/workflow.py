@@ -8,7 +8,7 @@ from lakegate.contracts.documents.document import parse
 from lakegate.contracts.documents.notes import Notes
 from lakegate.contracts.documents.schemas import schema_problems
 from lakegate.contracts.errors import ContractError
-from lakegate.contracts.lake.states import OUTCOMES
+from lakegate.contracts.lake.states import OUTCOMES, State
 from lakegate.contracts.lake.workflow import DEFAULT_ATTEMPTS, DEFAULT_WAIT_DAYS, choices
 from lakegate.contracts.plan.workflow import PlannedTransition, PlannedWorkflow
 from lakegate.contracts.words import listed, shown
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 UNKNOWN: Final = "workflow-transition"
 REPEATED: Final = "workflow-repeated"
+DATE: Final = "workflow-date"
 
 
 def read_workflow(text: bytes) -> PlannedWorkflow:
@@ -30,13 +31,24 @@ def read_workflow(text: bytes) -> PlannedWorkflow:
         raise ContractError(tuple(problems))
     notes = Notes()
     transitions = tuple(_transitions(document.top["transitions"], notes))
+    at, delay = document.top["publishAt"].written, int(document.top["delayHours"].number or 0)
+    _check_date(document.top, bool(at) + bool(delay), any(each.to == State.SCHEDULED for each in transitions), notes)
     if notes.errors:
         raise ContractError(tuple(notes.errors))
     name, version = document.top["workflow"].written, document.top["version"].written
     attempts, days = document.top["attempts"].number, document.top["waitDays"].number
-    return PlannedWorkflow(
-        f"{name}@{version}", int(attempts or DEFAULT_ATTEMPTS), transitions, int(days or DEFAULT_WAIT_DAYS)
-    )
+    waits = int(days or DEFAULT_WAIT_DAYS)
+    return PlannedWorkflow(f"{name}@{version}", int(attempts or DEFAULT_ATTEMPTS), transitions, waits, at, delay)
+
+
+def _check_date(top: Place, times: int, is_scheduled: bool, notes: Notes) -> None:  # noqa: FBT001 - called once
+    if is_scheduled and times != 1:
+        notes.error(
+            DATE, top["transitions"], "A transition leads to SCHEDULED: say when by publishAt or by delayHours, one."
+        )
+    elif times and not is_scheduled:
+        given = top["publishAt"] if top["publishAt"].written else top["delayHours"]
+        notes.error(DATE, given, "It has no effect: no transition leads to SCHEDULED.")
 
 
 def _transitions(rows: Place, notes: Notes) -> Iterator[PlannedTransition]:

@@ -26,3 +26,7 @@ class PlannedWorkflow:
     transitions: tuple[PlannedTransition, ...] = ()
     wait_days: int = 7
     """How long a delivery waits for a person."""
+    publish_at: str = ""
+    """The time of the day at which a delivery that is SCHEDULED is published: `06:00Z`."""
+    delay_hours: int = 0
+    """Or how long it stays so."""

@@ -29,6 +29,7 @@ STATUSES: Final[Mapping[State, str]] = {
     State.VALIDATING: "RuntimeValidationInProgress",
     State.AWAITING: "AwaitingApproval",
     State.ANSWERED: "RuntimeValidationInProgress",
+    State.SCHEDULED: "Scheduled",
     State.DECIDED: "RuntimeValidationInProgress",
     State.PUBLISHED: "Accepted",
     State.QUARANTINED: "Rejected",

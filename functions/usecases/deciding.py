@@ -67,13 +67,21 @@ def ask(dependencies: Dependencies, workload: Workload, to: State, found: Observ
     return (yield from move(dependencies, Effect.ASK, workload, after, message=message(dependencies, after)))
 
 
+def schedule(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+    """Keep what was judged, or approved, until its time has come."""
+    at = dependencies.terms(workload).workflow.date_after(dependencies.clock.now())
+    after = workload._replace(state=to, candidate=found.decision, cost=spent(workload, found), deadline=at, due_at=at)
+    return (yield from move(dependencies, Effect.SCHEDULE, workload, after))
+
+
 def _end(dependencies: Dependencies, workload: Workload) -> datetime:
-    """When nobody can answer any more: by the workflow, but always before the staged copies expire."""
+    """When nobody can answer any more: by the workflow, but so that what is approved is published before staged copies expire."""
     copies = parts.staged(dependencies, workload)
     folder = copies[0].key.rpartition("/")[0]
     written = [each.modified for each in versions_of(dependencies, f"{folder}/") if each.current]
-    wanted = dependencies.clock.now() + timedelta(days=dependencies.terms(workload).workflow.wait_days)
-    return min(wanted, *(each + STAGED_FOR - BEFORE_IT_EXPIRES for each in written)) if written else wanted
+    workflow = dependencies.terms(workload).workflow
+    wanted, kept = dependencies.clock.now() + timedelta(days=workflow.wait_days), STAGED_FOR - BEFORE_IT_EXPIRES
+    return min(wanted, *(each + kept - workflow.longest_delay for each in written)) if written else wanted
 
 
 def answer(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:

@@ -145,10 +145,6 @@ def _pinned(dependencies: Dependencies, workload: Workload) -> Observation | Non
     return Observation(Outcome.REFUSED, decision=Decision(Verdict.REJECTED, reasons, staged=False, broken=broken))
 
 
-def _staged(_dependencies: Dependencies, _workload: Workload) -> Observation | None:
-    return Observation(Outcome.READY)
-
-
 def _submitting(dependencies: Dependencies, workload: Workload) -> Observation | None:
     if workload.batch:
         return Observation(Outcome.STORED) if is_to_start(dependencies, workload) else None
@@ -220,9 +216,12 @@ def _judged(dependencies: Dependencies, workload: Workload, result: bytes) -> Ob
     return Observation(Outcome(decision.verdict), decision=decision, cause=cause, cost=cost)
 
 
-def _awaiting(dependencies: Dependencies, workload: Workload) -> Observation | None:
-    is_over = workload.deadline is not None and dependencies.clock.now() >= workload.deadline
-    return Observation(Outcome.EXPIRED, decision=decision_of_silence(workload)) if is_over else None
+def _passive(dependencies: Dependencies, workload: Workload) -> Observation | None:
+    if workload.deadline is None or dependencies.clock.now() < workload.deadline:
+        return None
+    if workload.state is State.SCHEDULED:
+        return Observation(Outcome.DUE, decision=workload.candidate)
+    return Observation(Outcome.EXPIRED, decision=decision_of_silence(workload))
 
 
 def _answered(_dependencies: Dependencies, workload: Workload) -> Observation | None:
@@ -240,10 +239,11 @@ OBSERVERS: dict[State, Observer] = {
     State.RECEIVED: _received,
     State.HELD: _held,
     State.PINNED: _pinned,
-    State.STAGED: _staged,
+    State.STAGED: lambda *_: Observation(Outcome.READY),
     State.SUBMITTING: _submitting,
     State.VALIDATING: _validating,
-    State.AWAITING: _awaiting,
+    State.AWAITING: _passive,
     State.ANSWERED: _answered,
+    State.SCHEDULED: _passive,
     State.DECIDED: _decided,
 }

@@ -14,7 +14,7 @@ from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout, parts
 from lakegate.functions.usecases.admission import TAKEN, duplicate
 from lakegate.functions.usecases.batching import join
-from lakegate.functions.usecases.deciding import answer, ask, decide, spent
+from lakegate.functions.usecases.deciding import answer, ask, decide, schedule, spent
 from lakegate.functions.usecases.grouping import staging_key
 from lakegate.functions.usecases.moves import OutcomeChanged, message, move
 from lakegate.functions.usecases.observe import result_of
@@ -217,6 +217,7 @@ OPERATIONS: dict[Operation, Operate] = {
     Operation.START: _start,
     Operation.ASK: ask,
     Operation.ANSWER: answer,
+    Operation.SCHEDULE: schedule,
     Operation.DECIDE: decide,
     Operation.PUBLISH: publish,
     Operation.FAIL: _fail,

@@ -48,6 +48,7 @@ class Effect(StrEnum):
     WRITE_RESULT = "write result.json"
     ASK = "ask a person for approval"
     ANSWER = "store the answer of a person"
+    SCHEDULE = "keep until its time what was judged"
     DECIDE = "decide"
     COPY = "copy to the destination"
     COMMIT = "commit: terminal state, block and message"

@@ -20,10 +20,15 @@ ASKED: frozenset[str] = frozenset()
 """The verdicts for which the workflow under test asks a person: none in `push`."""
 WAIT = timedelta(days=7)
 """How long it waits for an answer."""
+DATED: frozenset[str] = frozenset()
+"""The verdicts that wait for a date, and `approved`: none in `push`."""
+PUBLISH_AT, DELAY_HOURS = "", 0
+"""That date, as a workflow has it."""
 KEPT = timedelta(days=45)
 """A staged copy, by the bucket (docs/architecture.md)."""
 ACCEPTED = frozenset({"accepted", "accepted_with_warnings"})
 WAITING = frozenset({State.AWAITING, State.ANSWERED})
+PASSIVE = WAITING | {State.SCHEDULED}
 
 
 def broken_by_answer(
@@ -34,12 +39,48 @@ def broken_by_answer(
     if before.state is State.VALIDATING and row.state is State.DECIDED:
         if row.decision is not None and row.decision.verdict in ASKED:
             yield "P2", "a delivery was decided accepted, and nobody was asked"
+        if row.decision is not None and row.decision.verdict in DATED:
+            yield "P2", "a delivery was decided accepted before its date"
+    elif row.state is State.SCHEDULED:
+        yield from _scheduled(before, row, now)
+    elif before.state is State.SCHEDULED:
+        yield from _due(before, row, now)
     elif row.state is State.AWAITING:
         yield from _asked(env, row)
     elif row.state is State.ANSWERED:
         yield from _answered(before, row, recorded)
     elif before.state in WAITING:
         yield from _decided(before, row, now)
+
+
+def _scheduled(before: Workload, row: Workload, now: datetime) -> Iterator[tuple[str, str]]:
+    by = "approved" if before.state is State.ANSWERED else row.candidate.verdict if row.candidate else ""
+    is_approved = before.state is not State.ANSWERED or (before.answer is not None and before.answer.approved)
+    if by not in DATED or not is_approved:
+        yield "P2", "a delivery waits for a date that its workflow does not have"
+    if row.candidate is None or row.candidate.verdict not in ACCEPTED:
+        yield "P2", "what is not accepted waits for a date"
+    if before.state is State.ANSWERED and row.candidate != before.candidate:
+        yield "P21", "what was approved waits as something else"
+    if row.deadline != row.due_at or row.deadline is None or not _is_date(row.deadline, row, now):
+        yield "P4", "a delivery waits for another date than that of its workflow"
+
+
+def _is_date(at: datetime, row: Workload, now: datetime) -> bool:
+    """Whether a time is the one that the workflow states for a worker who computed it when the row was read, or later."""
+    assert row.pin is not None
+    began = datetime.fromisoformat(row.answer.at if row.answer else row.pin.judging_time)
+    if PUBLISH_AT:
+        return f"{at:%H:%M:%S.%f}" == f"{PUBLISH_AT[:5]}:00.000000" and began <= at <= now + timedelta(days=1)
+    return DELAY_HOURS > 0 and began <= at - timedelta(hours=DELAY_HOURS) <= now
+
+
+def _due(before: Workload, row: Workload, now: datetime) -> Iterator[tuple[str, str]]:
+    if before.deadline is None or now < before.deadline:
+        yield "P2", "a delivery was decided before its date"
+    assert row.decision is not None
+    if row.decision != before.candidate and "duplicate-content" not in row.decision.reasons:
+        yield "P21", "what was judged is decided otherwise at its date"
 
 
 def _asked(env: Environment, row: Workload) -> Iterator[tuple[str, str]]:
@@ -74,6 +115,8 @@ def _decided(before: Workload, row: Workload, now: datetime) -> Iterator[tuple[s
         if row.decision.verdict in ACCEPTED:
             yield "P2", "silence counts as an approval"
     elif before.answer.approved:
+        if "approved" in DATED:
+            yield "P2", "what was approved was decided before its date"
         if row.decision != before.candidate and "duplicate-content" not in row.decision.reasons:
             yield "P21", "what was approved is decided otherwise"
     elif row.decision.verdict in ACCEPTED or before.answer.reason not in row.decision.reasons[0]:
@@ -82,9 +125,11 @@ def _decided(before: Workload, row: Workload, now: datetime) -> Iterator[tuple[s
 
 def broken_by_state(env: Environment, before: Workload, row: Workload) -> Iterator[tuple[str, str]]:
     """What is wrong about a row that waits, or was answered."""
-    if row.state in WAITING and row.id in env.memory.rows.contents.values():
+    if row.state in PASSIVE and row.id in env.memory.rows.contents.values():
         yield "P2", "content is claimed before a person has approved"
-    if row.state in WAITING and row.decision is not None:
+    if row.state is before.state is State.SCHEDULED and row.deadline != before.deadline:
+        yield "P2", "the date of a delivery was moved"
+    if row.state in PASSIVE and row.decision is not None:
         yield "P2", "a delivery that waits is decided"
     if before.answer is not None and row.answer != before.answer:
         yield "P6", "an answer was changed"
@@ -99,5 +144,9 @@ def declined_rightly(row: Workload) -> bool:
 
 
 def waits_rightly(env: Environment, row: Workload) -> bool:
-    """Whether a delivery may stay as it is: a person is asked, and has time."""
-    return row.state is State.AWAITING and row.deadline is not None and env.memory.clock.now() < row.deadline
+    """Whether a delivery may stay as it is: a person is asked, and has time, or its date has not come."""
+    return (
+        row.state in {State.AWAITING, State.SCHEDULED}
+        and row.deadline is not None
+        and env.memory.clock.now() < row.deadline
+    )

@@ -18,7 +18,7 @@ from tests.simulation.lifecycle import begin, command
 from tests.simulation.pauses import LINE
 from tests.simulation.promises import ATTEMPTS
 from tests.simulation.stage import KINDS, Fault, Stage, settle
-from tests.simulation.workflows import asking
+from tests.simulation.workflows import ASKING, DATED, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -79,6 +79,8 @@ class Scenario:
     """A command about the line, given while the delivery is taken in."""
     answers: str = ""
     """What is answered, as often as needed: `approve`, `decline` or `silence`; empty: the workflow asks nobody."""
+    dated: bool = False
+    """Whether the workflow publishes at a time."""
     waived: bool = False
     """Whether somebody waives the rejection once it is final; the faults happen then."""
 
@@ -118,6 +120,7 @@ SCENARIOS = (
     Scenario("signed", b"good:1", "PUBLISHED", signs=True),
     Scenario("refused at the door", b"%PDF:1", "QUARANTINED"),
     Scenario("approved", b"split:12", "PUBLISHED", answers="approve"),
+    Scenario("at its time", b"good:1", "PUBLISHED", dated=True),
     Scenario("waived", b"bad:1", "PUBLISHED", may_end=("QUARANTINED",), waived=True),
     Scenario("rows split", b"split:12", "PUBLISHED"),
     Scenario("job failed", b"good:1", "PUBLISHED", (Ending.FAILED, Ending.CANCELLED), may_end=("FAILED",)),
@@ -224,7 +227,8 @@ def _again(scenario: Scenario, planned: tuple[Planned, ...]) -> Played:
 
 
 def _played(scenario: Scenario, planned: tuple[Planned, ...], trace: list[str] | None) -> Played:
-    with asking() if scenario.answers else nullcontext():
+    workflow = DATED if scenario.dated else ASKING if scenario.answers else None
+    with waiting(workflow) if workflow else nullcontext():
         return _played_out(scenario, planned, trace)
 
 
@@ -271,6 +275,9 @@ def _played_out(scenario: Scenario, planned: tuple[Planned, ...], trace: list[st
 
 
 def _answer(scenario: Scenario, stage: Stage, upload: Upload) -> None:
+    if scenario.dated:
+        stage.pass_time(25 * 60)
+        settle(stage)
     while scenario.answers and stage.env.memory.rows.rows[upload.workload].state is State.AWAITING:
         if scenario.answers == "silence":
             stage.pass_time(8 * 24 * 60)

@@ -125,7 +125,7 @@ def _check_report(promises: Promises, row: Workload) -> None:
 def _staging_is_empty(promises: Promises) -> None:
     for key in promises.env.memory.objects.current(LAKE, "staging/"):
         row = promises.rows.get(key.split("/")[-2])
-        if row is None or row.state not in {State.FAILED, State.HELD, State.AWAITING}:
+        if row is None or row.state not in {State.FAILED, State.HELD, State.AWAITING, State.SCHEDULED}:
             raise Violation("P4", "a staging copy was left behind")
 
 
@@ -198,7 +198,7 @@ def _messages_are_sent(promises: Promises) -> None:
         sent[message.workload, message.kind].add(
             tuple(body[each] for each in ("workload", "state", "attempt", "verdict"))
         )
-    for row in (each for each in promises.rows.values() if each.state is not State.HELD):
+    for row in (each for each in promises.rows.values() if each.state not in {State.HELD, State.SCHEDULED}):
         found = sent.get((row.id, row.state.lower()))
         if found is None:
             raise Violation("P5", f"no message was sent of a workload that is {row.state}")

@@ -17,7 +17,7 @@ from tests.simulation.environment import ALONE, BATCHES, PREFIX, SIGNED, Environ
 from tests.simulation.lifecycle import BEGINNINGS, COMMANDS, begin, command
 from tests.simulation.promises import Violation
 from tests.simulation.stage import Fault, Stage, settle
-from tests.simulation.workflows import asking
+from tests.simulation.workflows import ASKING, DATED, waiting
 
 if TYPE_CHECKING:
     from lakegate.functions.usecases.steps import Effect
@@ -47,7 +47,8 @@ class Ran:
 
 def run(choices: Choices, trace: list[str] | None = None) -> Ran:
     """One schedule: faults, recovery, and sometimes a replay with more faults. Raises Violation."""
-    with asking() if choices.rarely(2, 0.15) else nullcontext():
+    workflow = (None, ASKING, DATED)[choices.rarely(3, 0.15)]
+    with waiting(workflow) if workflow else nullcontext():
         return _run(choices, trace)
 
 
@@ -207,7 +208,7 @@ def _rows(stage: Stage) -> list[Workload]:
 
 
 def _waits(row: Workload) -> bool:
-    return row.state in {State.AWAITING, State.ANSWERED}
+    return row.state in {State.AWAITING, State.ANSWERED, State.SCHEDULED}
 
 
 def _answer(stage: Stage, choices: Choices) -> None:

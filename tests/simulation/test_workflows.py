@@ -15,6 +15,7 @@ from lakegate.contracts.lake.states import Operation, Outcome, State
 from lakegate.contracts.lake.workflow import Transition
 from lakegate.contracts.lint.workflow import read_workflow
 from lakegate.contracts.plan.workflow import PlannedTransition, PlannedWorkflow
+from tests.simulation import approvals
 from tests.simulation.choices import Choices
 from tests.simulation.promises import Violation
 from tests.simulation.schedules import run
@@ -30,16 +31,22 @@ REFUSED = (
     Transition(State.VALIDATING, Outcome.ACCEPTED, State.FAILED, Operation.FAIL),
     Transition(State.VALIDATING, Outcome.REJECTED, State.AWAITING, Operation.ASK),
     Transition(State.VALIDATING, Outcome.UNDECIDED, State.AWAITING, Operation.ASK),
+    Transition(State.VALIDATING, Outcome.REJECTED, State.SCHEDULED, Operation.SCHEDULE),
+    Transition(State.VALIDATING, Outcome.UNDECIDED, State.SCHEDULED, Operation.SCHEDULE),
+    Transition(State.ANSWERED, Outcome.DECLINED, State.SCHEDULED, Operation.SCHEDULE),
+    Transition(State.AWAITING, Outcome.EXPIRED, State.SCHEDULED, Operation.SCHEDULE),
     Transition(State.DECIDED, Outcome.REJECTED, State.PUBLISHED, Operation.PUBLISH),
     Transition(State.DECIDED, Outcome.ACCEPTED, State.QUARANTINED, Operation.PUBLISH),
 )
 """Transitions that an operation could carry out, and that no published workflow may have."""
 
 
-def document(rows: list[Row], attempts: int = 3) -> bytes:
+def document(rows: list[Row], attempts: int = 3, **date: str | int) -> bytes:
+    """With a date, where a transition leads to one."""
+    dated = (date or {"delayHours": 2}) if any(row[2] == State.SCHEDULED for row in rows) else {}
     listed = [dict(zip(("from", "when", "to"), row, strict=True)) for row in rows]
     return yaml.safe_dump(
-        {"workflow": "drawn", "version": "1.0.0", "attempts": attempts, "transitions": listed}
+        {"workflow": "drawn", "version": "1.0.0", "attempts": attempts, "transitions": listed, **dated}
     ).encode()
 
 
@@ -60,7 +67,9 @@ def drawn(rows: list[Row], seed: int) -> PlannedWorkflow:
     chance = random.Random(seed)
     shuffled = chance.sample(rows, len(rows))
     others = {row[:2]: row for row in shuffled if chance.random() < 0.5}
-    return read_workflow(document(list(others.values()), chance.randint(1, 10)))
+    at = f"{chance.randrange(24):02}:{chance.randrange(60):02}Z"
+    dates: list[dict[str, str | int]] = [{"publishAt": at}, {"delayHours": chance.randint(1, 168)}]
+    return read_workflow(document(list(others.values()), chance.randint(1, 10), **chance.choice(dates)))
 
 
 @pytest.mark.simulation
@@ -91,10 +100,31 @@ def test_a_transition_that_is_refused_breaks_a_promise(refused: Transition, monk
     with pytest.raises(ContractError):
         read_workflow(document([row]))
 
-    monkeypatch.setattr(workflows, "ALTERNATIVES", (refused,))
-    with following(PlannedWorkflow("refused@1.0.0", 3, (PlannedTransition(*row),))):
+    is_later = refused.source in {State.AWAITING, State.ANSWERED}
+    asks = Transition(State.VALIDATING, Outcome.ACCEPTED, State.AWAITING, Operation.ASK)
+    monkeypatch.setattr(workflows, "ALTERNATIVES", (refused, asks))
+    rows = (row, *([(asks.source, asks.on, asks.to)] if is_later else []))
+    planned = tuple(PlannedTransition(*map(str, each)) for each in rows)
+    with following(PlannedWorkflow("refused@1.0.0", 3, planned, delay_hours=2)):
         broken = any(breaks(Choices(seed)) for seed in range(3_000))
     terms.terms_of.cache_clear()
+
+    assert broken
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("date", [{}, {"publishAt": "06:00Z", "delayHours": 48}], ids=["none", "both"])
+def test_a_workflow_without_one_date_breaks_a_promise(date: dict[str, str | int]) -> None:
+    """The linter asks for one: without any, and beside another one, what was to wait does not wait for it."""
+    row = ("VALIDATING", "accepted", "SCHEDULED")
+    text = document([row], **date).replace(b"delayHours: 2\n", b"")
+    with pytest.raises(ContractError):
+        read_workflow(text)
+    at, delay = str(date.get("publishAt", "")), int(date.get("delayHours", 0))
+    planned = PlannedWorkflow("dates@1.0.0", 3, (PlannedTransition(*row),), publish_at=at, delay_hours=delay)
+    with following(planned), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(approvals, "PUBLISH_AT", "")
+        broken = any(breaks(Choices(seed)) for seed in range(300))
 
     assert broken
 

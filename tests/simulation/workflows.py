@@ -26,6 +26,17 @@ ASKING = PlannedWorkflow(
     "asking@1.0.0", 3, tuple(PlannedTransition("VALIDATING", each, "AWAITING") for each in VERDICTS)
 )
 """Asks a person for everything that would be accepted."""
+DATED = PlannedWorkflow(
+    "dated@1.0.0",
+    3,
+    (
+        PlannedTransition("VALIDATING", "accepted", "SCHEDULED"),
+        PlannedTransition("VALIDATING", "accepted_with_warnings", "AWAITING"),
+        PlannedTransition("ANSWERED", "approved", "SCHEDULED"),
+    ),
+    publish_at="06:00Z",
+)
+"""Publishes at six o'clock, what has warnings only with an approval."""
 OF_PUSH = contract.PLANS["1.0.0"]
 
 
@@ -35,12 +46,12 @@ def _planned(body: bytes, workflow: PlannedWorkflow) -> bytes:
 
 
 @contextmanager
-def asking() -> Iterator[None]:
-    """The simulated contract names `ASKING`, unless a test has it name another workflow."""
+def waiting(workflow: PlannedWorkflow = ASKING) -> Iterator[None]:
+    """The simulated contract names this workflow, unless a test has it name another one."""
     if contract.PLANS["1.0.0"] is not OF_PUSH:
         yield
         return
-    with following(ASKING):
+    with following(workflow):
         yield
 
 
@@ -62,6 +73,10 @@ def following(workflow: PlannedWorkflow) -> Iterator[None]:
         patch.setattr(
             approvals, "ASKED", frozenset(each.when for each in workflow.transitions if each.to == "AWAITING")
         )
+        dated = frozenset(each.when for each in workflow.transitions if each.to == "SCHEDULED")
+        patch.setattr(approvals, "DATED", dated)
+        patch.setattr(approvals, "PUBLISH_AT", workflow.publish_at)
+        patch.setattr(approvals, "DELAY_HOURS", workflow.delay_hours)
         patch.setattr(approvals, "WAIT", timedelta(days=workflow.wait_days))
         for module in (promises, final_promises):
             patch.setattr(module, "ATTEMPTS", workflow.attempts)

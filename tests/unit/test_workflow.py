@@ -27,6 +27,7 @@ ONCE = PlannedWorkflow(
     2,
     (PlannedTransition("VALIDATING", "undecided", "FAILED"), PlannedTransition("SUBMITTING", "conflict", "FAILED")),
 )
+LATER = "{from: VALIDATING, when: accepted, to: SCHEDULED}"
 HEAD = "workflow: once\nversion: 1.0.0\n"
 
 
@@ -78,7 +79,7 @@ def test_every_workflow_ends(chosen: tuple[bool, ...]) -> None:
     unbounded = [(each.source, each.to) for each in table if each.bound is None]
     order = list(State)
     assert all(order.index(source) < order.index(to) for source, to in unbounded)
-    assert {each.bound for each in table} <= {None, Bound.ATTEMPTS, Bound.PERSON}
+    assert {each.bound for each in table} <= {None, Bound.ATTEMPTS, Bound.PERSON, Bound.DATE}
     assert {to for _, to in unbounded} >= END_STATES
 
 
@@ -131,6 +132,16 @@ def test_a_wrong_form_is_described_in_words() -> None:
         (HEAD + "attempts: true\n", [("wrong-type", "$.attempts", 3)]),
         (HEAD + "waitDays: 0\n", [("out-of-range", "$.waitDays", 3)]),
         (HEAD + "waitDays: 31\n", [("out-of-range", "$.waitDays", 3)]),
+        (HEAD + "publishAt: 24:00Z\n", [("wrong-form", "$.publishAt", 3)]),
+        (HEAD + "publishAt: 06:00\n", [("wrong-form", "$.publishAt", 3)]),
+        (HEAD + "delayHours: 169\n", [("out-of-range", "$.delayHours", 3)]),
+        (HEAD + "delayHours: 2\n", [("workflow-date", "$.delayHours", 3)]),
+        (HEAD + "publishAt: 06:00Z\n", [("workflow-date", "$.publishAt", 3)]),
+        (HEAD + f"transitions: [{LATER}]\n", [("workflow-date", "$.transitions", 3)]),
+        (
+            HEAD + f"publishAt: 06:00Z\ndelayHours: 2\ntransitions: [{LATER}]\n",
+            [("workflow-date", "$.transitions", 5)],
+        ),
         (HEAD + "retries: 4\n", [("unknown-key", "$.retries", 3)]),
         (HEAD + "transitions: {}\n", [("wrong-type", "$.transitions", 3)]),
         (HEAD + "transitions:\n  - {from: STAGED, to: FAILED}\n", [("missing-key", "$.transitions[0]", 4)]),
@@ -204,9 +215,9 @@ def test_a_workflow_is_drawn() -> None:
     assert [line.split()[:4] for line in table[1:]] == [
         [each.source, each.on, each.to, each.operation]
         for each in workflow_of(encode(ONCE)).transitions
-        if each.source not in {"AWAITING", "ANSWERED"}
+        if each.source not in {"AWAITING", "ANSWERED", "SCHEDULED"}
     ]
-    assert not [line for line in drawn if "AWAITING" in line]
+    assert not [line for line in drawn if "AWAITING" in line or "SCHEDULED" in line]
     assert drawn[:2] == ["stateDiagram-v2", "  [*] --> RECEIVED"]
     assert "  VALIDATING --> FAILED: undecided" in drawn
     assert "  VALIDATING --> SUBMITTING: lost (until the attempts are used)" in drawn

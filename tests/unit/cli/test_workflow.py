@@ -17,6 +17,8 @@ ONCE = {
     "name": "once@1.0.0",
     "attempts": 2,
     "wait_days": 7,
+    "publish_at": "",
+    "delay_hours": 0,
     "transitions": [
         {"from": "VALIDATING", "when": "undecided", "to": "FAILED"},
         {"from": "SUBMITTING", "when": "conflict", "to": "FAILED"},

@@ -1,0 +1,142 @@
+"""A judged delivery waits for the time that its workflow states: what becomes of it before, at it, and with an approval."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.workflow import workflow_of
+from lakegate.contracts.plan.serialization import encode
+from lakegate.contracts.plan.workflow import PlannedTransition, PlannedWorkflow
+from lakegate.functions.usecases import deciding
+from lakegate.functions.usecases.answering import approve
+from lakegate.functions.usecases.deciding import BEFORE_IT_EXPIRES
+from lakegate.functions.usecases.sweep import sweep
+from lakegate.functions.workload import State
+from tests.fakes.identity import ALICE, MemoryIdentity
+from tests.simulation.environment import LAKE, Environment
+from tests.simulation.promises import Promises
+from tests.simulation.stage import Fault, Stage, settle
+from tests.simulation.workflows import DATED, following
+from tests.unit.usecases.scenarios import KEY, drive
+from tests.unit.usecases.test_answering import later
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.functions.workload import Workload
+
+LATER = PlannedWorkflow(
+    "later@1.0.0",
+    3,
+    (PlannedTransition("VALIDATING", "accepted", "SCHEDULED"), PlannedTransition("ANSWERED", "approved", "SCHEDULED")),
+    delay_hours=48,
+)
+
+
+@pytest.fixture(autouse=True)
+def _dated() -> Iterator[None]:
+    with following(DATED):
+        yield
+
+
+def judged(body: bytes) -> tuple[Environment, Workload]:
+    """An environment with a delivery that was judged."""
+    env = Environment()
+    upload = env.upload(KEY, body)
+    settle(Stage(env, lambda _: Fault.NONE))
+    return env, env.dependencies.workloads.get(upload.workload)
+
+
+def at(env: Environment, row: Workload, when: datetime) -> Workload:
+    """The delivery after a sweep at that time."""
+    env.memory.clock.sleep((when - env.memory.clock.now()).total_seconds())
+    drive(env.dependencies, sweep(env.dependencies))
+    return env.dependencies.workloads.get(row.id)
+
+
+def test_nothing_is_visible_before_the_time() -> None:
+    """A sweep a second earlier changes nothing; the first one at the time publishes what was judged."""
+    env, row = judged(b"good:1")
+    assert row.deadline is not None
+    seen = (
+        Promises(env).places(row.id),
+        dict(env.memory.rows.contents),
+        env.dependencies.ledger.blocks("orders/lines_v1"),
+    )
+    early = at(env, row, row.deadline - timedelta(seconds=1))
+    after = at(env, row, row.deadline)
+
+    assert (f"{row.deadline:%H:%M:%S}", row.due_at, row.decision) == ("06:00:00", row.deadline, None)
+    assert seen == ({}, {}, ())
+    assert (early, env.memory.notifier.sent) == (row, [])
+    assert (after.state, after.decision, after.candidate) == (State.PUBLISHED, row.candidate, None)
+
+
+def test_what_was_accepted_meanwhile_is_a_duplicate_at_the_time() -> None:
+    """Nothing is claimed while a delivery waits: the first one that is decided has the content."""
+    env, row = judged(b"good:1")
+    another(env, b"good:1")
+    later(env, 26 * 60)
+
+    assert row.state is State.SCHEDULED
+    assert sorted(each.state for each in env.memory.rows.rows.values()) == [State.PUBLISHED, State.QUARANTINED]
+
+
+def test_an_approved_delivery_waits_for_the_time() -> None:
+    """The answer stays in the row; nobody answers again, and what is rejected waits for nothing."""
+    env, row = judged(b"split:12")
+    by = replace(env.dependencies, identity=MemoryIdentity(ALICE))
+    drive(by, approve(by, row.id))
+    waits = env.dependencies.workloads.get(row.id)
+    assert waits.deadline is not None
+    with pytest.raises(InputError, match="it does not wait for approval: it is SCHEDULED"):
+        drive(env.dependencies, approve(env.dependencies, another(env, b"good:2")))
+    after = at(env, row, waits.deadline)
+
+    assert (row.state, waits.state, after.state) == (State.AWAITING, State.SCHEDULED, State.PUBLISHED)
+    assert waits.answer is not None
+    assert (after.answer, after.decision) == (waits.answer, row.candidate)
+    assert judged(b"bad:1")[1].state is State.QUARANTINED
+
+
+def another(env: Environment, body: bytes) -> str:
+    """One more delivery, which waits for its time."""
+    upload = env.upload(f"{KEY}.other", body)
+    later(env, 0)
+    assert env.dependencies.workloads.get(upload.workload).state is State.SCHEDULED
+    return upload.workload
+
+
+@pytest.mark.parametrize(
+    ("now", "publish_at", "delay", "date"),
+    [
+        ("2026-02-28 05:59:59", "06:00Z", 0, "2026-02-28 06:00:00"),
+        ("2026-02-28 06:00:00", "06:00Z", 0, "2026-02-28 06:00:00"),
+        ("2026-02-28 06:00:01", "06:00Z", 0, "2026-03-01 06:00:00"),
+        ("2026-12-31 23:59:00", "00:00Z", 0, "2027-01-01 00:00:00"),
+        ("2026-02-28 05:59:59", "", 48, "2026-03-02 05:59:59"),
+    ],
+)
+def test_a_date_is_the_next_one(now: str, publish_at: str, delay: int, date: str) -> None:
+    """The next occurrence of a time of the day, in UTC, or so many hours later."""
+    workflow = workflow_of(encode(replace(LATER, publish_at=publish_at, delay_hours=delay)))
+    begin, end = (datetime.fromisoformat(each).replace(tzinfo=UTC) for each in (now, date))
+
+    assert workflow.date_after(begin) == end
+    assert workflow.longest_delay == (timedelta(days=1) if publish_at else timedelta(hours=delay))
+
+
+def test_an_answer_leaves_time_for_the_date(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The staged copy is kept until what is approved on the last day has been published."""
+    monkeypatch.setattr(deciding, "STAGED_FOR", timedelta(days=20))
+    asking = (PlannedTransition("VALIDATING", "accepted", "AWAITING"), LATER.transitions[1])
+    with following(replace(LATER, wait_days=30, delay_hours=168, transitions=asking)):
+        env, row = judged(b"good:1")
+    (copy,) = env.memory.objects.versions(LAKE, "staging/").versions
+
+    assert row.deadline == copy.modified + timedelta(days=20) - BEFORE_IT_EXPIRES - timedelta(days=7)
