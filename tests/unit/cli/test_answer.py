@@ -68,6 +68,36 @@ def test_what_waits_says_what_to_do(lakegate: Lakegate, waiting: str, capsys: py
     assert "It waits for a person" in capsys.readouterr().err
 
 
+def test_what_is_published_at_its_time_says_so(lakegate: Lakegate, capsys: pytest.CaptureFixture[str]) -> None:
+    """`workflow` names the time, `status` the date with the judgement; nobody waits for it, or answers."""
+    text = WORKFLOW.replace("waitDays: 3", "delayHours: 2").replace("to: AWAITING", "to: SCHEDULED")
+    other = text.replace("delayHours: 2", 'publishAt: "06:00Z"').replace("1.0.0", "1.1.0")
+    lakegate.ok("workflow", "publish", lakegate.file(text.encode(), "later.yaml"))
+    lakegate.routed(**{"schema:\n": NAMED})
+    workload = lakegate.delivered()
+    drawn = [lakegate.ok("workflow", "draw", lakegate.file(each.encode(), "x.yaml")) for each in (text, other)]
+    one = lakegate.json("workflow", "draw", lakegate.file(text.replace("2", "1").encode(), "x.yaml"))
+    row, waited = lakegate.dependencies.workloads.get(workload), Waited(workload, "orders/day.csv", 26, 0.0)
+    assert row.deadline is not None
+    wait(lakegate.dependencies, [waited], 900)
+    print_end(account(lakegate.dependencies, named(lakegate.dependencies, workload, 0)), waited, "upload")
+    document = lakegate.json("status", workload)
+
+    assert lakegate.ok("workflow", "list").endswith("VALIDATING accepted → SCHEDULED; published 2 hours later\n")
+    assert [each.splitlines()[0] for each in drawn] == [
+        "asking@1.0.0, at most 3 attempts, published 2 hours later",
+        "asking@1.1.0, at most 3 attempts, published at 06:00Z",
+    ]
+    assert "SCHEDULED   due" in drawn[0]
+    assert "(at its time)" in drawn[0]
+    assert (one["publish_at"], one["delay_hours"]) == (None, 1)
+    assert f"judged, to be published at {row.deadline:%Y-%m-%d %H:%M:%S} UTC\n" in lakegate.ok("status", workload)
+    assert (document["state"], document["publish_at"]) == ("SCHEDULED", row.deadline.isoformat())
+    assert (document["verdict"], document["awaiting"], waited.finished) == (None, None, None)
+    assert "It is published at its time" in capsys.readouterr().err
+    assert "it does not wait for approval: it is SCHEDULED" in str(lakegate("approve", workload).exception)
+
+
 def test_an_approved_delivery_is_published(lakegate: Lakegate, waiting: str) -> None:
     """By its landing key or its id; a second command shows the same, and declining is refused."""
     answer = lakegate.json("approve", "orders/day.csv")
