@@ -29,10 +29,13 @@ PROGRAMS := (spark or tools or service or simulation or e2e)
 
 # tests without programs: those that decide the coverage of contracts/ and functions/, and those that run without it, which is two to four times as
 # fast. A run gets its folders, because collecting all tests takes ten seconds; a test compares the lists with the files (decision 47).
-# BESIDE: expensive files of tests/unit that cover no line of which there is no other test
-BESIDE := $(addprefix tests/unit/cli/,doctor $(patsubst %,test_%.py,completion consumer_page counts_shown erase \
-  explain ledger_commands messages pause publish redrive replay replay_many restore_page upload verify waive)) \
-  $(addprefix tests/unit/engine/,query read/test_json.py read/test_refused.py)
+# BESIDE: expensive files that cover no line of which there is no other test
+BESIDE := $(addprefix tests/unit/,test_architecture.py test_cli_lint.py test_modules_page.py documents/test_conversions.py lint/test_page.py) \
+  $(addprefix tests/unit/cli/,doctor $(patsubst %,test_%.py,anchored answer approve aws completion consumer_page console_blocks convert \
+  counts_shown data_folder definition_files diff erase explain inheriting ledger_commands messages parents pause publish redrive remote \
+  replay replay_many restore_page upload verify waive)) \
+  $(addprefix tests/unit/engine/,digest query type $(patsubst %,read/test_%.py,avro json refused streams tables)) \
+  $(addprefix tests/security/test_,exploding.py native_patterns.py native_queries.py)
 MEASURED := $(addprefix tests/,contract golden security unit) $(addprefix --ignore=,$(BESIDE))
 UNMEASURED := $(addprefix tests/,agreement bench engine infra mutation) $(BESIDE)
 WITH_PROGRAMS := $(addprefix tests/,agreement infra sam simulation spark)
