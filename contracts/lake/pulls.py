@@ -147,6 +147,11 @@ def fetching(line: PullingLine, fetch: SourceFetch) -> PullingLine:
     return replace(_next(line), fetch=fetch)
 
 
+def abandoned(line: PullingLine) -> PullingLine:
+    """The line without what was being fetched."""
+    return replace(_next(line), fetch=None)
+
+
 def released(line: PullingLine, due: str, *, failed: bool = False, keep: bool = True) -> PullingLine:
     """The line when another tick continues; without `keep` from the beginning."""
     fetch = line.fetch if keep else None

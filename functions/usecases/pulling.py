@@ -26,6 +26,7 @@ from lakegate.contracts.lake.pulls import (
     PullOutcome,
     SourceFetch,
     SourceIdentity,
+    abandoned,
     ended,
     fetching,
     has_lasted,
@@ -126,6 +127,9 @@ def _leased(work: Work, row: PullingLine) -> Steps[None]:
         if plan.pull.source != row.source:
             yield from _abort(work, row)
         row = yield from write(work, planned(row, plan.pull, plan.version, plan.plan, moment(now)))
+    if row.fetch is not None and not row.fetch.key.startswith(plan.prefix or ""):  # the route is another one now
+        yield from _abort(work, row)
+        row = yield from write(work, abandoned(row))
     if plan.is_paused and row.fetch is None:
         yield from write(work, postponed(row, moment(now)))
     else:
@@ -168,8 +172,8 @@ def _failed(work: Work, row: PullingLine, failure: PortError) -> Steps[None]:
 
 def _end(work: Work, row: PullingLine, end: PullEnd, seen: SourceIdentity | None) -> Steps[None]:
     """Write how a pull ended; a message goes before if it has failed, or is the first one that has not."""
-    if told := message_of(work.dependencies, row, end):
-        yield from perform(Effect.REPORT_PULL, partial(work.dependencies.outbox.add, told))
+    if message := message_of(work.dependencies, row, end):
+        yield from perform(Effect.REPORT_PULL, partial(work.dependencies.outbox.add, message))
     yield from write(work, ended(row, end, seen))
     work.pulled.ends.append((row.line, end))
 

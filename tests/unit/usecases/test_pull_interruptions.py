@@ -9,6 +9,7 @@ import pytest
 from lakegate.functions.ports.errors import PortError
 from lakegate.functions.usecases.pulling import LEASE
 from lakegate.functions.usecases.steps import Effect
+from tests.simulation.environment import LANDING
 from tests.unit.usecases.pull_stage import LINE, scheduled
 
 if TYPE_CHECKING:
@@ -55,6 +56,21 @@ def test_parts_that_are_all_there_need_no_source() -> None:
     after_the_lease(stage)
 
     assert (stage.bodies, stage.ends) == ([LARGE], [("FETCHED", "")])
+
+
+@pytest.mark.parametrize("effect", [Effect.LAND_PART, Effect.LAND])
+def test_what_was_begun_below_another_route_begins_again(effect: Effect) -> None:
+    """An object at the old key would be a delivery to nobody, or to another line."""
+    stage = scheduled(LARGE)
+    steps = stage.steps()
+    until(steps, effect)
+    steps.close()
+    stage.publish(prefix="partner/moved/")
+    after_the_lease(stage)
+    (key,) = [each.key for each in stage.env.memory.objects.versions(LANDING, "").versions]
+
+    assert (key.startswith("partner/moved/"), stage.ends) == (True, [("FETCHED", "")])
+    assert stage.landing.uploads == {}
 
 
 @pytest.mark.parametrize("body", [SMALL, LARGE])

@@ -310,7 +310,7 @@ def test_an_alarm_keeps_no_lease(refused: PortError | None, monkeypatch: pytest.
     assert stage.ends == [("FETCHED", "")]
 
 
-def test_a_pull_that_fails_is_told_and_so_is_the_next_that_does_not() -> None:
+def test_a_pull_that_fails_is_reported_and_so_is_the_next_that_does_not() -> None:
     """The event bus hears of each end that is a failure, subscribers of the cause once, and of its end."""
     stage = scheduled(SMALL, failure=PortError("host-refused"))
     decide = partial(subscribed, team="t", audience="producer", on=["pull"], to=["slack:t"])
