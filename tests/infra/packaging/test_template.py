@@ -17,7 +17,7 @@ from lakegate.functions.usecases.manifest import TAG
 from lakegate.functions.usecases.submission import EXECUTORS
 from lakegate.infra.local.clone import ROOT
 from lakegate.spark_jobs.session import SETTINGS
-from tests.sam.built import Stack
+from tests.sam.built import ARNS, Stack
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -568,6 +568,21 @@ def test_data_is_pulled_on_request(built: Path) -> None:
             None,
         ),
     }
+
+
+def test_people_read_the_logs_of_every_function(built: Path) -> None:
+    """Operators and `doctor`, also of the functions that a stack has on request; the access log names callers."""
+    full = Stack.read(
+        built, SmallFileBytes="67108864", DriftSchedule="rate(1 day)", AnchorDays="30", PullHosts="a.example"
+    )
+    wanted = {ARNS["AWS::Logs::LogGroup"] + name for name in full.resources("AWS::Logs::LogGroup")}
+    read = [
+        {log for each in statements if each["Sid"] == "ReadLogs" for log in each["Resource"]}
+        for policy in ("OperatorPolicy", "DoctorPolicy")
+        for statements in [full.resources("AWS::IAM::ManagedPolicy")[policy]["PolicyDocument"]["Statement"]]
+    ]
+
+    assert read == [wanted - {ARNS["AWS::Logs::LogGroup"] + "ApiAccessLog"}] * 2
 
 
 def test_an_invocation_is_over_before_its_deadline(built: Path) -> None:
