@@ -1,4 +1,4 @@
-"""Schedules: cron expressions of the wrong dialect, or with values out of range.
+"""Schedules: cron expressions of the wrong dialect, or with values out of range; schedules that nothing follows.
 
 DCM writes Quartz (6 or 7 fields, seconds first, one of the two days `?`), ODCS and DCS the five fields of cron.
 """
@@ -54,6 +54,13 @@ def impossible(contract: Contract, document: Document) -> Iterator[Finding]:
             for (name, least, most), word in zip(fields, words, strict=False):
                 if not all(_is_good(part, least, most, quartz=fields is QUARTZ) for part in word.split(",")):
                     yield place.path, f"{shown(word)} is out of range for {name}: write {least} to {most}, or `*`."
+
+
+def of_rule(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """A rule is judged with each delivery, not by a schedule of its own."""
+    for place in document.named("schedule", "scheduleCronExpression"):
+        if ".quality[" in place.path and place.text:
+            yield place.path, "The schedule of a rule is not followed: the rule is judged with each delivery."
 
 
 def _schedules(document: Document) -> Iterator[tuple[Place, str]]:

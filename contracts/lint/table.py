@@ -80,6 +80,7 @@ LINTS = {
     "pattern-unanchored": Lint(WARNING, patterns.unanchored),
     "cron-dialect": Lint(ERROR, schedules.other_dialect),
     "cron-value": Lint(ERROR, schedules.impossible),
+    "schedule-of-rule": Lint(WARNING, schedules.of_rule),
     "pull-schedule": Lint(ERROR, pulls.without_schedule),
     "pull-in-parts": Lint(ERROR, pulls.in_parts),
     "pull-without-source": Lint(WARNING, pulls.without_source),
