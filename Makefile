@@ -156,7 +156,7 @@ test-docker: package ## The real `sam local`, in containers of an image that is 
 stack-tools: setup ## Install the embedded AWS and SAM into .tools/
 	@$(BIN)/python -m lakegate.infra.setup.environments ministack sam
 
-demo: stack-tools ## The whole stack on this machine: nine deliveries through the real template.yaml, each with its verdict
+demo: stack-tools ## The whole stack on this machine: ten deliveries through the real template.yaml, each with its verdict
 	@$(BIN)/lakegate demo
 
 STACK ?= lakegate

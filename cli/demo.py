@@ -1,9 +1,10 @@
-"""`lakegate demo`: nine deliveries through the real template on this machine, each with the verdict it deserves."""
+"""`lakegate demo`: ten deliveries through the real template on this machine, each with the verdict it deserves."""
 
 from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,7 @@ import typer
 
 from lakegate.cli import terminal
 from lakegate.cli.account import STANDING, account
-from lakegate.cli.aws import opened
+from lakegate.cli.aws import asked, opened
 from lakegate.cli.deliver import announce, send
 from lakegate.cli.escape import escaped
 from lakegate.cli.local import interruptible, progress
@@ -21,19 +22,31 @@ from lakegate.cli.status import table
 from lakegate.cli.transfer import To, read
 from lakegate.cli.transfer import send as put_object
 from lakegate.contracts.errors import SetUpError
+from lakegate.contracts.lake.pulls import PullOutcome
 from lakegate.contracts.lake.states import END_STATES
 from lakegate.functions.adapters.clients import client
 from lakegate.functions.ports.errors import NotFound
+from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.compile_contract import compile_document
 from lakegate.functions.usecases.deliveries import named
 from lakegate.functions.usecases.publish_contract import publish
+from lakegate.functions.usecases.pull_plans import run_now
 from lakegate.functions.usecases.routing import add_route
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.usecases.workflows import referred_of
 from lakegate.functions.workload import workload_id
 from lakegate.infra.local.stack import Stack as LocalStack
 from lakegate.infra.local.stack import StackOptions
-from lakegate.infra.samples.demo import ANNOUNCED, CONTRACTS, UPLOADS, summary, write_uploads
+from lakegate.infra.samples.demo import (
+    ANNOUNCED,
+    CONTRACTS,
+    PARTNER,
+    PULLED,
+    SOURCE,
+    UPLOADS,
+    summary,
+    write_uploads,
+)
 
 if TYPE_CHECKING:
     from lakegate.cli.account import Account
@@ -52,9 +65,10 @@ REFUSED = "refused"
 def demo(
     rows: Annotated[int, typer.Option(min=100, help="Rows of each file.")] = ROWS,
 ) -> None:
-    """Start the local stack if it is not up, publish two contracts and show what becomes of nine files.
+    """Start the local stack if it is not up, publish three contracts and show what becomes of ten files.
 
-    Seven are uploaded to S3. Two are announced through the HTTP API: one is refused by its summary, one is sent.
+    Seven are uploaded to S3. Two are announced through the HTTP API: one is refused by its summary, one is sent. One is pulled
+    from the bucket of a partner.
 
     Example: lakegate demo
 
@@ -62,17 +76,19 @@ def demo(
     """
     began = time.monotonic()
     with interruptible(), progress() as report:
-        state = LocalStack().up(StackOptions(), report)
+        state = LocalStack().up(StackOptions(parameters={"PullObjects": f"arn:aws:s3:::{PARTNER}/*"}), report)
     up = time.monotonic() - began
     with interruptible(), opened(local=True) as there, TemporaryDirectory(prefix="lakegate-demo-") as name:
         dependencies = there.dependencies()
-        contracts = _publish(dependencies)
+        contracts, lines = _publish(dependencies)
         write_uploads(Path(name), rows, seed=int(time.time()))
         ended: dict[Upload, Account | None] = {
             each: _uploaded(there, dependencies, each, Path(name, each.file)) for each in UPLOADS
         }
         for each in ANNOUNCED:
             ended[each] = _announced(Api(state.api), dependencies, contracts[each.key], each, Path(name, each.file))
+        if (pulled := _pulled(there, dependencies, lines[PULLED.key], Path(name, PULLED.file))) is not None:
+            ended[PULLED] = pulled
     accounts = [one for one in ended.values() if one is not None]
     _show(accounts)
     terminal.errors().print(f"the stack in {up:.0f} s, all of it in {time.monotonic() - began:.0f} s", style="dim")
@@ -85,9 +101,9 @@ def demo(
     raise typer.Exit(SURPRISED if surprises else 0)
 
 
-def _publish(dependencies: Dependencies) -> dict[str, str]:
-    """Publish each contract with its route; the id of the contract by prefix."""
-    contracts = {}
+def _publish(dependencies: Dependencies) -> tuple[dict[str, str], dict[str, str]]:
+    """Publish each contract with its route; the id of the contract and the line by prefix."""
+    contracts, lines = {}, {}
     for document, prefix in CONTRACTS:
         body = document.read_bytes()
         compiled = compile_document(body, referred_of(dependencies, body))
@@ -95,8 +111,8 @@ def _publish(dependencies: Dependencies) -> dict[str, str]:
         dataset = published.plans[0][0]
         route = run(add_route(dependencies, prefix, published.contract, dataset, 1), dependencies.clock)
         _report(f"published {published.contract} {published.version}: {prefix} delivers to {route.line}")
-        contracts[prefix] = published.contract
-    return contracts
+        contracts[prefix], lines[prefix] = published.contract, route.line
+    return contracts, lines
 
 
 def _uploaded(there: DeployedStack, dependencies: Dependencies, upload: Upload, path: Path) -> Account:
@@ -119,6 +135,27 @@ def _announced(api: Api, dependencies: Dependencies, contract: str, upload: Uplo
             _report(f"    {each['message']}")
         return None
     return _finished(dependencies, upload, send(api, contract, path, announced)["workloadId"], began)
+
+
+def _pulled(there: DeployedStack, dependencies: Dependencies, line: str, path: Path) -> Account | None:
+    """Offer one file in the bucket of a partner, let the stack fetch it, and wait until it is finished; None without pulls."""
+    began, s3, function = time.monotonic(), client("s3"), f"{there.name}-pull"
+    try:
+        asked("lambda", "invoke", FunctionName=function)  # it finds the new line, which is not due yet
+    except NotFound:
+        _report(f"{PULLED.key} is left out: this stack was started without pulls (`lakegate local down` stops it)")
+        return None
+    with suppress(s3.exceptions.BucketAlreadyOwnedByYou):
+        s3.create_bucket(Bucket=PARTNER, CreateBucketConfiguration={"LocationConstraint": there.region})
+    s3.put_object(Bucket=PARTNER, Key=SOURCE, Body=path.read_bytes())
+    run(run_now(dependencies, line), dependencies.clock)
+    asked("lambda", "invoke", FunctionName=function)
+    (end, *_) = dependencies.pulls.get(line).ends
+    if end.outcome is not PullOutcome.FETCHED:
+        raise SetUpError(f"the pull ended as {end.outcome} ({end.reason}): look at `lakegate pull list --local`.")
+    bucket = there.output("LandingBucket")
+    version = dependencies.objects.head(Address(bucket, end.key)).version
+    return _finished(dependencies, PULLED, workload_id(bucket, end.key, version), began)
 
 
 def _finished(dependencies: Dependencies, upload: Upload, workload: str, began: float) -> Account:

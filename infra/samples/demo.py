@@ -1,9 +1,10 @@
-"""The deliveries of the demo: two contracts, seven uploads, every verdict that a file can get, and two announcements."""
+"""The deliveries of the demo: three contracts, seven uploads, every verdict that a file can get, two announcements, a pull."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from random import Random
+from typing import TYPE_CHECKING, Final
 
 from lakegate.infra.local.clone import ROOT
 from lakegate.infra.samples.catalogue import SAMPLES
@@ -14,8 +15,20 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 EXAMPLES = ROOT / "contracts/examples"
-CONTRACTS = ((EXAMPLES / "weather.dcm.yaml", "weather/"), (EXAMPLES / "orders.odcs.yaml", "orders/"))
+CONTRACTS = tuple(
+    (EXAMPLES / name, prefix)
+    for name, prefix in (
+        ("weather.dcm.yaml", "weather/"),
+        ("orders.odcs.yaml", "orders/"),
+        ("rates.odcs.yaml", "rates/"),
+    )
+)
 """The documents, and the prefixes that deliver to them."""
+PARTNER: Final = "partner-exports"
+"""The bucket that `rates.odcs.yaml` is fetched from."""
+SOURCE: Final = "rates.csv"
+"""The key of its source."""
+CURRENCIES: Final = ("BRL", "CHF", "GBP", "JPY", "USD")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +93,20 @@ ANNOUNCED = (
 """The deliveries through the HTTP API: the stack makes their keys. What is `refused` is never sent."""
 
 
+PULLED = Upload("rates/", SOURCE, "fetched from the bucket of a partner", "accepted")
+"""The delivery that nobody brings."""
+
+
+def rates(seed: int) -> bytes:
+    """Exchange rates of a day, which depend on the seed."""
+    random = Random(seed)  # noqa: S311 - sample data
+    lines = [f"{each},{random.uniform(0.5, 2):.4f},2025-01-31" for each in CURRENCIES]
+    return "\n".join(["currency,rate,valid_on", *lines, ""]).encode()
+
+
 def write_uploads(folder: Path, rows: int, seed: int) -> None:
     """Write the file of each delivery."""
+    (folder / PULLED.file).write_bytes(rates(seed))
     for upload in (*UPLOADS, *ANNOUNCED):
         sample = folder / upload.sample
         if not sample.exists():

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lakegate.infra.samples.demo import PARTNER
 from tests.e2e.running import running
 
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="package")
 def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
-    """The stack, with small contracts; it is gone when the tests are."""
-    with running(tmp_path_factory.mktemp("stack")) as stack:
+    """The stack, with small contracts and what the demo pulls; it is gone when the tests are."""
+    with running(tmp_path_factory.mktemp("stack"), PullObjects=f"arn:aws:s3:::{PARTNER}/*") as stack:
         yield stack
 
 

@@ -26,7 +26,7 @@ def lakegate(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_demo_ends_as_it_should(stack: Deployed) -> None:
-    """Nine deliveries, each with the verdict it deserves; nightly, a second demo on the same stack, too."""
+    """Ten deliveries, each with the verdict it deserves; nightly, a second demo on the same stack, too."""
     for _ in range(RUNS):
         ended = lakegate("demo", "--rows", "500")
 
@@ -34,6 +34,7 @@ def test_the_demo_ends_as_it_should(stack: Deployed) -> None:
         assert all(upload.key in ended.stdout for upload in UPLOADS)
         assert "refused after" in ended.stderr
         assert "the file has no column quantity" in ended.stderr
+        assert "rates/ (fetched from the bucket of a partner): accepted after" in ended.stderr
     assert stack.state.endpoint
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakegate.infra.samples.demo import UPLOADS, write_uploads
+from lakegate.infra.samples.demo import PULLED, UPLOADS, write_uploads
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,6 +25,6 @@ def test_another_seed_makes_deliveries_that_nobody_has_seen(tmp_path: Path) -> N
     for seed in (1, 2):
         (tmp_path / str(seed)).mkdir()
         write_uploads(tmp_path / str(seed), rows=200, seed=seed)
-    first, second = ({(tmp_path / seed / each.file).read_bytes() for each in UPLOADS} for seed in "12")
+    first, second = ({(tmp_path / seed / each.file).read_bytes() for each in (*UPLOADS, PULLED)} for seed in "12")
 
     assert first.isdisjoint(second)
