@@ -20,22 +20,38 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
 
+# parts of the set-up that do not need each other run at once; a make that was started by another one shares its processes
+AT_ONCE = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j3)
+
 setup: .venv/ready ## Make .venv/ (with .venv/bin/lakegate), .tools/ (jars, an archive of their classes, Java where there is none) and the official schemas
+	@$(MAKE) $(AT_ONCE) classes schemas
+
+.PHONY: java classes schemas
+java: .venv/ready
 	@$(BIN)/python -m lakegate.infra.setup.tools
-	@$(BIN)/python -m lakegate.infra.setup.schemas
+
+classes: java
 	@$(BIN)/python -m lakegate.infra.setup.classes
+
+schemas: .venv/ready
+	@$(BIN)/python -m lakegate.infra.setup.schemas
+
+environment-%: .venv/ready
+	@$(BIN)/python -m lakegate.infra.setup.environments $*
 
 PROGRAMS := (spark or tools or service or simulation or e2e)
 
 # tests without programs: those that decide the coverage of contracts/ and functions/, and those that run without it, which is two to four times as
 # fast. A run gets its folders, because collecting all tests takes ten seconds; a test compares the lists with the files (decision 47).
 # BESIDE: expensive files that cover no line of which there is no other test
-BESIDE := $(addprefix tests/unit/,test_architecture.py test_cli_lint.py test_modules_page.py documents/test_conversions.py lint/test_page.py) \
+BESIDE := $(addprefix tests/unit/,test_architecture.py test_cli_lint.py test_modules_page.py compare/test_properties.py lint/test_page.py \
+  documents/test_conversions.py documents/test_dcs_references.py) \
   $(addprefix tests/unit/cli/,doctor $(patsubst %,test_%.py,anchored answer approve aws completion consumer_page console_blocks convert \
   counts_shown data_folder definition_files diff erase explain inheriting ledger_commands messages parents pause publish redrive remote \
-  replay replay_many restore_page upload verify waive)) \
+  replay replay_many restore_page status upload verify waive)) \
   $(addprefix tests/unit/engine/,digest query type $(patsubst %,read/test_%.py,avro json refused streams tables)) \
-  $(addprefix tests/security/test_,exploding.py native_patterns.py native_queries.py)
+  $(addprefix tests/security/test_,definition_files.py exploding.py native_patterns.py native_queries.py) \
+  $(addprefix tests/golden/test_,fuzz.py golden.py)
 MEASURED := $(addprefix tests/,contract golden security unit) $(addprefix --ignore=,$(BESIDE))
 UNMEASURED := $(addprefix tests/,agreement bench engine infra mutation) $(BESIDE)
 WITH_PROGRAMS := $(addprefix tests/,agreement infra sam simulation spark)
@@ -43,7 +59,8 @@ WITH_PROGRAMS := $(addprefix tests/,agreement infra sam simulation spark)
 quick: setup lint ## The inner loop: lint, types and the tests without a JVM, other programs or a corpus, under a minute
 	$(BIN)/python -m pytest -q -m "not $(PROGRAMS) and not corpus and not full" -n 2 $(addprefix tests/,bench contract infra mutation unit)
 
-test: tools stack-tools lint ## The whole gate
+test: .venv/ready ## The whole gate
+	@$(MAKE) $(AT_ONCE) stack-tools tools lint
 	$(BIN)/python -m coverage erase
 	$(BIN)/python -m coverage run -m pytest -q -m "not ($(PROGRAMS) or full or hypothesis)" -n 2 $(MEASURED)
 	$(BIN)/python -m coverage combine --quiet
@@ -122,7 +139,7 @@ OR_FAIL := || { echo "The Python packages could not be installed: check the netw
 	@echo "setting up .venv (about a minute and a half the first time)" >&2
 	@"$(PYTHON)" -m venv .venv
 	@$(BIN)/pip install --quiet --require-hashes -r $(SETUP)/boot.lock $(OR_FAIL)
-	@$(BIN)/pip install --quiet --require-hashes --no-build-isolation -r $(SETUP)/dev.lock $(OR_FAIL)
+	@$(BIN)/pip install --quiet --no-compile --require-hashes --no-build-isolation -r $(SETUP)/dev.lock $(OR_FAIL)
 	@PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --no-deps --no-build-isolation --editable . $(OR_FAIL)
 	@touch $@
 
@@ -131,8 +148,7 @@ OR_FAIL := || { echo "The Python packages could not be installed: check the netw
 TOOL := .tools/sam/bin
 export SAM_CLI_TELEMETRY := 0
 
-tools: .venv/ready ## Install SAM, cfn-lint, checkov and cyclonedx-py into .tools/, each with its own pins
-	@$(BIN)/python -m lakegate.infra.setup.environments sam checkov sbom
+tools: environment-sam environment-checkov environment-sbom ## Install SAM, cfn-lint, checkov and cyclonedx-py into .tools/, each with its own pins
 
 package: setup tools ## Make the functions' bundles and the job's release in build/, and the built template in .aws-sam/
 	@$(BIN)/python -m lakegate.infra.packaging
@@ -153,8 +169,7 @@ test-docker: package ## The real `sam local`, in containers of an image that is 
 # ---- the stack on this machine -------------------------------------------------------------------------------------------
 .PHONY: stack-tools demo smoke e2e
 
-stack-tools: setup ## Install the embedded AWS and SAM into .tools/
-	@$(BIN)/python -m lakegate.infra.setup.environments ministack sam
+stack-tools: setup environment-ministack environment-sam ## Install the embedded AWS and SAM into .tools/
 
 demo: stack-tools ## The whole stack on this machine: ten deliveries through the real template.yaml, each with its verdict
 	@$(BIN)/lakegate demo

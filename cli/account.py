@@ -171,7 +171,7 @@ def standing(row: Workload | None) -> str:
         short = row.id[:SHORT_ID]
         return f"{words} until {in_utc(row.deadline)}: lakegate approve {short}, or lakegate decline {short}"
     if row is not None and row.state is State.SCHEDULED:
-        return f"{words} at {in_utc(row.deadline)}"
+        return f"{words} at {in_utc(row.deadline)}, unless: lakegate decline {row.id[:SHORT_ID]}"
     if row is None or not row.failed or row.state not in {State.SUBMITTING, State.VALIDATING, State.FAILED}:
         return words
     last = row.failed[-1]

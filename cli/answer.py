@@ -91,7 +91,7 @@ def decline(  # noqa: PLR0913 - a command has these options
     api: ApiUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Reject a judged delivery that waits for approval. It is idempotent.
+    """Reject a judged delivery that waits for approval or for its date. It is idempotent.
 
     The delivery goes into quarantine, with your ARN and the reason before what its judgement says. To let it be published:
     lakegate approve. With --api it takes a workload's whole id, and the next sweep moves the delivery.

@@ -19,5 +19,6 @@ CAUSES = {
     FailureCause.DOES_NOT_FIT: "its size or rules are beyond the judge function, so Spark follows (this does not count)",
     FailureCause.BATCH_FAILED: "its batch ended without its result, so a smaller batch follows (this does not count)",
     FailureCause.NO_FUNCTION: "its judge function does not exist any more, so Spark follows (this does not count)",
+    FailureCause.OVERTAKEN: "its offset was taken by another delivery, so it is judged again (this does not count)",
 }
 """Why an attempt came to nothing."""

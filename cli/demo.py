@@ -51,6 +51,7 @@ from lakegate.infra.samples.demo import (
 if TYPE_CHECKING:
     from lakegate.cli.account import Account
     from lakegate.cli.aws import DeployedStack
+    from lakegate.contracts.lake.routes import Route
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.workload import Workload
     from lakegate.infra.samples.demo import Upload
@@ -80,14 +81,16 @@ def demo(
     up = time.monotonic() - began
     with interruptible(), opened(local=True) as there, TemporaryDirectory(prefix="lakegate-demo-") as name:
         dependencies = there.dependencies()
-        contracts, lines = _publish(dependencies)
+        routes = _publish(dependencies)
         write_uploads(Path(name), rows, seed=int(time.time()))
         ended: dict[Upload, Account | None] = {
             each: _uploaded(there, dependencies, each, Path(name, each.file)) for each in UPLOADS
         }
         for each in ANNOUNCED:
-            ended[each] = _announced(Api(state.api), dependencies, contracts[each.key], each, Path(name, each.file))
-        if (pulled := _pulled(there, dependencies, lines[PULLED.key], Path(name, PULLED.file))) is not None:
+            ended[each] = _announced(
+                Api(state.api), dependencies, routes[each.key].contract, each, Path(name, each.file)
+            )
+        if (pulled := _pulled(there, dependencies, routes[PULLED.key].line, Path(name, PULLED.file))) is not None:
             ended[PULLED] = pulled
     accounts = [one for one in ended.values() if one is not None]
     _show(accounts)
@@ -101,9 +104,9 @@ def demo(
     raise typer.Exit(SURPRISED if surprises else 0)
 
 
-def _publish(dependencies: Dependencies) -> tuple[dict[str, str], dict[str, str]]:
-    """Publish each contract with its route; the id of the contract and the line by prefix."""
-    contracts, lines = {}, {}
+def _publish(dependencies: Dependencies) -> dict[str, Route]:
+    """Publish each contract with its route; the routes by prefix."""
+    routes = {}
     for document, prefix in CONTRACTS:
         body = document.read_bytes()
         compiled = compile_document(body, referred_of(dependencies, body))
@@ -111,8 +114,8 @@ def _publish(dependencies: Dependencies) -> tuple[dict[str, str], dict[str, str]
         dataset = published.plans[0][0]
         route = run(add_route(dependencies, prefix, published.contract, dataset, 1), dependencies.clock)
         _report(f"published {published.contract} {published.version}: {prefix} delivers to {route.line}")
-        contracts[prefix], lines[prefix] = published.contract, route.line
-    return contracts, lines
+        routes[prefix] = route
+    return routes
 
 
 def _uploaded(there: DeployedStack, dependencies: Dependencies, upload: Upload, path: Path) -> Account:
@@ -150,9 +153,10 @@ def _pulled(there: DeployedStack, dependencies: Dependencies, line: str, path: P
     s3.put_object(Bucket=PARTNER, Key=SOURCE, Body=path.read_bytes())
     run(run_now(dependencies, line), dependencies.clock)
     asked("lambda", "invoke", FunctionName=function)
-    (end, *_) = dependencies.pulls.get(line).ends
-    if end.outcome is not PullOutcome.FETCHED:
-        raise SetUpError(f"the pull ended as {end.outcome} ({end.reason}): look at `lakegate pull list --local`.")
+    end = next(iter(dependencies.pulls.get(line).ends), None)
+    if end is None or end.outcome is not PullOutcome.FETCHED:
+        what = f"ended as {end.outcome} ({end.reason})" if end else "has not ended"
+        raise SetUpError(f"the pull {what}: look at `lakegate pull list --local`.")
     bucket = there.output("LandingBucket")
     version = dependencies.objects.head(Address(bucket, end.key)).version
     return _finished(dependencies, PULLED, workload_id(bucket, end.key, version), began)

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.errors import ContractError, SetUpError
 from lakegate.contracts.judge.judgement import counts_of
+from lakegate.contracts.judge.technology import technologies
 from lakegate.contracts.report.delivery import is_masked, is_raw
 
 if TYPE_CHECKING:
     from lakegate.cli.deliveries import DataFile
     from lakegate.contracts.errors import LakegateError
     from lakegate.contracts.judge.outcomes import CheckOutcome
+    from lakegate.contracts.judge.technology import Technology
     from lakegate.contracts.plan.result import Sample
     from lakegate.contracts.report.delivery import Report
 
@@ -74,7 +76,8 @@ def _reasons(report: Report) -> list[dict[str, object]]:
 def checks(report: Report) -> list[dict[str, object]]:
     """Every check with what was wanted, what was measured, and the first failing rows."""
     metrics = {each.id: each.metric.value for each in report.plan.checks if each.skip is None}
-    return [_check(report, each, metrics.get(each.id)) for each in report.judgement.outcomes]
+    measured_by = technologies(report.plan, report.judgement, report.result)
+    return [_check(report, each, metrics.get(each.id), measured_by.get(each.id)) for each in report.judgement.outcomes]
 
 
 def _document(inputs: Inputs) -> dict[str, object]:
@@ -112,7 +115,7 @@ def _file(file: DataFile) -> dict[str, object]:
         return {"file": file.name, "size": None, "sha256": None}
 
 
-def _check(report: Report, outcome: CheckOutcome, metric: str | None) -> dict[str, object]:
+def _check(report: Report, outcome: CheckOutcome, metric: str | None, by: Technology | None) -> dict[str, object]:
     numbers = outcome.numbers
     return {
         "id": outcome.id,
@@ -122,6 +125,8 @@ def _check(report: Report, outcome: CheckOutcome, metric: str | None) -> dict[st
         "metric": metric,
         "threshold": outcome.wanted,
         "measured": {"text": outcome.measured, **asdict(numbers)} if numbers else None,
+        "technology": by.name if by else None,
+        "version": by.version if by else None,
         "failing_rows": outcome.failing_rows,
         "message": report.message(outcome),
         "samples": [sample_of(report, each) for each in outcome.samples[:SAMPLES]],

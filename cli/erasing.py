@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lakegate.cli.aws import DeployedStack
-    from lakegate.contracts.lake.block import Block, LedgerObject
+    from lakegate.contracts.lake.block import Block
+    from lakegate.contracts.lake.block_parts import LedgerObject
     from lakegate.contracts.lake.erasures import Erasures
     from lakegate.engine.split.without import Key
     from lakegate.functions.ports.objects import ObjectVersion

@@ -11,7 +11,9 @@ from lakegate.cli import terminal
 from lakegate.cli.account import in_utc
 from lakegate.cli.aws import opened
 from lakegate.cli.escape import escaped
-from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
+from lakegate.cli.options import DEFAULT_STACK, ApiUrl, AsJson, Line, Local, StackName
+from lakegate.cli.over_http import Api
+from lakegate.cli.remote import refuse_options, send_pull
 from lakegate.contracts.lake.lifecycle import instant_of
 from lakegate.functions.usecases.lines import line_named, lines_fitting
 from lakegate.functions.usecases.pull_plans import pulls_of, run_now
@@ -55,11 +57,24 @@ def list_pulls(
 
 
 @app.command("run")
-def run_line(dataset: Line, *, stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
+def run_line(
+    dataset: Line,
+    *,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    api: ApiUrl = None,
+    as_json: AsJson = False,
+) -> None:
     """Pull a line at the next tick, within five minutes, whatever its schedule is. An unchanged source is not fetched again.
+
+    With --api it takes the whole name of a line (shop/orders_v1), or a contract's id for all its lines.
 
     Example: lakegate pull run orders
     """
+    if api:
+        refuse_options(local=local)
+        send_pull(Api(api), dataset, as_json=as_json)
+        return
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
         found = run(run_now(dependencies, line_named(dependencies, dataset)), dependencies.clock)

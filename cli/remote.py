@@ -1,4 +1,4 @@
-"""Commands with `--api`, from `publish` to `decline`: through the HTTP API, without rights in the stack's account."""
+"""Commands with `--api`, from `publish` to `pull run`: through the HTTP API, without rights in the stack's account."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 REFUSED: Final = 1
 COLUMNS: Final = ("contract", "version", "status", "tags", "producer", "consumer")
 WIDTH: Final = 10
+PULLS: Final = {
+    "Due": "is pulled at the next tick, within five minutes",
+    "Fetching": "is being pulled",
+    "Unscheduled": "is not scheduled yet: it was published within five minutes, or the stack does not pull",
+}
 
 
 def refuse_options(**given: object) -> None:
@@ -149,6 +154,18 @@ def send_transition(api: Api, workload: str, contract: str, transition: Mapping[
         terminal.print_json(found)
     else:
         _print(_of_workload(found))
+
+
+@known_form()
+def send_pull(api: Api, name: str, *, as_json: bool) -> None:
+    """Have a line pulled by its whole name, or all lines of a contract, and show where each is."""
+    contract, _, line = name.rpartition("/")
+    query = {"line": name} if contract else {}
+    found = api.ask("POST", f"{contract_path(contract or line)}/pull", query=query, key=secrets.token_hex(16))
+    if as_json:
+        terminal.print_json(found)
+    else:
+        _print(f"{each['line']} {PULLS[each['status']]}" for each in found["pulls"])
 
 
 def _of_workload(found: Mapping[str, Any]) -> Iterator[str]:

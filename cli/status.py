@@ -22,6 +22,7 @@ from lakegate.cli.over_http import Api
 from lakegate.cli.remote import refuse_options, show_workload
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.codes import in_words
+from lakegate.contracts.lake.states import PASSIVE_STATES
 from lakegate.functions.usecases.deliveries import EVERY, NO_VERDICT, Wanted, named, recent
 from lakegate.functions.usecases.lines import lines_fitting
 from lakegate.functions.usecases.pull_plans import pulls_of
@@ -205,7 +206,7 @@ def _lines(one: Account) -> Iterable[tuple[str, str]]:
 
 def _person(row: Workload | None) -> Iterable[tuple[str, str]]:
     """What a person is asked about, or has answered."""
-    if row is not None and row.state in {State.AWAITING, State.SCHEDULED} and row.candidate:
+    if row is not None and row.state in PASSIVE_STATES and row.candidate:
         yield "judged", COLOURS[row.candidate.verdict][1]
         yield from (("reason", in_words(reason)) for reason in row.candidate.reasons)
     if row is not None and row.answer is not None:

@@ -12,7 +12,7 @@ import typer
 from lakegate.cli import terminal
 from lakegate.cli.account import account, standing
 from lakegate.cli.status import print_account
-from lakegate.contracts.lake.states import END_STATES
+from lakegate.contracts.lake.states import END_STATES, PASSIVE_STATES
 from lakegate.functions.usecases.deliveries import named
 from lakegate.functions.usecases.delivery import Delivery, row_of
 from lakegate.functions.workload import State
@@ -28,8 +28,6 @@ Timeout: TypeAlias = Annotated[int, typer.Option("--timeout", min=1, help="Secon
 LONGEST_WAIT = 900
 FIRST_LOOK, LONGEST_PAUSE, SLOWER = 0.1, 2.0, 1.3
 """Seconds between two looks, and the factor by which they grow: a refusal is quick, a job may take minutes."""
-PASSIVE = frozenset({State.AWAITING, State.SCHEDULED})
-"""States in which days may pass."""
 DECIDED = frozenset({State.DECIDED, State.PUBLISHED, State.QUARANTINED})
 
 
@@ -101,7 +99,7 @@ def wait(dependencies: Dependencies, deliveries: Sequence[Waited], timeout: int)
             for each in deliveries:
                 if each.finished is None:
                     each.look(dependencies)
-            left = [each for each in deliveries if each.finished is None and each.state not in PASSIVE]
+            left = [each for each in deliveries if each.finished is None and each.state not in PASSIVE_STATES]
             if not left:
                 return
             count = f"{len(deliveries) - len(left)} of {len(deliveries)} finished; " if len(deliveries) > 1 else ""
@@ -113,7 +111,7 @@ def print_end(one: Account, waited: Waited, since: str) -> None:
     """What came of it, for people."""
     print_account(one)
     if waited.state is State.SCHEDULED:
-        terminal.errors().print("It is published at its time: `lakegate status`.", style="yellow")
+        terminal.errors().print("It is published at its time. To withdraw it: `lakegate decline`.", style="yellow")
     elif waited.state is State.AWAITING:
         terminal.errors().print("It waits for a person: `lakegate approve`, or `lakegate decline`.", style="yellow")
     elif waited.finished is None:

@@ -14,7 +14,7 @@ from lakegate.cli.inputs import InputDocument
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.lake.states import END_STATES, Bound, Outcome, State
-from lakegate.contracts.lake.workflow import PUSH, workflow_of
+from lakegate.contracts.lake.workflow import CALLBACK, PUSH, workflow_of
 from lakegate.contracts.lint.workflow import read_workflow
 from lakegate.contracts.plan.serialization import encode
 from lakegate.functions.usecases.steps import run
@@ -82,6 +82,7 @@ def draw(
             for each in workflow.reached
         ]
         document = {"name": workflow.name, "attempts": workflow.attempts, "wait_days": workflow.wait_days}
+        document |= {"waits_for": workflow.waits_for}
         document |= {"publish_at": workflow.publish_at or None, "delay_hours": workflow.delay_hours or None}
         terminal.print_json({**document, "transitions": transitions})
         return
@@ -91,7 +92,7 @@ def draw(
 def rows(workflow: Workflow) -> Iterator[str]:
     """The transitions, as a table of text."""
     transitions = workflow.reached
-    waits = f", an answer within {_days(workflow.wait_days)}" if _asks(transitions) else ""
+    waits = f", {_answer(workflow)}" if _asks(transitions) else ""
     yield f"{workflow.name}, at most {workflow.attempts} attempts{waits}{''.join(f', {each}' for each in _dates(workflow))}"
     for each in transitions:
         yield f"{each.source:<11} {each.on:<{WIDTH}} {each.to:<12} {each.operation}{_until(each)}"
@@ -167,7 +168,7 @@ def _as_document(workflow: PlannedWorkflow) -> dict[str, object]:
 def _changes(workflow: PlannedWorkflow) -> str:
     """What differs from `push`, in one line."""
     others = [f"{each.source} {each.when} → {each.to}" for each in workflow.transitions]
-    waits = [f"an answer within {_days(workflow.wait_days)}"] if _asks(workflow.transitions) else []
+    waits = [_answer(workflow)] if _asks(workflow.transitions) else []
     return "; ".join((f"at most {workflow.attempts} attempts", *others, *waits, *_dates(workflow)))
 
 
@@ -181,6 +182,11 @@ def _dates(workflow: Workflow | PlannedWorkflow) -> tuple[str, ...]:
 
 def _asks(transitions: Iterable[Transition | PlannedTransition]) -> bool:
     return any(each.to == State.AWAITING for each in transitions)
+
+
+def _answer(workflow: Workflow | PlannedWorkflow) -> str:
+    who = "an answer, also by a callback," if workflow.waits_for == CALLBACK else "an answer"
+    return f"{who} within {_days(workflow.wait_days)}"
 
 
 def _days(number: int) -> str:

@@ -8,6 +8,7 @@ from lakegate.contracts.door.terms import BatchLimits
 from lakegate.contracts.plan.billing import Prices
 from lakegate.functions.adapters.announcements import DynamoAnnouncements
 from lakegate.functions.adapters.batches import DynamoBatches
+from lakegate.functions.adapters.callbacks import DynamoCallbacks
 from lakegate.functions.adapters.channels import channels
 from lakegate.functions.adapters.clients import client, signer
 from lakegate.functions.adapters.clock import SystemClock
@@ -76,6 +77,7 @@ def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float
         uploads=PresignedUploads(signer(), client("sqs"), settings.landing, settings.landed_queue),
         requests=DynamoRequestKeys(workloads),
         validations=DynamoValidations(workloads),
+        callbacks=DynamoCallbacks(workloads),
         places=_places(settings),
         signing=signing,
         remaining=remaining,
@@ -90,11 +92,11 @@ def pull_adapters(
 
     secrets = Secrets(client("secretsmanager"))
     hosts = frozenset(settings.pull_hosts.lower().split(",")) - {""}
-    access, is_local = PullAccess(secrets, hosts, settings.pull_secrets), secrets.are_local
+    access, is_local = PullAccess(secrets, hosts, settings.pull_secrets, remaining), secrets.are_local
     adapters: dict[str, Transfer] = {
-        "https": HttpsSource(Web(is_local=is_local), access, remaining),
+        "https": HttpsSource(Web(is_local=is_local), access),
         "s3": S3Source(client("s3"), frozenset({settings.landing, settings.lake})),
-        "sftp": SftpSource(Web(is_local=is_local, ports=PORTS), access, remaining),
+        "sftp": SftpSource(Web(is_local=is_local, ports=PORTS), access),
     }
     return TransferByScheme(adapters), S3LandingParts(client("s3"), settings.landing, settings.account)
 

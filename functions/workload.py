@@ -94,6 +94,8 @@ class Decision:
     """Rows and checks; None where nothing was measured, and in rows of releases that did not store them."""
     broken: tuple[BrokenRule, ...] = ()
     """The rules that failed or warned; empty too in rows of releases that did not store them."""
+    offsets: tuple[int, int] | None = None
+    """Of the first row of its slices, and after the last; None without slices."""
     enforced: Enforced | None = None
     """What `mode: enforce` would have decided; None where it was the mode."""
 
@@ -126,6 +128,8 @@ class FailureCause(StrEnum):
     """The judge function cannot hold the delivery. Spark follows; it costs none of the round's attempts."""
     BATCH_FAILED = "batch-failed"
     """The run of its batch ended without a result for it. A smaller batch follows, and it costs no attempt."""
+    OVERTAKEN = "overtaken"
+    """Slices of another delivery of the line were decided first. Judged again from the next offset, and it costs no attempt."""
     NO_FUNCTION = "no-function"
     """The judge function does not exist any more. Spark follows, as above."""
 

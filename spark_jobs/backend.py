@@ -17,6 +17,7 @@ import pyspark
 
 from lakegate.engine.measure.tables import database, identity
 from lakegate.engine.read.chunk import AT
+from lakegate.spark_jobs import deequ
 from lakegate.spark_jobs.checks import DeequMetrics
 from lakegate.spark_jobs.keys import sharing
 from lakegate.spark_jobs.queries import SparkTables, answer_queries
@@ -83,7 +84,8 @@ class Spark:
         sizes += [part.size for reference in self.request.references for part in reference.parts]
         if sum(sizes) <= SMALL:
             self._settings.enter_context(settings(self.session, FEW_ROWS))
-        return {"spark": self.session.version, "pyspark": pyspark.__version__, "duckdb": duckdb.__version__}
+        own = {"spark": self.session.version, "pyspark": pyspark.__version__, "duckdb": duckdb.__version__}
+        return own | {"deequ": deequ.version(self.session)}
 
     def database(self) -> duckdb.DuckDBPyConnection:
         """See `Backend`."""

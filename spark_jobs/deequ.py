@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from enum import Enum
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pyspark
 from pyspark.java_gateway import ensure_callback_server_started
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
+
+
+PROPERTIES: Final = "/META-INF/maven/com.amazon.deequ/deequ/pom.properties"
+"""What Maven wrote into the jar of Deequ."""
 
 
 class Analyzer(Enum):
@@ -54,6 +58,14 @@ class Finding:
     metric: float | None
     """None if there was no value."""
     passed: bool
+
+
+def version(session: SparkSession) -> str:
+    """The version of the jar that runs; PyDeequ knows only the one that it was made for."""
+    jvm: Any = session._jvm  # noqa: SLF001 - PySpark has no other way to the JVM
+    properties = jvm.java.util.Properties()
+    properties.load(jvm.com.amazon.deequ.VerificationSuite().getClass().getResourceAsStream(PROPERTIES))
+    return str(properties.getProperty("version"))
 
 
 def pydeequ(module: str) -> Any:  # noqa: ANN401 - PyDeequ has no types

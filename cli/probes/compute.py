@@ -13,6 +13,7 @@ from lakegate.cli.probes.events import metric
 from lakegate.cli.probes.examination import MINUTES
 from lakegate.cli.probes.reading import DENIED
 from lakegate.contracts.errors import SetUpError
+from lakegate.functions.adapters.signing import ALGORITHM, MESSAGE_TYPE
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.settings import read
 
@@ -83,6 +84,8 @@ RIGHTS: Final = {
 """What the role of each function must be allowed, on a resource of each kind; the job's is below."""
 SIGNS: Final = (("kms:Sign", "{signing_key}"), ("kms:GetPublicKey", "{signing_key}"))
 """What the functions that commit must be allowed besides, where the ledger is signed."""
+SIGNED_AS: Final = {"kms:SigningAlgorithm": ALGORITHM, "kms:MessageType": MESSAGE_TYPE}
+"""How they sign: the policy names it, and the simulator takes what a request would have from its caller."""
 SIGNERS: Final = ("IntakeFunction", "CompletionFunction", "SweepFunction")
 JOB: Final = (
     ("s3:GetObject", "arn:{partition}:s3:::{lake}/code/a"),
@@ -204,10 +207,13 @@ def _denied(
         "region": stack.region,
         "partition": role.split(":")[1],
     }
+    entries = [
+        {"ContextKeyName": key, "ContextKeyType": "string", "ContextKeyValues": [value]}
+        for key, value in SIGNED_AS.items()
+    ]
     for action, place in wanted:
         arn = place.format(**names)
-        answer = examined.ask(
-            "iam", "simulate_principal_policy", PolicySourceArn=role, ActionNames=[action], ResourceArns=[arn]
-        )
+        asked = {"PolicySourceArn": role, "ActionNames": [action], "ResourceArns": [arn], "ContextEntries": entries}
+        answer = examined.ask("iam", "simulate_principal_policy", **asked)
         if answer["EvaluationResults"][0]["EvalDecision"] != "allowed":
             yield CAUSES["right-missing"].found(who=who, action=action, place=arn)

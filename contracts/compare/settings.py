@@ -28,6 +28,8 @@ STRICTNESS: dict[str, Callable[[Any], Decimal | int]] = {
     "multiLine": lambda is_allowed: not is_allowed,
 }
 """How strict the value of a key is; the larger, the less is accepted."""
+PUBLISHED = frozenset({"publishAs", "eventTime"})
+"""The keys of the policy that change what consumers read."""
 UNBOUNDED = float("inf")
 
 
@@ -64,4 +66,4 @@ def _kind(key: str, was: Any, now: Any) -> str:  # noqa: ANN401 - the values of 
         return "limit-lowered" if (now or UNBOUNDED) < (was or UNBOUNDED) else "limit-raised"
     if key == "quarantineDays":
         return "quarantine-shortened" if (now or UNBOUNDED) < (was or UNBOUNDED) else "quarantine-lengthened"
-    return "policy-changed" if key in POLICY else "file-format"
+    return "policy-changed" if key in POLICY and key not in PUBLISHED else "file-format"

@@ -13,6 +13,7 @@ from lakegate.contracts.documents.setting_values import (
     InvalidValueError,
     Parser,
     character,
+    column,
     count,
     count_to,
     days,
@@ -38,6 +39,7 @@ from lakegate.contracts.model.policy import (
     Mode,
     OnReject,
     Policy,
+    PublishAs,
 )
 from lakegate.contracts.model.storage import Compression, Csv, Format, Storage
 from lakegate.contracts.words import did_you_mean, listed, shown
@@ -66,6 +68,8 @@ POLICY: dict[str, tuple[str, Parser]] = {
     "batchSeconds": ("batch_seconds", count_to(MAX_BATCH_SECONDS)),
     "quarantineDays": ("quarantine_days", days),
     "notifyProducers": ("notify_producers", flag),
+    "publishAs": ("publish_as", one_of(PublishAs)),
+    "eventTime": ("event_time", column),
     "workflow": ("workflow", workflow),
     "pull": ("pull", pull),
 }
@@ -76,7 +80,6 @@ STORAGE: dict[str, tuple[str, Parser]] = {
 OTHER: dict[str, tuple[str, Parser]] = {
     "critical": ("critical", flag),
     "noticePeriod": ("notice_days", count),
-    "publishAs": ("", only("original")),
     "mergeStrategy": ("", only("append")),
 }
 OF_CONTRACTS: dict[str, tuple[str, Parser]] = {

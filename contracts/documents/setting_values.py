@@ -134,6 +134,13 @@ def parent(place: Place) -> ParentReference:
     return ParentReference(contract, int(major), place.origin)
 
 
+def column(place: Place) -> str:
+    """The name of a column."""
+    if not place.text:
+        raise InvalidValueError("the name of a column")
+    return str(place.text)
+
+
 def workflow(place: Place) -> str:
     """The name of a workflow."""
     if not re.fullmatch(WORKFLOW, place.text or ""):

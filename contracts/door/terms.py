@@ -62,6 +62,10 @@ class Terms:
     """About the time of the next accepted delivery."""
     quarantine_days: int | None = None
     """How long quarantined data is kept; None: for ever."""
+    as_slices: bool = False
+    """Whether accepted rows are published as slices of Open Data Fabric."""
+    event_time: str | None = None
+    """The column with the times of their events."""
     notify_producers: bool = False
     """Whether producers are notified of their deliveries."""
     dialect: Mapping[str, object] = field(default_factory=dict)
@@ -77,7 +81,9 @@ def terms_of(plan: bytes) -> Terms:
     """The terms of a plan, given its bytes."""
     document = json.loads(plan)
     policy, storage = document["policy"], storage_of(document)
-    csv = document["csv"] if storage.format is Format.CSV else None
+    as_slices = policy.get("publish_as") == "parquet"
+    read = Storage(Format.PARQUET) if as_slices else storage
+    csv = document["csv"] if read.format is Format.CSV else None
     return Terms(
         suffix=storage.suffix,
         duplicates=policy["duplicates"] == "accept",
@@ -94,7 +100,9 @@ def terms_of(plan: bytes) -> Terms:
         promises=tuple(Promise(**each) for each in document.get("promises", ())),
         quarantine_days=policy.get("quarantine_days"),
         notify_producers=policy.get("notify_producers", False),
-        dialect={"format": storage.format.value, "compression": storage.compression.value, "csv": csv},
+        as_slices=as_slices,
+        event_time=policy.get("event_time"),
+        dialect={"format": read.format.value, "compression": read.compression.value, "csv": csv},
     )
 
 

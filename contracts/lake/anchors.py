@@ -15,7 +15,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.block import MAX_INTEGER, canonical_json
+from lakegate.contracts.lake.block import canonical_json
+from lakegate.contracts.lake.block_parts import MAX_INTEGER
 from lakegate.contracts.lake.signatures import LENGTHS, fingerprint, is_public_key
 
 if TYPE_CHECKING:

@@ -9,16 +9,29 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from itertools import pairwise
 from typing import Final, TypeAlias
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.verdict import ACCEPTING, Verdict
 from lakegate.contracts.lake import records
+from lakegate.contracts.lake.block_parts import (
+    MAX_INTEGER,
+    Holds,
+    LedgerObject,
+    LedgerSlice,
+    are_objects,
+    are_slices,
+    is_count,
+    is_measured,
+    is_name,
+    is_span,
+    is_text,
+    matches,
+)
 from lakegate.contracts.lake.records import Record
 from lakegate.contracts.lake.waiver import Waiver
 from lakegate.contracts.plan.serialization import decode, encode
@@ -27,10 +40,10 @@ FORMAT: Final = "lakegate-block/1"
 """The format version in the block of a delivery; part of the digested bytes."""
 WAIVED: Final = "lakegate-block/3"
 """That of a delivery which was accepted by waiver: its block has the member `waiver` besides."""
+SLICED: Final = "lakegate-block/4"
+"""That of a delivery whose accepted rows are slices: its block has the member `slices` besides."""
 GENESIS: Final = "0" * 64
 """The previous digest of the first block of a chain."""
-MAX_INTEGER: Final = 2**53 - 1
-"""The largest integer that all JSON libraries represent exactly."""
 
 
 class BlockKind(StrEnum):
@@ -38,19 +51,6 @@ class BlockKind(StrEnum):
 
     PUBLISHED = "published"
     QUARANTINED = "quarantined"
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerObject:
-    """One object of a delivery in the lake bucket."""
-
-    key: str
-    version: str
-    """S3 version id of the copy."""
-    size: int
-    """Bytes."""
-    checksum: str
-    """`<algorithm>:<value>` of the full object; opaque here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +82,14 @@ class Block:
     """Earliest and latest event time in the data, RFC 3339; None if the contract has no event time."""
     waiver: Waiver | None = None
     """By which it was accepted; such a block has the format `WAIVED`."""
+    slices: tuple[LedgerSlice, ...] | None = None
+    """Of a published delivery in the order of their offsets, none of one without rows; such a block has the format `SLICED`.
+
+    None: it is published as it arrived.
+    """
 
 
 AnyBlock: TypeAlias = Block | Record
-_Holds: TypeAlias = Callable[[object], bool]
 _TIME: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z", re.ASCII)
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _VERDICTS: Final = ACCEPTING | {Verdict.REJECTED}
@@ -127,12 +131,14 @@ def _has_exact_numbers(value: object) -> bool:
 
 
 def _document_of(block: Block) -> dict[str, object]:
-    document: dict[str, object] = {"format": WAIVED if block.waiver else FORMAT} | encode(block) | {"kind": block.kind}
+    form = WAIVED if block.waiver else FORMAT if block.slices is None else SLICED
+    document: dict[str, object] = {"format": form} | encode(block) | {"kind": block.kind}
     for field, holds in _FIELDS.items():
         if not holds(document[field]):
             raise InputError(f"a block cannot have this `{field}`")
-    if block.waiver is None:
-        del document["waiver"]
+    for optional in ("waiver", "slices"):
+        if document[optional] is None:
+            del document[optional]
     return document
 
 
@@ -172,57 +178,20 @@ def stored_block(text: bytes) -> AnyBlock | None:
         return None
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_name(value: object) -> bool:
-    return value != "" and _is_text(value)
-
-
-def _is_count(value: object) -> bool:
-    return type(value) is int and 0 <= value <= MAX_INTEGER
-
-
-def _is_measured(value: object) -> bool:
-    return value is None or _is_count(value)
-
-
-def _matches(pattern: re.Pattern[str]) -> _Holds:
-    return lambda value: isinstance(value, str) and pattern.fullmatch(value) is not None
-
-
-def _is_span(value: object) -> bool:
-    return value is None or (
-        isinstance(value, list) and len(value) == len(("first", "last")) and all(map(_is_name, value))
-    )
-
-
-def _are_objects(value: object) -> bool:
-    objects: list[dict[str, object]] = value  # type: ignore[assignment]  # `encode` makes a list of a tuple
-    good = all(holds(each[field]) for each in objects for field, holds in _OBJECT_FIELDS.items())
-    return good and all(str(low["key"]) < str(high["key"]) for low, high in pairwise(objects))
-
-
-_OBJECT_FIELDS: Final[Mapping[str, _Holds]] = {
-    "key": _is_name,
-    "version": _is_name,
-    "size": _is_count,
-    "checksum": _is_text,
-}
-_FIELDS: Final[Mapping[str, _Holds]] = {
+_FIELDS: Final[Mapping[str, Holds]] = {
     "kind": lambda value: isinstance(value, BlockKind),
-    "height": _is_count,
-    "previous": _matches(_DIGEST),
-    "system_time": _matches(_TIME),
-    "chain": _is_name,
-    "workload": _is_name,
-    "contract_version": _is_text,
-    "plan": _is_text,
+    "height": is_count,
+    "previous": matches(_DIGEST),
+    "system_time": matches(_TIME),
+    "chain": is_name,
+    "workload": is_name,
+    "contract_version": is_text,
+    "plan": is_text,
     "verdict": lambda value: value in _VERDICTS,
-    "objects": _are_objects,
-    "rows": _is_measured,
-    "rejected_rows": _is_measured,
-    "event_time": _is_span,
-    "waiver": lambda value: value is None or (isinstance(value, dict) and all(map(_is_name, value.values()))),
+    "objects": are_objects,
+    "rows": is_measured,
+    "rejected_rows": is_measured,
+    "event_time": is_span,
+    "slices": lambda value: value is None or are_slices(value),
+    "waiver": lambda value: value is None or (isinstance(value, dict) and all(map(is_name, value.values()))),
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.contracts.lake.block import LedgerObject
+from lakegate.contracts.lake.block_parts import LedgerObject
 from lakegate.contracts.lake.records import Record
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake import records
-from lakegate.contracts.lake.block import FORMAT, GENESIS, WAIVED, canonical_json, from_json
+from lakegate.contracts.lake.block import FORMAT, GENESIS, SLICED, WAIVED, Block, canonical_json, from_json
 from lakegate.contracts.lake.signatures import SHORT
 from lakegate.contracts.schemas import validate
 from lakegate.contracts.words import shown
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.lake.block import AnyBlock
     from lakegate.contracts.lake.signatures import Signature, Signatures, SignedText
 
-SCHEMAS: Final = {FORMAT: "block", WAIVED: "block", records.FORMAT: "record"}
+SCHEMAS: Final = {FORMAT: "block", WAIVED: "block", SLICED: "block", records.FORMAT: "record"}
 """The JSON Schema of each format; that of a record's content is `record-<kind>`."""
 
 
@@ -40,6 +40,8 @@ class Wrong(StrEnum):
     """The block belongs to another chain than the one that is verified."""
     ANCHOR = "anchor"
     """The chain does not reach the anchored height."""
+    OFFSETS = "offsets"
+    """The slices of the block do not begin where those before it end."""
     HEAD = "head"
     """There are blocks above the head: the head was reset or removed."""
     UNSIGNED = "unsigned"
@@ -127,7 +129,7 @@ def _faults(
     anchors: Mapping[int, str],
 ) -> tuple[ChainFault, ...]:
     faults: list[ChainFault] = []
-    top, last = GENESIS, -1
+    top, last, following = GENESIS, -1, 0
     for height, (block, own, signature) in enumerate(digested):
         if isinstance(block, _Refused):
             faults.append(ChainFault(height, block.what, block.why))
@@ -135,6 +137,10 @@ def _faults(
             faults.extend(_against(chain, top, block, height))
             wrong = signatures.faults(height, block, own, signature)
             faults.extend(ChainFault(height, Wrong(what), why) for what, why in wrong)
+            if isinstance(block, Block) and block.slices:
+                if block.slices[0].offset != following:
+                    faults.append(ChainFault(height, Wrong.OFFSETS, f"not from {following} on"))
+                following = block.slices[-1].end
         if anchors.get(height, own) != own:
             faults.append(ChainFault(height, Wrong.ALTERED))
         top, last = own, height

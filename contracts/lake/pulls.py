@@ -142,14 +142,9 @@ def leased(line: PullingLine, until: str) -> PullingLine:
     return replace(_next(line), leased=until)
 
 
-def fetching(line: PullingLine, fetch: SourceFetch) -> PullingLine:
-    """The line with what is being fetched."""
+def fetching(line: PullingLine, fetch: SourceFetch | None) -> PullingLine:
+    """The line with what is being fetched; None: what was is given up."""
     return replace(_next(line), fetch=fetch)
-
-
-def abandoned(line: PullingLine) -> PullingLine:
-    """The line without what was being fetched."""
-    return replace(_next(line), fetch=None)
 
 
 def released(line: PullingLine, due: str, *, failed: bool = False, keep: bool = True) -> PullingLine:

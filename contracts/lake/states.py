@@ -91,6 +91,8 @@ S, O = State, Outcome  # noqa: E741 - two letters keep the table below readable
 
 END_STATES = frozenset({S.PUBLISHED, S.QUARANTINED, S.FAILED, S.GONE})
 """No workload leaves them by itself: FAILED ones wait for a replay."""
+PASSIVE_STATES = frozenset({S.AWAITING, S.SCHEDULED})
+"""What was judged waits for a person or for a time: days may pass."""
 
 OUTCOMES: Mapping[State, frozenset[Outcome]] = {
     S.RECEIVED: frozenset({O.ROUTED, O.PAUSED, O.VANISHED, O.UNREADABLE}),
@@ -101,7 +103,7 @@ OUTCOMES: Mapping[State, frozenset[Outcome]] = {
     S.VALIDATING: frozenset({O.ACCEPTED, O.ACCEPTED_WITH_WARNINGS, O.REJECTED, O.UNDECIDED, O.LOST, O.EXHAUSTED}),
     S.AWAITING: frozenset({O.ANSWERED, O.EXPIRED}),
     S.ANSWERED: frozenset({O.APPROVED, O.DECLINED}),
-    S.SCHEDULED: frozenset({O.DUE}),
+    S.SCHEDULED: frozenset({O.DUE, O.DECLINED}),
     S.DECIDED: frozenset({O.ACCEPTED, O.REJECTED, O.VANISHED}),
     S.FAILED: frozenset({O.REPLAYED}),
 }

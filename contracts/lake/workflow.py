@@ -44,6 +44,8 @@ class Workflow:
     """The time of the day, UTC, at which a delivery that is SCHEDULED is published: `06:00Z`."""
     delay_hours: int = 0
     """Or how long after its verdict, or its approval."""
+    waits_for: str = "person"
+    """Who is asked in AWAITING: a person, or by a `CALLBACK` another system, too."""
     _table: dict[tuple[State, Outcome], Transition] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -78,6 +80,7 @@ class Workflow:
 
 DEFAULT_ATTEMPTS: Final = 3
 DEFAULT_WAIT_DAYS: Final = 7
+CALLBACK: Final = "callback"
 S, O, P = State, Outcome, Operation  # noqa: E741 - three letters keep the table below readable
 PUSH = Workflow(
     "push",
@@ -110,6 +113,7 @@ PUSH = Workflow(
         Transition(S.ANSWERED, O.APPROVED, S.DECIDED, P.DECIDE),
         Transition(S.ANSWERED, O.DECLINED, S.DECIDED, P.DECIDE),
         Transition(S.SCHEDULED, O.DUE, S.DECIDED, P.DECIDE, Bound.DATE),
+        Transition(S.SCHEDULED, O.DECLINED, S.DECIDED, P.DECIDE, Bound.PERSON),
         Transition(S.DECIDED, O.ACCEPTED, S.PUBLISHED, P.PUBLISH),
         Transition(S.DECIDED, O.REJECTED, S.QUARANTINED, P.PUBLISH),
         Transition(S.DECIDED, O.VANISHED, S.GONE, P.VANISH),
@@ -153,4 +157,5 @@ def workflow_of(pinned: Mapping[str, Any] | None) -> Workflow:
     table = {(each.source, each.on): each for each in (*PUSH.transitions, *chosen)}
     days = pinned.get("wait_days", DEFAULT_WAIT_DAYS)
     at, delay = pinned.get("publish_at", ""), pinned.get("delay_hours", 0)
-    return Workflow(pinned["name"], pinned["attempts"], tuple(table.values()), days, at, delay)
+    waits_for = pinned.get("waits_for", PUSH.waits_for)
+    return Workflow(pinned["name"], pinned["attempts"], tuple(table.values()), days, at, delay, waits_for)

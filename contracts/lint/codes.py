@@ -101,6 +101,10 @@ READING = {
     "circular-inheritance": (ERROR, "No contract inherits from itself, and at most eight inherit in a row."),
     "weaker-than-parent": (ERROR, "A contract is at least as strict as the one it inherits from."),
     "unknown-workflow": (ERROR, "The workflow that a contract names is published; only `publish` can tell."),
+    "waiting-slices": (
+        ERROR,
+        "With `publishAs: parquet`, the workflow asks nobody and waits for no time; only `publish` can tell.",
+    ),
 }
 MEASURING = {
     "undeclared-column": "The arguments of a rule name fields that its dataset declares.",

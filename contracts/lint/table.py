@@ -15,6 +15,7 @@ from lakegate.contracts.lint import (
     references,
     schedules,
     service_levels,
+    slices,
     storage,
     thresholds,
     values,
@@ -113,6 +114,8 @@ LINTS = {
     "compression-inside": Lint(ERROR, storage.compressed_inside),
     "idle-delivery-setting": Lint(WARNING, storage.idle_delivery_setting),
     "unsplittable-rows": Lint(ERROR, storage.unsplittable_rows),
+    "no-slice": Lint(ERROR, slices.no_slice),
+    "no-event-time": Lint(ERROR, slices.no_event_time),
     "nested-fields": Lint(WARNING, storage.parts_in_csv),
     "server-format": Lint(WARNING, storage.format_left_open),
 }

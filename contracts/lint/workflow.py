@@ -9,7 +9,7 @@ from lakegate.contracts.documents.notes import Notes
 from lakegate.contracts.documents.schemas import schema_problems
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.lake.states import OUTCOMES, State
-from lakegate.contracts.lake.workflow import DEFAULT_ATTEMPTS, DEFAULT_WAIT_DAYS, choices
+from lakegate.contracts.lake.workflow import CALLBACK, DEFAULT_ATTEMPTS, DEFAULT_WAIT_DAYS, PUSH, choices
 from lakegate.contracts.plan.workflow import PlannedTransition, PlannedWorkflow
 from lakegate.contracts.words import listed, shown
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 UNKNOWN: Final = "workflow-transition"
 REPEATED: Final = "workflow-repeated"
 DATE: Final = "workflow-date"
+WAIT: Final = "workflow-wait"
 
 
 def read_workflow(text: bytes) -> PlannedWorkflow:
@@ -30,24 +31,32 @@ def read_workflow(text: bytes) -> PlannedWorkflow:
     if problems:
         raise ContractError(tuple(problems))
     notes = Notes()
-    transitions = tuple(_transitions(document.top["transitions"], notes))
-    at, delay = document.top["publishAt"].written, int(document.top["delayHours"].number or 0)
-    _check_date(document.top, bool(at) + bool(delay), any(each.to == State.SCHEDULED for each in transitions), notes)
+    planned = PlannedWorkflow(
+        f"{document.top['workflow'].written}@{document.top['version'].written}",
+        int(document.top["attempts"].number or DEFAULT_ATTEMPTS),
+        tuple(_transitions(document.top["transitions"], notes)),
+        int(document.top["waitDays"].number or DEFAULT_WAIT_DAYS),
+        document.top["publishAt"].written,
+        int(document.top["delayHours"].number or 0),
+        document.top["waitsFor"].written or PUSH.waits_for,
+    )
+    _check_date(document.top, planned, notes)
+    if planned.waits_for == CALLBACK and all(each.to != State.AWAITING for each in planned.transitions):
+        notes.error(WAIT, document.top["waitsFor"], "It has no effect: no transition leads to AWAITING.")
     if notes.errors:
         raise ContractError(tuple(notes.errors))
-    name, version = document.top["workflow"].written, document.top["version"].written
-    attempts, days = document.top["attempts"].number, document.top["waitDays"].number
-    waits = int(days or DEFAULT_WAIT_DAYS)
-    return PlannedWorkflow(f"{name}@{version}", int(attempts or DEFAULT_ATTEMPTS), transitions, waits, at, delay)
+    return planned
 
 
-def _check_date(top: Place, times: int, is_scheduled: bool, notes: Notes) -> None:  # noqa: FBT001 - called once
+def _check_date(top: Place, planned: PlannedWorkflow, notes: Notes) -> None:
+    times = bool(planned.publish_at) + bool(planned.delay_hours)
+    is_scheduled = any(each.to == State.SCHEDULED for each in planned.transitions)
     if is_scheduled and times != 1:
         notes.error(
             DATE, top["transitions"], "A transition leads to SCHEDULED: say when by publishAt or by delayHours, one."
         )
     elif times and not is_scheduled:
-        given = top["publishAt"] if top["publishAt"].written else top["delayHours"]
+        given = top["publishAt" if planned.publish_at else "delayHours"]
         notes.error(DATE, given, "It has no effect: no transition leads to SCHEDULED.")
 
 

@@ -47,6 +47,15 @@ class Duplicates(Enum):
     ACCEPT = "accept"
 
 
+class PublishAs(Enum):
+    """What becomes of accepted rows."""
+
+    ORIGINAL = "original"
+    """Files as they arrived."""
+    PARQUET = "parquet"
+    """Slices of Open Data Fabric."""
+
+
 class DeliveryUnit(Enum):
     """What one delivery consists of, and what completes it."""
 
@@ -100,6 +109,9 @@ class Policy:
     """One of `QUARANTINE_DAYS`; then quarantined data is deleted. None: it is kept."""
     notify_producers: bool = False
     """Whether subscribers of the audience `producer` are notified of deliveries, not of the line's lifecycle alone."""
+    publish_as: PublishAs = PublishAs.ORIGINAL
+    event_time: str | None = None
+    """With `publishAs: parquet`, the column with the time of each event; None: the judging time."""
     workflow: str = "push"
     """The workflow of its deliveries: `push`, or name and major number of a published one, e.g. `strict@1`."""
     pull: Pull | None = None

@@ -6,13 +6,13 @@ contract becomes an identifier in an engine.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 
 from lakegate.contracts.model.origin import FieldLineage
-from lakegate.contracts.model.policy import Policy
-from lakegate.contracts.model.storage import Csv, Storage
+from lakegate.contracts.model.policy import Policy, PublishAs
+from lakegate.contracts.model.storage import Csv, Format, Storage
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.check import Check
 from lakegate.contracts.plan.document import VersionedDocument
@@ -91,6 +91,13 @@ class Plan(VersionedDocument):
     def digest(self) -> str:
         """The plan's address: SHA-256 of its canonical JSON."""
         return digest(self)
+
+    @property
+    def published(self) -> Plan:
+        """The plan by which what it accepted is read: slices are Parquet, whatever was delivered."""
+        if self.policy.publish_as is PublishAs.ORIGINAL:
+            return self
+        return replace(self, storage=Storage(Format.PARQUET))
 
     @property
     def columns(self) -> tuple[PlanField, ...]:

@@ -30,3 +30,5 @@ class PlannedWorkflow:
     """The time of the day at which a delivery that is SCHEDULED is published: `06:00Z`."""
     delay_hours: int = 0
     """Or how long it stays so."""
+    waits_for: str = "person"
+    """Who is asked: a person, or by a `callback` another system, too."""

@@ -36,11 +36,17 @@ class ChannelsByKind:
 
     adapters: Mapping[str, ChannelAdapter]
     lineage: OpenLineage
+    webhook: Webhook
 
     def deliver(self, channel: str, notification: Notification) -> None:
         """By the adapter of the kind, to the reference behind it."""
         kind, reference = channel_of(channel)
         self.adapters[kind].deliver(reference, notification)
+
+    def token(self, channel: str, about: str) -> str:
+        """Of webhooks alone: they have a key, and a program behind them."""
+        kind, reference = channel_of(channel)
+        return self.webhook.token(reference, about) if kind == "webhook" else ""
 
     def report(self, channel: str, delivery: JudgedDelivery) -> None:
         """By the adapter for lineage."""
@@ -51,15 +57,16 @@ def channels(secrets: Any, sns: Any, web: Web | None = None) -> ChannelsByKind: 
     """Every kind of channel, over clients of Secrets Manager and SNS."""
     by = Secrets(secrets)
     web = web or Web(is_local=by.are_local)
-    lineage = OpenLineage(by, web)
+    lineage, webhook = OpenLineage(by, web), Webhook(by, web)
     return ChannelsByKind(
         {
             OF_LINEAGE: lineage,
             "sns": Sns(sns),
-            "webhook": Webhook(by, web),
+            "webhook": webhook,
             "slack": Slack(by, web),
             "teams": Teams(by, web),
             "pagerduty": PagerDuty(by, web),
         },
         lineage,
+        webhook,
     )

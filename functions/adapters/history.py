@@ -14,7 +14,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.contracts.judge.counts import BrokenRule
-from lakegate.contracts.lake.block import MAX_INTEGER, Block, from_json
+from lakegate.contracts.lake.block import Block, from_json
+from lakegate.contracts.lake.block_parts import MAX_INTEGER
 from lakegate.functions.adapters.errors import port_errors
 from lakegate.functions.adapters.tables import HEAD, number, text
 from lakegate.functions.ports.history import HistoryEntry, entry_of, entry_of_block

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
 
 from lakegate.contracts.lake.pulls import SourceIdentity
-from lakegate.functions.adapters.pull_access import MAX_ANSWER, MAX_IDLE, RESERVE
+from lakegate.functions.adapters.pull_access import MAX_IDLE
 from lakegate.functions.adapters.transfers import read_whole
 from lakegate.functions.adapters.web import split
 from lakegate.functions.ports.errors import PortError, Throttled, Unanswered
@@ -50,8 +50,6 @@ class HttpsSource:
 
     web: Web
     access: PullAccess
-    remaining: Callable[[], float] = lambda: float("inf")
-    """Seconds that this invocation has left."""
 
     @contextmanager
     def open(
@@ -74,7 +72,7 @@ class HttpsSource:
         url, first = pull.source, split(pull.source)
         self.access.allow(first.hostname)
         credentials = self._credentials(contract, pull.secret, first.hostname or "")
-        seconds = max(1.0, min(MAX_ANSWER, self.remaining() - RESERVE))
+        seconds = self.access.seconds
         for _ in range(MAX_REDIRECTS + 1):
             parts = split(url)
             self.access.allow(parts.hostname)
@@ -137,7 +135,7 @@ def _opened(answer: HTTPResponse, unless: SourceIdentity, begun: SourceIdentity 
     if identity.is_as(unless):
         return None
     if answer.length is None and not answer.chunked:
-        raise PortError("length-missing")  # its end could not be told from a connection that broke
+        raise PortError("length-missing")  # its end would look like a connection that broke
     is_strong = identity.etag.startswith('"') and answer.length is not None
     is_resumable = is_strong and answer.getheader("Accept-Ranges") == "bytes"
     return OpenedSource(identity, answer.length, is_resumable, _reader(answer))

@@ -13,6 +13,7 @@ from lakegate.functions.adapters.errors import port_errors
 from lakegate.functions.adapters.history import ENTRY, index_items
 from lakegate.functions.adapters.rows import message_item, workload_item
 from lakegate.functions.adapters.tables import HEAD, number, text
+from lakegate.functions.adapters.turns import turn_ended
 from lakegate.functions.adapters.workloads import fenced
 from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.ports.ledger import Head
@@ -96,7 +97,8 @@ class DynamoLedger:
         2. the head, if it is the block below: no two blocks have the same predecessor;
         3. the block, if its height is free: no block is ever overwritten;
         4. the message;
-        5. the delivery in the index of its line, by its verdict and by each rule that it breaks.
+        5. the delivery in the index of its line, by its verdict and by each rule that it breaks;
+        6. of slices, the end of the delivery's turn.
         """
         row, news = workload_item(workload), message_item(message)
         entry, listed = index_items(block, workload)
@@ -109,12 +111,13 @@ class DynamoLedger:
             {"Put": {"TableName": self.workloads.name, "Item": news}},
             *({"Put": {"TableName": self.table.name, "Item": each}} for each in listed),
         ]
-        reasons = ("state", "head", "head", *[""] * (len(writes) - 3))
+        turn = turn_ended(self.workloads.name, workload)
+        reasons = ("state", "head", "head", *[""] * (len(writes) - 3), *["turn"] * len(turn))
         try:
-            transact(self.table.client, writes, reasons, digest(block)[:TOKEN_LENGTH])
+            transact(self.table.client, [*writes, *turn], reasons, digest(block)[:TOKEN_LENGTH])
         except ConditionFailed as failed:
-            state, head, block_at_height, *_rest = failed.reasons
-            raise ConditionFailed(state, head or block_at_height) from None
+            state, head, block_at_height, *others = failed.reasons
+            raise ConditionFailed(state, head or block_at_height, *filter(None, others)) from None
 
     def append(self, record: Record) -> None:
         """The puts of `record_puts`; of the record of a key also its signature, and the item that names the key."""

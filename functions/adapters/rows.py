@@ -64,6 +64,7 @@ def _decision(
     counts: Mapping[str, Any] | None = None,
     broken: Iterable[Mapping[str, Any]] = (),
     enforced: Mapping[str, Any] | None = None,
+    offsets: tuple[int, int] | None = None,
     **part: Any,  # noqa: ANN401 - of JSON
 ) -> Decision:
     """A decision, of rows too that were written before decisions held counts and rules."""
@@ -73,6 +74,7 @@ def _decision(
         counts=Counts(**counts) if counts else None,
         broken=tuple(BrokenRule(**each) for each in broken),
         enforced=Enforced(**enforced) if enforced else None,
+        offsets=(offsets[0], offsets[1]) if offsets else None,
     )
 
 

@@ -32,7 +32,7 @@ class EngineSchemas:
     def differences(self, plan: bytes, accepted_by: bytes, data: ObjectVersion) -> tuple[SchemaDifference, ...]:
         """Head or footer against the plan."""
         wanted, own = Plan.from_bytes(plan), Plan.from_bytes(accepted_by)
-        read = replace(wanted, storage=own.storage, csv=own.csv)
+        read = replace(wanted, storage=own.published.storage, csv=own.csv)
         try:
             columns = columns_in(read, StagedPart(data.key, data.size), _OneObject(self.objects, data))
         except UnreadableError as error:

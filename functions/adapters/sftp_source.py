@@ -18,14 +18,14 @@ from urllib.parse import unquote, urlsplit
 import asyncssh
 
 from lakegate.contracts.lake.pulls import SourceIdentity
-from lakegate.functions.adapters.pull_access import MAX_ANSWER, MAX_IDLE, RESERVE
+from lakegate.functions.adapters.pull_access import MAX_IDLE
 from lakegate.functions.adapters.transfers import read_whole
 from lakegate.functions.adapters.web import SECONDS
 from lakegate.functions.ports.errors import PortError, Unanswered
 from lakegate.functions.ports.transfers import OpenedSource, SourceChanged
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Iterator
 
     from asyncssh import SFTPAttrs, SFTPClientFile, SSHClientConnection
 
@@ -51,8 +51,6 @@ class SftpSource:
     web: Web
     """Resolves names of hosts."""
     access: PullAccess
-    remaining: Callable[[], float] = lambda: float("inf")
-    """Seconds that this invocation has left."""
 
     @contextmanager
     def open(
@@ -67,7 +65,7 @@ class SftpSource:
             raise PortError("address-refused")
         self.access.allow(host)
         login = _login(self.access.secret(contract, pull.secret, host, KEYS))
-        until = time.monotonic() + max(1.0, min(MAX_ANSWER, self.remaining() - RESERVE))
+        until = time.monotonic() + self.access.seconds
         with asyncio.Runner() as runner:
             session = _Session(runner, until)
             connection = session.run(_connected(self._socket(host, parts.port or PORT), login))
@@ -150,7 +148,7 @@ def _opened(session: _Session, file: SFTPClientFile, unless: SourceIdentity) -> 
     if identity.is_as(unless):
         return None
     if before.size is None:
-        raise PortError("length-missing")  # its end could not be told from a connection that broke
+        raise PortError("length-missing")  # its end would look like a connection that broke
 
     def read(length: int) -> bytes:
         body = read_whole(lambda most: session.run(file.read(most)), length)

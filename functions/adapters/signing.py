@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ALGORITHM: Final = "ED25519_SHA_512"
+MESSAGE_TYPE: Final = "RAW"
 """Ed25519 of RFC 8032. Its signatures are deterministic, so that a repeated commit is the same request."""
 
 
@@ -39,7 +40,9 @@ class KmsKey:
     def sign(self, text: bytes) -> bytes:
         """One request, which KMS answers in some ten milliseconds."""
         with _denials():
-            answer = self.client.sign(KeyId=self.arn, Message=text, MessageType="RAW", SigningAlgorithm=ALGORITHM)
+            answer = self.client.sign(
+                KeyId=self.arn, Message=text, MessageType=MESSAGE_TYPE, SigningAlgorithm=ALGORITHM
+            )
         return bytes(answer["Signature"])
 
 

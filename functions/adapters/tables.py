@@ -8,7 +8,8 @@ registry   `id`                     `route#<bucket>/<prefix>`, `version#<contrac
 workloads  `id`                     `workload#<id>`, `message#<id>`, `content#<digest>`, `cursor#<name>`,
                                     `upload#<digest>`, `pause#<line>`, `batch#<id>`, `line#<line>`, `producer#<digest>`,
                                     `notice#<id>`, `promise#<line>`, `pull#<line>`, `announcement#<id>`,
-                                    `request#<digest>`, `validation#<digest>`
+                                    `request#<digest>`, `validation#<digest>`, `callback#<digest>`,
+                                    `slices#<line>`
 ledger     `chain`, `height`        one item a block; the head of the chain at height -1; `event#<id>`, at height 0, for
                                     each record; the index of finished deliveries (history.py):
                                     `<chain>#verdict#<verdict>`, `<chain>#rule#<digest>`; the key that signs

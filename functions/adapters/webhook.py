@@ -50,14 +50,24 @@ class Webhook:
         }
         self.web.post(secret.url, body, headers)
 
+    def token(self, reference: str, about: str) -> str:
+        """Derived from the key, so that it is kept nowhere and a repetition has the same; nothing that is signed begins so."""
+        digest = hmac.new(_key(self.secrets.read(reference).key), f"callback.{about}".encode(), hashlib.sha256).digest()
+        return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
 
 def signature(key: str, identity: str, at: str, body: bytes) -> str:
-    """The value of `webhook-signature`. Raises PortError for a key that is not `whsec_` and 24 to 64 bytes in base64."""
+    """The value of `webhook-signature`. Raises as `_key` does."""
+    signed = hmac.new(_key(key), f"{identity}.{at}.".encode() + body, hashlib.sha256).digest()
+    return f"v1,{base64.b64encode(signed).decode()}"
+
+
+def _key(key: str) -> bytes:
+    """The bytes of a key. Raises PortError for one that is not `whsec_` and 24 to 64 bytes in base64."""
     try:
         decoded = base64.b64decode(key.removeprefix(PREFIX), validate=True)
     except (binascii.Error, ValueError):
         decoded = b""
     if not key.startswith(PREFIX) or not SHORTEST_KEY <= len(decoded) <= LONGEST_KEY:
         raise PortError("secret-malformed")
-    signed = hmac.new(decoded, f"{identity}.{at}.".encode() + body, hashlib.sha256).digest()
-    return f"v1,{base64.b64encode(signed).decode()}"
+    return decoded

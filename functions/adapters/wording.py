@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.words import printable
@@ -34,4 +35,6 @@ def document(notification: Notification) -> bytes:
     """The notification as JSON; its schema is contracts/schemas/notification.json."""
     texts = {"title": printable(notification.title), "text": lines(notification)}
     content = {**notification._asdict(), **texts, "at": notification.at.isoformat()}
+    if (callback := content.pop("callback")) is not None:
+        content["callback"] = asdict(callback)
     return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()

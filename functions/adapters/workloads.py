@@ -17,6 +17,7 @@ from lakegate.functions.adapters.rows import (
     workload_of,
 )
 from lakegate.functions.adapters.tables import ALWAYS, instant, number, text
+from lakegate.functions.adapters.turns import turn_key, turn_taken
 from lakegate.functions.ports.errors import ConditionFailed, NotFound
 from lakegate.functions.workload import producer_id
 
@@ -65,7 +66,7 @@ class DynamoWorkloads:
         content: str | None = None,
         accepted: bool = False,
     ) -> None:
-        """A transaction of up to four puts, and of what they require of the pause of the line."""
+        """A transaction of up to four puts, and of what they require of the pause and the turn of the line."""
         row = {"Item": workload_item(workload), **fenced(expected)}
         news = {"Item": message_item(message)} if message else None
         claim = _claim(content, workload.id) if content else None
@@ -73,11 +74,20 @@ class DynamoWorkloads:
         writes = (("state", row), ("", news), ("content", claim), ("", known))
         puts = [(why, {"Put": {"TableName": self.table.name, **write}}) for why, write in writes if write]
         pauses = [("pause", write) for write in pause_writes(self.table.name, workload, expected)]
+        turns = [("turn", write) for write in turn_taken(self.table.name, workload, expected)]
+        why, writes = zip(*puts, *pauses, *turns, strict=True)
         try:
-            transact(self.table.client, [write for _, write in (*puts, *pauses)], [why for why, _ in (*puts, *pauses)])
+            transact(self.table.client, list(writes), why)
         except ConditionFailed as failed:
-            reasons = ("state", "", "content", "pause")
-            raise ConditionFailed(*(why if why in failed.reasons else "" for why in reasons)) from None
+            state, content, pause, turn = (
+                each if each in failed.reasons else "" for each in ("state", "content", "pause", "turn")
+            )
+            raise ConditionFailed(state, "", content, pause or turn) from None
+
+    def next_offset(self, line: str) -> int:
+        """A strongly consistent read."""
+        item = self.table.get(turn_key(line))
+        return int(item["following"]["N"]) if item else 0
 
     def lease(self, workload: Workload, until: datetime) -> None:
         """Move `at`, if it is still where this worker saw it."""

@@ -25,6 +25,8 @@ JSON: Final = "application/json"
 PROBLEM: Final = "application/problem+json"
 
 
+CALLBACK_ROUTE: Final = "POST /api/v1/workload/{id}/callback"
+"""The one route that API Gateway authorises nobody for: who has a token of a delivery may use it."""
 EVERY_CONTRACT: Final = ("*",)
 CLAIM: Final = "lakegate_contracts"
 """The claim of a token that limits its holder to contracts."""
@@ -39,7 +41,7 @@ class HttpRequest:
     id: str
     """Of API Gateway; the access log has it too."""
     caller: str
-    """The caller's ARN, or issuer and subject of a token; never a text that the caller chose."""
+    """The caller's ARN, or issuer and subject of a token; never a text that the caller chose. Empty for `CALLBACK_ROUTE`."""
     contracts: tuple[str, ...] = EVERY_CONTRACT
     """The contracts that the caller may use: ids, or the beginning of ids and a star."""
     path: Mapping[str, str] = field(default_factory=dict)
@@ -145,11 +147,11 @@ class GatewayEvent:
 
     def request(self) -> HttpRequest:
         """The request. Raises HttpProblem for a caller without a name and a body that is too large or cannot be read."""
-        authorizer = self.event["requestContext"].get("authorizer") or {}
+        authorizer, route = self.event["requestContext"].get("authorizer") or {}, str(self.event["routeKey"])
         return HttpRequest(
-            str(self.event["routeKey"]),
+            route,
             self.id,
-            caller_of(authorizer),
+            caller_of(authorizer) if route != CALLBACK_ROUTE else "",
             contracts_of(authorizer),
             self.event.get("pathParameters") or {},
             self.event.get("queryStringParameters") or {},

@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from lakegate.functions.http.messages import HttpProblem
+from lakegate.functions.http.messages import CALLBACK_ROUTE, HttpProblem
 from lakegate.functions.ports.request_keys import KeptRequest
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def known_again(dependencies: Dependencies, request: HttpRequest) -> HttpRequest
     """
     fresh = secrets.token_hex(32)
     key = request.headers.get(HEADER)
-    if key is None or not request.route.startswith("POST "):
+    if key is None or not request.route.startswith("POST ") or request.route == CALLBACK_ROUTE:
         return replace(request, token=fresh)
     if not FORM.fullmatch(key):
         detail = "`Idempotency-Key` has 1 to 255 characters of ASCII, and no spaces."

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lakegate.functions.http.announcements import announce, notify
+from lakegate.functions.http.callbacks import call_back
 from lakegate.functions.http.contracts import contract, contracts, publish
+from lakegate.functions.http.messages import CALLBACK_ROUTE
+from lakegate.functions.http.pulls import run_pulls
 from lakegate.functions.http.transitions import transition
 from lakegate.functions.http.validations import start_validation, validation
 from lakegate.functions.http.workloads import workload
@@ -26,7 +29,7 @@ class Endpoint:
     """Of the operation."""
     answer: Callable[[Dependencies, HttpRequest], HttpAnswer]
     scope: str
-    """That a token must have; with IAM, the ARN of the route is what is granted."""
+    """That a token must have; with IAM, the ARN of the route is what is granted. Empty: who has a token of a callback."""
     summary: str
     answers: Mapping[int, str]
     """By status, the definition in contracts/schemas/api.json of the body."""
@@ -129,6 +132,24 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         {200: "Workload"},
         (400, 404, 409, 413, 415),
         takes="Transition",
+    ),
+    "POST /api/v1/data-contract/{id}/pull": Endpoint(
+        "pullContract",
+        run_pulls,
+        DELIVER,
+        "Pull the data of a contract now, whatever its schedule is",
+        {200: "Pulls"},
+        (400, 404, 413),
+        query=("line",),
+    ),
+    CALLBACK_ROUTE: Endpoint(
+        "callBack",
+        call_back,
+        "",
+        "Answer for a delivery that waits for a callback",
+        {200: "CalledBack"},
+        (400, 404, 409, 413, 415),
+        takes="Callback",
     ),
     "POST /v1/validation/start": Endpoint(
         "startValidation",

@@ -6,8 +6,6 @@ delivery takes longer: here the person is recorded and the workload is due, and 
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.lake.lifecycle import instant_of, moment
@@ -47,7 +45,7 @@ def transition(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
         raise HttpProblem(
             409, "illegal-transition", _detail(row, wanted, status), workloadStatus=status, transitions=list(possible)
         )
-    at_once = replace(dependencies, timing=replace(dependencies.timing, lease=timedelta()))
+    at_once = dependencies.without_lease()
     after = run(_steps(at_once, request, row, document), dependencies.clock)
     return HttpAnswer(200, representation(dependencies, after))
 

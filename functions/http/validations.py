@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lakegate.contracts.errors import ContractError
 from lakegate.functions.http.bodies import document_of
 from lakegate.functions.http.messages import HttpAnswer, HttpProblem
-from lakegate.functions.http.workloads import severity_of
+from lakegate.functions.http.workloads import results_of
 from lakegate.functions.usecases.steps import run
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def validation(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     if known is None or not _allows(request, known.contract):
         raise HttpProblem(404, "not-found", "You have started no validation with this id, or it was forgotten.")
     seen = observed(dependencies, known)
-    status = "NOK" if seen.failed else "OK" if seen.judgement else "Running"
+    status = "NOK" if seen.failed else "OK" if seen.report else "Running"
     body = {"workloadId": name, "status": status, "cause": seen.failed or None, "result": list(_results(seen))}
     return HttpAnswer(200, body)
 
@@ -84,20 +84,8 @@ def exact(written: str) -> float:
 
 
 def _results(seen: Observed) -> Iterator[Mapping[str, object]]:
-    if seen.plan is None or seen.judgement is None:
-        return
-    outcomes = {each.id: each for each in seen.judgement.outcomes}
-    for check in seen.plan.checks:
-        outcome = outcomes[check.id]
-        severities = severity_of(check, outcome)
-        yield {
-            "id": check.rule,
-            "column": ", ".join(check.fields) or None,
-            "metric": outcome.numbers.value if outcome.numbers else None,
-            "unit": outcome.numbers.unit if outcome.numbers else None,
-            "severity": {name: _of_validator(each) for name, each in severities.items()},
-            "success": outcome.status.value,
-        }
+    for each in results_of(seen.report) if seen.report else ():
+        yield {**each, "severity": {name: _of_validator(one) for name, one in each["severity"].items()}}
 
 
 def _of_validator(severity: Any) -> dict[str, object] | None:  # noqa: ANN401 - JSON

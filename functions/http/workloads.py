@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.contracts.judge.verdict import ACCEPTING
 from lakegate.functions.http.messages import HttpAnswer, HttpProblem
@@ -113,7 +113,7 @@ def _result(dependencies: Dependencies, row: Workload) -> dict[str, object]:
     info = {
         "dataSummary": None,
         "errors": list(reasons),
-        "results": list(_results(found)) if found else [],
+        "results": list(results_of(found)) if found else [],
         "success": _success(row),
     }
     return {"result": "OK" if row.state is State.PUBLISHED else "NOK", "info": info}
@@ -125,16 +125,22 @@ def _success(row: Workload) -> str:
     return "fail" if verdict not in ACCEPTING else "warn" if verdict.endswith("warnings") else "pass"
 
 
-def _results(found: Report) -> Iterator[dict[str, object]]:
+def results_of(found: Report) -> Iterator[dict[str, Any]]:
+    """Each check with what was measured, and by what."""
+    from lakegate.contracts.judge.technology import technologies  # noqa: PLC0415 - as above
+
     outcomes = {each.id: each for each in found.judgement.outcomes}
+    measured_by = technologies(found.plan, found.judgement, found.result)
     for check in found.plan.checks:
         outcome = outcomes[check.id]
-        numbers = outcome.numbers
+        numbers, technology = outcome.numbers, measured_by.get(check.id)
         yield {
             "id": check.rule,
             "column": ", ".join(check.fields) or None,
             "metric": numbers.value if numbers else None,
             "unit": numbers.unit if numbers else None,
+            "technology": technology.name if technology else None,
+            "version": technology.version if technology else None,
             "severity": severity_of(check, outcome),
             "success": outcome.status.value,
         }

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from lakegate.functions.ports.lineage import JudgedDelivery
+
+
+@dataclass(frozen=True, slots=True)
+class CallbackInvitation:
+    """How the receiver of a notification answers for the delivery that it is about."""
+
+    token: str = field(repr=False)
+    """For one answer; nothing keeps it but its receiver."""
+    path: str
+    """Of the HTTP API."""
+    expires: str
+    """RFC 3339: until when an answer counts."""
 
 
 class Notification(NamedTuple):
@@ -32,6 +45,7 @@ class Notification(NamedTuple):
     resolved: bool = False
     workload: str = ""
     """The latest delivery; empty if it is about a line."""
+    callback: CallbackInvitation | None = None
 
 
 class Channels(Protocol):
@@ -39,6 +53,13 @@ class Channels(Protocol):
 
     def deliver(self, channel: str, notification: Notification) -> None:
         """Send one notification. Raises PortError with a text that contains no address, no secret and no answer."""
+        ...
+
+    def token(self, channel: str, about: str) -> str:
+        """A text that only the channel's receiver can know, the same whenever it is made of the same; empty: it takes none.
+
+        Raises as `deliver` does.
+        """
         ...
 
     def report(self, channel: str, delivery: JudgedDelivery) -> None:

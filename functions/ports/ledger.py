@@ -57,7 +57,8 @@ class Ledger(Protocol):
 
         Conditions: the row is at `expected` and carries the same result digest; the head is `block.previous` at
         `block.height - 1`; the block is absent. ConditionFailed.reasons: one entry each for row and head, `""` where it
-        held, else `state` or `head`. Raises TransactionConflict, IdempotencyMismatch. The token is of the content.
+        held, else `state` or `head`. A delivery with slices also needs the turn of its line, and ends it; without it there is a
+        third entry, `turn`. Raises TransactionConflict, IdempotencyMismatch. The token is of the content.
 
         In a stack that signs, the block is written with its signature. Raises SigningDenied.
         """

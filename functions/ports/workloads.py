@@ -44,7 +44,14 @@ class Workloads(Protocol):
         the line. All or nothing. ConditionFailed.reasons has one entry each for row, message, content and pause, in this
         order: `""` where it held, else `state`, `content` or `pause`. The pause of its line
         (`lakegate.functions.ports.pauses`) decides whether a row becomes HELD or PINNED.
+
+        A decision with slices (`Decision.offsets`) is written only at the next offset of its line, and while no other one is
+        DECIDED there; else the last reason is `turn`. `lakegate.functions.ports.ledger.Ledger.commit` lets the next one in.
         """
+        ...
+
+    def next_offset(self, line: str) -> int:
+        """The offset that follows the slices of a line, with those of the delivery that is DECIDED; strongly consistent."""
         ...
 
     def lease(self, workload: Workload, until: datetime) -> None:

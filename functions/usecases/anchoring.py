@@ -79,14 +79,15 @@ def keep_anchor_of_today(dependencies: Dependencies, most: int = MAX_HEADS) -> S
     Raises Alarm where the newest document is no anchor, and where the stack has not the key that signed it.
     """
     done = AnchorPass()
-    today = dependencies.clock.now().date().isoformat()
+    began = dependencies.clock.now().date()
+    today = began.isoformat()
     known: dict[str, AnchoredHead | None] = {}
     of_day = ""
     stored: list[ObjectVersion] = []
     before: _Kept | None = None
     while True:
         if before is None or before.anchor.is_last:
-            stored = _newest(dependencies, dependencies.clock.now().date())
+            stored = _newest(dependencies, began)
             before = _read(dependencies, stored[-1]) if stored else None
         if before is not None and before.anchor.is_last and before.anchor.date == today:
             done.is_complete = True

@@ -1,4 +1,6 @@
-"""A person approves or declines a judged delivery that waits for it (state AWAITING). docs/approvals.md explains it.
+"""A person approves or declines a judged delivery that waits for it (state AWAITING), or declines one that waits for its date.
+
+docs/approvals.md and docs/workflows.md explain it.
 
 Who answers is recorded on the chain of the delivery first. The write that follows is fenced as every other: of two answers, and
 of an answer and the end of the time, the first one counts, and the other person gets an error.
@@ -16,6 +18,7 @@ from lakegate.contracts.lake.lifecycle import moment
 from lakegate.contracts.lake.records import event_id
 from lakegate.contracts.lake.states import Outcome
 from lakegate.functions.usecases.advance import take
+from lakegate.functions.usecases.deciding import decision_of_answer
 from lakegate.functions.usecases.observe import Observation
 from lakegate.functions.usecases.recording import append
 from lakegate.functions.usecases.replay import advanced, named_row
@@ -41,23 +44,27 @@ def decline(dependencies: Dependencies, workload: str, reason: str) -> Steps[str
     return (yield from advanced(dependencies, row))
 
 
-def answered(dependencies: Dependencies, workload: str, declined: str | None = None) -> Steps[Workload]:
+def answered(
+    dependencies: Dependencies, workload: str, declined: str | None = None, *, withdraws: bool = True
+) -> Steps[Workload]:
     """The workload with the answer of the caller, or the same answer that was given before; it is not advanced. Idempotent.
 
-    `declined`: why; None: it is approved. Raises InputError for a delivery that does not wait for an answer, or that was
-    answered otherwise, and for a reason that is empty or too long.
+    `declined`: why; None: it is approved. `withdraws`: whether what waits for its date may be declined, too.
+
+    Raises InputError for a delivery that does not wait for an answer, or that was
+    answered otherwise and is no longer waiting for its date, and for a reason that is empty or too long.
     """
     if declined is not None and (not declined or not declined.isprintable() or len(declined) > LONGEST_REASON):
         raise InputError(f"the reason for declining is one line of at most {LONGEST_REASON} characters")
     row = named_row(dependencies, workload)
-    if row.state is State.AWAITING:
+    if row.state is State.AWAITING or (row.state is State.SCHEDULED and declined is not None and withdraws):
         _check_time(dependencies, row)
         given = ApprovalAnswer(
             dependencies.identity.caller(), declined is None, declined or "", moment(dependencies.clock.now())
         )
         yield from _record(dependencies, row, given)
         with suppress(ConcurrentUpdate):
-            return (yield from take(dependencies, row, Observation(Outcome.ANSWERED, answer=given)))
+            return (yield from take(dependencies, row, _observed(row, given)))
         row = dependencies.workloads.get(row.id)
     if row.answer is None or row.answer.approved is not (declined is None):
         raise InputError(unanswerable(row))
@@ -67,6 +74,8 @@ def answered(dependencies: Dependencies, workload: str, declined: str | None = N
 def _check_time(dependencies: Dependencies, row: Workload) -> None:
     assert row.deadline is not None
     if dependencies.clock.now() >= row.deadline:
+        if row.state is State.SCHEDULED:
+            raise InputError(f"its date was {moment(row.deadline)}: the delivery is being published")
         raise InputError(f"the time for an answer was over at {moment(row.deadline)}: the delivery will be rejected")
 
 
@@ -77,8 +86,17 @@ def _record(dependencies: Dependencies, row: Workload, given: ApprovalAnswer) ->
     content = {"workload": row.id, "attempt": row.attempt, "verdict": row.candidate.verdict}
     if not given.approved:
         content["reason"] = given.reason
-    event = event_id(kind, row.id, row.attempt, given.actor, given.reason)
+    # what the same person declined before somebody else approved of it is another answer
+    withdrawn = (row.state.value,) if row.state is State.SCHEDULED else ()
+    event = event_id(kind, row.id, row.attempt, given.actor, given.reason, *withdrawn)
     yield from append(dependencies, kind, row.pin.chain, content, event)
+
+
+def _observed(row: Workload, given: ApprovalAnswer) -> Observation:
+    """What is SCHEDULED is decided at once: back in ANSWERED, who read an approval there before could store its date again."""
+    if row.state is State.AWAITING:
+        return Observation(Outcome.ANSWERED, answer=given)
+    return Observation(Outcome.DECLINED, answer=given, decision=decision_of_answer(row._replace(answer=given)))
 
 
 def unanswerable(row: Workload) -> str:
@@ -88,4 +106,8 @@ def unanswerable(row: Workload) -> str:
         return f"it was {did} before, by {row.answer.actor} at {row.answer.at}"
     if row.decision is not None and APPROVAL_EXPIRED in row.decision.reasons:
         return "nobody answered in time, and it was rejected: `lakegate replay` judges it again, and asks again"
+    if row.state is State.SCHEDULED and row.deadline is not None:
+        return (
+            f"it needs no approval: it is published at {moment(row.deadline)}, or rejected by `lakegate decline` before"
+        )
     return f"it does not wait for approval: it is {row.state}"

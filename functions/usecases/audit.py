@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import datetime
 
-    from lakegate.contracts.lake.block import LedgerObject
+    from lakegate.contracts.lake.block_parts import LedgerObject
     from lakegate.contracts.lake.erasures import Erasures
     from lakegate.functions.ports.objects import ObjectVersion
     from lakegate.functions.usecases.dependencies import Dependencies

@@ -9,8 +9,10 @@ from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.errors import ContractError, LakegateError, Problem
 from lakegate.contracts.inherit.resolve import resolve
 from lakegate.contracts.lake.lifecycle import LONGEST_TEXT, Ending, LineStatus
+from lakegate.contracts.lake.states import PASSIVE_STATES
 from lakegate.contracts.lake.workflow import PUSH
 from lakegate.contracts.model.labels import labels_of
+from lakegate.contracts.model.policy import PublishAs
 from lakegate.contracts.words import listed, shown
 from lakegate.functions.usecases.names import refuse_unusable
 from lakegate.functions.usecases.publish_contract import RETIRED, CompiledContract
@@ -114,6 +116,13 @@ def _workflow(dataset: Dataset, workflows: Workflows) -> PlannedWorkflow | None:
             f"No workflow {shown(name)} is published: publish it (`lakegate workflow publish FILE`), or use `push`."
         )
         raise ContractError((Problem("unknown-workflow", dataset.origin.path, dataset.origin.line, message),))
+    waits = sorted({each.when for each in found.transitions if each.to in PASSIVE_STATES})
+    if waits and dataset.policy.publish_as is PublishAs.PARQUET:
+        message = (
+            f"With `publishAs: parquet` a delivery cannot wait, and {found.name} lets one wait after "
+            f"{listed(waits)}: name a workflow that does not, or publish the files as they arrive (`publishAs: original`)."
+        )
+        raise ContractError((Problem("waiting-slices", dataset.origin.path, dataset.origin.line, message),))
     return found
 
 

@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Final
 
 from lakegate.contracts.judge.codes import APPROVAL_EXPIRED, DUPLICATE
 from lakegate.contracts.judge.verdict import ACCEPTING, Verdict
+from lakegate.contracts.lake.states import Outcome
 from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.usecases import parts
 from lakegate.functions.usecases.erasure import versions_of
-from lakegate.functions.usecases.moves import message, move
+from lakegate.functions.usecases.moves import OutcomeChanged, message, move
 from lakegate.functions.usecases.source import content
-from lakegate.functions.usecases.steps import Effect, Steps
+from lakegate.functions.usecases.steps import ConcurrentUpdate, Effect, Steps
+from lakegate.functions.workload import FailureCause
 
 if TYPE_CHECKING:
+    from lakegate.contracts.errors import LakegateError
     from lakegate.contracts.plan.billing import BilledCost
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.observe import Observation
@@ -41,13 +44,20 @@ def decide(dependencies: Dependencies, workload: Workload, to: State, found: Obs
     data = workload.staged or workload.parts or workload.source
     due = dependencies.clock.now() + dependencies.timing.lease
     after = workload._replace(
-        state=to, decision=found.decision, candidate=None, cost=spent(workload, found), due_at=due
+        state=to,
+        decision=found.decision,
+        candidate=None,
+        answer=found.answer or workload.answer,
+        cost=spent(workload, found),
+        due_at=due,
     )
     accepted = found.decision.verdict in ACCEPTING
     claim = content(workload, data) if accepted and not dependencies.terms(workload).duplicates else ""
     try:
         return (yield from move(dependencies, Effect.DECIDE, workload, after, content=claim, accepted=accepted))
-    except ConditionFailed:
+    except ConditionFailed as refused:
+        if "content" not in refused.reasons:
+            raise _refusal(dependencies, workload, found.decision) from None
         rejected = _rejected(found.decision, DUPLICATE)
         duplicate = replace(rejected, reasons=(DUPLICATE,), broken=(), enforced=None)
         return (yield from move(dependencies, Effect.DECIDE, workload, after._replace(decision=duplicate)))
@@ -57,7 +67,17 @@ def _rejected(decision: Decision, reason: str) -> Decision:
     """A rejection of what was judged and accepted, for a reason that is no rule of the contract."""
     counts = decision.counts
     none = counts and replace(counts, published_rows=0, rejected_rows=counts.rows)
-    return replace(decision, verdict=Verdict.REJECTED, reasons=(reason, *decision.reasons), counts=none)
+    reasons = (reason, *decision.reasons)
+    return replace(decision, verdict=Verdict.REJECTED, reasons=reasons, counts=none, offsets=None)
+
+
+def _refusal(dependencies: Dependencies, workload: Workload, decision: Decision) -> LakegateError:
+    """What follows where another delivery of the line has the turn: this one waits for its commit, or is judged again."""
+    assert workload.pin is not None
+    assert decision.offsets is not None
+    if dependencies.workloads.next_offset(workload.pin.chain) == decision.offsets[0]:
+        return ConcurrentUpdate(workload.id)
+    return OutcomeChanged(Outcome.LOST, FailureCause.OVERTAKEN)
 
 
 def ask(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:

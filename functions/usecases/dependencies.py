@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from lakegate.functions.ports.agenda import Agenda
     from lakegate.functions.ports.announcements import Announcements
     from lakegate.functions.ports.batches import Batches
+    from lakegate.functions.ports.callbacks import Callbacks
     from lakegate.functions.ports.channels import Channels
     from lakegate.functions.ports.clock import Clock
     from lakegate.functions.ports.history import History
@@ -137,6 +138,7 @@ class Dependencies:
     uploads: UploadGate
     requests: RequestKeys
     validations: Validations
+    callbacks: Callbacks
     places: Places
     signing: SigningKeys = UNSIGNED
     timing: Timing = field(default_factory=Timing)
@@ -144,6 +146,10 @@ class Dependencies:
     """Seconds that this invocation has left."""
     plans: dict[str, bytes] = field(default_factory=dict, repr=False)
     """Plans read before, by digest: content-addressed, so never stale."""
+
+    def without_lease(self) -> Dependencies:
+        """For a caller who does not carry on what it writes: the next sweep finds it due at once."""
+        return replace(self, timing=replace(self.timing, lease=timedelta()))
 
     def plan(self, workload: Workload) -> bytes:
         """The pinned plan, verified. Raises Alarm where it is missing or its bytes do not match its digest."""

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.steps import Steps
 
 COPIES: Final = re.compile(
-    r"(?:runs/(?:[^/]+/)?(?P<run>[^/]+)/attempt=[0-9]+/rows|staging/(?:[^/]+/)?(?P<staged>[^/]+))/"
+    r"(?:runs/(?:[^/]+/)?(?P<run>[^/]+)/attempt=[0-9]+/(?:rows|slices)|staging/(?:[^/]+/)?(?P<staged>[^/]+))/"
 )
 """Keys of other copies of a delivery's data, by its workload."""
 
@@ -110,6 +110,7 @@ def _begin(
         record = record_at_head(dependencies, BEGUN, chain, content, event)
         if record.height != len(blocks):
             continue
+        _refuse_slices(blocks, content["workload"])
         if any(isinstance(each, Record) and each.event == event for each in blocks):
             return event
         if not _is_current(blocks, objects):
@@ -117,6 +118,13 @@ def _begin(
         with suppress(ConditionFailed):
             yield from perform(Effect.RECORD, partial(dependencies.ledger.append, record))
     raise TransactionConflict
+
+
+def _refuse_slices(blocks: tuple[AnyBlock, ...], workload: str) -> None:
+    if any(each.workload == workload and each.slices is not None for each in deliveries(blocks)):
+        raise InputError(
+            f"{workload} was published as slices: their offsets are counted without gaps, so no row can be erased"
+        )
 
 
 def _is_current(blocks: tuple[AnyBlock, ...], objects: tuple[Erasing, ...]) -> bool:

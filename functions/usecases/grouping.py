@@ -25,11 +25,11 @@ def staging_key(dependencies: Dependencies, workload: Workload) -> str:
 def group_of(dependencies: Dependencies, workload: Workload) -> str:
     """What deliveries share that may be judged together, line and plan; empty: this one is judged alone.
 
-    So is one of several objects.
+    So is one of several objects, and one that becomes slices: of a group only the first could have the next offset.
     """
     limits, job = limits_of(dependencies, workload), dependencies.places.job
     pin, size = workload.pin, workload.source.size
-    if pin is None or not pin.plan or workload.parts is not None:
+    if pin is None or not pin.plan or workload.parts is not None or dependencies.terms(workload).as_slices:
         return ""
     invoked = bool(job.judge) and size < job.small
     if limits.files == 1 or size >= (limits.bytes or 0) or invoked:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.judgement import broken_rules, counts_of, judge, reason_texts
-from lakegate.contracts.judge.verdict import Verdict
+from lakegate.contracts.judge.verdict import ACCEPTING, Verdict
 from lakegate.contracts.lake.lifecycle import warned
-from lakegate.contracts.model.policy import Mode
+from lakegate.contracts.model.policy import Mode, PublishAs
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.result import Result
 from lakegate.contracts.report.delivery import Report
@@ -57,8 +58,19 @@ def judged(plan: bytes, result: bytes, workload: Workload) -> DecisionAndCost:
         counts=counts_of(compiled, judgement),
         broken=broken_rules(judgement.outcomes),
         enforced=_enforced(compiled, measured),
+        offsets=_offsets(compiled, measured) if judgement.verdict in ACCEPTING else None,
     )
     return DecisionAndCost(decision, measured.cost)
+
+
+def _offsets(plan: Plan, result: Result) -> tuple[int, int] | None:
+    """The offsets of the slices of an accepted delivery. Raises InputError where they are no slices of it."""
+    slices, ordered = result.slices, plan.policy.publish_as is PublishAs.PARQUET
+    if any(low.offset + low.rows != high.offset for low, high in pairwise(slices)):
+        raise InputError("the offsets of the slices are not contiguous")
+    if bool(slices) != (ordered and result.rows > result.rejected_rows):
+        raise InputError("there are slices of a delivery that has none, or none of its rows")
+    return (slices[0].offset, slices[-1].offset + slices[-1].rows) if slices else None
 
 
 def reported(plan: bytes, result: bytes, workload: Workload, files: tuple[str, ...]) -> Report:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from lakegate.contracts.lake.block import Block
     from lakegate.functions.workload import Pin
 
 UNROUTED = "_unrouted"
@@ -51,6 +52,18 @@ def destination_key(share: str, pin: Pin, workload: str, name: str) -> str:
     """A destination; it carries the workload, so that a repeated copy writes the same bytes to the same key."""
     folder = UNROUTED if pin.chain.startswith(f"{UNROUTED}/") else pin.chain
     return f"{share}/{folder}/ingest_date={pin.ingest_date}/workload={workload}/{name}"
+
+
+ORIGINALS = "_original/"
+"""In the folder of an accepted delivery, beside its slices: what arrived. The underscore hides it from readers of folders."""
+
+
+def is_published(block: Block, key: str) -> bool:
+    """Whether an object of a block is one that consumers read: of slices only these, else all that was accepted.
+
+    The name alone does not tell: a producer may name a part `_original/…`.
+    """
+    return key.startswith("accepted/") and (block.slices is None or any(each.key == key for each in block.slices))
 
 
 def report_key(workload: str) -> str:

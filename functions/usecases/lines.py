@@ -49,7 +49,7 @@ def line_named(dependencies: Dependencies, name: str) -> str:
     Raises InputError where none fits, or several do.
     """
     known = chains(dependencies)
-    for forms in zip(*map(_forms, known), strict=True):
+    for forms in zip(*map(names_of, known), strict=True):
         found = [chain for chain, form in zip(known, forms, strict=True) if form == name]
         if len(found) == 1:
             return found[0]
@@ -61,7 +61,7 @@ def line_named(dependencies: Dependencies, name: str) -> str:
 def lines_fitting(dependencies: Dependencies, name: str) -> frozenset[str]:
     """The chains of all lines that a name fits in any of these forms. Raises InputError where there is none."""
     known = chains(dependencies)
-    found = frozenset(chain for chain in known if name in _forms(chain))
+    found = frozenset(chain for chain in known if name in names_of(chain))
     return found or frozenset({_older(dependencies, known, name)})
 
 
@@ -72,14 +72,15 @@ def _older(dependencies: Dependencies, known: tuple[str, ...], name: str) -> str
     raise InputError(f"{name} is not a line; known are {listed(known)}.{did_you_mean(name, _parts(known))}")
 
 
-def _forms(chain: str) -> tuple[str, ...]:
+def names_of(chain: str) -> tuple[str, ...]:
+    """The names that a person may use for a line, the whole one first."""
     contract, _, line = chain.rpartition("/")
     dataset = line.rpartition("_v")[0] or line
     return chain, line, f"{contract}/{dataset}", dataset, contract
 
 
 def _parts(known: tuple[str, ...]) -> list[str]:
-    return list(dict.fromkeys(form for chain in known for form in _forms(chain)))
+    return list(dict.fromkeys(form for chain in known for form in names_of(chain)))
 
 
 def _is_key(name: str) -> bool:

@@ -20,11 +20,13 @@ from lakegate.contracts.door.terms import terms_of
 from lakegate.contracts.lake.block import BlockKind, deliveries
 from lakegate.contracts.lake.erasures import DONE, erasures_of
 from lakegate.contracts.lake.records import Record
+from lakegate.contracts.plan.serialization import encode
 from lakegate.functions.ports.errors import ConditionFailed, NotFound, TransactionConflict
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.layout import (
     SEGMENTS,
     erased_of,
+    is_published,
     manifest_key,
     report_key,
     segment_folder,
@@ -144,7 +146,7 @@ def _json(document: dict[str, Any]) -> bytes:
 def _delivery(dependencies: Dependencies, block: Block, erasures: Erasures) -> dict[str, Any]:
     """An accepted delivery: what was published and is left of it, under which version, and how it is to be read."""
     accepted = [each for each in block.objects if each.key.startswith("accepted/")]
-    left = [each for each in erasures.objects_of(block) if each.key.startswith("accepted/")]
+    left = [each for each in erasures.objects_of(block) if is_published(block, each.key)]
     rejected = None if block.rows is None else (block.rejected_rows or 0) * (len(accepted) < len(block.objects))
     published = None if block.rows is None or rejected is None else block.rows - rejected
     erased = erasures.rows_of(accepted) if left else published
@@ -162,4 +164,5 @@ def _delivery(dependencies: Dependencies, block: Block, erasures: Erasures) -> d
         "report": report_key(block.workload),
         "objects": [{"key": o.key, "version": o.version, "size": o.size, "checksum": o.checksum} for o in left],
         **({"waiver": asdict(block.waiver)} if block.waiver else {}),
+        **({"slices": [encode(each) for each in block.slices]} if block.slices is not None else {}),
     }

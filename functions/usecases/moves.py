@@ -48,8 +48,8 @@ def move(  # noqa: PLR0913 - the write has these parts
 
     1. The condition holds: done.
     2. It does not, but the row is what we wanted to write: an earlier try of ours arrived, done.
-    3. The content belongs to another delivery, or the line is paused or is not: ConditionFailed with reason `content` or
-       `pause`, for the caller to handle.
+    3. The content belongs to another delivery, the line is paused or is not, or it is another delivery's turn: ConditionFailed
+       with reason `content`, `pause` or `turn`, for the caller to handle.
     4. Another worker has moved the row: ConcurrentUpdate.
     """
     expected = Expected(before.state, before.attempt)
@@ -59,7 +59,7 @@ def move(  # noqa: PLR0913 - the write has these parts
     except ConditionFailed as refused:
         current = dependencies.workloads.get(before.id)
         if not is_same_write(current, after):
-            if {"content", "pause"} & set(refused.reasons) and is_unchanged(current, before):
+            if {"content", "pause", "turn"} & set(refused.reasons) and is_unchanged(current, before):
                 raise
             raise ConcurrentUpdate(after.id) from None
         return current

@@ -19,6 +19,7 @@ from lakegate.contracts.lake.notices import ChannelNotice, Occurrence, failed, o
 from lakegate.contracts.lake.subscriptions import ALWAYS, LINEAGE
 from lakegate.functions.ports.channels import Notification
 from lakegate.functions.ports.errors import ConditionFailed, PortError, TransactionConflict
+from lakegate.functions.usecases.callbacks import invited
 from lakegate.functions.usecases.occurrences import noted
 from lakegate.functions.usecases.steps import Effect, perform
 
@@ -28,11 +29,14 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.lake.lifecycle import Line
     from lakegate.contracts.lake.notices import OpenCause
+    from lakegate.functions.ports.channels import CallbackInvitation
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.occurrences import Noted
     from lakegate.functions.usecases.steps import Steps
     from lakegate.functions.workload import Message
 
+AWAITING: Final = "awaiting"
+"""The kind of cause for which a receiver may answer."""
 TRIES: Final = 5
 """How often a notice is written again because another turn has written it."""
 DUE_PER_TURN: Final = 1_000
@@ -143,9 +147,10 @@ def _deliver(dependencies: Dependencies, notice: ChannelNotice, done: Delivered)
         if dependencies.remaining() < ENOUGH:
             return
         now = dependencies.clock.now()
-        send = partial(_send, dependencies, notice, cause, now)
         try:
-            yield from perform(Effect.NOTIFY, send)
+            is_asked = cause.kind == AWAITING and bool(cause.workload)
+            callback = (yield from invited(dependencies, notice.channel, cause.workload)) if is_asked else None
+            yield from perform(Effect.NOTIFY, partial(_send, dependencies, notice, cause, now, callback))
         except PortError as failure:
             done.failures.append(failure)
             done.failing.add(notice.channel)
@@ -156,13 +161,20 @@ def _deliver(dependencies: Dependencies, notice: ChannelNotice, done: Delivered)
         yield from _changed(dependencies, notice.id, partial(_sent, cause=cause, at=moment(now)))
 
 
-def _send(dependencies: Dependencies, notice: ChannelNotice, cause: OpenCause, now: datetime) -> None:
+def _send(
+    dependencies: Dependencies,
+    notice: ChannelNotice,
+    cause: OpenCause,
+    now: datetime,
+    callback: CallbackInvitation | None,
+) -> None:
     if notice.delivery:
         from lakegate.functions.usecases.lineage import judged_delivery  # noqa: PLC0415 - judgement, where it is asked for
 
         dependencies.channels.report(notice.channel, judged_delivery(dependencies, notice, cause.workload))
     else:
-        dependencies.channels.deliver(notice.channel, _notification(notice, cause, now))
+        notification = _notification(notice, cause, now)
+        dependencies.channels.deliver(notice.channel, notification._replace(callback=callback))
 
 
 def _notification(notice: ChannelNotice, cause: OpenCause, now: datetime) -> Notification:

@@ -141,9 +141,10 @@ def _prepare(dependencies: Dependencies, workload: Workload, to: State, found: O
     attempt = workload.attempt + 1
     batch = yield from join(dependencies, workload, found.cause)
     start, now = "", dependencies.clock.now()
+    failed = _failures(dependencies, workload, found.cause)
     if batch is None:
         request = yield from write_request(dependencies, workload, attempt)
-        start = json.dumps(start_request(dependencies, workload, request), sort_keys=True)
+        start = json.dumps(start_request(dependencies, workload._replace(failed=failed), request), sort_keys=True)
         not_before = back_off(dependencies.timing, now, workload, found.cause)
     else:
         not_before = batch.closes_at
@@ -156,7 +157,7 @@ def _prepare(dependencies: Dependencies, workload: Workload, to: State, found: O
         batch=batch.id if batch else "",
         not_before=not_before,
         deadline=None,
-        failed=_failures(dependencies, workload, found.cause),
+        failed=failed,
         cost=spent(workload, found),
         due_at=not_before or now + dependencies.timing.lease,
     )

@@ -30,6 +30,8 @@ def legal(dependencies: Dependencies, row: Workload) -> tuple[PersonTransition, 
         return (PersonTransition.REPLAY,)
     if row.state is State.AWAITING:
         return (PersonTransition.APPROVE, PersonTransition.DECLINE)
+    if row.state is State.SCHEDULED:
+        return (PersonTransition.DECLINE,)
     if row.state is not State.QUARANTINED:
         return ()
     if (after := row_of(dependencies, replay_id(row.id))) is not None:

@@ -100,13 +100,21 @@ def plan_of(dependencies: Dependencies, line: str) -> PullPlan | None:
     )
 
 
+def pulled_lines(dependencies: Dependencies, contract: str) -> tuple[str, ...]:
+    """The lines that a contract pulls by its current versions; none of a contract that is not published."""
+    return tuple(line for line, _, _ in _labelled(dependencies.registry.contract(contract)))
+
+
 def run_now(dependencies: Dependencies, line: str) -> Steps[PullingLine]:
-    """Let the next tick pull a line, unless one is fetching it. Raises InputError for one that is not pulled."""
+    """Let the next tick pull a line, unless one is fetching it, or it is due already.
+
+    Raises InputError for one that is not pulled.
+    """
     while True:
         row = dependencies.pulls.get(line)
         if not row.plan:
             raise InputError(f"{line} is not pulled: its contract has no `pull`, or was published within five minutes")
-        if row.leased > _now(dependencies):
+        if row.leased > _now(dependencies) or row.is_due(_now(dependencies)):
             return row
         wanted = asked(row, _now(dependencies))
         with suppress(ConditionFailed):  # a tick has it

@@ -26,7 +26,6 @@ from lakegate.contracts.lake.pulls import (
     PullOutcome,
     SourceFetch,
     SourceIdentity,
-    abandoned,
     ended,
     fetching,
     has_lasted,
@@ -106,9 +105,8 @@ def _pull(work: Work, name: str) -> Steps[None]:
         yield from _leased(work, row)
     except ConditionFailed:
         raise
-    except (
-        LakegateError
-    ):  # of the line itself, such as a plan that is not what its digest says: the next tick looks again
+    except LakegateError:
+        # of the line itself, such as a plan that does not have its digest: the next tick looks again
         with suppress(PortError):  # else the lease ends by its time
             current = _now(work, row)
             yield from write(work, released(current, current.next))
@@ -129,7 +127,7 @@ def _leased(work: Work, row: PullingLine) -> Steps[None]:
         row = yield from write(work, planned(row, plan.pull, plan.version, plan.plan, moment(now)))
     if row.fetch is not None and not row.fetch.key.startswith(plan.prefix or ""):  # the route is another one now
         yield from _abort(work, row)
-        row = yield from write(work, abandoned(row))
+        row = yield from write(work, fetching(row, None))
     if plan.is_paused and row.fetch is None:
         yield from write(work, postponed(row, moment(now)))
     else:

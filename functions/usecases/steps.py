@@ -62,6 +62,7 @@ class Effect(StrEnum):
     MARK_SENT = "mark the message as sent"
     WRITE_NOTICE = "store what a channel is to be notified of"
     NOTIFY = "send a notification to a channel"
+    KEEP_CALLBACK = "keep the hash of a token by which a receiver may answer"
     REFUSE = "decide at the door"
     HOLD = "hold a delivery of a paused line"
     PAUSE = "pause a line"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lakegate.contracts.lake.block import BlockKind, deliveries
 from lakegate.contracts.lake.erasures import erasures_of
 from lakegate.contracts.plan.request import AcceptedPart, Reference, Request, StagedPart
+from lakegate.contracts.plan.slices import SliceOrder
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout, parts
 from lakegate.functions.usecases.run_policy import run_policy
@@ -41,9 +42,13 @@ def write_request(dependencies: Dependencies, workload: Workload, attempt: int, 
 
 
 def job_request(dependencies: Dependencies, workload: Workload, attempt: int, batch: str = "") -> Request:
-    """What `request.json` contains: made only of what is pinned and staged, so that a retry writes the same bytes."""
-    pin, lake = workload.pin, dependencies.places.lake
+    """What `request.json` contains: made only of what is pinned and staged, so that a retry writes the same bytes.
+
+    Only the offset of slices is that of now: what is decided is the offset in the result, if it is still the next one then.
+    """
+    pin, lake, terms = workload.pin, dependencies.places.lake, dependencies.terms(workload)
     assert pin is not None
+    order = SliceOrder(dependencies.workloads.next_offset(pin.chain), terms.event_time) if terms.as_slices else None
     return Request(
         workload=workload.id,
         attempt=attempt,
@@ -54,6 +59,7 @@ def job_request(dependencies: Dependencies, workload: Workload, attempt: int, ba
         judged_at=pin.judging_time,
         output_uri=f"s3://{lake}/{layout.attempt_prefix(workload.id, attempt, batch)}",
         references=tuple(_accepted(dependencies, each) for each in pin.references),
+        slices=order,
     )
 
 
@@ -78,18 +84,19 @@ def _accepted(dependencies: Dependencies, referred: Referred) -> Reference:
         )
         for block in published
         for found in erasures.objects_of(block)
-        if found.key.startswith("accepted/")
+        if layout.is_published(block, found.key)
     )
     return Reference(referred.line, referred.height, tuple(parts))
 
 
 def start_request(dependencies: Dependencies, workload: Workload, request: Request) -> dict[str, object]:
-    """The whole request that starts an attempt: Invoke for the first one of a small delivery, else StartJobRun.
+    """The whole request that starts an attempt: Invoke for a small delivery of which no attempt failed, else StartJobRun.
 
     It is stored with the attempt, so a retry, or another release, invokes or starts the same.
     """
     job, size = dependencies.places.job, sum(part.size for part in request.parts)
-    if not job.judge or size >= job.small or request.attempt != workload.first + 1:
+    earlier = {each.cause for each in workload.failed if each.number > workload.first}
+    if not job.judge or size >= job.small or earlier - {FailureCause.OVERTAKEN}:
         policy = run_policy(job, dependencies.places.lake, request)
         arguments = ["--request", f"{request.output_uri}/request.json"]
         run = RunParameters(
@@ -152,14 +159,18 @@ def _tag(text: str) -> str:
 
 def back_off(timing: Timing, now: datetime, workload: Workload, cause: FailureCause | None) -> datetime | None:
     """Before when the next attempt is not sent; None: at once, for the first of a round, and where nothing failed."""
-    ordinal: int = 0 if cause in {*FREE, FailureCause.BATCH_FAILED} else workload.attempt - workload.first
+    ordinal: int = (
+        0 if cause in {*FREE, FailureCause.BATCH_FAILED, FailureCause.OVERTAKEN} else workload.attempt - workload.first
+    )
     return None if ordinal == 0 else now + min(timing.backoff * 2 ** (ordinal - 1), timing.longest_backoff)
 
 
 def uncounted(timing: Timing, workload: Workload, cause: FailureCause | None) -> int:
     """How many attempts a round gets beyond its limit: 1 if the current one only waited or its batch failed, within the bound
-    on each, or was an invocation that could not judge the delivery, which only the first one of a round is.
+    on each, was an invocation that could not judge the delivery, which is followed by none in its round, or was overtaken.
+
+    That has no bound: each time another delivery of the line was published.
     """
     before = sum(each.cause is cause for each in workload.failed if each.number > workload.first)
     bounds = {FailureCause.NOT_STARTED: timing.waits, FailureCause.BATCH_FAILED: timing.splits}
-    return int(cause in FREE or (cause in bounds and before < bounds[cause]))
+    return int(cause in {*FREE, FailureCause.OVERTAKEN} or (cause in bounds and before < bounds[cause]))

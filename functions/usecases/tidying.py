@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.steps import Steps
     from lakegate.functions.workload import Workload
+
+
+_SHARE = re.compile("/(?:rows|slices)/")
 
 
 def tidy(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
@@ -36,8 +40,9 @@ def tidy(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
 
 
 def _shares(dependencies: Dependencies, workload: Workload) -> tuple[Address, ...]:
-    """Rows of a split, whose copies are committed; of attempts that were given up and of rejected deliveries, too."""
-    if not dependencies.terms(workload).by_rows:
+    """Rows of a split and slices, whose copies are committed; of attempts that were given up and of rejected deliveries, too."""
+    terms = dependencies.terms(workload)
+    if not terms.by_rows and not terms.as_slices:
         return ()
     stored = versions_of(dependencies, f"{layout.batch_prefix(workload.batch)}{workload.id}/")
-    return tuple(Address(each.bucket, each.key) for each in stored if each.current and "/rows/" in each.key)
+    return tuple(Address(each.bucket, each.key) for each in stored if each.current and _SHARE.search(each.key))

@@ -20,6 +20,7 @@ from lakegate.contracts.lake.lifecycle import instant_of, moment
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.request import Request
 from lakegate.contracts.plan.result import Result
+from lakegate.contracts.report.delivery import Report
 from lakegate.functions.ports.errors import ConditionFailed, NotFound
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.validations import Validation
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from lakegate.contracts.judge.judgement import Judgement
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.steps import Steps
     from lakegate.functions.usecases.validation_source import ValidatedData
@@ -68,8 +68,7 @@ class Observed:
 
     failed: str = ""
     """Why there will be no result: a code; empty: it runs, or there is one."""
-    plan: Plan | None = None
-    judgement: Judgement | None = None
+    report: Report | None = None
     """None: it runs, or it failed."""
 
 
@@ -124,7 +123,7 @@ def observed(dependencies: Dependencies, validation: Validation) -> Observed:
     if result.unreadable is not None:
         return Observed("unreadable")
     plan = Plan.from_bytes(dependencies.plan_at(validation.plan, validation.run))
-    return Observed(plan=plan, judgement=judge(plan, result))
+    return Observed(report=Report(plan, judge(plan, result), result, ()))
 
 
 def identity_of(caller: str, name: str) -> str:

@@ -76,12 +76,13 @@ def _of_workload(
 
 
 def _of_row(dependencies: Dependencies, row: Workload) -> tuple[SourceObject, ...]:
-    """What a delivery consists of: its objects in the lake once it is finished, before that what landed."""
+    """What a delivery consists of: its objects in the lake once it is finished, before that what landed; no slices."""
     share = SHARES.get(row.state)
     if share is None:
         return parts.landed(dependencies, row).parts
     assert row.pin is not None
-    return _listed(dependencies, dependencies.places.lake, layout.destination_key(share, row.pin, row.id, ""))
+    beside = layout.ORIGINALS if row.state is State.PUBLISHED and dependencies.terms(row).as_slices else ""
+    return _listed(dependencies, dependencies.places.lake, layout.destination_key(share, row.pin, row.id, beside))
 
 
 def _of_key(

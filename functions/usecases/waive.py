@@ -68,6 +68,8 @@ def _usable(dependencies: Dependencies, row: Workload, reason: str, expires: str
         raise InputError(f"a waiver expires after now, and within {LONGEST.days} days")
     if row.state is not State.QUARANTINED or row.decision is None:
         raise InputError("only a quarantined delivery can be waived")
+    if dependencies.terms(row).as_slices:
+        raise InputError("its line publishes slices, and no slice was written of it: correct the data, or replay it")
     if code := excluded(row):
         raise InputError(f"a delivery that is rejected as `{code}` cannot be waived (docs/waivers.md)")
 

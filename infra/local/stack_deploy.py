@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import botocore.session
 from botocore.config import Config
@@ -15,7 +15,7 @@ from lakegate.infra.local.stack_programs import SAM
 from lakegate.infra.packaging.bundles import RUNNING, bundle_functions, bundle_judge, bundle_pull
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from lakegate.infra.local.state import LocalState
@@ -27,11 +27,8 @@ BUNDLE: Final = ROOT / "build/lambda/functions.zip"
 BUNDLED: Final = ("lakegate", "contracts", "functions", "infra/packaging", "infra/setup")
 LOCAL_BUILD: Final = ROOT / "build/local"
 """What is made for the Python of this machine: the embedded AWS has no other."""
-JUDGE: Final = LOCAL_BUILD / "judge/judge.zip"
 QUICK: Final = 1
-"""The level of compression: nobody sends this bundle anywhere, and packing it small takes twice as long."""
-OF_THE_JUDGE: Final = ("lakegate", "contracts", "engine", "functions", "spark_jobs", "infra/packaging", "infra/setup")
-PULL: Final = LOCAL_BUILD / "pull/pull.zip"
+"""The level of compression: nobody sends these bundles anywhere, and packing them small takes twice as long."""
 AT_ONCE: Final = 15
 """Job runs that the application takes at a time; how many run at once is a matter of this machine's processors."""
 PATIENCE_SECONDS: Final = 180
@@ -53,12 +50,10 @@ def bundle(parameters: Mapping[str, str]) -> None:
     """Make the bundles that the parameters ask for, unless they are newer than all they are made of."""
     if _is_older(BUNDLE, BUNDLED):
         bundle_functions(ROOT, TOOLS, ROOT / "build")
-    if _judges(parameters) and _is_older(JUDGE, OF_THE_JUDGE):
-        LOCAL_BUILD.mkdir(parents=True, exist_ok=True)
-        bundle_judge(ROOT, TOOLS, LOCAL_BUILD, RUNNING, QUICK)
-    if _pulls(parameters) and _is_older(PULL, BUNDLED):
-        LOCAL_BUILD.mkdir(parents=True, exist_ok=True)
-        bundle_pull(ROOT, TOOLS, LOCAL_BUILD, RUNNING)
+    for each in OPTIONAL:
+        if each.is_wanted(parameters) and _is_older(LOCAL_BUILD / each.path, (*BUNDLED, *each.more)):
+            LOCAL_BUILD.mkdir(parents=True, exist_ok=True)
+            each.make(ROOT, TOOLS, LOCAL_BUILD, RUNNING, QUICK)
 
 
 def _is_older(made: Path, names: tuple[str, ...]) -> bool:
@@ -76,15 +71,32 @@ def _pulls(parameters: Mapping[str, str]) -> bool:
     return bool(parameters.get("PullHosts") or parameters.get("PullObjects"))
 
 
+class OptionalBundle(NamedTuple):
+    """A bundle of functions that a stack has by its parameters."""
+
+    path: str
+    """Below a folder of bundles."""
+    make: Callable[[Path, Path, Path, str, int], Path]
+    is_wanted: Callable[[Mapping[str, str]], bool]
+    more: tuple[str, ...] = ()
+    """What it is made of beside `BUNDLED`."""
+
+
+OPTIONAL: Final = (
+    OptionalBundle("judge/judge.zip", bundle_judge, _judges, ("engine", "spark_jobs")),
+    OptionalBundle("pull/pull.zip", bundle_pull, _pulls),
+)
+
+
 def template(folder: Path, parameters: Mapping[str, str]) -> Path:
     """template.yaml with absolute paths of the bundles: the judge's and the pull function's are for this machine's Python.
 
     Where there is no such function, SAM is given another bundle for it, which nothing is made of.
     """
     text = (ROOT / "template.yaml").read_text()
-    for local, exists in ((JUDGE, _judges(parameters)), (PULL, _pulls(parameters))):
-        code = local if exists else BUNDLE
-        text = text.replace(f"CodeUri: build/{local.relative_to(LOCAL_BUILD)}", f"CodeUri: {code}")
+    for each in OPTIONAL:
+        code = LOCAL_BUILD / each.path if each.is_wanted(parameters) else BUNDLE
+        text = text.replace(f"CodeUri: build/{each.path}", f"CodeUri: {code}")
     made = folder / "template.yaml"
     made.write_text(text.replace("CodeUri: build/", f"CodeUri: {ROOT}/build/"))
     return made

@@ -62,7 +62,7 @@ def listen(port: int) -> socket.socket:
 
 def aws_command(descriptor: int) -> Sequence[str]:
     """Starts the embedded AWS on a bound socket."""
-    return (str(PYTHON_OF_AWS), "-B", str(LAUNCHER), str(descriptor))
+    return (str(PYTHON_OF_AWS), str(LAUNCHER), str(descriptor))
 
 
 def aws_environment(scratch: Path, emr: Path) -> dict[str, str]:

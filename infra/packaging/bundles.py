@@ -54,9 +54,9 @@ def bundle_judge(root: Path, tools: Path, build: Path, python: str = NEWER_PYTHO
     return _zip(JUDGE, "judge/judge.zip", root, tools, build, python, level)
 
 
-def bundle_pull(root: Path, tools: Path, build: Path, python: str = NEWER_PYTHON) -> Path:
-    """Make the pull function's bundle for a version of Python; its path."""
-    return _zip(PULL, "pull/pull.zip", root, tools, build, python)
+def bundle_pull(root: Path, tools: Path, build: Path, python: str = NEWER_PYTHON, level: int = LEVEL) -> Path:
+    """Make the pull function's bundle, likewise."""
+    return _zip(PULL, "pull/pull.zip", root, tools, build, python, level)
 
 
 def bundle_job(root: Path, tools: Path, build: Path, interpreter: Path = INTERPRETER) -> Path:

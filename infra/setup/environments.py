@@ -18,7 +18,8 @@ LOCKS = Path(__file__).parent
 MARK = "lock"
 PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
 """The project's own pip, which is pinned; environments have none."""
-EXACTLY = ("install", "--no-deps", "--require-hashes", "--requirement")
+EXACTLY = ("install", "--no-compile", "--no-deps", "--require-hashes", "--requirement")
+"""A program compiles what it imports, once; compiling all of it takes longer than all the rest."""
 
 
 def ready(name: str, tools: Path = TOOLS, locks: Path = LOCKS) -> bool:

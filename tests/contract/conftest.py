@@ -13,6 +13,7 @@ import pytest
 
 from lakegate.functions.adapters.announcements import DynamoAnnouncements
 from lakegate.functions.adapters.batches import DynamoBatches
+from lakegate.functions.adapters.callbacks import DynamoCallbacks
 from lakegate.functions.adapters.emr import EmrServerless
 from lakegate.functions.adapters.history import DynamoHistory
 from lakegate.functions.adapters.ledger import DynamoLedger
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from lakegate.functions.ports.agenda import Agenda
     from lakegate.functions.ports.announcements import Announcements
     from lakegate.functions.ports.batches import Batches
+    from lakegate.functions.ports.callbacks import Callbacks
     from lakegate.functions.ports.history import History
     from lakegate.functions.ports.jobs import JobRunner
     from lakegate.functions.ports.ledger import Ledger
@@ -72,6 +74,7 @@ class Ports:
     announcements: Announcements
     requests: RequestKeys
     validations: Validations
+    callbacks: Callbacks
     jobs: JobRunner
     application: str
     land: Callable[[Address, bytes, str], ObjectVersion]
@@ -106,6 +109,7 @@ def in_memory() -> Ports:
         memory.announcements,
         memory.requests,
         memory.validations,
+        memory.callbacks,
         memory.jobs,
         "application",
         land,
@@ -134,6 +138,7 @@ def on_aws(there: Cloud) -> Ports:
         DynamoAnnouncements(table),
         DynamoRequestKeys(table),
         DynamoValidations(table),
+        DynamoCallbacks(table),
         EmrServerless(emr, application),
         application,
         partial(landed, there),

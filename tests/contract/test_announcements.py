@@ -1,4 +1,4 @@
-"""Announcements, keys of requests and validations: kept once, read as they were written."""
+"""Announcements, keys of requests, tokens of callbacks and validations: kept once, read as they were written."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.functions.ports.announcements import Announcement
+from lakegate.functions.ports.callbacks import CallbackToken
 from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.ports.request_keys import KeptRequest
 from lakegate.functions.ports.validations import Validation
@@ -46,6 +47,15 @@ def test_the_first_request_with_a_key_is_kept(ports: Ports) -> None:
     answers = [ports.requests.keep(key, each, UNTIL) for key, each in (("a", first), ("a", second), ("b", second))]
 
     assert answers == [first, first, second]
+
+
+def test_what_a_token_is_for_is_found_by_its_hash(ports: Ports) -> None:
+    """Every field survives the store; kept again it is the same, and another hash leads to nothing."""
+    token = CallbackToken("0" * 64, 3, "webhook:lakegate-channel-erp", UNTIL)
+    for _ in range(2):
+        ports.callbacks.keep("1" * 64, token)
+
+    assert (ports.callbacks.get("1" * 64), ports.callbacks.get("2" * 64)) == (token, None)
 
 
 VALIDATION = Validation("0" * 64, "f", "shop", "r", "p", "s", '{"ä": 1}', "l", "d", "2126-01-05T00:00:00.000000Z")

@@ -8,7 +8,8 @@ import pytest
 
 from lakegate.contracts.judge.counts import BrokenRule
 from lakegate.contracts.lake.answers import ApprovalAnswer
-from lakegate.contracts.lake.block import GENESIS, Block, BlockKind, LedgerObject, canonical, digest
+from lakegate.contracts.lake.block import GENESIS, Block, BlockKind, canonical, digest
+from lakegate.contracts.lake.block_parts import LedgerObject
 from lakegate.contracts.lake.records import Record, event_id
 from lakegate.contracts.lake.routes import Route
 from lakegate.functions.ports.batches import Batch, Member

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.dependencies import Dependencies
 
 HERE = Path(__file__).parent
-CONTRACTS = {f"{name}/": HERE / f"{name}.odcs.yaml" for name in ("shop", "rows", "parts", "listed")}
+CONTRACTS = {f"{name}/": HERE / f"{name}.odcs.yaml" for name in ("shop", "rows", "parts", "listed", "sliced")}
 """Small contracts, by the prefix that delivers to them."""
 
 

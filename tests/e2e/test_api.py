@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import re
+import secrets
 import shlex
 import subprocess
 from datetime import UTC, datetime, timedelta
@@ -20,6 +21,7 @@ from typer.testing import CliRunner
 from lakegate.cli.main import app
 from lakegate.contracts.errors import SetUpError
 from lakegate.contracts.lake.states import State
+from lakegate.functions.ports.callbacks import CallbackToken
 from lakegate.functions.usecases.compile_contract import compile_document
 from lakegate.functions.usecases.publish_contract import publish
 from lakegate.functions.usecases.routing import add_route
@@ -33,7 +35,7 @@ from tests.e2e.deployed import until
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.e2e.deployed import Deployed
+    from tests.e2e.deployed import Deployed, Landed
 
 DESCRIPTION = json.loads((ROOT / "docs/openapi.json").read_text())
 EXAMPLES = re.findall(r"^\$ (curl .+)\n(.+)$", (ROOT / "docs/api.md").read_text(), re.MULTILINE)
@@ -172,29 +174,46 @@ def test_a_rejected_delivery_is_waived_over_http(stack: Deployed) -> None:
     assert (after["status"], after["verdict"]) == ("Accepted", "accepted_with_warnings")
 
 
-def test_an_asked_person_approves_over_http(stack: Deployed) -> None:
-    """A workflow is published, its contract's delivery waits with an event, and is published by the sweep after the approval."""
-    name = f"asked-{uuid4().hex[:8]}"
-    workflow = f"workflow: {name}\nversion: 1.0.0\ntransitions: [{{from: VALIDATING, when: accepted, to: AWAITING}}]\n"
+def test_who_is_asked_approves_over_http(stack: Deployed) -> None:
+    """A workflow is published, its contract's deliveries wait; the sweep publishes what a person, or a token, approved."""
+    name, token = f"asked-{uuid4().hex[:8]}", secrets.token_urlsafe(32)
+    waits = "waitsFor: callback\ntransitions: [{from: VALIDATING, when: accepted, to: AWAITING}]\n"
+    workflow = f"workflow: {name}\nversion: 1.0.0\n{waits}"
     own = f"customProperties: [{{property: lakegate, value: {{workflow: {name}@1}}}}]\n"
     body = ((ROOT / "tests/e2e/shop.odcs.yaml").read_text().replace(SHOP, name, 1) + own).encode()
     run(publish_workflow(stack.dependencies, workflow.encode()), stack.dependencies.clock)
     compiled = compile_document(body, referred_of(stack.dependencies, body))
     run(publish(stack.dependencies, compiled), stack.dependencies.clock)
     run(add_route(stack.dependencies, f"{name}/", name, "sales", 1), stack.dependencies.clock)
-    landed = stack.upload(stack.fresh(), f"{name}/day.csv")
-    stack.reached(landed, State.AWAITING)
+    landed, other = (stack.upload(stack.fresh(), f"{name}/{each}.csv") for each in ("day", "night"))
+    row, _ = stack.reached(other, State.AWAITING), stack.reached(landed, State.AWAITING)
+    assert row.deadline is not None
+    kept = CallbackToken(other.workload, row.attempt, "webhook:erp", row.deadline)
+    stack.dependencies.callbacks.keep(sha256(token.encode()).hexdigest(), kept)
     address = f"/api/v1/workload/{landed.workload}"
     before = answered(stack, address)
     send = ("-H", "Content-Type: application/json", "-d", json.dumps({"transition": "approve"}))
     made = answered(stack, f"{address}/transition", *send)
+    unknown, known = (called_back(stack, other, each) for each in (secrets.token_urlsafe(32), token))
     run(sweep(stack.dependencies), stack.dependencies.clock)
     stack.finished(landed)
+    published = stack.finished(other)
     after = answered(stack, address)
 
     assert (before.get("status"), before.get("verdict")) == ("AwaitingApproval", None), before
     assert made.get("status") == "RuntimeValidationInProgress", made
     assert (after["status"], after["verdict"]) == ("Accepted", "accepted")
+    assert unknown.get("type") == "urn:lakegate:problem:not-found", unknown
+    assert known == {"workloadId": other.workload, "status": "RuntimeValidationInProgress"}
+    assert published.answer is not None
+    assert (published.state, published.answer.actor) == (State.PUBLISHED, "callback:webhook:erp")
+
+
+def called_back(stack: Deployed, landed: Landed, token: str) -> Any:
+    """The answer to an approval by a token, without a signature."""
+    body = shlex.quote(json.dumps({"transition": "approve", "token": token}))
+    header = "-H 'Content-Type: application/json'"
+    return json.loads(curl(stack, f"curl --silent {header} -d {body} $API/api/v1/workload/{landed.workload}/callback"))
 
 
 def test_the_command_needs_the_api_alone(stack: Deployed, tmp_path: Path) -> None:

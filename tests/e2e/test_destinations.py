@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import TYPE_CHECKING
 
+import pyarrow.parquet as pq
 import pytest
 
 from lakegate.contracts.lake.states import State
@@ -114,3 +116,28 @@ def test_rows_are_rejected_alone_where_the_contract_allows_it(stack: Deployed) -
     assert rejected.splitlines()[0] == b"_reasons,id,name"
     assert rejected.splitlines()[1].endswith(b",2,x")
     assert stack.blocks(row) == 1
+
+
+def test_accepted_rows_become_slices_one_delivery_after_another(stack: Deployed) -> None:
+    """publishAs: parquet: two deliveries at once have consecutive offsets; what arrived lies beside, bad rows apart."""
+    both = [
+        stack.upload(b"id,name\n1,anna\n2,x\n3,bert\n", "sliced/mixed.csv"),
+        stack.upload(b"id,name\n4,carl\n", "sliced/good.csv"),
+    ]
+    rows = sorted(
+        (stack.finished(each) for each in both), key=lambda row: (row.decision and row.decision.offsets) or ()
+    )
+    manifest = json.loads(stack.body("accepted/e2e-sliced/sales_v1/_manifest.json"))
+    listed = [each for delivery in manifest["deliveries"] for each in delivery["slices"]]
+    tables = [pq.read_table(io.BytesIO(stack.body(each["key"]))).to_pylist() for each in listed]
+    counts = [each["rows"] for each in listed]
+
+    assert [row.state for row in rows] == [State.PUBLISHED] * 2
+    assert sorted(counts) == [1, 2]
+    assert [each["offset"] for each in listed] == [0, counts[0]]
+    assert [row["offset"] for table in tables for row in table] == [0, 1, 2]
+    assert {(row["id"], row["name"]) for table in tables for row in table} == {(1, "anna"), (3, "bert"), (4, "carl")}
+    kept = [key.partition("workload=")[2][65:] for row in rows for key in stack.destinations(row)]
+    assert sorted(each.partition("/")[0].partition("-")[0] for each in kept) == ["_original"] * 2 + ["part"] * 3
+    assert sum(each.endswith(".parquet") for each in kept) == 2
+    assert [stack.objects(f"runs/{row.id}/attempt={number}/slices/") for row in rows for number in (1, 2)] == [[]] * 4

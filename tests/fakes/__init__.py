@@ -10,7 +10,13 @@ from dataclasses import dataclass
 
 from lakegate.contracts.lake.promises import PromisingLine
 from lakegate.contracts.lake.pulls import PullingLine
-from tests.fakes.announcements import MemoryAnnouncements, MemoryRequestKeys, MemoryUploads, MemoryValidations
+from tests.fakes.announcements import (
+    MemoryAnnouncements,
+    MemoryCallbacks,
+    MemoryRequestKeys,
+    MemoryUploads,
+    MemoryValidations,
+)
 from tests.fakes.fault_injector import FaultInjector, MemoryNotifier, VirtualClock
 from tests.fakes.identity import MemoryIdentity
 from tests.fakes.jobs import MemoryJobs
@@ -25,6 +31,7 @@ __all__ = [
     "FaultInjector",
     "Memory",
     "MemoryAnnouncements",
+    "MemoryCallbacks",
     "MemoryChannels",
     "MemoryIdentity",
     "MemoryJobs",
@@ -64,6 +71,7 @@ class Memory:
     uploads: MemoryUploads
     requests: MemoryRequestKeys
     validations: MemoryValidations
+    callbacks: MemoryCallbacks
 
     @staticmethod
     def of(*buckets: str, lag: float = 0.0) -> Memory:
@@ -89,4 +97,5 @@ class Memory:
             MemoryUploads(faults),
             MemoryRequestKeys(faults),
             MemoryValidations(faults),
+            MemoryCallbacks(faults),
         )

@@ -1,4 +1,4 @@
-"""Announcements, keys of requests and validations in memory, and the landing bucket as producers without rights see it."""
+"""Announcements, keys of requests, tokens and validations in memory, and the landing bucket as producers see it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from lakegate.functions.ports.announcements import Announcement
+    from lakegate.functions.ports.callbacks import CallbackToken
     from lakegate.functions.ports.request_keys import KeptRequest
     from lakegate.functions.ports.validations import Validation
     from tests.fakes.fault_injector import FaultInjector
@@ -71,6 +72,23 @@ class MemoryValidations:
         if self.kept.get(before.id) != before:
             raise ConditionFailed("validation")
         self.kept[after.id] = after
+
+
+class MemoryCallbacks:
+    """Tokens of callbacks; none expires."""
+
+    def __init__(self, faults: FaultInjector) -> None:
+        self._faults = faults
+        self.kept: dict[str, CallbackToken] = {}
+
+    def keep(self, digest: str, token: CallbackToken) -> None:
+        """A put."""
+        self._faults.pass_or_refuse()
+        self.kept[digest] = token
+
+    def get(self, digest: str) -> CallbackToken | None:
+        """What it is for."""
+        return self.kept.get(digest)
 
 
 class MemoryUploads:

@@ -86,6 +86,7 @@ class MemoryLedger:
         if state or head:
             raise ConditionFailed(state, head)
         signature = self._signature(block, self.signing.current)
+        self._rows.end_turn(workload)
         self._rows.write(workload)
         self._rows.post(message)
         self._extend(block, signature)

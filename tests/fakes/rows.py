@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lakegate.functions.ports.errors import ConditionFailed, NotFound
 from lakegate.functions.workload import State
@@ -61,6 +61,13 @@ class MemoryBatches:
         self.changed.append(batch.id)
 
 
+class Turn(NamedTuple):
+    """The offset after the last decided row of a line, and the delivery that is decided and not committed."""
+
+    following: int = 0
+    writer: str = ""
+
+
 class MemoryRows:
     """Workloads, Batches, Agenda, Outbox and Pauses. Reads by key are consistent; an index is `lag` seconds behind."""
 
@@ -79,6 +86,8 @@ class MemoryRows:
         self.added: set[str] = set()
         """Ids of messages of no state, which stay after they were sent."""
         self.pauses: dict[str, Pause] = {}
+        self.turns: dict[str, Turn] = {}
+        """Of lines with slices."""
         self._held: dict[str, dict[str, datetime]] = {}
         self._cursors: dict[str, str | None] = {}
         self._due: dict[str, datetime] = {}
@@ -116,8 +125,12 @@ class MemoryRows:
         claimed = "" if owner in {None, workload.id} else "content"
         wanted, line, count = self._required(workload, expected)
         paused = "" if all(self._stands(*each) for each in wanted) else "pause"
-        if changed or claimed or paused:
-            raise ConditionFailed(changed, "", claimed, paused)
+        takes = self._takes_turn(workload, expected)
+        turn = "turn" if takes and self.turns.get(takes[0], Turn()) != Turn(takes[1]) else ""
+        if changed or claimed or paused or turn:
+            raise ConditionFailed(changed, "", claimed, paused or turn)
+        if takes:
+            self.turns[takes[0]] = Turn(takes[2], workload.id)
         if count:
             self.pauses[line] = replace(self.pauses[line], held=self.pauses[line].held + count)
         self.write(workload)
@@ -128,6 +141,34 @@ class MemoryRows:
         if accepted:
             assert workload.pin is not None
             self.producers.add((workload.pin.chain, workload.pin.prefix))
+
+    @staticmethod
+    def _takes_turn(workload: Workload, expected: Expected) -> tuple[str, int, int] | None:
+        """Line and offsets of a decision with slices."""
+        decision = workload.decision
+        if (
+            workload.state is not State.DECIDED
+            or expected.state is State.DECIDED
+            or decision is None
+            or not decision.offsets
+        ):
+            return None
+        assert workload.pin is not None
+        return workload.pin.chain, *decision.offsets
+
+    def end_turn(self, workload: Workload) -> None:
+        """Let the next one in; refused to a delivery that has no turn."""
+        if workload.decision is None or not workload.decision.offsets:
+            return
+        assert workload.pin is not None
+        turn = self.turns.get(workload.pin.chain, Turn())
+        if turn.writer != workload.id:
+            raise ConditionFailed("", "", "turn")
+        self.turns[workload.pin.chain] = Turn(turn.following)
+
+    def next_offset(self, line: str) -> int:
+        """Of the turn."""
+        return self.turns.get(line, Turn()).following
 
     def _required(self, workload: Workload, expected: Expected) -> tuple[list[tuple[str, str]], str, int]:
         """What the pauses of lines must be (`on`, `off`, `resumed`), and whose count changes by how much."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -92,3 +93,20 @@ def test_make_names_the_python_it_needs(tmp_path: Path) -> None:
     assert ended.returncode == 2
     assert "Lakegate needs Python 3.11 (EMR 7.14's): install it, or run make PYTHON=/path/to/python3.11" in ended.stderr
     assert not (tmp_path / ".venv").exists()
+
+
+def test_each_part_of_the_set_up_runs_once() -> None:
+    """Parts run at once in `make test`: two of them that make the same environment would delete each other's files."""
+    make = shutil.which("make")
+    assert make is not None
+    ended = subprocess.run(  # noqa: S603 - our own Makefile
+        [make, "--dry-run", "test"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    parts = re.findall(r"-m lakegate\.infra\.setup\.(.+)", ended.stdout)
+
+    assert sorted(parts) == [
+        "classes",
+        *(f"environments {name}" for name in ("checkov", "ministack", "sam", "sbom")),
+        "schemas",
+        "tools",
+    ]

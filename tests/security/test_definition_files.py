@@ -7,7 +7,7 @@ import json
 import pytest
 
 from lakegate.contracts.documents.composer import MAX_NODES
-from lakegate.contracts.documents.definition_files import MAX_FILES, bundled
+from lakegate.contracts.documents.definition_files import bundled
 from lakegate.contracts.documents.document import LARGEST_BYTES
 from lakegate.contracts.lint.examine import examine
 from tests.unit.documents.test_definition_files import Folder, contract
@@ -81,17 +81,6 @@ def test_circles_between_files_end() -> None:
 
     assert folder.read == ["a.yaml", "b.yaml"]
     assert [each.code for each in examine(made).errors if "reference" in each.code] == ["circular-reference"]
-
-
-def test_a_document_uses_a_bounded_number_of_files() -> None:
-    """One more is the reason at its reference, and is not read."""
-    names = [f"f{number:02}" for number in range(MAX_FILES + 1)]
-    folder = Folder(**dict.fromkeys(names, b"definitions: {a: {logicalType: string}}"))
-    made = bundled(contract(*(f"{name}.yaml#/definitions/a" for name in names)), folder)
-    (error,) = examine(made).errors
-
-    assert len(folder.read) == MAX_FILES
-    assert error.message.endswith(f"cannot be used: a document uses at most {MAX_FILES} files.")
 
 
 def bomb(levels: int) -> bytes:

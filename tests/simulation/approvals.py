@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.lake.states import State
+from tests.fakes.identity import ALICE, BOB
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,6 +25,8 @@ DATED: frozenset[str] = frozenset()
 """The verdicts that wait for a date, and `approved`: none in `push`."""
 PUBLISH_AT, DELAY_HOURS = "", 0
 """That date, as a workflow has it."""
+PEOPLE = frozenset({ALICE, BOB})
+"""Who answers without a token."""
 KEPT = timedelta(days=45)
 """A staged copy, by the bucket (docs/architecture.md)."""
 ACCEPTED = frozenset({"accepted", "accepted_with_warnings"})
@@ -43,12 +46,12 @@ def broken_by_answer(
             yield "P2", "a delivery was decided accepted before its date"
     elif row.state is State.SCHEDULED:
         yield from _scheduled(before, row, now)
+    elif row.state is State.ANSWERED:
+        yield from _answered(env, before, row, recorded)
     elif before.state is State.SCHEDULED:
-        yield from _due(before, row, now)
+        yield from _withdrawn(env, before, row, recorded) if row.answer != before.answer else _due(before, row, now)
     elif row.state is State.AWAITING:
         yield from _asked(env, row)
-    elif row.state is State.ANSWERED:
-        yield from _answered(before, row, recorded)
     elif before.state in WAITING:
         yield from _decided(before, row, now)
 
@@ -95,16 +98,48 @@ def _asked(env: Environment, row: Workload) -> Iterator[tuple[str, str]]:
             yield "P1", "a staged copy expires before the time for an answer is over"
 
 
-def _answered(before: Workload, row: Workload, recorded: Mapping[str, Record]) -> Iterator[tuple[str, str]]:
+def _answered(
+    env: Environment, before: Workload, row: Workload, recorded: Mapping[str, Record]
+) -> Iterator[tuple[str, str]]:
+    yield from _given(env, before, row, recorded)
+    if before.answer is not None:
+        yield "P2", "an answer counts that came after another one"
+
+
+def _given(
+    env: Environment, before: Workload, row: Workload, recorded: Mapping[str, Record], *where: str
+) -> Iterator[tuple[str, str]]:
     answer = row.answer
     assert answer is not None
     kind = "approval" if answer.approved else "decline"
-    parts = [kind, row.id, row.attempt, answer.actor, answer.reason]
+    parts = [kind, row.id, row.attempt, answer.actor, answer.reason, *where]
     event = hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).hexdigest()
     if event not in recorded or recorded[event].actor != answer.actor:
         yield "P3", "an answer is not recorded with its caller"
-    if before.deadline is None or datetime.fromisoformat(answer.at) >= before.deadline or before.answer is not None:
-        yield "P2", "an answer counts that came after the end, or after another one"
+    if before.deadline is None or datetime.fromisoformat(answer.at) >= before.deadline:
+        yield "P2", "an answer counts that came after the end"
+    if where and answer.actor.startswith("callback:"):
+        yield "P2", "a token withdraws what waits for its date"
+    tokens = env.memory.callbacks.kept.values()
+    sent = {f"callback:{each.channel}" for each in tokens if each[:2] == (row.id, row.attempt)}
+    if answer.actor not in PEOPLE | sent:
+        yield "P2", "an answer counts of who has no token for it"
+
+
+def _withdrawn(
+    env: Environment, before: Workload, row: Workload, recorded: Mapping[str, Record]
+) -> Iterator[tuple[str, str]]:
+    """A person declines what waits for its date: the only answer that counts then, also after an approval."""
+    assert row.decision is not None
+    assert before.candidate is not None
+    if row.answer is None or row.answer.approved:
+        yield "P2", "what waits for its date is approved once more"
+        return
+    yield from _given(env, before, row, recorded, "SCHEDULED")
+    if row.decision.verdict in ACCEPTED or not declined_rightly(row):
+        yield "P2", "what was withdrawn is accepted, or does not say why it is rejected"
+    if row.decision.reasons[1:] != before.candidate.reasons:
+        yield "P21", "what was withdrawn is decided without its judgement"
 
 
 def _decided(before: Workload, row: Workload, now: datetime) -> Iterator[tuple[str, str]]:
@@ -131,7 +166,8 @@ def broken_by_state(env: Environment, before: Workload, row: Workload) -> Iterat
         yield "P2", "the date of a delivery was moved"
     if row.state in PASSIVE and row.decision is not None:
         yield "P2", "a delivery that waits is decided"
-    if before.answer is not None and row.answer != before.answer:
+    is_withdrawn = (before.state, row.state) == (State.SCHEDULED, State.DECIDED)
+    if before.answer is not None and row.answer != before.answer and not is_withdrawn:
         yield "P6", "an answer was changed"
 
 

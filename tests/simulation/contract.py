@@ -109,9 +109,13 @@ def block_digest(block: Block) -> str:
         "verdict": block.verdict,
         "workload": block.workload,
     }
+    if block.slices is not None:
+        names = ("event_time", "key", "logical", "offset", "physical", "rows")
+        listed = [{name: getattr(each, name) for name in names} for each in block.slices]
+        document |= {"format": "lakegate-block/4", "slices": listed}
     if block.waiver is not None:
-        told = ("actor", "expires", "reason", "rejected")
-        document |= {"format": "lakegate-block/3", "waiver": {each: getattr(block.waiver, each) for each in told}}
+        names = ("actor", "expires", "reason", "rejected")
+        document |= {"format": "lakegate-block/3", "waiver": {each: getattr(block.waiver, each) for each in names}}
     return hashlib.sha3_256(ENCODE(document).encode()).hexdigest()
 
 

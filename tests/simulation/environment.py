@@ -163,6 +163,7 @@ class Environment:
             m.uploads,
             m.requests,
             m.validations,
+            m.callbacks,
             places,
             self.signing,
             TIMING,

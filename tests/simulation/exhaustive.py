@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.lake.states import State
+from lakegate.contracts.lake.states import PASSIVE_STATES, State
 from lakegate.functions.ports.errors import AccessDenied, Archived
 from lakegate.functions.ports.pauses import Pause
 from lakegate.functions.ports.signing import UNSIGNED
@@ -31,7 +31,13 @@ OF_PARTS = {Effect.JOIN, Effect.WRITE_PARTS}
 """Effects of deliveries of several objects, which tests/simulation/parts.py plays."""
 OF_PEOPLE = {Effect.REPLAY, Effect.REVIVE, Effect.RECORD, Effect.PAUSE, Effect.RESUME}
 PUBLISHING = {Effect.PROPOSE, Effect.WRITE_DOCUMENT, Effect.WRITE_PLAN, Effect.PUBLISH}
-OF_NOTIFICATIONS = {Effect.WRITE_NOTICE, Effect.NOTIFY, Effect.WRITE_PROMISES, Effect.REPORT_MISSED}
+OF_NOTIFICATIONS = {
+    Effect.WRITE_NOTICE,
+    Effect.NOTIFY,
+    Effect.KEEP_CALLBACK,
+    Effect.WRITE_PROMISES,
+    Effect.REPORT_MISSED,
+}
 """Of subscribers with channels and of promises: tests/unit/usecases/test_notices.py and test_promises.py have them."""
 OF_ANNOUNCEMENTS = {Effect.ANNOUNCE, Effect.HINT, Effect.LINK, Effect.VALIDATE}
 """Effects of announced deliveries, which tests/simulation/test_announcements.py plays, and of validations, which touch none."""
@@ -78,7 +84,10 @@ class Scenario:
     command: str = ""
     """A command about the line, given while the delivery is taken in."""
     answers: str = ""
-    """What is answered, as often as needed: `approve`, `decline` or `silence`; empty: the workflow asks nobody."""
+    """What is answered, as often as needed: `approve`, `decline`, `silence`, or `withdraw` (approve, then decline).
+
+    Empty: the workflow asks nobody.
+    """
     dated: bool = False
     """Whether the workflow publishes at a time."""
     waived: bool = False
@@ -169,6 +178,8 @@ MORE = (
     Scenario("batch without event", b"good:1", "PUBLISHED", (Ending.SILENT,), batch=BATCHES, beside=(b"split:12",)),
     Scenario("function removed", b"good:1", "PUBLISHED", before=((Effect.START_JOB, _deploy),), judge=True),
     Scenario("declined", b"good:1", "QUARANTINED", answers="decline"),
+    Scenario("withdrawn before its time", b"good:1", "QUARANTINED", answers="decline", dated=True),
+    Scenario("withdrawn after an approval", b"split:12", "QUARANTINED", answers="withdraw", dated=True),
     Scenario("nobody answers", b"good:1", "QUARANTINED", answers="silence"),
     Scenario("approved late", b"good:1", "PUBLISHED", answers="approve", before=((Effect.ANSWER, _delete),)),
     Scenario("never measurable", b"error:1", "FAILED"),
@@ -275,14 +286,16 @@ def _played_out(scenario: Scenario, planned: tuple[Planned, ...], trace: list[st
 
 
 def _answer(scenario: Scenario, stage: Stage, upload: Upload) -> None:
-    if scenario.dated:
+    if scenario.dated and not scenario.answers:
         stage.pass_time(25 * 60)
         settle(stage)
-    while scenario.answers and stage.env.memory.rows.rows[upload.workload].state is State.AWAITING:
+    while scenario.answers and stage.env.memory.rows.rows[upload.workload].state in PASSIVE_STATES:
         if scenario.answers == "silence":
             stage.pass_time(8 * 24 * 60)
         else:
-            stage.answer(upload.workload, None if scenario.answers == "approve" else "a reason")
+            is_asked = stage.env.memory.rows.rows[upload.workload].state is State.AWAITING
+            is_approved = scenario.answers == "approve" or (scenario.answers == "withdraw" and is_asked)
+            stage.answer(upload.workload, None if is_approved else "a reason")
         settle(stage)
 
 

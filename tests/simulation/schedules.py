@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from contextlib import nullcontext
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.lake.states import State
+from lakegate.functions.ports.callbacks import CallbackToken
 from lakegate.functions.ports.errors import AccessDenied, Archived
 from lakegate.functions.ports.signing import UNSIGNED
 from tests.fakes.identity import ALICE, BOB
@@ -30,6 +32,7 @@ KEYS = (f"{PREFIX}a.csv", f"{PREFIX}b.csv", "elsewhere/c.csv", f"{PREFIX}_tempor
 FAULTS = tuple(Fault)
 ENDINGS = tuple(Ending)
 EFFECT_OF = attrgetter("call.effect")
+CHANNEL = "webhook:lakegate-channel-erp"
 FAULT_SHARE, LOSS_SHARE, TURNS = 0.07, 0.12, 120
 
 
@@ -217,7 +220,21 @@ def _answer(stage: Stage, choices: Choices) -> None:
     waiting = [each for each in rows if _waits(each)] if choices.rarely(2, 0.2) == 0 else rows
     if waiting:
         row, kind = waiting[choices.pick(len(waiting))], choices.pick(3)
-        stage.answer(row.id, (None, None, "a reason")[kind], (ALICE, BOB)[choices.pick(2)])
+        if kind != 1 or not _call_back(stage, row, (None, "a reason")[choices.pick(2)]):
+            stage.answer(row.id, (None, None, "a reason")[kind], (ALICE, BOB)[choices.pick(2)])
+
+
+def _call_back(stage: Stage, row: Workload, reason: str | None) -> bool:
+    """By the token of what waits, which is sent meanwhile, else by one of another delivery, or of an earlier attempt."""
+    callbacks = stage.env.memory.callbacks
+    if row.state is State.AWAITING and row.deadline is not None:
+        token = CallbackToken(row.id, row.attempt, CHANNEL, row.deadline)
+        callbacks.kept[hashlib.sha256(f"{row.id} {row.attempt}".encode()).hexdigest()] = token
+    made = [f"{each.workload} {each.attempt}" for each in callbacks.kept.values()]
+    own = [each for each in made if each.startswith(row.id)] or made
+    if own:
+        stage.call_back(row.id, own[0], reason)
+    return bool(own)
 
 
 def _waive(stage: Stage, choices: Choices) -> None:

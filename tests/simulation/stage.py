@@ -13,6 +13,7 @@ from lakegate.functions.ports.errors import ConditionFailed, PortError, Throttle
 from lakegate.functions.ports.jobs import JobState
 from lakegate.functions.usecases.announcing import WantedDelivery, announce, available
 from lakegate.functions.usecases.answering import approve, decline
+from lakegate.functions.usecases.callbacks import UnknownToken, called_back
 from lakegate.functions.usecases.completion import completion, invocation_ended
 from lakegate.functions.usecases.intake import intake
 from lakegate.functions.usecases.notify import notify
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from lakegate.functions.ports.announcements import Announcement
-    from lakegate.functions.usecases.steps import Call
+    from lakegate.functions.usecases.steps import Call, Steps
     from lakegate.functions.workload import Workload
     from tests.simulation.environment import Environment
 
@@ -96,6 +97,13 @@ class Worker:
     def name(self) -> str:
         """Its name in a trace."""
         return f"{self.what} #{self.number}"
+
+
+def _called_back(env: Environment, workload: str, token: str, reason: str | None) -> Steps[str]:
+    try:
+        return (yield from called_back(env.dependencies, workload, token, reason)).id
+    except UnknownToken:
+        raise InputError("unknown token") from None
 
 
 @dataclass(slots=True)
@@ -190,6 +198,11 @@ class Stage:
         by = replace(self.env.dependencies, identity=MemoryIdentity(actor))
         steps = approve(by, workload) if reason is None else decline(by, workload, reason)
         self.start("answer", steps)
+
+    def call_back(self, workload: str, token: str, reason: str | None) -> None:
+        """Another system approves, or declines for a reason."""
+        self.log(f"a callback answers: {reason or 'approved'}")
+        self.start("answer", _called_back(self.env, workload, token, reason))
 
     def pause(self) -> None:
         self.log("the operator pauses the line")

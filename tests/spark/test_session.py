@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lakegate.infra.setup.pins import pinned_jars
 from lakegate.spark_jobs.session import settings, start
 from tests.deliveries.delivery import plan_of, rule
 
@@ -55,3 +56,10 @@ def test_a_small_delivery_takes_few_jobs_of_one_task(spark: SparkSession, judge_
     jobs = store.jobsList(None)
     own = sorted((jobs.apply(at) for at in range(jobs.size() - before)), key=lambda job: job.jobId())
     assert [(job.stageIds().size(), job.numTasks()) for job in own] == [(1, 1)] * 3
+
+
+def test_every_result_names_the_version_of_deequ_that_ran(judge_files: Callable[..., Judged]) -> None:
+    """It is that of the pinned jar, whatever PyDeequ was made for."""
+    result = judge_files(plan_of({"id": "integer"}), b"id\n1\n").result
+
+    assert f"deequ-{result.engines['deequ']}.jar" == pinned_jars()[0].file

@@ -6,15 +6,8 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from lakegate.cli.signing import signatures_by
-from lakegate.contracts.lake.block import (
-    GENESIS,
-    Block,
-    BlockKind,
-    LedgerObject,
-    canonical,
-    digest,
-    stored_block,
-)
+from lakegate.contracts.lake.block import GENESIS, Block, BlockKind, canonical, digest, stored_block
+from lakegate.contracts.lake.block_parts import LedgerObject
 from lakegate.contracts.lake.ledger import verify_signed
 from lakegate.contracts.lake.records import Record, event_id
 from lakegate.contracts.lake.signatures import SignedText

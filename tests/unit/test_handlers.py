@@ -98,6 +98,7 @@ def stand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
         uploads=memory.uploads,
         requests=memory.requests,
         validations=memory.validations,
+        callbacks=memory.callbacks,
         batches=memory.rows.batches,
         jobs=memory.jobs,
         notifier=memory.notifier,

@@ -20,17 +20,17 @@ from lakegate.contracts.lake import ledger
 from lakegate.contracts.lake.block import (
     FORMAT,
     GENESIS,
-    MAX_INTEGER,
+    SLICED,
     WAIVED,
     Block,
     BlockKind,
-    LedgerObject,
     canonical,
     canonical_json,
     digest,
     from_json,
     to_json,
 )
+from lakegate.contracts.lake.block_parts import MAX_INTEGER, LedgerObject
 from lakegate.contracts.lake.ledger import ChainFault, Wrong, verify_signed
 from lakegate.contracts.lake.records import KINDS, Record, event_id
 from lakegate.contracts.lake.signatures import SignedText
@@ -95,8 +95,8 @@ def test_the_schema_names_the_fields_of_the_block() -> None:
     """The JSON Schema cannot drift: it requires and allows exactly the fields of the code."""
     expected = sorted([field.name for field in fields(Block)] + ["format"])
 
-    assert (expected, expected) == (sorted([*SCHEMA["required"], "waiver"]), sorted(SCHEMA["properties"]))
-    assert SCHEMA["properties"]["format"]["enum"] == [FORMAT, WAIVED]
+    assert (expected, expected) == (sorted([*SCHEMA["required"], "slices", "waiver"]), sorted(SCHEMA["properties"]))
+    assert SCHEMA["properties"]["format"]["enum"] == [FORMAT, WAIVED, SLICED]
 
 
 @given(waivers)

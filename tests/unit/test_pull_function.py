@@ -90,6 +90,6 @@ def test_sources_are_those_of_the_settings() -> None:
     assert isinstance(s3, S3Source)
     assert isinstance(sftp, SftpSource)
     assert (https.access.hosts, https.access.prefix) == ({"data.example.com", "b.example"}, "p-")
-    assert (https.remaining(), sftp.access, sftp.web.ports) == (float("inf"), https.access, {22, 2222})
+    assert (https.access.remaining(), sftp.access, sftp.web.ports) == (float("inf"), https.access, {22, 2222})
     assert (s3.own, landing.bucket, landing.owner) == ({"landing", "lake"}, "landing", "123456789012")
     assert pull_adapters(read(settings("00app")))[0].adapters["https"].access.hosts == frozenset()  # type: ignore[attr-defined] # as above

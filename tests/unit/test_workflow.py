@@ -108,6 +108,18 @@ def test_what_a_document_leaves_out_is_as_in_push() -> None:
     assert workflow_of(encode(read)).transitions == PUSH.transitions
 
 
+def test_a_workflow_waits_for_a_person_or_a_callback() -> None:
+    """A person, unless the document says otherwise; plans of older releases do not say it."""
+    asks = "transitions: [{from: VALIDATING, when: accepted, to: AWAITING}]\n"
+    read = [
+        encode(read_workflow((HEAD + each + asks).encode()))
+        for each in ("", "waitsFor: person\n", "waitsFor: callback\n")
+    ]
+    older = {name: value for name, value in read[0].items() if name != "waits_for"}
+
+    assert [workflow_of(each).waits_for for each in (*read, older)] == ["person", "person", "callback", "person"]
+
+
 def test_a_wrong_form_is_described_in_words() -> None:
     """A name and a version of another form are refused with what to write, not with a regular expression."""
     with pytest.raises(ContractError) as refused:
@@ -132,6 +144,8 @@ def test_a_wrong_form_is_described_in_words() -> None:
         (HEAD + "attempts: true\n", [("wrong-type", "$.attempts", 3)]),
         (HEAD + "waitDays: 0\n", [("out-of-range", "$.waitDays", 3)]),
         (HEAD + "waitDays: 31\n", [("out-of-range", "$.waitDays", 3)]),
+        (HEAD + "waitsFor: callback\n", [("workflow-wait", "$.waitsFor", 3)]),
+        (HEAD + "waitsFor: nobody\n", [("not-allowed", "$.waitsFor", 3)]),
         (HEAD + "publishAt: 24:00Z\n", [("wrong-form", "$.publishAt", 3)]),
         (HEAD + "publishAt: 06:00\n", [("wrong-form", "$.publishAt", 3)]),
         (HEAD + "delayHours: 169\n", [("out-of-range", "$.delayHours", 3)]),

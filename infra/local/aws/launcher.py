@@ -1,7 +1,7 @@
 """Serves the embedded AWS on a socket that was bound before: `python launcher.py FD`, by the Python of `.tools/ministack`.
 
-Beside the standard library only that environment's packages can be imported here. Eight things differ from the program
-`ministack`, seven of them by wrapping its private names, so its version is pinned exactly.
+Beside the standard library only that environment's packages can be imported here. Nine things differ from the program
+`ministack`, eight of them by wrapping its private names, so its version is pinned exactly.
 
 * The socket is given: bound to loopback, so that its port is known before the first request.
 * Events of EMR Serverless are let through. AWS refuses `aws.*` sources from customers; here their sender is another process.
@@ -10,6 +10,7 @@ Beside the standard library only that environment's packages can be imported her
 * CloudFormation makes applications of EMR Serverless, by the local one (`application.py`).
 * A copy of an object has the checksum that its request names, and is refused by the request's If-None-Match. ministack keeps
   the checksum of the source, and knows the condition of other writes only.
+* IAM's simulator of policies reads the context of its request: conditions of policies ask for it.
 * A bundle is unpacked once, and not for each of those processes: three thousand files, two seconds.
 """
 
@@ -18,6 +19,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import hashlib
+import itertools
 import json
 import os
 import signal
@@ -53,6 +55,8 @@ def main(descriptor: int) -> None:
     functions.invoke_async_with_retry = reporting(functions, import_module("ministack.services.sqs"))  # type: ignore[attr-defined] # likewise
     objects = import_module("ministack.services.s3")
     objects._copy_object = copying(objects)  # type: ignore[attr-defined] # noqa: SLF001 - likewise
+    identities, evaluator = (import_module(f"ministack.{name}") for name in ("services.iam", "core.iam_evaluator"))
+    identities._IAM_HANDLERS["SimulatePrincipalPolicy"] = simulating(identities, evaluator)  # noqa: SLF001 - likewise
     runtime = import_module("ministack.core.lambda_runtime")
     runtime.zipfile = SimpleNamespace(**{**vars(zipfile), "ZipFile": LinkedBundle})  # type: ignore[attr-defined] # likewise
     if ADDRESS in os.environ:
@@ -147,6 +151,31 @@ def reporting(functions: Any, queues: Any) -> Callable[[Any, Any], None]:  # noq
         functions.esm_wake.set()
 
     return run
+
+
+def simulating(identities: Any, evaluator: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - ministack's modules
+    """SimulatePrincipalPolicy with the first value of each key of `ContextEntries`."""
+    simulate, made = identities._simulate_principal_policy, evaluator.EvalContext  # noqa: SLF001 - see above
+    given: contextvars.ContextVar[dict[str, str]] = contextvars.ContextVar("given")
+
+    def context(*arguments: Any, **fields: Any) -> Any:  # noqa: ANN401 - ministack's
+        return made(*arguments, **{"service_context": given.get({}), **fields})
+
+    def simulated(parameters: Any) -> Any:  # noqa: ANN401 - likewise
+        entries: dict[str, str] = {}
+        for number in itertools.count(1):
+            entry = f"ContextEntries.member.{number}"
+            if not (key := identities._p(parameters, f"{entry}.ContextKeyName")):  # noqa: SLF001 - see above
+                break
+            entries[key.lower()] = identities._p(parameters, f"{entry}.ContextKeyValues.member.1")  # noqa: SLF001 - likewise
+        token = given.set(entries)
+        try:
+            return simulate(parameters)
+        finally:
+            given.reset(token)
+
+    evaluator.EvalContext = context
+    return simulated
 
 
 class LinkedBundle(zipfile.ZipFile):

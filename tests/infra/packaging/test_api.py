@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lakegate.functions.http.messages import CALLBACK_ROUTE
 from lakegate.functions.http.routes import ROUTES
 from tests.infra.packaging.iam import Call
 from tests.infra.packaging.iam import allowed as allowed_by
@@ -34,7 +35,8 @@ def test_every_route_asks_for_a_signature_by_default(built: Path) -> None:
     """IAM decides; there is no authorizer of tokens."""
     stack = Stack.read(built)
 
-    assert {each["AuthorizationType"] for each in routes(stack).values()} == {"AWS_IAM"}
+    assert {key for key, each in routes(stack).items() if each["AuthorizationType"] != "AWS_IAM"} == {CALLBACK_ROUTE}
+    assert routes(stack)[CALLBACK_ROUTE]["AuthorizationType"] == "NONE"
     assert not any({"AuthorizerId", "AuthorizationScopes"} & set(each) for each in routes(stack).values())
     assert stack.resources("AWS::ApiGatewayV2::Authorizer") == {}
 
@@ -45,11 +47,13 @@ def test_with_an_issuer_every_route_asks_for_a_token_with_its_scope(built: Path)
     (authorizer,) = stack.resources("AWS::ApiGatewayV2::Authorizer").values()
 
     assert authorizer["JwtConfiguration"] == {"Issuer": "https://issuer.example", "Audience": ["lakegate"]}
-    assert {each["AuthorizationType"] for each in routes(stack).values()} == {"JWT"}
-    assert {each["AuthorizerId"] for each in routes(stack).values()} == {"ApiAuthorizer"}
-    assert {key: each["AuthorizationScopes"] for key, each in routes(stack).items()} == {
-        key: [each.scope] for key, each in ROUTES.items()
+    guarded = {key: each for key, each in routes(stack).items() if key != CALLBACK_ROUTE}
+    assert {each["AuthorizationType"] for each in guarded.values()} == {"JWT"}
+    assert {each["AuthorizerId"] for each in guarded.values()} == {"ApiAuthorizer"}
+    assert {key: each["AuthorizationScopes"] for key, each in guarded.items()} == {
+        key: [each.scope] for key, each in ROUTES.items() if key != CALLBACK_ROUTE
     }
+    assert not {"AuthorizerId", "AuthorizationScopes"} & set(routes(stack)[CALLBACK_ROUTE])
 
 
 def test_requests_are_throttled_and_logged_without_the_callers_text(built: Path) -> None:
@@ -59,6 +63,7 @@ def test_requests_are_throttled_and_logged_without_the_callers_text(built: Path)
 
     assert stage["DefaultRouteSettings"]["ThrottlingRateLimit"] == "7"
     assert stage["DefaultRouteSettings"]["ThrottlingBurstLimit"] == "7"
+    assert stage["RouteSettings"] == {CALLBACK_ROUTE: {"ThrottlingRateLimit": 5, "ThrottlingBurstLimit": 5}}
     assert stage["AccessLogSettings"]["DestinationArn"].endswith("ApiAccessLog")
     assert {"$context.requestId", "$context.routeKey", "$context.status"} <= set(fields.values())
     assert not [each for each in fields.values() if "path" in each or "query" in each or "userAgent" in each]
@@ -86,7 +91,8 @@ def test_the_role_publishes_announces_begins_transitions_and_reads_and_nothing_e
     rows = {
         "Registry": ("version#a#1", "contract#a", "route#landing/a/", "proposal#a#1"),
         "Workloads": (
-            *("workload#a", "announcement#a", "request#a", "validation#a", "line#a", "producer#a"),
+            *("workload#a", "announcement#a", "request#a", "validation#a", "pull#a", "line#a", "producer#a"),
+            "callback#a",
             *("message#a", "content#a"),
         ),
         "Ledger": (
@@ -124,7 +130,7 @@ def test_the_role_publishes_announces_begins_transitions_and_reads_and_nothing_e
         for call, answer in answers
         if answer
     }
-    reads = {("GetItem", key) for key in (*rows["Registry"], *rows["Workloads"][:6])}
+    reads = {("GetItem", key) for key in (*rows["Registry"], *rows["Workloads"][:8])}
     reads |= {("BatchGetItem", key) for key in rows["Registry"]}
     objects = {
         (action, f"LakeBucket/{name}/a")
@@ -139,7 +145,7 @@ def test_the_role_publishes_announces_begins_transitions_and_reads_and_nothing_e
     transitions |= {("PutItem", "workload#a"), ("GetObject", "LakeBucket/quarantine/a")}
     transitions |= {(action, "LakeBucket/runs/a/parts-0.json") for action in ("GetObject", "PutObject")}
 
-    announces = {("PutItem", f"{each}#a") for each in ("announcement", "request", "validation")}
+    announces = {("PutItem", f"{each}#a") for each in ("announcement", "request", "validation", "pull")}
     announces.add(("PutObject", "LandingBucket/a"))
     approves = writes if approval == "no" else {("PutItem", "proposal#a#1")}
 

@@ -22,7 +22,7 @@ from lakegate.infra.local.clone import ROOT, TOOLS
 from lakegate.infra.packaging import __main__ as command
 from lakegate.infra.packaging.archives import tarred, zipped
 from lakegate.infra.packaging.bundles import NEWER_PYTHON, RUNNING, bundle_job
-from lakegate.infra.packaging.contents import JUDGE, PULL, fill, wanted
+from lakegate.infra.packaging.contents import JUDGE, PULL, Bundle, fill, wanted
 from lakegate.infra.packaging.wheels import unpack, wheels
 from lakegate.infra.setup.environments import LOCKS
 from tests.deliveries.delivery import plan_of, request_for, rule
@@ -243,32 +243,31 @@ def test_an_unknown_name_is_a_usage_error(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().err == "There is no fun to be packaged: functions, judge, pull, job.\n"
 
 
-def test_the_judges_bundle_fits_and_is_for_the_runtime_of_the_template() -> None:
+@pytest.mark.parametrize("bundle", [JUDGE, PULL], ids=lambda bundle: bundle.name)
+def test_a_bundle_fits_and_is_for_the_runtime_of_the_template(bundle: Bundle) -> None:
     """Unpacked, what Lambda gets has less than 250 MB; its compiled parts are for the Python that the template names."""
     names = {
         entry.filename: entry.file_size
-        for wheel in wheels(JUDGE.name, TOOLS, python=NEWER_PYTHON)
+        for wheel in wheels(bundle.name, TOOLS, python=NEWER_PYTHON)
         for entry in zipfile.ZipFile(wheel).infolist()
-        if wanted(entry.filename, JUDGE.services, JUDGE.unused)
+        if wanted(entry.filename, bundle.services, bundle.unused)
     }
     tags = {found[1] for name in names if (found := re.search(r"\.cpython-(\d+)-", name))}
     with_bytecode = sum(size * (2 if name.endswith(".py") else 1) for name, size in names.items())
 
     assert with_bytecode < UNPACKED_LIMIT
     assert tags == {NEWER_PYTHON.replace(".", "")}
-    assert f"Runtime: python{NEWER_PYTHON} " in (ROOT / "template.yaml").read_text()
+    _, *functions = (ROOT / "template.yaml").read_text().split(f"CodeUri: build/{bundle.name}/{bundle.name}.zip")
+    assert {each.split("Runtime: ")[1].split()[0] for each in functions} == {f"python{NEWER_PYTHON}"}
 
 
 def test_the_pull_functions_bundle_is_the_functions_with_a_client_of_ssh(tmp_path: Path) -> None:
-    """A bare interpreter starts the handler and finds asyncssh, which no other bundle has; compiled parts fit the template."""
+    """A bare interpreter starts the handler and finds asyncssh; it is the code of one function."""
     fill(tmp_path / "task", PULL, ROOT, TOOLS, RUNNING)
     code = "import os; os.environ['LAKEGATE_STACK'] = 'x'\n"
     code += "import lakegate.functions.pull, lakegate.functions.adapters.sftp_source as s; print(s.asyncssh.__file__)"
-    template = (ROOT / "template.yaml").read_text()
-    _, _, pulls = template.partition("CodeUri: build/pull/pull.zip")
 
-    assert template.count("build/pull/pull.zip") == 1
-    assert pulls.split("Runtime: ")[1].startswith(f"python{NEWER_PYTHON} ")
+    assert (ROOT / "template.yaml").read_text().count("build/pull/pull.zip") == 1
     assert python("-c", code, PYTHONPATH=str(tmp_path / "task")).startswith(str(tmp_path))
 
 

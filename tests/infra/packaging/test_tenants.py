@@ -68,7 +68,7 @@ def calls(owner: str) -> Iterator[tuple[str, Call]]:
         table = f"arn:aws:dynamodb:{HERE}:table/lakegate-LedgerTable"
         chain = {"dynamodb:LeadingKeys": [f"{OWNERS[owner][1]}/orders_v1"]}
         yield "ledger", Call(f"dynamodb:{action}", table, chain)
-    paths = ("", "/workload", "/workload/1", *OF_WORKLOADS, "/v1/validation/start", "/v1/validation/1")
+    paths = ("", "/pull", "/workload", "/workload/1", *OF_WORKLOADS, "/v1/validation/start", "/v1/validation/1")
     for method, path in product(("GET", "PUT", "POST"), paths):
         address = f"$default/{method}/api/v1/data-contract/{OWNERS[owner][1]}{path}"
         yield f"{method}{path}", Call("execute-api:Invoke", f"arn:aws:execute-api:{HERE}:lakegate-ApiId/{address}")
@@ -104,6 +104,7 @@ def test_each_policy_grants_its_own_part_of_what_is_the_owners() -> None:
         *((f"GET{each}", "execute-api:Invoke") for each in OF_WORKLOADS),  # there is no such route
         ("POST/workload", "execute-api:Invoke"),
         ("POST/workload/1/notify", "execute-api:Invoke"),
+        ("POST/pull", "execute-api:Invoke"),
     }
     assert granted("sales", "ReaderPolicy", of="sales") == {("accepted", each) for each in reading} | chain
     assert granted("sales", "OwnerPolicy", of="sales") == {("quarantine", each) for each in reading}

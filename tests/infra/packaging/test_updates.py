@@ -63,14 +63,14 @@ EXPECTED = {
     "JobParameters": "Functions",
     "JwtAudience": (
         "+ApiAuthorizer AnnounceWorkloadOfContractRoute AnnounceWorkloadRoute FindContractsRoute "
-        "NotifyWorkloadOfContractRoute NotifyWorkloadRoute PublishContractRoute PutContractRoute ReadContractRoute "
-        "ReadValidationOfContractRoute ReadValidationRoute ReadWorkloadOfContractRoute ReadWorkloadRoute "
+        "NotifyWorkloadOfContractRoute NotifyWorkloadRoute PublishContractRoute PullContractRoute PutContractRoute "
+        "ReadContractRoute ReadValidationOfContractRoute ReadValidationRoute ReadWorkloadOfContractRoute ReadWorkloadRoute "
         "StartValidationOfContractRoute StartValidationRoute TransitionWorkloadOfContractRoute TransitionWorkloadRoute"
     ),
     "JwtIssuer": (
         "+ApiAuthorizer AnnounceWorkloadOfContractRoute AnnounceWorkloadRoute FindContractsRoute "
-        "NotifyWorkloadOfContractRoute NotifyWorkloadRoute PublishContractRoute PutContractRoute ReadContractRoute "
-        "ReadValidationOfContractRoute ReadValidationRoute ReadWorkloadOfContractRoute ReadWorkloadRoute "
+        "NotifyWorkloadOfContractRoute NotifyWorkloadRoute PublishContractRoute PullContractRoute PutContractRoute "
+        "ReadContractRoute ReadValidationOfContractRoute ReadValidationRoute ReadWorkloadOfContractRoute ReadWorkloadRoute "
         "StartValidationOfContractRoute StartValidationRoute TransitionWorkloadOfContractRoute TransitionWorkloadRoute"
     ),
     "KmsKey": (

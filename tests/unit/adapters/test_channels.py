@@ -18,13 +18,14 @@ import pytest
 from jsonschema import Draft202012Validator
 from moto import mock_aws
 
-from lakegate.functions.adapters import pagerduty, web
+from lakegate.contracts.schemas import validate
+from lakegate.functions.adapters import pagerduty, web, wording
 from lakegate.functions.adapters.channels import channels
 from lakegate.functions.adapters.secrets import Secret, Secrets
 from lakegate.functions.adapters.slack import Slack
 from lakegate.functions.adapters.web import Web, is_public
 from lakegate.functions.adapters.webhook import signature
-from lakegate.functions.ports.channels import Notification
+from lakegate.functions.ports.channels import CallbackInvitation, Notification
 from lakegate.functions.ports.errors import NotFound, PortError, Throttled, Unanswered
 from tests.unit.adapters.receiver import receiving
 
@@ -425,6 +426,29 @@ def test_a_header_that_cannot_be_is_refused(receiver: Receiver) -> None:
 def test_only_addresses_of_the_public_internet_are_public(address: str, *, public: bool) -> None:
     """Also where an IPv6 address contains an IPv4 address."""
     assert is_public(ip_address(address)) is public
+
+
+def test_a_token_follows_from_the_key_of_a_webhook(receiver: Receiver) -> None:
+    """The same for the same delivery, another one for another delivery; no other channel has one."""
+    there = channels(Stored(receiver.url), None, receiver.web(5.0))
+    signed = hmac.new(b"k" * 32, b"callback.a.1", hashlib.sha256).digest()
+    first, again, more = (there.token("webhook:webhook", each) for each in ("a.1", "a.1", "a.2"))
+
+    assert first == again == base64.urlsafe_b64encode(signed).decode().rstrip("=")
+    assert more != first
+    assert there.token("slack:slack", "a.1") == ""
+    with pytest.raises(PortError, match="secret-malformed"):
+        there.token("webhook:another", "a.1")
+
+
+def test_an_invitation_is_part_of_the_document() -> None:
+    """Where there is one; the schema has it."""
+    invitation = CallbackInvitation("A" * 43, "/api/v1/workload/1/callback", "2026-01-05T12:00:00.000000Z")
+    made = json.loads(wording.document(BARE._replace(callback=invitation)))
+    validate("notification", made)
+
+    assert made["callback"] == {"token": "A" * 43, "path": invitation.path, "expires": invitation.expires}
+    assert "callback" not in json.loads(wording.document(BARE))
 
 
 def test_a_webhook_is_signed_as_standard_webhooks_requires(receiver: Receiver) -> None:

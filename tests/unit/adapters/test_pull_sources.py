@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -309,7 +310,7 @@ def test_a_server_that_is_silent_is_left(receiver: Receiver) -> None:
     """There is one deadline for an answer with its body."""
     receiver.hangs = "before"
     asked = source(receiver)
-    patient = HttpsSource(asked.web, asked.access, remaining=lambda: 0.0)
+    patient = HttpsSource(asked.web, replace(asked.access, remaining=lambda: 0.0))
     pull = Pull(f"https://localhost:{receiver.port}/")
     with pytest.raises(Unanswered, match="TimeoutError"), patient.open("partner", pull, SourceIdentity()):
         pass

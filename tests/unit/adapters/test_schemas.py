@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
 
 from lakegate.contracts.judge.drift import SchemaDifference
+from lakegate.contracts.model.policy import PublishAs
 from lakegate.contracts.model.storage import Csv, Format, Storage
+from lakegate.engine.read.local import path_of
 from lakegate.functions.adapters.schemas import EngineSchemas
 from lakegate.functions.ports.errors import Throttled
 from lakegate.functions.ports.objects import Address
 from tests.deliveries.delivery import plan_of
+from tests.deliveries.sliced import slices
 from tests.deliveries.written import written
 from tests.fakes import Memory
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PLAN = plan_of({"id": "integer", "name": "string"})
 TABLE = pa.table({"id": [1, 2]})
@@ -40,6 +47,16 @@ def test_the_dialect_is_that_of_the_accepting_version() -> None:
     own = plan_of({"id": "integer", "name": "string"}, csv=Csv(delimiter=";"))
 
     assert found(b"id;name\n1;a\n", PLAN.to_bytes(), own.to_bytes()) == ()
+
+
+def test_slices_are_read_as_parquet_whatever_was_delivered(tmp_path: Path) -> None:
+    """Their common columns are no difference; a column that the contract lacks since is."""
+    own = replace(PLAN, policy=replace(PLAN.policy, publish_as=PublishAs.PARQUET))
+    (each,) = slices(own, tmp_path / "a", b"id,name\n1,a\n")
+    body, more = path_of(each.uri).read_bytes(), plan_of({"id": "integer", "name": "integer"})
+
+    assert found(body, own.to_bytes(), own.to_bytes()) == ()
+    assert found(body, more.to_bytes(), own.to_bytes()) == (SchemaDifference("type", "name", "string"),)
 
 
 def test_an_object_of_another_kind_is_one_difference() -> None:

@@ -7,7 +7,7 @@ import os
 import socket
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +47,7 @@ def public(name: str) -> str:
 
 @dataclass
 class Server:
-    """An SSH server on the loopback that has one folder, one user, and may be told to misbehave."""
+    """An SSH server on the loopback that has one folder, one user, and may be set to misbehave."""
 
     folder: Path
     port: int = 0
@@ -290,7 +290,7 @@ def test_what_was_begun_begins_again(server: Server) -> None:
 def test_a_server_that_is_silent_is_left() -> None:
     """There is one deadline for all of a connection, and one for the login."""
     found = source()
-    late = SftpSource(found.web, found.access, remaining=lambda: 0.0)
+    late = SftpSource(found.web, replace(found.access, remaining=lambda: 0.0))
     with socket.create_server(("127.0.0.1", 0)) as silent:
         pull = Pull(f"sftp://localhost:{silent.getsockname()[1]}/a", "", "out")
         with pytest.raises(Unanswered, match="TimeoutError"), late.open("partner", pull, NOTHING):

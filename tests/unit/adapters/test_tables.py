@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.counts import Counts
-from lakegate.contracts.lake.block import GENESIS, Block, BlockKind, LedgerObject, digest
+from lakegate.contracts.lake.block import GENESIS, Block, BlockKind, digest
+from lakegate.contracts.lake.block_parts import LedgerObject
 from lakegate.contracts.lake.routes import Route
 from lakegate.functions.adapters.dynamodb import transact
 from lakegate.functions.adapters.identity import StsIdentity

@@ -20,6 +20,8 @@ FILE = ROOT / "docs/openapi.json"
 SCHEMAS = ROOT / "contracts/schemas/api.json"
 EVERYWHERE = (401, 500, 503)
 """Statuses that every route may answer."""
+OPEN = (500, 503)
+"""Those of a route without an authorizer."""
 OF_KEYS = (400, 422)
 """Those of routes that take an idempotency key."""
 MEANINGS = {
@@ -56,7 +58,7 @@ def parameters(route: str, endpoint: Endpoint) -> list[dict[str, Any]]:
     of_query = [{"name": name, "in": "query", "schema": text | forms.get(name, {})} for name in endpoint.query]
     flag = {"type": "string", "enum": ["true", "false"], "default": "false"}
     key = {"name": "Idempotency-Key", "in": "header", "schema": text | {"pattern": "^[!-~]{1,255}$"}}
-    of_headers = [key] if route.startswith("POST ") else []
+    of_headers = [key] if route.startswith("POST ") and endpoint.scope else []
     of_query += [{"name": name, "in": "query", "schema": flag} for name in endpoint.flags]
     return of_path + of_query + of_headers
 
@@ -64,8 +66,8 @@ def parameters(route: str, endpoint: Endpoint) -> list[dict[str, Any]]:
 def operation(route: str, endpoint: Endpoint) -> dict[str, Any]:
     """One operation."""
     answers = {status: body(JSON, name, status) for status, name in endpoint.answers.items()}
-    of_keys = OF_KEYS if route.startswith("POST ") else ()
-    problems = (*endpoint.problems, *EVERYWHERE, *of_keys)
+    of_keys = OF_KEYS if route.startswith("POST ") and endpoint.scope else ()
+    problems = (*endpoint.problems, *(EVERYWHERE if endpoint.scope else OPEN), *of_keys)
     answers |= {status: body(PROBLEM, "ProblemDetails", status) for status in problems}
     for status in (403, 429):
         answers.setdefault(status, {"description": MEANINGS[status], "content": {}})
@@ -75,7 +77,7 @@ def operation(route: str, endpoint: Endpoint) -> dict[str, Any]:
         "summary": endpoint.summary,
         "parameters": parameters(route, endpoint),
         "responses": {str(status): answers[status] for status in sorted(answers)},
-        "security": [{"iam": []}, {"token": [endpoint.scope]}],
+        "security": [{"iam": []}, {"token": [endpoint.scope]}] if endpoint.scope else [],
     }
     if endpoint.takes:
         kinds = (JSON, "application/yaml") if endpoint.takes == "DocumentText" else (JSON,)

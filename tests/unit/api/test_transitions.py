@@ -18,7 +18,7 @@ from lakegate.functions.workload import FailedAttempt, FailureCause, State, repl
 from tests.fakes.identity import ALICE, BOB
 from tests.simulation.environment import LINE, Environment
 from tests.simulation.stage import Fault, Stage, settle
-from tests.simulation.workflows import ASKING, following
+from tests.simulation.workflows import ASKING, DATED, following
 from tests.unit.api.conftest import CONTRACTS, signed
 from tests.unit.api.test_access import limited
 from tests.unit.usecases.scenarios import KEY, landed
@@ -27,6 +27,7 @@ from tests.unit.usecases.test_waive import REASON, rejected
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lakegate.contracts.plan.workflow import PlannedWorkflow
     from tests.unit.api.conftest import Answer, Api
 
 TRANSITION = "POST /api/v1/workload/{id}/transition"
@@ -281,11 +282,11 @@ def test_who_announces_may_not_waive_by_a_token() -> None:
     assert [route for route, each in ROUTES.items() if each.scope == "lakegate/operate"] == [TRANSITION, OF_CONTRACT]
 
 
-def waiting(serve: Callable[[Environment], Api], body: bytes = b"good:1") -> tuple[Environment, Api, str]:
-    """An environment with a delivery that waits for approval."""
-    with following(ASKING):
+def waiting(serve: Callable[[Environment], Api], workflow: PlannedWorkflow = ASKING) -> tuple[Environment, Api, str]:
+    """An environment with a delivery that waits for approval, or as its workflow says."""
+    with following(workflow):
         env = Environment()
-        upload = env.upload(KEY, body)
+        upload = env.upload(KEY, b"good:1")
         settle(Stage(env, lambda _: Fault.NONE))
     return env, serve(env), upload.workload
 
@@ -338,6 +339,22 @@ def test_a_delivery_is_declined_with_a_reason(serve: Callable[[Environment], Api
     assert (answer.status, row.state) == (200, State.QUARANTINED)
     assert row.decision is not None
     assert row.decision.reasons == (f"declined: known (by {ALICE})",)
+
+
+def test_a_delivery_is_declined_before_its_date(serve: Callable[[Environment], Api]) -> None:
+    """Nobody approves it once more; the next sweep rejects what was declined."""
+    env, api, workload = waiting(serve, DATED)
+    approved = asked(api, workload, {"transition": "approve"})
+    declined = asked(api, workload, {"transition": "decline", "reason": "wrong month"})
+    swept(env)
+
+    assert (approved.status, approved.body["workloadStatus"], approved.body["transitions"]) == (
+        409,
+        "Scheduled",
+        ["decline"],
+    )
+    assert "No answer can be given: it needs no approval: it is published at" in approved.body["detail"]
+    assert (declined.status, env.dependencies.workloads.get(workload).state) == (200, State.QUARANTINED)
 
 
 def test_what_does_not_wait_has_no_answer(serve: Callable[[Environment], Api]) -> None:

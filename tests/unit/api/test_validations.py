@@ -94,6 +94,7 @@ def answered(env: Environment, **changes: Any) -> None:
         request.plan_digest,
         request.source_version,
         rows=3,
+        engines={"duckdb": "1.5.0"},
         measurements=tuple(Measurement(each.id, measured[each.rule], measured[each.rule]) for each in plan.checks),
     )
     key = f"{request.output_uri.removeprefix(f's3://{LAKE}/')}/result.json"
@@ -131,6 +132,8 @@ def test_rules_are_measured_and_answered_in_dcms_form(serve: Callable[[Environme
                 "column": None,
                 "metric": 3,
                 "unit": "rows",
+                "technology": "DuckDB",
+                "version": "1.5.0",
                 "severity": {"fail": None, "warn": severity(success=True)},
                 "success": "pass",
             },
@@ -139,6 +142,8 @@ def test_rules_are_measured_and_answered_in_dcms_form(serve: Callable[[Environme
                 "column": "name",
                 "metric": pytest.approx(2 / 3, abs=1e-3),
                 "unit": "share",
+                "technology": "DuckDB",
+                "version": "1.5.0",
                 "severity": {"fail": severity(success=False), "warn": None},
                 "success": "fail",
             },

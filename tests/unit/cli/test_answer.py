@@ -69,7 +69,7 @@ def test_what_waits_says_what_to_do(lakegate: Lakegate, waiting: str, capsys: py
 
 
 def test_what_is_published_at_its_time_says_so(lakegate: Lakegate, capsys: pytest.CaptureFixture[str]) -> None:
-    """`workflow` names the time, `status` the date with the judgement; nobody waits for it, or answers."""
+    """`workflow` names the time, `status` the date with the judgement; nobody waits for it, or approves, but may decline it."""
     text = WORKFLOW.replace("waitDays: 3", "delayHours: 2").replace("to: AWAITING", "to: SCHEDULED")
     other = text.replace("delayHours: 2", 'publishAt: "06:00Z"').replace("1.0.0", "1.1.0")
     lakegate.ok("workflow", "publish", lakegate.file(text.encode(), "later.yaml"))
@@ -81,7 +81,8 @@ def test_what_is_published_at_its_time_says_so(lakegate: Lakegate, capsys: pytes
     assert row.deadline is not None
     wait(lakegate.dependencies, [waited], 900)
     print_end(account(lakegate.dependencies, named(lakegate.dependencies, workload, 0)), waited, "upload")
-    document = lakegate.json("status", workload)
+    document, status = lakegate.json("status", workload), lakegate.ok("status", workload)
+    refused, declined = lakegate("approve", workload), lakegate.json("decline", workload, "--reason", REASON)
 
     assert lakegate.ok("workflow", "list").endswith("VALIDATING accepted → SCHEDULED; published 2 hours later\n")
     assert [each.splitlines()[0] for each in drawn] == [
@@ -91,11 +92,16 @@ def test_what_is_published_at_its_time_says_so(lakegate: Lakegate, capsys: pytes
     assert "SCHEDULED   due" in drawn[0]
     assert "(at its time)" in drawn[0]
     assert (one["publish_at"], one["delay_hours"]) == (None, 1)
-    assert f"judged, to be published at {row.deadline:%Y-%m-%d %H:%M:%S} UTC\n" in lakegate.ok("status", workload)
+    date = f"{row.deadline:%Y-%m-%d %H:%M:%S} UTC"
+    assert f"judged, to be published at {date}, unless: lakegate decline {workload[:12]}\n" in status
     assert (document["state"], document["publish_at"]) == ("SCHEDULED", row.deadline.isoformat())
     assert (document["verdict"], document["awaiting"], waited.finished) == (None, None, None)
     assert "It is published at its time" in capsys.readouterr().err
-    assert "it does not wait for approval: it is SCHEDULED" in str(lakegate("approve", workload).exception)
+    assert "it needs no approval: it is published at" in str(refused.exception)
+    assert (declined["state"], declined["reasons"]) == (
+        "QUARANTINED",
+        [f"declined: {REASON} (by {declined['answer']['actor']})"],
+    )
 
 
 def test_an_approved_delivery_is_published(lakegate: Lakegate, waiting: str) -> None:

@@ -81,6 +81,7 @@ class Engine:
         self.asked.append((request, plan, samples))
         answers = tuple(self._answer(each.id) for each in plan.checks)
         found = {"rows": ROWS, "columns": Columns(("order_id", "customer_id", "amount")), "timings": {"read": 1.25}}
+        found["engines"] = {"duckdb": "1.5.0"}
         return Result(request.workload, 1, plan.digest, "v", **(found | {"measurements": answers} | self.changes))
 
     def _answer(self, check: str) -> Measurement:
@@ -341,6 +342,8 @@ CHECK: dict[str, Any] = {
     "metric": "failing_rows",
     "threshold": "digits with an optional sign, within 64 bits",
     "measured": {"text": "7.92 % fail", "value": 950, "unit": "rows", "rows": 950, "of": 12_000},
+    "technology": "DuckDB",
+    "version": "1.5.0",
     "failing_rows": 950,
     "message": "amount: wanted digits with an optional sign, within 64 bits; measured 950 of 12,000 rows fail (7.92 %)",
     "samples": [

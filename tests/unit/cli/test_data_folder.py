@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 from lakegate.cli.main import app
 from lakegate.contracts.convert.chain_yaml import yaml_of
 from lakegate.contracts.lake.anchors import Anchor, AnchoredHead, to_json
-from lakegate.contracts.lake.block import GENESIS, Block, BlockKind, LedgerObject, canonical, digest, from_json
+from lakegate.contracts.lake.block import GENESIS, Block, BlockKind, canonical, digest, from_json
+from lakegate.contracts.lake.block_parts import LedgerObject
 from lakegate.contracts.lake.signatures import SignedText
 from tests.unit.anchor_days import day, signed
 from tests.unit.ledger_chain import RECORD, a_block

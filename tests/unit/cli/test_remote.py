@@ -11,13 +11,17 @@ from typer.testing import CliRunner
 
 from lakegate.cli.main import app
 from lakegate.contracts.errors import LakegateError
+from lakegate.contracts.lake.pulls import leased
 from lakegate.contracts.plan.plan import Plan
 from lakegate.functions.workload import replay_id
+from tests.simulation import approvals
 from tests.simulation.contract import PLANS
 from tests.simulation.environment import PREFIX
 from tests.simulation.stage import settle
 from tests.simulation.workflows import ASKING, following
 from tests.unit.api.conftest import document
+from tests.unit.usecases.pull_stage import LINE as PULLED
+from tests.unit.usecases.pull_stage import PullStage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -323,8 +327,9 @@ def test_a_delivery_is_waived(server: Server) -> None:
     assert refusal(late) == "It was replayed or waived before: what came of that is a workload of its own"
 
 
-def test_a_delivery_is_approved_or_declined(server: Server) -> None:
+def test_a_delivery_is_approved_or_declined(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """By its id; the next sweep carries it on, and the other answer is refused with who was first."""
+    monkeypatch.setattr(approvals, "PEOPLE", {"https://issuer.example#producer"})
     with following(ASKING):
         server.api.env.publish("1.0.0", "active", Plan.from_bytes(PLANS["1.0.0"]))
         approved, declined = (
@@ -380,3 +385,25 @@ def test_a_day_is_part_of_the_request(server: Server, file: Path) -> None:
 
     assert version.inherited_from == "2099-01-01T00:00:00.000000Z"
     assert refusal(ran(server, "publish", str(file), "--from", "soon")) == "`from`: `soon` is no day: write YYYY-MM-DD"
+
+
+def test_a_contract_is_pulled_by_its_owner(server: Server) -> None:
+    """All its lines by its id, one by its whole name; what no tick has seen says so."""
+    stage = PullStage(env=server.api.env)
+    stage.publish()
+    server.authorizer = {"jwt": {"claims": TOKEN["jwt"]["claims"] | {"lakegate_contracts": "partner"}}}
+    fresh = ran(server, "pull", "run", "partner")
+    stage.tick()
+    due, one = ran(server, "pull", "run", "partner"), ran(server, "pull", "run", PULLED, "--json")
+    stage.env.memory.pulls.write(leased(stage.row, "9999-01-01T00:00:00.000000Z"))
+    fetching = ran(server, "pull", "run", PULLED)
+    local = ran(server, "pull", "run", PULLED, "--local")
+
+    assert printed(fresh) == [
+        f"{PULLED} is not scheduled yet: it was published within five minutes, or the stack does not pull"
+    ]
+    assert printed(due) == [f"{PULLED} is pulled at the next tick, within five minutes"]
+    assert [each["status"] for each in answer(one)["pulls"]] == ["Due"]
+    assert printed(fetching) == [f"{PULLED} is being pulled"]
+    assert "nothing for --local" in refusal(local)
+    assert "No contract with this id has such a line" in refusal(ran(server, "pull", "run", "partner/other_v1"))

@@ -19,6 +19,7 @@ ONCE = {
     "wait_days": 7,
     "publish_at": "",
     "delay_hours": 0,
+    "waits_for": "person",
     "transitions": [
         {"from": "VALIDATING", "when": "undecided", "to": "FAILED"},
         {"from": "SUBMITTING", "when": "conflict", "to": "FAILED"},

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from lakegate.contracts.convert.chain_yaml import document_of, texts_of, yaml_of
 from lakegate.contracts.documents.document import LARGEST_BYTES
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.block import MAX_INTEGER, canonical, canonical_json
+from lakegate.contracts.lake.block import canonical, canonical_json
+from lakegate.contracts.lake.block_parts import MAX_INTEGER
 from lakegate.contracts.lake.signatures import Signature, SignedText
 from tests.unit.ledger_chain import CHAIN, RECORD, STORED
 from tests.unit.test_ledger import EXAMPLES, VECTORS, blocks

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from lakegate.contracts.compile.dataset import compile_plan
+from lakegate.contracts.documents import dcs_layers
 from lakegate.contracts.documents.dcs import VERSIONS
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.lint.examine import examine, read
 from lakegate.contracts.model.contract import Contract, Severity
 from lakegate.contracts.model.policy import Additional
 from lakegate.contracts.model.types import LogicalType
-from tests.unit.documents.dcs import constraints, dataset, document, errors, warnings
+from tests.unit.documents.dcs import constraints, dataset, document, errors, quality, warnings
 
 PRINTED = (Path(__file__).parents[2] / "golden/documents/orders-latest.dcs.yaml").read_bytes()
 GAP = b"order_timestamp - LAG(order_timestamp) OVER (ORDER BY order_timestamp)"
@@ -260,3 +261,27 @@ def test_a_contract_without_models_covers_nothing() -> None:
     found: Contract = read(b"dataContractSpecification: 1.2.1\nid: x\ninfo: {title: t, version: 1.0.0}\n")
 
     assert found.datasets == ()
+
+
+def test_a_document_of_1_2_0_may_have_the_keys_that_were_published() -> None:
+    """`rule` means what `metric` does from 1.2.1 on."""
+    old = "{type: library, rule: rowCount, mustBeGreaterThan: 5}"
+    (rule,) = quality(old, version="1.2.0")
+
+    assert [rule] == quality(old.replace("rule:", "metric:"), version="1.2.0")
+    assert errors(document(model=f"quality: [{old}]", version="1.2.0")) == []
+
+
+def test_references_are_followed_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is beyond is one problem, whatever refers to it; a hint at a similar name is searched for the first references."""
+    monkeypatch.setattr(dcs_layers, "MAX_FIELDS", 1)
+    monkeypatch.setattr(dcs_layers, "MAX_HINTS", 1)
+    inner = "definitions: {a: {type: record, fields: {x: {type: text}, y: {type: text}, z: {type: text}}}}"
+    many = errors(document("n: {$ref: '#/definitions/a'}", top=inner))
+    found = examine(document("n: {$ref: '#/definitions/b'}, m: {$ref: '#/definitions/b'}", top=inner)).errors
+
+    assert [code for code, _ in many] == ["too-many-fields"]
+    assert sorted("Did you mean" in each.message for each in found if each.code == "dangling-reference") == [
+        False,
+        True,
+    ]

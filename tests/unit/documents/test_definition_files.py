@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.documents.definition_files import FILES, bundled
+from lakegate.contracts.documents.definition_files import FILES, MAX_FILES, bundled
 from lakegate.contracts.documents.document import LARGEST_BYTES, parse
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lint.examine import examine
@@ -235,3 +235,14 @@ def test_every_definition_is_the_same_in_the_document(value: dict[str, Any], for
     made = parse(bundled(form(contract("common.yaml#/definitions/a")), Folder(common=common))).plain()
 
     assert made[FILES]["common.yaml"]["definitions"] == wanted  # type: ignore[index, call-overload] # mappings
+
+
+def test_a_document_uses_a_bounded_number_of_files() -> None:
+    """One more is the reason at its reference, and is not read."""
+    names = [f"f{number:02}" for number in range(MAX_FILES + 1)]
+    folder = Folder(**dict.fromkeys(names, b"definitions: {a: {logicalType: string}}"))
+    made = bundled(contract(*(f"{name}.yaml#/definitions/a" for name in names)), folder)
+    (error,) = examine(made).errors
+
+    assert len(folder.read) == MAX_FILES
+    assert error.message.endswith(f"cannot be used: a document uses at most {MAX_FILES} files.")

@@ -161,7 +161,7 @@ def test_the_page_agrees_with_the_schema() -> None:
 
 @pytest.mark.parametrize("name", ["dcm-0.1.3", "lakegate-extension", "workflow"])
 def test_every_pattern_of_our_schemas_has_its_form_in_words(name: str) -> None:
-    """Whoever writes a value of a wrong form reads what to write instead of a regular expression."""
+    """A value of a wrong form is refused with what to write, not with a regular expression."""
 
     def patterns(schema: object) -> list[dict[str, Any]]:
         below = list(schema.values()) if isinstance(schema, dict) else schema if isinstance(schema, list) else []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from lakegate.contracts.inherit.resolve import pinned, resolve
-from lakegate.contracts.plan.workflow import PlannedWorkflow
+from lakegate.contracts.plan.workflow import PlannedTransition, PlannedWorkflow
 from lakegate.functions.usecases.compile_contract import DocumentRefused, compile_document
 from lakegate.functions.usecases.workflows import ReferredDocuments
 
@@ -90,7 +90,11 @@ def examined(case: dict[str, Any], side: str) -> Examined:
     parents = pinned({name: document(case["base"], parts) for name, parts in case.get("parents", {}).items()})
     text = document(case["base"], case[side])
     if "workflows" in case:
-        named = {each: PlannedWorkflow(f"{each}.0.0", 3) for each in case["workflows"]}
+        asks = (PlannedTransition("VALIDATING", "accepted", "AWAITING"),)
+        named = {
+            each: PlannedWorkflow(f"{each}.0.0", 3, asks if each.startswith("asking") else ())
+            for each in case["workflows"]
+        }
         try:
             compile_document(text, ReferredDocuments(parents, lambda _, name: named.get(name)))
         except DocumentRefused as refused:

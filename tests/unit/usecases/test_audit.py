@@ -18,7 +18,7 @@ from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.usecases.scenarios import decided
 
 if TYPE_CHECKING:
-    from lakegate.contracts.lake.block import LedgerObject
+    from lakegate.contracts.lake.block_parts import LedgerObject
     from lakegate.functions.usecases.audit import DamagedObject
 
 FOLDER = f"accepted/{LINE}/"

@@ -12,7 +12,7 @@ from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.registry import Publication
 from lakegate.functions.usecases import deliveries
 from lakegate.functions.usecases.deliveries import named, recent
-from lakegate.functions.usecases.delivery import Delivery, result_of
+from lakegate.functions.usecases.delivery import Delivery, first_of_content, result_of
 from lakegate.functions.usecases.intake import intake
 from lakegate.functions.usecases.steps import Alarm
 from lakegate.functions.workload import State, replay_id
@@ -23,6 +23,7 @@ from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.usecases.scenarios import drive
 
 PLANS = (("lines", DIGESTS["1.0.0"]),)
+DUPLICATED = {"first": b"good:1", "again": b"good:1", "bad": b"bad:1", "refused": b"%PDF:1"}
 ROUTE = Route(LANDING, PREFIX, "orders", "lines", 1, "1.0.0", "active", DIGESTS["1.0.0"])
 
 
@@ -107,6 +108,17 @@ def test_a_key_names_the_upload_even_where_only_its_replay_is_among_the_latest()
 
     assert latest.id == replay_id(upload.workload)
     assert named(stage.env.dependencies, f"{PREFIX}bad.csv", 1).id == upload.workload
+
+
+def test_a_duplicate_leads_to_who_brought_the_content_first() -> None:
+    """Content that was not accepted belongs to nobody, nor does content that was not read."""
+    stage = world_of()
+    uploads = [finished(stage, f"{PREFIX}{name}.csv", body) for name, body in DUPLICATED.items()]
+    rows = [stage.env.dependencies.workloads.get(each.workload) for each in uploads]
+    firsts = [first_of_content(stage.env.dependencies, row) for row in rows]
+
+    assert [row.decision.verdict for row in rows if row.decision] == ["accepted", "rejected", "rejected", "rejected"]
+    assert [each and each.id for each in firsts] == [rows[0].id, rows[0].id, None, None]
 
 
 def test_what_is_gone_is_found_by_its_id_alone() -> None:

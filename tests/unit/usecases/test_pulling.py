@@ -311,11 +311,11 @@ def test_an_alarm_keeps_no_lease(refused: PortError | None, monkeypatch: pytest.
 
 
 def test_a_pull_that_fails_is_reported_and_so_is_the_next_that_does_not() -> None:
-    """The event bus hears of each end that is a failure, subscribers of the cause once, and of its end."""
+    """Each failure is an event; subscribers get one message for its cause, and one for its end."""
     stage = scheduled(SMALL, failure=PortError("host-refused"))
     decide = partial(subscribed, team="t", audience="producer", on=["pull"], to=["slack:t"])
     run(change(stage.dependencies, LINE, "", decide), stage.env.memory.clock)
-    told: list[list[tuple[str, Any]]] = []
+    events: list[list[tuple[str, Any]]] = []
     shown: list[list[tuple[str, str, tuple[str, ...], bool]]] = []
     for failure in (PortError("host-refused"), PortError("host-refused"), None, None):
         stage.source.failure = failure
@@ -327,26 +327,26 @@ def test_a_pull_that_fails_is_reported_and_so_is_the_next_that_does_not() -> Non
         sent = {each.id: each for each in stage.env.memory.notifier.sent if each.kind == "pull"}.values()
         for each in sent:
             validate("line-event", detail(each))
-        told.append([(body["outcome"], body["reason"]) for body in (json.loads(each.body) for each in sent)])
+        events.append([(body["outcome"], body["reason"]) for body in (json.loads(each.body) for each in sent)])
         shown.append([(each.kind, each.title, each.text, each.resolved) for _, each in stage.env.memory.channels.sent])
 
     (again,) = [row for row in shown[0] if not row[3]]
-    assert told == [[("FAILED", "host-refused")], [("FAILED", "host-refused")], [("FETCHED", None)], []]
+    assert events == [[("FAILED", "host-refused")], [("FAILED", "host-refused")], [("FETCHED", None)], []]
     assert again[:2] == ("pull", f"Not fetched: {LINE}, host-refused")
     assert again[2][0].startswith("It is tried again at 20")
     assert [[(each[0], each[3]) for each in one] for one in shown] == [[("pull", False)], [], [("pull", True)], []]
 
 
-def test_a_pull_that_is_never_due_again_says_so() -> None:
+def test_the_message_of_a_pull_that_is_never_due_again() -> None:
     """The schedule names a year that is over."""
     stage = scheduled(SMALL)
     row = replace(stage.row, schedule="cron(0 0 1 1 ? 2026)")
-    told = message_of(
+    message = message_of(
         stage.dependencies, row, PullEnd(PullOutcome.FAILED, moment(stage.env.memory.clock.now()), reason="x")
     )
-    assert told is not None
-    validate("line-event", detail(told))
-    what = noted(stage.dependencies, told)
+    assert message is not None
+    validate("line-event", detail(message))
+    what = noted(stage.dependencies, message)
 
     assert what is not None
     assert what.what.reasons == ("It is not tried again",)

@@ -19,7 +19,7 @@ from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.usecases.scenarios import drive
 
 if TYPE_CHECKING:
-    from lakegate.contracts.lake.block import LedgerObject
+    from lakegate.contracts.lake.block_parts import LedgerObject
 
 DAY = timedelta(days=1)
 KEPT = 30 * DAY

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -9,15 +10,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.records import Record
 from lakegate.contracts.lake.workflow import workflow_of
 from lakegate.contracts.plan.serialization import encode
 from lakegate.contracts.plan.workflow import PlannedTransition, PlannedWorkflow
+from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.usecases import deciding
-from lakegate.functions.usecases.answering import approve
+from lakegate.functions.usecases.advance import advance
+from lakegate.functions.usecases.answering import approve, decline
 from lakegate.functions.usecases.deciding import BEFORE_IT_EXPIRES
+from lakegate.functions.usecases.steps import Effect
 from lakegate.functions.usecases.sweep import sweep
 from lakegate.functions.workload import State
-from tests.fakes.identity import ALICE, MemoryIdentity
+from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.simulation.environment import LAKE, Environment
 from tests.simulation.promises import Promises
 from tests.simulation.stage import Fault, Stage, settle
@@ -94,7 +99,10 @@ def test_an_approved_delivery_waits_for_the_time() -> None:
     drive(by, approve(by, row.id))
     waits = env.dependencies.workloads.get(row.id)
     assert waits.deadline is not None
-    with pytest.raises(InputError, match="it does not wait for approval: it is SCHEDULED"):
+    with pytest.raises(
+        InputError,
+        match="it needs no approval: it is published at 2026-01-06T06:00:00",
+    ):
         drive(env.dependencies, approve(env.dependencies, another(env, b"good:2")))
     after = at(env, row, waits.deadline)
 
@@ -102,6 +110,76 @@ def test_an_approved_delivery_waits_for_the_time() -> None:
     assert waits.answer is not None
     assert (after.answer, after.decision) == (waits.answer, row.candidate)
     assert judged(b"bad:1")[1].state is State.QUARANTINED
+
+
+@pytest.mark.parametrize(("body", "approved"), [(b"good:1", False), (b"split:12", True)])
+def test_what_waits_for_its_time_can_be_declined(body: bytes, approved: bool) -> None:  # noqa: FBT001 - as pytest gives it
+    """Also after an approval: it is rejected at once and names who declined; a second decline changes nothing."""
+    env, row = judged(body)
+    by = replace(env.dependencies, identity=MemoryIdentity(ALICE))
+    if approved:
+        drive(env.dependencies, approve(env.dependencies, row.id))
+    assert (waits := env.dependencies.workloads.get(row.id)).state is State.SCHEDULED
+    for _ in range(2):
+        drive(by, decline(by, row.id, "wrong month"))
+    later(env, 26 * 60)
+    after = env.dependencies.workloads.get(row.id)
+    records = [each.kind for each in env.dependencies.ledger.blocks("orders/lines_v1") if isinstance(each, Record)]
+
+    assert waits.candidate is not None
+    assert after.decision is not None
+    assert (after.state, env.memory.rows.contents) == (State.QUARANTINED, {})
+    assert after.decision.reasons == (f"declined: wrong month (by {ALICE})", *waits.candidate.reasons)
+    assert records == [*(["approval"] if approved else []), "decline"]
+
+
+def test_what_was_declined_too_late_is_withdrawn_later() -> None:
+    """The same words of the same person, before and after somebody else approved, are two answers with a record each."""
+    env, row = judged(b"split:12")
+    bob = replace(env.dependencies, identity=MemoryIdentity(BOB))
+    steps = decline(env.dependencies, row.id, "wrong month")
+    call = steps.send(next(steps).do())
+    drive(bob, approve(bob, row.id))
+    with pytest.raises(ConditionFailed) as refused:
+        call.do()
+    with pytest.raises(InputError, match="it was approved before"):
+        steps.throw(refused.value)
+    drive(env.dependencies, decline(env.dependencies, row.id, "wrong month"))
+    records = [each.kind for each in env.dependencies.ledger.blocks("orders/lines_v1") if isinstance(each, Record)]
+
+    assert env.dependencies.workloads.get(row.id).state is State.QUARANTINED
+    assert records == ["decline", "approval", "decline"]
+
+
+def test_a_stale_worker_does_not_undo_a_decline() -> None:
+    """Of an approved delivery: who read it before its date was stored must not store it again after it was withdrawn."""
+    env, row = judged(b"split:12")
+    stale = approve(env.dependencies, row.id)
+    call = stale.send(next(stale).do())
+    call = stale.send(call.do())
+    assert call.effect is Effect.SCHEDULE
+    approved = env.dependencies.workloads.get(row.id)
+    assert drive(env.dependencies, advance(env.dependencies, approved)).state is State.SCHEDULED
+    steps = decline(env.dependencies, row.id, "wrong month")
+    declined = steps.send(next(steps).do())
+    declined.do()
+    with suppress(ConditionFailed):
+        call.do()
+    later(env, 26 * 60)
+
+    assert env.dependencies.workloads.get(row.id).state is State.QUARANTINED
+
+
+def test_nobody_declines_at_the_time_or_later() -> None:
+    """From its time on a delivery is published: the person gets an error, whether or not a sweep was there first."""
+    env, row = judged(b"good:1")
+    assert row.deadline is not None
+    env.memory.clock.sleep((row.deadline - env.memory.clock.now()).total_seconds())
+    with pytest.raises(InputError, match="the delivery is being published"):
+        drive(env.dependencies, decline(env.dependencies, row.id, "too late"))
+    at(env, row, row.deadline)
+    with pytest.raises(InputError, match="it does not wait for approval: it is PUBLISHED"):
+        drive(env.dependencies, decline(env.dependencies, row.id, "too late"))
 
 
 def another(env: Environment, body: bytes) -> str:

@@ -45,6 +45,14 @@ def test_a_stack_in_order_has_no_cause(world: World) -> None:
     assert world.lakegate.ok("doctor", *PATIENT).endswith("No cause was found.\n")
 
 
+def test_a_stack_that_signs_has_no_cause(world: World) -> None:
+    """The policy allows to sign by one algorithm: the simulator of policies is asked about that one."""
+    causes_of_stack.setting("SIGNING_KEY", causes_of_stack.SIGNING_KEY)(world)
+    code, document = examined(world)
+
+    assert (code, document["findings"], document["unknown"]) == (0, [], [])
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda each: f"{each.cause} {each.name}".strip())
 def test_an_injected_cause_is_found_with_its_remedy(world: World, case: Case) -> None:
     """The cause that was injected is the only one that is found, and all other probes can still look."""

@@ -272,7 +272,16 @@ class World:
         return {"events": [{"message": '{"message": "taken", "level": "INFO"}'}, {"message": "[1]"}, {"message": "x"}]}
 
     def _iam_simulate_principal_policy(self, request: dict[str, Any]) -> Any:
-        return {"EvaluationResults": [{"EvalActionName": request["ActionNames"][0], "EvalDecision": "allowed"}]}
+        """Signing is allowed to who says how, as the template's policy has it; everything else is allowed."""
+        (action,) = request["ActionNames"]
+        how = {each["ContextKeyName"]: each["ContextKeyValues"] for each in request.get("ContextEntries", ())}
+        known = {"kms:SigningAlgorithm": ["ED25519_SHA_512"], "kms:MessageType": ["RAW"]}
+        is_allowed = action != "kms:Sign" or known.items() <= how.items()
+        return {
+            "EvaluationResults": [
+                {"EvalActionName": action, "EvalDecision": "allowed" if is_allowed else "implicitDeny"}
+            ]
+        }
 
     def _kms_describe_key(self, request: dict[str, Any]) -> Any:
         return {"KeyMetadata": {"KeyId": request["KeyId"], "KeyState": "Enabled"}}

@@ -1,0 +1,103 @@
+"""Turns of lines with slices: the decision takes the turn, at the next offset only; the commit lets the next one in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakegate.contracts.lake.block import GENESIS, digest
+from lakegate.functions.ports.errors import ConditionFailed
+from lakegate.functions.ports.workloads import Expected
+from lakegate.functions.workload import State
+from tests.contract.test_rows import CHAIN, DECIDED, DECISION, HERE, NEWS, block, committed
+
+if TYPE_CHECKING:
+    from lakegate.functions.workload import Workload
+    from tests.contract.conftest import Ports
+
+JUDGED = Expected(State.VALIDATING, 2)
+
+
+def judged(ports: Ports, name: str, first: int, end: int) -> Workload:
+    """A judged delivery, as it is to be decided."""
+    decided = DECIDED._replace(id=name, decision=replace(DECISION, offsets=(first, end)))
+    ports.workloads.create(decided._replace(state=State.VALIDATING, decision=None))
+    return decided
+
+
+def refusals(ports: Ports, decided: Workload, content: str | None = None) -> tuple[str, ...]:
+    """Why a decision is refused; none: it is written."""
+    try:
+        ports.workloads.save(decided, JUDGED, content=content)
+    except ConditionFailed as refused:
+        return refused.reasons
+    return ()
+
+
+def test_a_decision_is_read_with_its_offsets(ports: Ports) -> None:
+    """The line begins at 0, and the next offset is the one after the last row that is decided."""
+    decided = judged(ports, "w1", 0, 6)
+
+    assert ports.workloads.next_offset(CHAIN) == 0
+    assert refusals(ports, decided) == ()
+    assert (ports.workloads.get("w1"), ports.workloads.next_offset(CHAIN)) == (decided, 6)
+
+
+@pytest.mark.parametrize(("first", "end"), [(0, 8), (6, 8), (7, 8)])
+def test_nothing_is_decided_before_the_delivery_before_it_is_committed(ports: Ports, first: int, end: int) -> None:
+    """Neither from the same offset nor from the next one, and nothing is written."""
+    refusals(ports, judged(ports, "w1", 0, 6))
+    second = judged(ports, "w2", first, end)
+
+    assert refusals(ports, second) == ("", "", "", "turn")
+    assert ports.workloads.get("w2").state is State.VALIDATING
+    assert ports.workloads.next_offset(CHAIN) == 6
+
+
+@pytest.mark.parametrize(("first", "reasons"), [(6, ()), *((each, ("", "", "", "turn")) for each in (0, 3, 7))])
+def test_after_a_commit_the_next_offset_is_decided(ports: Ports, first: int, reasons: tuple[str, ...]) -> None:
+    """A delivery that was judged from any other offset is refused."""
+    decided = judged(ports, "w1", 0, 6)
+    refusals(ports, decided)
+    ports.ledger.commit(block(0, GENESIS, "w1"), committed(decided), HERE, NEWS)
+
+    assert refusals(ports, judged(ports, "w2", first, 8)) == reasons
+
+
+def test_a_line_does_not_begin_above_zero(ports: Ports) -> None:
+    """The first slice of a line has the offset 0."""
+    assert refusals(ports, judged(ports, "w1", 3, 6)) == ("", "", "", "turn")
+
+
+def test_a_decision_without_slices_takes_no_turn(ports: Ports) -> None:
+    """A rejected delivery is decided while another one is being committed, and committed without ending its turn."""
+    refusals(ports, judged(ports, "w1", 0, 6))
+    rejected = judged(ports, "w2", 0, 6)._replace(decision=DECISION)
+
+    assert refusals(ports, rejected) == ()
+    ports.ledger.commit(block(0, GENESIS, "w2"), committed(rejected), HERE, NEWS)
+    assert refusals(ports, judged(ports, "w3", 6, 8)) == ("", "", "", "turn")
+
+
+def test_a_commit_needs_the_turn(ports: Ports) -> None:
+    """A decided delivery without the turn is not committed; neither state nor head is the reason."""
+    decided = DECIDED._replace(id="w1", decision=replace(DECISION, offsets=(0, 6)))
+    ports.workloads.create(decided)
+    first = block(0, GENESIS, "w1")
+    with pytest.raises(ConditionFailed) as refused:
+        ports.ledger.commit(first, committed(decided), HERE, NEWS)
+
+    assert refused.value.reasons == ("", "", "turn")
+    assert ports.ledger.head(CHAIN).digest == GENESIS != digest(first)
+
+
+def test_a_duplicate_takes_no_turn(ports: Ports) -> None:
+    """Content and turn are refused together, each with its reason."""
+    other = DECIDED._replace(id="w0", state=State.VALIDATING, decision=None)
+    ports.workloads.create(other)
+    ports.workloads.save(other._replace(state=State.DECIDED, decision=DECISION), JUDGED, content="c")
+    late = judged(ports, "w1", 3, 6)
+
+    assert refusals(ports, late, "c") == ("", "", "content", "turn")

@@ -1,0 +1,111 @@
+"""A line with slices, and a job that writes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from lakegate.contracts.lake.block import Block
+from lakegate.contracts.model.policy import PublishAs
+from lakegate.contracts.plan.result import Result
+from lakegate.contracts.plan.slices import WrittenSlice
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases.intake import intake
+from lakegate.functions.usecases.steps import run
+from lakegate.functions.usecases.sweep import sweep
+from lakegate.functions.workload import TERMINAL, State
+from tests.simulation.contract import kind, measurements_of, plan_version, read_json
+from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment, key_of, request_of
+
+SIMPLE = plan_version("1.1.0", 1)
+PLAN = replace(SIMPLE, policy=replace(SIMPLE.policy, publish_as=PublishAs.PARQUET))
+
+
+@dataclass(slots=True)
+class Line:
+    """A line with slices, and a job that writes them."""
+
+    env: Environment
+
+    @staticmethod
+    def of(*bodies: bytes) -> Line:
+        env = Environment()
+        env.publish("1.1.0", "active", PLAN)
+        line = Line(env)
+        for number, body in enumerate(bodies):
+            env.upload(f"{PREFIX}{number}.csv", body)
+        return line
+
+    def results(self) -> None:
+        """Each run that has not answered answers: a correct job, which writes the slices that its request orders."""
+        memory = self.env.memory
+        for job in memory.jobs.runs.values():
+            if job.id == self.env.stranger:
+                continue
+            asked = read_json(memory.objects.read(Address(LAKE, key_of(request_of(job.request)))))
+            prefix = key_of(asked["output_uri"])
+            if f"{prefix}/result.json" in self.env.lake:
+                continue
+            body = b"".join(memory.objects.read(Address(LAKE, key_of(each["uri"]))) for each in asked["parts"])
+            key, rows, accepted = f"{prefix}/slices/part-00000.parquet", len(body), kind(body) == "good"
+            offset = asked["slices"]["offset"]
+            written = memory.objects.put(Address(LAKE, key), f"{offset}:".encode() + body)
+            times = ("2024-05-01T00:00:00.000000Z",) * 2
+            logical, physical = f"f9680c00120{len(body):064x}", f"f1620{len(body):064x}"
+            found = WrittenSlice(
+                f"s3://{LAKE}/{key}", written.size, written.etag, rows, offset, times, logical, physical
+            )
+            result = Result(
+                workload=asked["workload"],
+                attempt=asked["attempt"],
+                plan_digest=asked["plan_digest"],
+                source_version=asked["source_version"],
+                rows=rows,
+                measurements=measurements_of(body),
+                slices=(found,) if accepted else (),
+            )
+            memory.objects.put(Address(LAKE, f"{prefix}/result.json"), result.to_bytes())
+
+    def rows(self) -> list[Any]:
+        return [self.env.memory.rows.rows[each.workload] for each in self.env.uploads]
+
+    def hold(self) -> None:
+        """Slices follow one another in the chain from 0 without a gap, each with the bytes that were written for its offset."""
+        blocks = [each for each in self.env.memory.ledger.blocks(LINE) if isinstance(each, Block)]
+        slices = [each for block in blocks for each in block.slices or ()]
+
+        assert [each.offset for each in slices[:1]] in ([], [0])
+        assert all(low.offset + low.rows == high.offset for low, high in pairwise(slices))
+        for each in slices:
+            assert self.env.memory.objects.read(Address(LAKE, each.key)).startswith(f"{each.offset}:".encode())
+        decided = [each for each in self.env.memory.rows.rows.values() if each.state is State.DECIDED]
+        assert len([each for each in decided if each.decision.offsets]) <= 1
+
+
+def judged(*bodies: bytes) -> Line:
+    """A line whose deliveries were all judged from its first offset."""
+    line = Line.of(*bodies)
+    env = line.env
+    while env.inbox:
+        what, key = env.inbox.pop(0)
+        assert what == "landed"
+        run(intake(env.dependencies, LANDING, key), env.memory.clock)
+    line.results()
+    return line
+
+
+def settled(line: Line) -> None:
+    """Sweeps, and answers of jobs, until all deliveries are finished."""
+    env = line.env
+    for _ in range(12):
+        env.memory.clock.sleep(timedelta(hours=1).total_seconds())
+        run(sweep(env.dependencies), env.memory.clock)
+        line.results()
+        line.hold()
+        if all(each.state in TERMINAL for each in line.rows()):
+            return
+    pytest.fail(f"not finished: {line.rows()}")

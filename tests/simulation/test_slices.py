@@ -1,0 +1,134 @@
+"""Slices of one line: two deliveries at once, in every order of their decisions and commits, with a fault at each write."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lakegate.contracts.errors import LakegateError
+from lakegate.functions.ports.errors import Unanswered
+from lakegate.functions.usecases.advance import advance
+from lakegate.functions.usecases.steps import Effect
+from lakegate.functions.workload import FailureCause, State
+from tests.simulation.sliced import Line, judged, settled
+from tests.simulation.stage import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.functions.usecases.steps import Call, Steps
+
+FAULTS = (Fault.NONE, Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.UNANSWERED, Fault.TWICE)
+EFFECTS = (Effect.SUBMIT, Effect.DECIDE, Effect.COPY, Effect.COMMIT)
+"""Where a worker of a schedule pauses, and may fail."""
+
+
+class Worker:
+    """One worker that advances one delivery, stopped before each of the effects."""
+
+    def __init__(self, line: Line, at: int, fault: tuple[Effect, Fault] | None) -> None:
+        self.line, self.fault = line, fault
+        row = line.env.memory.rows.rows[line.env.uploads[at].workload]
+        self.steps: Steps[Any] = advance(line.env.dependencies, row)
+        self.call: Call | None = None
+        self._go(lambda: next(self.steps))
+
+    def turn(self) -> None:
+        """The effect before which it stopped, with its fault."""
+        call = self.call
+        if call is None:
+            return
+        fault = self.fault[1] if self.fault and self.fault[0] is call.effect else Fault.NONE
+        if fault is not Fault.NONE:
+            self.fault = None
+        if fault is Fault.CRASH_BEFORE:
+            self.call = None
+            return
+        self._do(call, fault)
+
+    def _do(self, call: Call, fault: Fault) -> None:
+        try:
+            answer = call.do()
+            if fault is Fault.TWICE:
+                answer = call.do()
+        except LakegateError as refused:
+            error = refused
+            if fault is Fault.CRASH_AFTER:
+                self.call = None
+            else:
+                self._go(lambda: self.steps.throw(error))
+            return
+        if fault is Fault.CRASH_AFTER:
+            self.call = None
+        elif fault is Fault.UNANSWERED:
+            self._go(lambda: self.steps.throw(Unanswered()))
+        else:
+            self._go(lambda: self.steps.send(answer))
+
+    def _go(self, proceed: Any) -> None:
+        try:
+            self.call = proceed()
+            while self.call.effect not in EFFECTS:
+                call = self.call
+                try:
+                    answer = call.do()
+                except LakegateError as refused:
+                    self.call = self.steps.throw(refused)
+                else:
+                    self.call = self.steps.send(answer)
+        except (StopIteration, LakegateError):
+            self.call = None
+
+
+def schedules() -> Iterator[tuple[tuple[int, ...], tuple[tuple[Effect, Fault] | None, ...]]]:
+    """Every order of the first effects of two workers, with a fault of one of them."""
+    faults = [None, *product(EFFECTS, FAULTS)]
+    for order in sorted(set(permutations((0, 0, 0, 1, 1, 1)))):
+        for each in faults:
+            yield order, (each, None)
+            yield order, (None, each)
+
+
+@pytest.mark.simulation
+def test_slices_follow_one_another_whatever_happens() -> None:
+    """Two deliveries are judged from one offset: both are published, one after the other, without a gap or a row twice."""
+    ends = set()
+    for order, faults in schedules():
+        line = judged(b"good:1", b"good:333")
+        workers = [Worker(line, at, fault) for at, fault in enumerate(faults)]
+        line.hold()
+        for each in (*order, *(0, 1) * 6):
+            workers[each].turn()
+            line.hold()
+            line.results()
+        settled(line)
+
+        assert [each.state for each in line.rows()] == [State.PUBLISHED, State.PUBLISHED]
+        offsets = sorted(each.decision.offsets for each in line.rows())
+        ends.add(tuple(offsets))
+        assert [each.cause for row in line.rows() for each in row.failed] in ([], [FailureCause.OVERTAKEN])
+
+    assert ends == {((0, 6), (6, 14)), ((0, 8), (8, 14))}
+
+
+@pytest.mark.simulation
+def test_a_rejected_delivery_has_no_offset() -> None:
+    """A rejected delivery takes no turn; what follows it begins where the slices before it end."""
+    line = judged(b"good:1", b"bad:22", b"good:333")
+    settled(line)
+
+    assert [each.state for each in line.rows()] == [State.PUBLISHED, State.QUARANTINED, State.PUBLISHED]
+    assert line.rows()[1].decision.offsets is None
+
+
+@pytest.mark.simulation
+def test_overtaken_attempts_cost_none_of_a_round() -> None:
+    """Six deliveries judged from one offset are all published, though one of them is judged more often than a round allows."""
+    line = judged(*(f"good:{number}".encode() * number for number in range(1, 7)))
+    settled(line)
+
+    assert [each.state for each in line.rows()] == [State.PUBLISHED] * 6
+    assert {each.cause for row in line.rows() for each in row.failed} == {FailureCause.OVERTAKEN}
+    assert max(len(row.failed) for row in line.rows()) > 3

@@ -1,0 +1,181 @@
+"""Deliveries of lines with slices: what is published, listed and recorded, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.block import Block, digest, from_json, to_json
+from lakegate.contracts.lake.block_parts import LedgerSlice
+from lakegate.contracts.lake.ledger import ChainFault, Wrong
+from lakegate.contracts.schemas import validate
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases.advance import advance
+from lakegate.functions.usecases.erasure import Why, erase
+from lakegate.functions.usecases.layout import destination_key, manifest_key
+from lakegate.functions.usecases.validation_source import data_at
+from lakegate.functions.usecases.waive import waive
+from lakegate.functions.workload import FailureCause, State
+from tests.fakes.rows import Turn
+from tests.simulation.contract import block_digest
+from tests.simulation.environment import LAKE, LINE
+from tests.simulation.promises import manifest_deliveries
+from tests.simulation.sliced import Line, judged, settled
+from tests.unit.ledger_chain import a_block, verify
+from tests.unit.usecases.scenarios import alarm_of, drive, swapped
+
+if TYPE_CHECKING:
+    from lakegate.functions.workload import Workload
+
+
+def published(*bodies: bytes) -> Line:
+    line = judged(*bodies)
+    settled(line)
+    return line
+
+
+def only(line: Line) -> tuple[Workload, Block]:
+    (row,) = line.rows()
+    (block,) = line.env.dependencies.ledger.blocks(LINE)
+    assert isinstance(block, Block)
+    return row, block
+
+
+def changed(line: Line, **change: Any) -> Workload:
+    """The delivery, with another slice in the result of its first attempt."""
+    (row,) = line.rows()
+    where = f"runs/{row.id}/attempt=1/result.json"
+    document = json.loads(line.env.dependencies.objects.read(Address(LAKE, where)))
+    document["slices"][0] |= change
+    swapped(line.env, where, json.dumps(document).encode())
+    return row
+
+
+def test_slices_are_published_beside_what_arrived() -> None:
+    """The block and the manifest list the slice with offset, rows, times and hashes; the original is below `_original/`."""
+    row, block = only(line := published(b"good:1"))
+    assert row.pin is not None
+    key, original = (
+        destination_key("accepted", row.pin, row.id, name)
+        for name in ("part-00000.parquet", "_original/part-00000.csv")
+    )
+    times = ("2024-05-01T00:00:00.000000Z",) * 2
+    found = LedgerSlice(key, 0, 6, times, f"f9680c00120{6:064x}", f"f1620{6:064x}")
+    (listed,) = manifest_deliveries(line.env.lake, manifest_key(LINE)) or []
+
+    assert block.slices == (found,)
+    assert [each.key for each in block.objects] == [original, key]
+    assert [each["key"] for each in listed["objects"]] == [key]
+    assert (listed["format"], listed["csv"], listed["published_rows"]) == ("parquet", None, 6)
+    assert listed["slices"] == [json.loads(to_json(block))["slices"][0]]
+    validate("manifest", json.loads(line.env.memory.objects.read(Address(LAKE, manifest_key(LINE)))))
+    assert line.env.memory.objects.read(Address(LAKE, key)) == b"0:good:1"
+    assert line.env.memory.objects.read(Address(LAKE, original)) == b"good:1"
+    assert (from_json(to_json(block)), digest(block)) == (block, block_digest(block))
+    assert [each for each in line.env.memory.objects.current(LAKE, "runs/") if "/slices/" in each] == []
+
+
+def test_a_delivery_that_is_overtaken_is_judged_again_by_the_same_means() -> None:
+    """The second of two is judged from the offset after the first; both attempts are in its row."""
+    line = published(b"good:1", b"good:333")
+    later = max(line.rows(), key=lambda row: row.decision.offsets)
+
+    assert sorted(row.decision.offsets[0] > 0 for row in line.rows()) == [False, True]
+    assert [each.cause for each in later.failed] == [FailureCause.OVERTAKEN]
+    assert line.env.dependencies.workloads.next_offset(LINE) == 14
+
+
+def test_a_delivery_waits_for_the_commit_of_the_one_before_it() -> None:
+    """It stays VALIDATING, without another attempt, while its offset is the next one."""
+    line = judged(b"good:1")
+    (row,) = line.rows()
+    line.env.memory.rows.turns[LINE] = Turn(0, "another delivery")
+
+    assert drive(line.env.dependencies, advance(line.env.dependencies, row)) == row
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [({"uri": f"s3://{LAKE}/staging/x"}, "rows-elsewhere"), ({"size": 999}, "rows-differ")],
+)
+def test_a_slice_that_is_not_as_listed_raises_an_alarm(change: dict[str, object], code: str) -> None:
+    """A job can only have written what is below its own attempt."""
+    line = judged(b"good:1")
+
+    assert alarm_of(line.env, changed(line, **change)) == code
+
+
+def test_a_lost_turn_raises_an_alarm() -> None:
+    """A decided delivery whose turn somebody took away is not committed."""
+    line = judged(b"good:1")
+    (row,) = line.rows()
+    steps = advance(line.env.dependencies, row)
+    next(steps).do()
+    steps.close()
+    line.env.memory.rows.turns[LINE] = Turn(6)
+
+    assert alarm_of(line.env, line.rows()[0]) == "turn-lost"
+
+
+@pytest.mark.parametrize("slices", [[], None])
+def test_a_result_without_its_slices_is_the_jobs_failure(slices: list[Any] | None) -> None:
+    """So is one whose slices are not contiguous: the attempt is lost."""
+    line = judged(b"good:1")
+    (row,) = line.rows()
+    where = f"runs/{row.id}/attempt=1/result.json"
+    document = json.loads(line.env.dependencies.objects.read(Address(LAKE, where)))
+    document["slices"] = document["slices"] * 2 if slices is None else slices
+    swapped(line.env, where, json.dumps(document).encode())
+    drive(line.env.dependencies, advance(line.env.dependencies, row))
+
+    assert [each.cause for each in line.rows()[0].failed] == [FailureCause.WRONG_RESULT]
+
+
+def test_slices_are_not_erased() -> None:
+    """Their offsets have no gaps."""
+    row, _ = only(line := published(b"good:1"))
+    with pytest.raises(InputError, match="no row can be erased"):
+        drive(line.env.dependencies, erase(line.env.dependencies, LINE, row.id, (), Why("a ticket", ("id",))))
+
+
+def test_a_rejected_delivery_of_a_line_with_slices_is_not_waived() -> None:
+    """No slice was written of it."""
+    row, _ = only(line := published(b"bad:1"))
+    with pytest.raises(InputError, match="publishes slices"):
+        drive(line.env.dependencies, waive(line.env.dependencies, row.id, "why", "2026-01-06T12:00:00Z"))
+
+
+def test_a_validation_reads_what_arrived() -> None:
+    """Slices have other columns than the contract."""
+    row, _ = only(line := published(b"good:1"))
+    found = data_at(line.env.dependencies, row.id, lambda _: True)
+
+    assert row.state is State.PUBLISHED
+    assert [each.uri.rpartition("/workload=")[2] for each in found.parts] == [f"{row.id}/_original/part-00000.csv"]
+
+
+def sliced(height: int, previous: str, *offsets: tuple[int, int]) -> Block:
+    times = ("2024-05-01T00:00:00.000000Z",) * 2
+    slices = tuple(LedgerSlice(f"accepted/{first}", first, rows, times, "f1", "f2") for first, rows in offsets)
+    return replace(a_block(height, previous), slices=slices)
+
+
+@pytest.mark.parametrize(("first", "faults"), [(5, ()), (4, (1,)), (6, (1,)), (0, (1,))])
+def test_offsets_follow_one_another_over_the_chain(first: int, faults: tuple[int, ...]) -> None:
+    """`verify` reports the block whose slices do not begin where those before it end; empty ones are passed over."""
+    low = sliced(0, "0" * 64, (0, 2), (2, 3))
+    high = sliced(1, digest(low), (first, 1))
+    top = sliced(2, digest(high))
+
+    wrong = [each for each in verify([low, high, top]) if each.what is Wrong.OFFSETS]
+    assert wrong == [ChainFault(height, Wrong.OFFSETS, "not from 5 on") for height in faults]
+
+
+def test_slices_of_a_block_are_contiguous() -> None:
+    """A block with a gap between its slices has no canonical form."""
+    with pytest.raises(InputError, match="`slices`"):
+        to_json(sliced(0, "0" * 64, (0, 2), (3, 3)))
