@@ -32,19 +32,29 @@ if TYPE_CHECKING:
     from lakegate.functions.workload import Workload
     from lakegate.infra.local.state import LocalState
 
-LIMIT = 300.0
-"""Seconds after which what should have happened counts as lost."""
+LIMIT = 720.0
+"""Seconds after which what should have happened counts as lost.
+
+Longer than a lease and the period of the sweep, five minutes each: a function that failed is retried by the sweep.
+"""
+FAULTS = ("Error", "Exception", "timed out", "died")
+"""Words in the log of a function that failed."""
 TICK = threading.Event()
 
 
-def until(what: str, condition: Callable[[], Any], limit: float = LIMIT) -> Any:
-    """What the condition answers as soon as it is true; the test fails where it is not within the limit."""
+def until(
+    what: str, condition: Callable[[], Any], limit: float = LIMIT, found_at_the_end: Callable[[], str] = str
+) -> Any:
+    """What the condition answers as soon as it is true; the test fails where it is not within the limit.
+
+    The message ends with what the last function answers when time is over.
+    """
     end = time.monotonic() + limit
     while time.monotonic() < end:
         if found := condition():
             return found
         TICK.wait(0.05)
-    raise AssertionError(f"not within {limit:.0f} seconds: {what}")
+    raise AssertionError(f"not within {limit:.0f} seconds: {what}\n{found_at_the_end()}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +134,7 @@ class Deployed:
             row = self.row(landed)
             return row if row is not None and row.state in states else None
 
-        row: Workload = until(f"{' or '.join(states)} (now {self.row(landed)})", in_one_of_them, limit)
+        row: Workload = until(" or ".join(states), in_one_of_them, limit, lambda: self.report(landed))
         return row
 
     def finished(self, landed: Landed | str, limit: float = LIMIT) -> Workload:
@@ -134,8 +144,19 @@ class Deployed:
             row = self.row(landed)
             return row if row is not None and row.state in END_STATES and row.due_at is None else None
 
-        row: Workload = until(f"finished (now {self.row(landed)})", done, limit)
+        row: Workload = until("finished", done, limit, lambda: self.report(landed))
         return row
+
+    def report(self, landed: Landed | str) -> str:
+        """The row, and what the functions and queues of the stack have to report about it: why a test waited in vain."""
+        workload = landed if isinstance(landed, str) else landed.workload
+        logs = client("logs")
+        lines = [f"row: {self.row(landed)}"]
+        for group in logs.describe_log_groups(logGroupNamePrefix="/aws/lambda/")["logGroups"]:
+            name = group["logGroupName"]
+            found = (each["message"] for each in logs.filter_log_events(logGroupName=name)["events"])
+            lines += [f"{name}: {text[:2000]}" for text in found if any(each in text for each in (workload, *FAULTS))]
+        return "\n".join(lines)
 
     def objects(self, prefix: str) -> list[str]:
         """Keys in the lake below a prefix."""
