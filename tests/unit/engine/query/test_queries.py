@@ -322,7 +322,10 @@ AGGREGATES = ("sum", "avg", "min", "max", "count", "var_pop", "count(DISTINCT ",
     st.randoms(use_true_random=False),
 )
 def test_random_queries_answer_what_duckdb_answers(parts: list[tuple[str, str, str]], chance: random.Random) -> None:
-    """Aggregates of random expressions over random rows, filtered and grouped, give DuckDB's own numbers."""
+    """Aggregates of random expressions over random rows, filtered and grouped, give DuckDB's own numbers.
+
+    A product of two prices has 36 fraction digits in DuckDB, and no more than two others: it has no number for some rows.
+    """
     records = chance.sample(rows(), 12)
     queries = [
         f"SELECT {name if '(' in name else name + '('}{of}) FROM orders WHERE {where}"  # noqa: S608 - translated
@@ -333,7 +336,10 @@ def test_random_queries_answer_what_duckdb_answers(parts: list[tuple[str, str, s
     for check, query in zip(plan.checks, queries, strict=True):
         if check.query is None:
             continue
-        expected = run_reference(plan, records, query)
+        try:
+            expected = run_reference(plan, records, query)
+        except (duckdb.OutOfRangeException, duckdb.ConversionException):
+            continue
         measured = found[check.id].accept
         assert measured is not None, (query, found[check.id])
         assert agree(measured.exact, expected), (query, measured.exact, expected)
