@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import UTC
 from typing import TYPE_CHECKING
 
 from lakegate.cli import terminal
@@ -11,6 +12,7 @@ from lakegate.cli.download import file_of, is_as_listed
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.block import BlockKind, deliveries
 from lakegate.contracts.lake.erasures import erasures_of
+from lakegate.contracts.lake.lifecycle import moment
 from lakegate.functions.usecases.audit import Damage, DamagedObject
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from lakegate.cli.download import File
     from lakegate.contracts.lake.block import AnyBlock
+    from lakegate.contracts.lake.block_parts import LedgerSlice
     from lakegate.contracts.lake.erasures import Erasures
 
 HIDDEN = ("_", ".")
@@ -28,6 +31,8 @@ HIDDEN = ("_", ".")
 def compared_files(folder: Path, line: str, blocks: Sequence[AnyBlock]) -> Compared:
     """Every published object of the chain by size and checksum, and every other file that a reader would read.
 
+    Of a slice also what its block states: offset, rows, event times and both hashes.
+
     InputError where the folder is none, or the chain names an object that has no place in it.
     """
     if not folder.is_dir():
@@ -35,6 +40,7 @@ def compared_files(folder: Path, line: str, blocks: Sequence[AnyBlock]) -> Compa
     erasures, places, count = erasures_of(blocks), set(), 0
     damaged: list[DamagedObject] = []
     for block in deliveries(blocks):
+        slices = {each.key: each for each in block.slices or ()}
         for judged in block.objects if block.kind is BlockKind.PUBLISHED else ():
             left = erasures.left.get(judged.key)
             wanted = left.current if left else judged
@@ -42,6 +48,13 @@ def compared_files(folder: Path, line: str, blocks: Sequence[AnyBlock]) -> Compa
             places.add(file.place)
             count += 1
             damage = _damage(folder, file, erasures, is_wanted=wanted is not None)
+            if (
+                damage is None
+                and wanted
+                and judged.key in slices
+                and not _is_as_stated(folder / file.place, slices[judged.key])
+            ):
+                damage = Damage.ALTERED
             if damage is not None:
                 damaged.append(
                     DamagedObject(damage, file.key, file.version, "", block.height, block.workload, file.place)
@@ -61,6 +74,24 @@ def _damage(folder: Path, file: File, erasures: Erasures, *, is_wanted: bool) ->
     if erasures.planned(file.key):
         return Damage.UNERASED
     return Damage.ALTERED if is_there else Damage.LOST
+
+
+def _is_as_stated(path: Path, stated: LedgerSlice) -> bool:
+    """Whether a file is the slice that a block describes; a file that is no slice is not."""
+    from lakegate.engine.digest.files import digest_of, slice_in  # noqa: PLC0415 - pyarrow is for lines of slices alone
+
+    try:
+        found, digests = slice_in(path), digest_of(path)
+    except InputError:
+        return False
+    times = tuple(moment(each.astimezone(UTC)) for each in found.event_times)
+    return (found.first_offset, digests.rows, times, digests.logical, digests.physical) == (
+        stated.offset,
+        stated.rows,
+        stated.event_time,
+        stated.logical,
+        stated.physical,
+    )
 
 
 def _visible(folder: Path) -> Iterator[str]:

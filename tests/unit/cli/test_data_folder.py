@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from hashlib import sha256 as of_bytes
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -15,8 +17,9 @@ from lakegate.cli.main import app
 from lakegate.contracts.convert.chain_yaml import yaml_of
 from lakegate.contracts.lake.anchors import Anchor, AnchoredHead, to_json
 from lakegate.contracts.lake.block import GENESIS, Block, BlockKind, canonical, digest, from_json
-from lakegate.contracts.lake.block_parts import LedgerObject
+from lakegate.contracts.lake.block_parts import LedgerObject, LedgerSlice
 from lakegate.contracts.lake.signatures import SignedText
+from lakegate.engine.digest.files import digest_of
 from tests.unit.anchor_days import day, signed
 from tests.unit.ledger_chain import RECORD, a_block
 from tests.unit.signing import FORGER, ONE, key_record, signature_by
@@ -329,6 +332,53 @@ def test_a_key_leads_out_of_no_folder(export: Export) -> None:
 
     assert "what is listed is no object of this line" in str(export.verify("--data", str(export.data)).exception)
     assert "is not a folder; `lakegate get" in str(export.verify("--data", str(export.folder / "none")).exception)
+
+
+def sliced(export: Export, **changes: Any) -> None:
+    """One delivery is a slice of two rows, which its block describes, with changes."""
+    path = export.file(5).with_suffix(".parquet")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    times = pa.array([0, 1000], pa.timestamp("ms", "UTC"))
+    offsets, ops = pa.array([0, 1], pa.uint64()), pa.array([0, 0], pa.uint8())
+    columns = {"offset": offsets, "op": ops, "system_time": times, "event_time": times, "id": pa.array([1, 2])}
+    pq.write_table(pa.table(columns), path)
+    key = f"accepted/{LINE}/{path.relative_to(export.data).as_posix()}"
+    found, checksum = digest_of(path), b64encode(of_bytes(path.read_bytes()).digest()).decode()
+    judged = LedgerObject(key, "v1", found.size, f"sha256:{checksum}")
+    spans = ("1970-01-01T00:00:00.000000Z", "1970-01-01T00:00:01.000000Z")
+    stated = replace(LedgerSlice(key, 0, 2, spans, found.logical, found.physical), **changes)
+    block = replace(delivery(5, GENESIS), objects=(judged,), slices=(stated,))
+    export.chain = chain_of([*blocks_of(lined()), block], ONE)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"rows": 3},
+        {"logical": f"f9680c00120{7:064x}"},
+        {"physical": f"f1620{7:064x}"},
+        {"event_time": ("1970-01-01T00:00:00.000000Z",) * 2},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_a_slice_is_what_its_block_states(export: Export, changes: dict[str, Any]) -> None:
+    """Rows, event times and both hashes are those of the file, whose size and checksum alone would be as recorded."""
+    sliced(export)
+    good = told(export, "--data", str(export.data))
+    sliced(export, **changes)
+
+    assert good == (set(), set())
+    assert told(export, "--data", str(export.data)) == (set(), {"altered"})
+
+
+def test_an_object_that_is_no_slice_is_found(export: Export) -> None:
+    """A block may list any object as a slice: what is no Parquet is altered, and no error."""
+    csv = blocks_of(export.chain)[4]
+    key = csv.objects[0].key
+    stated = LedgerSlice(key, 0, 2, ("1970-01-01T00:00:00.000000Z",) * 2, "f1", "f2")
+    export.chain = chain_of([*blocks_of(export.chain)[:4], replace(csv, slices=(stated,))], ONE)
+
+    assert told(export, "--data", str(export.data)) == (set(), {"altered"})
 
 
 def test_a_download_is_compared_with_the_chain_of_its_stack(lakegate: Lakegate, tmp_path: Path) -> None:
