@@ -47,14 +47,7 @@ def compared_files(folder: Path, line: str, blocks: Sequence[AnyBlock]) -> Compa
             file = file_of(f"accepted/{line}/", asdict(wanted or judged))
             places.add(file.place)
             count += 1
-            damage = _damage(folder, file, erasures, is_wanted=wanted is not None)
-            if (
-                damage is None
-                and wanted
-                and judged.key in slices
-                and not _is_as_stated(folder / file.place, slices[judged.key])
-            ):
-                damage = Damage.ALTERED
+            damage = _damage(folder, file, erasures, slices.get(judged.key), is_wanted=wanted is not None)
             if damage is not None:
                 damaged.append(
                     DamagedObject(damage, file.key, file.version, "", block.height, block.workload, file.place)
@@ -64,12 +57,14 @@ def compared_files(folder: Path, line: str, blocks: Sequence[AnyBlock]) -> Compa
     return Compared(count, 0, tuple(damaged))
 
 
-def _damage(folder: Path, file: File, erasures: Erasures, *, is_wanted: bool) -> Damage | None:
+def _damage(
+    folder: Path, file: File, erasures: Erasures, stated: LedgerSlice | None, *, is_wanted: bool
+) -> Damage | None:
     path = folder / file.place
     is_there = path.is_file() and not path.is_symlink()
     if not is_wanted:
         return Damage.RESTORED if is_there else None
-    if is_there and is_as_listed(path, file):
+    if is_there and is_as_listed(path, file) and (stated is None or _is_as_stated(path, stated)):
         return None
     if erasures.planned(file.key):
         return Damage.UNERASED

@@ -148,7 +148,7 @@ class Deployed:
         return row
 
     def report(self, landed: Landed | str) -> str:
-        """The row, and what the functions and queues of the stack have to report about it: why a test waited in vain."""
+        """Why a test waited in vain: the row, and the lines in the logs of functions that name the workload or a fault."""
         workload = landed if isinstance(landed, str) else landed.workload
         logs = client("logs")
         lines = [f"row: {self.row(landed)}"]

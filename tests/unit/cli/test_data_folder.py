@@ -220,7 +220,7 @@ ATTACKS: dict[Callable[[Export], None], tuple[str, str, str, str]] = {
 """By attack: a fault that the chain alone shows; with the stack's key; the damage of its data; with daily anchors."""
 
 
-def told(export: Export, *words: str) -> tuple[set[str], set[str]]:
+def findings(export: Export, *words: str) -> tuple[set[str], set[str]]:
     """Names of faults, and of damages."""
     found = export.verify(*words, "--json")
     document = json.loads(found.stdout)
@@ -234,9 +234,9 @@ def test_each_attack_is_found_by_its_evidence(export: Export, attack: Callable[[
     """What the chain does not show by itself is found by key, data, or anchors; without an attack nothing is."""
     key = ("--key", str(export.folder / "key.pem"))
     evidence = ((), key, ("--data", str(export.data)), ("--anchors", str(export.folder / "anchors"), *key))
-    before = [told(export, *words) for words in evidence]
+    before = [findings(export, *words) for words in evidence]
     attack(export)
-    alone, by_key, by_data, by_anchors = (told(export, *words) for words in evidence)
+    alone, by_key, by_data, by_anchors = (findings(export, *words) for words in evidence)
     found = (alone[0], by_key[0], by_data[1], by_anchors[0])
 
     assert before == [(set(), set())] * 4
@@ -311,18 +311,18 @@ def test_an_erasure_changes_what_a_file_is(
     else:
         export.file(2).write_bytes(there)
 
-    assert told(export, "--data", str(export.data)) == (set(), damage)
+    assert findings(export, "--data", str(export.data)) == (set(), damage)
 
 
 def test_what_is_in_quarantine_is_not_in_the_folder(export: Export) -> None:
     """Nor is a delivery that cannot be read compared: its block is a fault of the chain."""
     blocks = blocks_of(export.chain)
     export.chain = chain_of([*blocks, replace(delivery(8, GENESIS), kind=BlockKind.QUARANTINED)], ONE)
-    quarantined = told(export, "--data", str(export.data))
+    quarantined = findings(export, "--data", str(export.data))
     export.changed = ("rows: 10", "rows: -1")
 
     assert quarantined == (set(), set())
-    assert told(export, "--data", str(export.data)) == ({"altered", "schema"}, {"extra"})
+    assert findings(export, "--data", str(export.data)) == ({"altered", "schema"}, {"extra"})
 
 
 def test_a_key_leads_out_of_no_folder(export: Export) -> None:
@@ -364,11 +364,11 @@ def sliced(export: Export, **changes: Any) -> None:
 def test_a_slice_is_what_its_block_states(export: Export, changes: dict[str, Any]) -> None:
     """Rows, event times and both hashes are those of the file, whose size and checksum alone would be as recorded."""
     sliced(export)
-    good = told(export, "--data", str(export.data))
+    good = findings(export, "--data", str(export.data))
     sliced(export, **changes)
 
     assert good == (set(), set())
-    assert told(export, "--data", str(export.data)) == (set(), {"altered"})
+    assert findings(export, "--data", str(export.data)) == (set(), {"altered"})
 
 
 def test_an_object_that_is_no_slice_is_found(export: Export) -> None:
@@ -378,7 +378,7 @@ def test_an_object_that_is_no_slice_is_found(export: Export) -> None:
     stated = LedgerSlice(key, 0, 2, ("1970-01-01T00:00:00.000000Z",) * 2, "f1", "f2")
     export.chain = chain_of([*blocks_of(export.chain)[:4], replace(csv, slices=(stated,))], ONE)
 
-    assert told(export, "--data", str(export.data)) == (set(), {"altered"})
+    assert findings(export, "--data", str(export.data)) == (set(), {"altered"})
 
 
 def test_a_download_is_compared_with_the_chain_of_its_stack(lakegate: Lakegate, tmp_path: Path) -> None:
