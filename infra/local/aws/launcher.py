@@ -181,13 +181,14 @@ def simulating(identities: Any, evaluator: Any) -> Callable[[Any], Any]:  # noqa
 class LinkedBundle(zipfile.ZipFile):
     """A bundle whose contents are unpacked once, beside all others; further times a link leads there.
 
-    A function's code folder is read-only in Lambda, so that two of its processes can share one.
+    A function's code folder is read-only in Lambda, so that two of its processes can share one. ministack writes the bundle
+    for each process: it is deleted after use, because the judge's has 90 MB.
     """
 
     unpacking = threading.Lock()
 
     def extractall(self, path: Any = None, members: Any = None, pwd: bytes | None = None) -> None:  # noqa: ANN401 - zipfile's
-        """Make `path`, an empty folder, a link to the contents."""
+        """Make `path`, an empty folder, a link to the contents, and delete the bundle."""
         assert self.filename is not None
         assert path is not None
         with open(self.filename, "rb") as file:  # noqa: PTH123 - a name, as zipfile has it
@@ -199,6 +200,7 @@ class LinkedBundle(zipfile.ZipFile):
                 aside.rename(home)
         Path(path).rmdir()
         Path(path).symlink_to(home)
+        Path(self.filename).unlink()
 
 
 if __name__ == "__main__":

@@ -121,14 +121,18 @@ def test_a_queue_runs_no_more_batches_than_the_machine_has_processors() -> None:
 
 
 def test_a_bundle_is_unpacked_once_for_all_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every process of every function that has the same bundle sees the same files, of which there is one copy."""
+    """Every process of every function that has the same bundle sees the same files, of which there is one copy.
+
+    The copy of the bundle that each process gets is deleted.
+    """
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with zipfile.ZipFile(tmp_path / "code.zip", "w") as archive:
-        archive.writestr("functions/intake.py", "pass\n")
     for name in ("first", "second"):
+        with zipfile.ZipFile(tmp_path / "code.zip", "w") as archive:
+            archive.writestr(zipfile.ZipInfo("functions/intake.py"), "pass\n")
         (tmp_path / name).mkdir()
         with LinkedBundle(tmp_path / "code.zip") as bundle:
             bundle.extractall(tmp_path / name)
 
     assert [(tmp_path / name / "functions/intake.py").read_text() for name in ("first", "second")] == ["pass\n"] * 2
     assert (tmp_path / "first").readlink() == (tmp_path / "second").readlink()
+    assert not (tmp_path / "code.zip").exists()
