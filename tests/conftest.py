@@ -63,6 +63,10 @@ OF_FILES = {
         *("template.yaml", "tenant.yaml", "samconfig.toml", ".cfnlintrc", ".checkov.yaml", "infra/setup"),
         *("tests/infra/packaging/test_linters.py", "tests/infra/packaging/conftest.py", "tests/sam/built.py"),
     ),
+    HERE / "infra/packaging/test_release.py": (
+        *("infra/packaging", "infra/setup", "pyproject.toml", "setup.py", "lakegate"),
+        *("tests/infra/packaging/test_release.py", "tests/infra/packaging/conftest.py"),
+    ),
 }
 """Tests that judge files by programs of others, and all that they depend on: likewise."""
 ONE_BY_ONE = HERE / "simulation"

@@ -120,10 +120,10 @@ def test_what_a_test_of_files_depends_on_exists(file: Path) -> None:
     assert str(file.relative_to(ROOT)) in OF_FILES[file]
 
 
-def test_a_test_of_files_runs_where_one_of_them_was_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("file", OF_FILES, ids=lambda path: path.name)
+def test_a_test_of_files_runs_where_one_of_them_was_changed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise it is of the night."""
-    (file,) = OF_FILES
-    changed = {"template.yaml"}
+    changed = {OF_FILES[file][0]}
     monkeypatch.setattr(conftest, "is_changed", lambda _, *paths: not changed.isdisjoint(paths))
     tested_nightly = conftest.tested_nightly.__wrapped__
 

@@ -9,19 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.errors import SetUpError
 from lakegate.infra.local.clone import ROOT, TOOLS
-from lakegate.infra.packaging import release as releases
 from lakegate.infra.packaging.materials import packages_of
-from lakegate.infra.packaging.release import build_wheel, make_release, notes, sources
+from lakegate.infra.packaging.release import build_wheel, make_release, sources
 from lakegate.infra.packaging.verification import FUNCTIONS, JUDGE, PULL, SUMS, files, verify
 from lakegate.infra.setup.environments import install
 from lakegate.infra.setup.pins import pinned_jars
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-CHANGELOG = "# Changelog\n\n## [Unreleased]\n\n- new\n\n## [0.1.0] - 2026-01-02\n\n### Added\n\n- first\n\n## [0.0.1]\n\n- old\n"
 
 
 @pytest.fixture(scope="module")
@@ -113,46 +109,3 @@ def test_a_wheel_is_the_same_bytes_every_time(release: Path, tmp_path: Path) -> 
     again = build_wheel(clone, tmp_path / "wheels")
 
     assert again.read_bytes() == (release / again.name).read_bytes()
-
-
-def test_a_release_that_fails_leaves_the_earlier_one(
-    build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A folder is replaced as a whole or not at all."""
-    place = tmp_path / "lakegate-0.1.0"
-    place.mkdir()
-    (place / "NOTES.md").write_text("earlier")
-
-    def fail(*_: object) -> None:
-        raise SetUpError("the disk is full")
-
-    monkeypatch.setattr(releases, "build_wheel", fail)
-    with pytest.raises(SetUpError, match="the disk is full"):
-        make_release(ROOT, TOOLS, build, tmp_path)
-
-    assert files(tmp_path) == ["lakegate-0.1.0/NOTES.md"]
-
-
-def test_notes_are_the_section_of_the_version() -> None:
-    """A version that was prepared has its own section; without one the unreleased changes are shown as such."""
-    assert notes(CHANGELOG, "0.1.0") == "# Lakegate 0.1.0\n\n### Added\n\n- first\n"
-    assert notes(CHANGELOG, "0.2.0") == "# Lakegate 0.2.0, unreleased\n\n- new\n"
-
-
-@pytest.mark.parametrize("changelog", ["", "# Changelog\n\n## [Unreleased]\n\n## [0.1.0]\n\n- first\n"])
-def test_a_version_without_notes_is_refused(changelog: str) -> None:
-    """A release whose changes nobody described is not made."""
-    with pytest.raises(SetUpError, match=r"no section for 0\.2\.0, and none for unreleased changes"):
-        notes(changelog, "0.2.0")
-
-
-def test_a_failure_is_one_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit code 2, and what to do."""
-
-    def fail(*_: object) -> None:
-        raise SetUpError("cyclonedx-py is missing: run `make tools`.")
-
-    monkeypatch.setattr(releases, "bundle_functions", fail)
-
-    assert releases.main([]) == 2
-    assert capsys.readouterr().err == "cyclonedx-py is missing: run `make tools`.\n"
