@@ -39,7 +39,8 @@ def running(folder: Path, **parameters: str) -> Iterator[Deployed]:
         state = local.up(StackOptions(warm=False, parameters=parameters))
         with opened(local=True) as there:
             dependencies = there.working_dependencies()
-            _publish(dependencies)
+            for prefix, contract in CONTRACTS.items():
+                publish_contract(dependencies, prefix, contract.read_bytes())
             named = clients.client("cloudformation").describe_stack_resources(StackName=there.name)["StackResources"]
             yield Deployed(
                 state, there, dependencies, {each["LogicalResourceId"]: each["PhysicalResourceId"] for each in named}
@@ -51,9 +52,8 @@ def running(folder: Path, **parameters: str) -> Iterator[Deployed]:
         os.environ.update(before)
 
 
-def _publish(dependencies: Dependencies) -> None:
-    for prefix, contract in CONTRACTS.items():
-        body = contract.read_bytes()
-        compiled = compile_document(body, referred_of(dependencies, body))
-        published = run(publish(dependencies, compiled), dependencies.clock)
-        run(add_route(dependencies, prefix, published.contract, "sales", 1), dependencies.clock)
+def publish_contract(dependencies: Dependencies, prefix: str, body: bytes) -> None:
+    """Publish a contract whose dataset is `sales`, and route a prefix to it."""
+    compiled = compile_document(body, referred_of(dependencies, body))
+    published = run(publish(dependencies, compiled), dependencies.clock)
+    run(add_route(dependencies, prefix, published.contract, "sales", 1), dependencies.clock)
