@@ -136,10 +136,22 @@ def _document_of(block: Block) -> dict[str, object]:
     for field, holds in _FIELDS.items():
         if not holds(document[field]):
             raise InputError(f"a block cannot have this `{field}`")
+    if block.slices is not None and not _are_among_objects(block, block.slices):
+        raise InputError("a block has no `slices` but of its own published objects, one of each")
     for optional in ("waiver", "slices"):
         if document[optional] is None:
             del document[optional]
     return document
+
+
+def _are_among_objects(block: Block, slices: tuple[LedgerSlice, ...]) -> bool:
+    keys = [each.key for each in slices]
+    unique = set(keys)
+    return (
+        block.kind is BlockKind.PUBLISHED
+        and len(unique) == len(keys)
+        and unique <= {each.key for each in block.objects}
+    )
 
 
 def digest(block: AnyBlock) -> str:

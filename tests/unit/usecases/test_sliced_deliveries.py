@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.block import Block, digest, from_json, to_json
-from lakegate.contracts.lake.block_parts import LedgerSlice
+from lakegate.contracts.lake.block import Block, BlockKind, digest, from_json, to_json
+from lakegate.contracts.lake.block_parts import LedgerObject, LedgerSlice
 from lakegate.contracts.lake.ledger import ChainFault, Wrong
 from lakegate.contracts.schemas import validate
 from lakegate.functions.ports.objects import Address
@@ -25,7 +25,7 @@ from tests.simulation.contract import block_digest
 from tests.simulation.environment import LAKE, LINE
 from tests.simulation.promises import manifest_deliveries
 from tests.simulation.sliced import Line, judged, settled
-from tests.unit.ledger_chain import a_block, verify
+from tests.unit.ledger_chain import a_block, verify, verify_stored
 from tests.unit.usecases.scenarios import alarm_of, drive, swapped
 
 if TYPE_CHECKING:
@@ -161,7 +161,8 @@ def test_a_validation_reads_what_arrived() -> None:
 def sliced(height: int, previous: str, *offsets: tuple[int, int]) -> Block:
     times = ("2024-05-01T00:00:00.000000Z",) * 2
     slices = tuple(LedgerSlice(f"accepted/{first}", first, rows, times, "f1", "f2") for first, rows in offsets)
-    return replace(a_block(height, previous), slices=slices)
+    objects = tuple(LedgerObject(each.key, "v1", 1, "") for each in slices)
+    return replace(a_block(height, previous), objects=objects, slices=slices)
 
 
 @pytest.mark.parametrize(("first", "faults"), [(5, ()), (4, (1,)), (6, (1,)), (0, (1,))])
@@ -179,3 +180,39 @@ def test_slices_of_a_block_are_contiguous() -> None:
     """A block with a gap between its slices has no canonical form."""
     with pytest.raises(InputError, match="`slices`"):
         to_json(sliced(0, "0" * 64, (0, 2), (3, 3)))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"objects": (LedgerObject("accepted/0", "v1", 1, ""), LedgerObject("accepted/3", "v1", 1, ""))},
+        {"objects": ()},
+        {"kind": BlockKind.QUARANTINED},
+    ],
+    ids=["another object", "no object", "quarantined"],
+)
+def test_slices_are_those_of_published_objects(change: dict[str, Any]) -> None:
+    """A block that describes data which it does not publish has no canonical form."""
+    block = sliced(0, "0" * 64, (0, 2), (2, 3))
+
+    assert to_json(block)
+    with pytest.raises(InputError, match="no `slices` but of its own published objects"):
+        to_json(replace(block, **change))
+
+
+def test_an_object_is_one_slice() -> None:
+    """Two slices of one object would count its rows twice."""
+    block = sliced(0, "0" * 64, (0, 2), (2, 3))
+    assert block.slices is not None
+    again = replace(block.slices[1], key=block.slices[0].key)
+
+    with pytest.raises(InputError, match="one of each"):
+        to_json(replace(block, slices=(block.slices[0], again)))
+
+
+def test_a_stored_block_with_a_slice_of_another_object_is_a_fault() -> None:
+    """Whoever may write the table, but not sign, cannot let a chain vouch for rows of an object that it does not list."""
+    text = to_json(sliced(0, "0" * 64, (0, 2))).replace('"key":"accepted/0","logical"', '"key":"accepted/1","logical"')
+
+    why = "a block has no `slices` but of its own published objects, one of each"
+    assert verify_stored([text.encode()]) == (ChainFault(0, Wrong.SCHEMA, why),)
