@@ -45,7 +45,9 @@ def _interruptible() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip"])
-@pytest.mark.parametrize("seconds", [0.0, 0.1, 0.2, 0.4, 0.8])
+@pytest.mark.parametrize(  # 0.1 and 0.8 seconds run per commit
+    "seconds", [0.1, 0.8, *(pytest.param(each, marks=pytest.mark.full) for each in (0.0, 0.2, 0.4))]
+)
 def test_an_interrupted_native_check_leaves_nothing_behind(codec: str, seconds: float, tmp_path: Path) -> None:
     """While a large file is read, Ctrl-C ends the command with one line and exit code 130; no file of it stays."""
     data, contract, folder = tmp_path / "long.csv", tmp_path / "long.yaml", tmp_path / "temporary"
