@@ -1,4 +1,4 @@
-"""Operations on the deployed stack: the smoke test, `doctor`, and every command of the runbooks."""
+"""Operations on the deployed stack: `doctor`, an erasure, and every command of the runbooks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pytest
 
 from lakegate.functions.adapters.clients import client
 from lakegate.infra.local.clone import ROOT
-from tests.reference.sampling import FULL
 from tests.unit.cli.page_commands import aws, commands, sections
 
 if TYPE_CHECKING:
@@ -36,16 +35,6 @@ def of_runbooks(line: str) -> subprocess.CompletedProcess[str]:
 def causes() -> list[str]:
     document: Any = json.loads(ran("lakegate.cli.main", "doctor", "--local", "--json", "--timeout", "60").stdout)
     return [each["cause"] for each in document["findings"] if each["level"] == "fault"]
-
-
-def test_the_smoke_test_passes(stack: Deployed) -> None:
-    """On a stack that is in order; nightly, a second run finds what the first one published."""
-    assert stack.state.endpoint
-    for _ in range(2 if FULL else 1):
-        ended = ran("lakegate.infra.smoke", "lakegate", "--local")
-
-        assert (ended.returncode, ended.stderr) == (0, ""), ended.stdout
-        assert "every step as expected" in ended.stdout
 
 
 def test_doctor_finds_what_an_operator_did(stack: Deployed) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,9 +22,11 @@ from lakegate.functions.usecases.routing import add_route
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.usecases.workflows import referred_of
 from lakegate.functions.workload import FailureCause
+from lakegate.infra.local.clone import ROOT
 from tests.e2e.deployed import until
 from tests.e2e.running import running
 from tests.e2e.test_api import answered
+from tests.reference.sampling import FULL
 from tests.unit.adapters.receiver import certificate, receiving
 from tests.unit.adapters.test_pull_sources import answer
 
@@ -61,6 +65,17 @@ def test_small_deliveries_are_judged_without_a_job_run(stack: Deployed) -> None:
     assert [(len(stack.destinations(row)), stack.blocks(row)) for row in rows] == [(1, 1)] * 5
     assert [stack.runs(each) for each in landed] == [[]] * 5
     assert engines(stack, rows[0], 1) == {"duckdb", "pyarrow"}
+
+
+def test_the_smoke_test_passes(stack: Deployed) -> None:
+    """On a stack that is in order, whose function judges its files; nightly, a second run finds what the first one published."""
+    assert stack.state.endpoint
+    for _ in range(2 if FULL else 1):
+        command = [sys.executable, "-m", "lakegate.infra.smoke", "lakegate", "--local"]
+        ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)  # noqa: S603 - our own command
+
+        assert (ended.returncode, ended.stderr) == (0, ""), ended.stdout
+        assert "every step as expected" in ended.stdout
 
 
 def test_rows_that_are_kept_apart_are_written_by_spark(stack: Deployed) -> None:
