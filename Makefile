@@ -47,7 +47,7 @@ PROGRAMS := (spark or tools or service or simulation or e2e)
 BESIDE := $(addprefix tests/unit/,test_architecture.py test_cli_lint.py test_modules_page.py compare/test_properties.py lint/test_page.py \
   documents/test_conversions.py documents/test_dcs_references.py) \
   $(addprefix tests/unit/cli/,doctor $(patsubst %,test_%.py,anchored answer approve aws completion consumer_page console_blocks convert \
-  counts_shown data_folder definition_files diff erase explain inheriting ledger_commands messages parents pause publish redrive remote \
+  counts_shown data_folder dataset_read definition_files diff erase explain inheriting ledger_commands messages parents pause publish redrive remote \
   replay replay_many restore_page status upload verify waive)) \
   $(addprefix tests/unit/engine/,digest query type $(patsubst %,read/test_%.py,avro json refused streams tables)) \
   $(addprefix tests/security/test_,definition_files.py exploding.py native_patterns.py native_queries.py) \

@@ -1,4 +1,4 @@
-"""`lakegate dataset`: files of published data."""
+"""`lakegate dataset`: published data, and files of it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import typer
 from lakegate.cli import terminal
 from lakegate.cli.engine import EngineName
 from lakegate.cli.escape import escaped
-from lakegate.cli.options import AsJson  # noqa: TC001 - typer reads the annotation
+from lakegate.cli.options import DEFAULT_STACK, LINE, AsJson, Local, StackName
 from lakegate.cli.parents import ParentPaths  # noqa: TC001 - likewise
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.projection import NOTHING, Projection, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
 Read = TypeVar("Read")
 app: Final = typer.Typer(
     no_args_is_help=True,
-    help="Files of published data: their hashes and, of slices, their offsets and times.",
+    help="Files of published data: their rows, hashes and, of slices, offsets and times.",
     pretty_exceptions_enable=False,
 )
 
 
 @app.callback()
 def dataset() -> None:
-    """Files of published data: their hashes and, of slices, their offsets and times."""
+    """Files of published data: their rows, hashes and, of slices, offsets and times."""
 
 
 @app.command()
@@ -110,6 +111,39 @@ def slice_(  # noqa: PLR0913, PLR0917 - every option of the command is one
     raise typer.Exit(
         write(Slicing(contract, data, into, dataset, offset, event_time, parents, measured_by), as_json=as_json)
     )
+
+
+@app.command()
+def read(  # noqa: PLR0913 - a command has these options
+    source: Annotated[
+        str, typer.Argument(help=f"A line, or a folder that `lakegate get` filled. {LINE}", show_default=False)
+    ],
+    *,
+    as_at: Annotated[
+        str | None, typer.Option(help="What was published at this time: a day, or a time with its zone.")
+    ] = None,
+    as_of: Annotated[str | None, typer.Option(help="Events up to this time, as they are known now.")] = None,
+    changes_since: Annotated[int, typer.Option(min=NOTHING, help="Only deliveries above this height.")] = NOTHING,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A new file: .parquet, .csv or .duckdb (a view).")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=0, max=10_000, help="Rows to show, without --output.")] = 20,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
+    """Read the rows of a line that publishes slices: as known at a time, as true at a time, or what is new.
+
+    Slices without a row of the answer are not read. Both times together are allowed.
+
+    Example: lakegate dataset read sales_v1 --as-at 2026-11-01 --output sales.parquet
+    """
+    from lakegate.cli.dataset_read import Reading  # noqa: PLC0415 - the engine is for this command alone
+    from lakegate.cli.dataset_read import read as read_rows  # noqa: PLC0415 - likewise
+
+    times = [time_of(each) if each is not None else None for each in (as_at, as_of)]
+    wanted = Projection(times[0], times[1], changes_since)
+    read_rows(Reading(source, wanted, output, limit, stack, local), as_json=as_json)
 
 
 def _named(path: Path, read: Callable[[Path], Read]) -> Read:

@@ -87,15 +87,20 @@ class Folder:
 
     path: Path
 
-    def known(self, line: str) -> dict[str, Any]:
-        """The manifest that an earlier run left. Raises InputError where the folder holds something else."""
+    def manifest(self) -> dict[str, Any] | None:
+        """What an earlier run left; None where there is none. Raises InputError where it cannot be read."""
         try:
             manifest: dict[str, Any] = json.loads((self.path / MANIFEST).read_bytes())
             validate("manifest", manifest)
         except FileNotFoundError:
-            return {"line": line, "height": -1, "deliveries": []}
+            return None
         except (OSError, ValueError, RecursionError, InputError):
             raise InputError(f"{self.path / MANIFEST} cannot be read: give another folder") from None
+        return manifest
+
+    def known(self, line: str) -> dict[str, Any]:
+        """The manifest of a line in this folder. Raises InputError where the folder holds something else."""
+        manifest = self.manifest() or {"line": line, "height": -1, "deliveries": []}
         if manifest["line"] != line:
             raise InputError(f"{self.path} holds data of {manifest['line']}: give another folder")
         return manifest

@@ -15,6 +15,7 @@ from lakegate.cli.aws import opened
 from lakegate.cli.download import DiffersError, Folder, deliveries, fetched
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
+from lakegate.contracts.lake.projection import NOTHING
 from lakegate.contracts.lake.waiver import Waiver
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.usecases.layout import manifest_key
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.dependencies import Dependencies
 
 DIFFERS = 1
-NOTHING = -1
-"""The height of a line in which nothing was accepted yet."""
 
 
 @dataclass(slots=True)
@@ -68,7 +67,7 @@ def get(  # noqa: PLR0913 - a command has these options
     """
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
-        head = _head(dependencies, line)
+        head = head_of(dependencies, line)
         known = Folder(folder).known(head["line"])
         is_current = "segments" in known or not known["deliveries"]  # else all that it lists gets the current form
         fetch = Fetch(whole(dependencies, head, since if is_current else NOTHING), since, folder)
@@ -82,7 +81,7 @@ def get(  # noqa: PLR0913 - a command has these options
         raise typer.Exit(DIFFERS)
 
 
-def _head(dependencies: Dependencies, name: str) -> dict[str, Any]:
+def head_of(dependencies: Dependencies, name: str) -> dict[str, Any]:
     """The head of the manifest of the line that a person means; a whole name is looked up in the lake bucket alone."""
     found = _read(dependencies, name) if "/" in name else None
     if found is None:

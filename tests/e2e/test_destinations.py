@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
+from lakegate.cli.main import app
 from lakegate.contracts.lake.states import State
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.intake import intake
@@ -141,3 +143,5 @@ def test_accepted_rows_become_slices_one_delivery_after_another(stack: Deployed)
     assert sorted(each.partition("/")[0].partition("-")[0] for each in kept) == ["_original"] * 2 + ["part"] * 3
     assert sum(each.endswith(".parquet") for each in kept) == 2
     assert [stack.objects(f"runs/{row.id}/attempt={number}/slices/") for row in rows for number in (1, 2)] == [[]] * 4
+    command = CliRunner().invoke(app, ["dataset", "read", "e2e-sliced/sales_v1", "--local", "--json"])
+    assert [each["offset"] for each in json.loads(command.stdout)["records"]] == [0, 1, 2]
