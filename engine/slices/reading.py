@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -26,7 +25,6 @@ FORMS: Final = {
 }
 """Options of DuckDB's COPY by the suffix of a file."""
 _MEMORY: Final = "4GB"
-_GLOB: Final = re.compile(r"([*?\[])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,7 @@ class SliceTable:
     @property
     def query(self) -> str:
         """The rows in DuckDB's SQL. A column that only some slices have is null in the others."""
-        files = ", ".join(map(_path, self.files))
+        files = ", ".join(_quoted(str(each.resolve())) for each in self.files)
         rows = f"SELECT * FROM read_parquet([{files}], union_by_name = true, hive_partitioning = false)"  # noqa: S608 - quoted
         return rows if self.as_of is None else f"{rows} WHERE event_time <= TIMESTAMPTZ '{self.as_of.isoformat()}'"
 
@@ -90,11 +88,6 @@ def _failing() -> Iterator[None]:
     except duckdb.Error as error:
         reason = str(error).partition("\n")[0]
         raise InputError(f"the slices cannot be read, or the file cannot be written: {reason}") from None
-
-
-def _path(path: Path) -> str:
-    """The place of a file, whose name is no pattern."""
-    return _quoted(_GLOB.sub(r"[\1]", str(path.resolve())))
 
 
 def _quoted(text: str) -> str:
