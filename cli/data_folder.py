@@ -14,6 +14,7 @@ from lakegate.contracts.lake.block import BlockKind, deliveries
 from lakegate.contracts.lake.erasures import erasures_of
 from lakegate.contracts.lake.lifecycle import moment
 from lakegate.functions.usecases.audit import Damage, DamagedObject
+from lakegate.functions.usecases.layout import is_published
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,6 +43,8 @@ def compared_files(folder: Path, line: str, blocks: Sequence[AnyBlock]) -> Compa
     for block in deliveries(blocks):
         slices = {each.key: each for each in block.slices or ()}
         for judged in block.objects if block.kind is BlockKind.PUBLISHED else ():
+            if not is_published(block, judged.key):
+                continue
             left = erasures.left.get(judged.key)
             wanted = left.current if left else judged
             file = file_of(f"accepted/{line}/", asdict(wanted or judged))

@@ -20,6 +20,8 @@ from tests.e2e.deployed import until
 from tests.e2e.killing import die_after
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.e2e.deployed import Deployed
 
 
@@ -120,7 +122,7 @@ def test_rows_are_rejected_alone_where_the_contract_allows_it(stack: Deployed) -
     assert stack.blocks(row) == 1
 
 
-def test_accepted_rows_become_slices_one_delivery_after_another(stack: Deployed) -> None:
+def test_accepted_rows_become_slices_one_delivery_after_another(stack: Deployed, tmp_path: Path) -> None:
     """publishAs: parquet: two deliveries at once have consecutive offsets; what arrived lies beside, bad rows apart."""
     both = [
         stack.upload(b"id,name\n1,anna\n2,x\n3,bert\n", "sliced/mixed.csv"),
@@ -143,5 +145,8 @@ def test_accepted_rows_become_slices_one_delivery_after_another(stack: Deployed)
     assert sorted(each.partition("/")[0].partition("-")[0] for each in kept) == ["_original"] * 2 + ["part"] * 3
     assert sum(each.endswith(".parquet") for each in kept) == 2
     assert [stack.objects(f"runs/{row.id}/attempt={number}/slices/") for row in rows for number in (1, 2)] == [[]] * 4
-    command = CliRunner().invoke(app, ["dataset", "read", "e2e-sliced/sales_v1", "--local", "--json"])
-    assert [each["offset"] for each in json.loads(command.stdout)["records"]] == [0, 1, 2]
+    line, folder = "e2e-sliced/sales_v1", str(tmp_path / "copy")
+    commands = [["dataset", "read", line], ["get", line, folder], ["verify", line, "--data", folder]]
+    read, _, verified = (json.loads(CliRunner().invoke(app, [*each, "--local", "--json"]).stdout) for each in commands)
+    assert [each["offset"] for each in read["records"]] == [0, 1, 2]
+    assert (verified["faults"], verified["objects"]["damaged"]) == ([], [])

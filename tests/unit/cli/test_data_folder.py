@@ -335,7 +335,7 @@ def test_a_key_leads_out_of_no_folder(export: Export) -> None:
 
 
 def sliced(export: Export, **changes: Any) -> None:
-    """One delivery is a slice of two rows, which its block describes, with changes."""
+    """One delivery is a slice of two rows, which its block describes, with changes; what arrived is beside it in the lake."""
     path = export.file(5).with_suffix(".parquet")
     path.parent.mkdir(parents=True, exist_ok=True)
     times = pa.array([0, 1000], pa.timestamp("ms", "UTC"))
@@ -347,7 +347,8 @@ def sliced(export: Export, **changes: Any) -> None:
     judged = LedgerObject(key, "v1", found.size, f"sha256:{checksum}")
     spans = ("1970-01-01T00:00:00.000000Z", "1970-01-01T00:00:01.000000Z")
     stated = replace(LedgerSlice(key, 0, 2, spans, found.logical, found.physical), **changes)
-    block = replace(delivery(5, GENESIS), objects=(judged,), slices=(stated,))
+    original = replace(judged, key=key.replace("/part-", "/_original/part-"))
+    block = replace(delivery(5, GENESIS), objects=(original, judged), slices=(stated,))
     export.chain = chain_of([*blocks_of(lined()), block], ONE)
 
 
@@ -369,6 +370,16 @@ def test_a_slice_is_what_its_block_states(export: Export, changes: dict[str, Any
 
     assert good == (set(), set())
     assert findings(export, "--data", str(export.data)) == (set(), {"altered"})
+
+
+def test_rejected_rows_are_no_data_of_the_line(export: Export) -> None:
+    """A delivery whose bad rows were kept apart has an object in quarantine, which nobody downloads."""
+    *others, last = blocks_of(export.chain)
+    (accepted,) = last.objects
+    rejected = replace(accepted, key=accepted.key.replace("accepted/", "quarantine/", 1))
+    export.chain = chain_of([*others, replace(last, objects=(accepted, rejected))], ONE)
+
+    assert findings(export, "--data", str(export.data)) == (set(), set())
 
 
 def test_an_object_that_is_no_slice_is_found(export: Export) -> None:
