@@ -48,7 +48,7 @@ BESIDE := $(addprefix tests/unit/,test_architecture.py test_cli_lint.py test_mod
   documents/test_conversions.py documents/test_dcs_references.py) \
   $(addprefix tests/unit/cli/,doctor $(patsubst %,test_%.py,anchored answer approve aws completion consumer_page console_blocks convert \
   counts_shown data_folder dataset_read definition_files diff erase explain inheriting ledger_commands messages parents pause publish redrive remote \
-  replay replay_many restore_page status upload verify waive)) \
+  replay replay_many restore_page slice_replay status upload verify waive)) \
   $(addprefix tests/unit/engine/,digest query type $(patsubst %,read/test_%.py,avro json refused streams tables)) \
   $(addprefix tests/security/test_,definition_files.py exploding.py native_patterns.py native_queries.py) \
   $(addprefix tests/golden/test_,fuzz.py golden.py)

@@ -39,7 +39,7 @@ REMEDIES = {
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What `--objects` found."""
+    """What `--objects`, `--data` or `--replay` found."""
 
     count: int
     expired: int

@@ -67,14 +67,14 @@ def _damage(
     is_there = path.is_file() and not path.is_symlink()
     if not is_wanted:
         return Damage.RESTORED if is_there else None
-    if is_there and is_as_listed(path, file) and (stated is None or _is_as_stated(path, stated)):
+    if is_there and is_as_listed(path, file) and (stated is None or is_as_stated(path, stated)):
         return None
     if erasures.planned(file.key):
         return Damage.UNERASED
     return Damage.ALTERED if is_there else Damage.LOST
 
 
-def _is_as_stated(path: Path, stated: LedgerSlice) -> bool:
+def is_as_stated(path: Path, stated: LedgerSlice) -> bool:
     """Whether a file is the slice that a block describes; a file that is no slice is not."""
     from lakegate.engine.digest.files import digest_of, slice_in  # noqa: PLC0415 - pyarrow is for lines of slices alone
 

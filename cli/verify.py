@@ -19,17 +19,20 @@ from lakegate.cli.data_folder import compared_files, files_in_words
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, OptionalLine, StackName
 from lakegate.cli.signing import KMS, as_document, in_words, signatures_by, signatures_of
+from lakegate.cli.slice_replay import replay_in_words, replayed_slices
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.words import shown
 from lakegate.functions.ports.ledger import Head
 from lakegate.functions.usecases.lines import line_named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from lakegate.cli.damages import Compared
+    from lakegate.contracts.lake.block import AnyBlock
     from lakegate.contracts.lake.ledger import ChainFault
     from lakegate.contracts.lake.signatures import Signatures
+    from lakegate.functions.usecases.dependencies import Dependencies
 
 AS_RECORDED, BROKEN = 0, 1
 FILE_ONLY = "Only an anchor (--anchor) proves that no block was cut off above, or all of them rewritten."
@@ -59,6 +62,9 @@ def verify(  # noqa: PLR0913 - a command has these options
     objects: Annotated[
         bool, typer.Option("--objects", help="Compare version, size and checksum of every object with the store.")
     ] = False,
+    replay: Annotated[
+        bool, typer.Option("--replay", help="Build every slice again from what arrived, and compare its rows.")
+    ] = False,
     keep: Annotated[
         bool, typer.Option("--keep-anchor", help="Keep the verified head in the stack's bucket of locked anchors.")
     ] = False,
@@ -78,6 +84,8 @@ def verify(  # noqa: PLR0913 - a command has these options
 ) -> None:
     """Recompute the chain of a dataset line from its first block; with --objects also compare its data with the chain.
 
+    With --replay, slices of Open Data Fabric are compared with what arrived: the accepted originals, which lie beside them.
+
     Anchors that the stack keeps (parameter AnchorDays) are verified without being named, and so are signatures.
 
     With --anchors also the daily anchors themselves are verified, and without a line every chain that they name.
@@ -87,20 +95,22 @@ def verify(  # noqa: PLR0913 - a command has these options
     Exit code: 0 everything that was checked is as recorded, 1 the chain is broken or an object differs, 2 not checked.
     """
     if anchors is not None:
-        if objects or keep or anchor or data:
+        if objects or keep or anchor or data or replay:
             raise InputError(
-                "--anchors verifies daily anchors: leave out --objects, --data, --keep-anchor and --anchor"
+                "--anchors verifies daily anchors: leave out --objects, --replay, --data, --keep-anchor and --anchor"
             )
         raise typer.Exit(verify_anchors(anchors, dataset, AnchorOptions(key, file, stack, local, as_json)))
     if dataset is None:
         raise InputError("name a line; without one, --anchors verifies every chain that is anchored")
-    if objects and data:
-        raise InputError("--objects compares the store with the chain, and --data a folder: give one of them")
-    is_from_kms, passed = key == KMS, Passed(blocks=[] if data else None)
+    if sum(map(bool, (objects, data, replay))) > 1:
+        raise InputError(
+            "--objects compares the store with the chain, --data a folder, --replay the slices: give one of them"
+        )
+    is_from_kms, passed = key == KMS, Passed(blocks=[] if data or replay else None)
     given, signatures = _anchors(anchor or ()), signatures_by(None if key is None or is_from_kms else Path(key))
     if file is not None:
-        if is_from_kms or objects or keep:
-            raise InputError("--yaml asks no stack: leave out --key kms, --objects and --keep-anchor")
+        if is_from_kms or objects or keep or replay:
+            raise InputError("--yaml asks no stack: leave out --key kms, --objects, --replay and --keep-anchor")
         faults = verified(file, dataset, signatures, given, passed)
         raise typer.Exit(_print_file(dataset, faults, signatures, given, passed, data=data, as_json=as_json))
     with opened(stack, local=local) as there:
@@ -109,9 +119,9 @@ def verify(  # noqa: PLR0913 - a command has these options
         chain = line_named(dependencies, dataset)
         head = dependencies.ledger.head(chain)
         given = _anchors([*_texts(given), *kept_anchors(there, chain)])
-        faults = stored_faults(dependencies, chain, head, signatures, given, passed=passed if data else None)
-        compared = compared_objects(dependencies, chain, head.height) if objects else None
-        compared = compared_files(data, chain, passed.blocks or ()) if data else compared
+        faults = stored_faults(dependencies, chain, head, signatures, given, passed=passed)
+        wanted = "objects" if objects else "slices" if replay else ""
+        compared, words = _compared(dependencies, chain, head, passed.blocks or (), wanted, data)
         if keep and not faults:
             keep_anchor(there, chain, head)
     if as_json:
@@ -120,8 +130,24 @@ def verify(  # noqa: PLR0913 - a command has these options
         )
     else:
         _print_chain(chain, head, faults, in_words(signatures, head.height, given, fetched=is_from_kms))
-        _print(dependencies.places.lake if objects else "", head, faults, compared)
+        _print(words, head, faults, compared)
     raise typer.Exit(BROKEN if faults or (compared and compared.damaged) else AS_RECORDED)
+
+
+def _compared(  # noqa: PLR0913, PLR0917 - the data of a chain, and what it is compared with
+    dependencies: Dependencies, chain: str, head: Head, blocks: Sequence[AnyBlock], wanted: str, data: Path | None
+) -> tuple[Compared | None, Iterator[str]]:
+    """The data of a chain, compared with it, and the result in words."""
+    if wanted == "objects":
+        found = compared_objects(dependencies, chain, head.height)
+        return found, damages_in_words(dependencies.places.lake, found)
+    if wanted == "slices":
+        found = replayed_slices(dependencies, chain, blocks)
+        return found, replay_in_words(found)
+    if data is not None:
+        found = compared_files(data, chain, blocks)
+        return found, files_in_words(found)
+    return None, iter(())
 
 
 def _print_file(  # noqa: PLR0913 - what a file and a folder were verified by
@@ -198,12 +224,12 @@ def _print_chain(chain: str, head: Head, faults: tuple[ChainFault, ...], signatu
         console.print(escaped(line), markup=False, soft_wrap=True)
 
 
-def _print(lake: str, head: Head, faults: tuple[ChainFault, ...], compared: Compared | None) -> None:
+def _print(words: Iterator[str], head: Head, faults: tuple[ChainFault, ...], compared: Compared | None) -> None:
     console = terminal.answers()
     if compared is None:
         console.print("Chain only; data not checked: --objects compares every object with the ledger.", soft_wrap=True)
     else:
-        for line in damages_in_words(lake, compared) if lake else files_in_words(compared):
+        for line in words:
             console.print(escaped(line), markup=False, soft_wrap=True)
     if not faults and head.height >= 0 and not (compared and compared.damaged):
         console.print(f"Anchor of today, to be kept elsewhere: {head.height}={head.digest}", soft_wrap=True)

@@ -56,8 +56,8 @@ def write_slice(rows: Iterable[pa.Table], schema: pa.Schema, begin: Begin, targe
     """Write tables of the plan's columns as one slice; there is at least one row."""
     from pyarrow.parquet import ParquetWriter  # noqa: PLC0415 - whoever writes no slices does not need its 30 ms
 
-    fields = [pa.field(name, kind, nullable=False) for name, kind in zip(COMMON, _KINDS, strict=True)]
-    whole = pa.schema([*fields, *schema])
+    whole = schema_of(schema)
+    fields = list(whole)[: len(COMMON)]
     logical = LogicalHash(whole)
 
     def written() -> Iterator[pa.RecordBatch]:
@@ -71,7 +71,7 @@ def write_slice(rows: Iterable[pa.Table], schema: pa.Schema, begin: Begin, targe
             write_page_index=True,
         ) as writer:
             for group in _groups(rows):
-                batch = _with_common(group, whole, begin, offset)
+                batch = with_common(group, whole, begin, offset)
                 writer.write_batch(batch, row_group_size=len(batch))
                 logical.update(batch)
                 offset += len(batch)
@@ -88,6 +88,11 @@ def write_slice(rows: Iterable[pa.Table], schema: pa.Schema, begin: Begin, targe
     )
 
 
+def schema_of(columns: pa.Schema) -> pa.Schema:
+    """The columns of a slice: the common ones, then the plan's."""
+    return pa.schema([*(pa.field(*each, nullable=False) for each in zip(COMMON, _KINDS, strict=True)), *columns])
+
+
 def _groups(rows: Iterable[pa.Table]) -> Iterator[pa.Table]:
     """The rows of each row group."""
     held: list[pa.Table] = []
@@ -100,7 +105,8 @@ def _groups(rows: Iterable[pa.Table]) -> Iterator[pa.Table]:
         yield pa.concat_tables(held)
 
 
-def _with_common(group: pa.Table, schema: pa.Schema, begin: Begin, offset: int) -> pa.RecordBatch:
+def with_common(group: pa.Table, schema: pa.Schema, begin: Begin, offset: int) -> pa.RecordBatch:
+    """Rows of a slice, the first of them with this offset; there is at least one."""
     count = len(group)
     now = pa.repeat(pa.scalar(begin.system_time, _MOMENT), count)
     common = [

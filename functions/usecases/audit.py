@@ -66,6 +66,8 @@ class Damage(StrEnum):
     """A quarantined object that should have expired, and is still there."""
     RESTORED = "restored"
     """An object of which an erasure left nothing is there again."""
+    IRREPRODUCIBLE = "irreproducible"
+    """A slice whose rows are not those of the accepted originals beside it."""
 
 
 @dataclass(frozen=True, slots=True)

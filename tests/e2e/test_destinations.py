@@ -146,7 +146,8 @@ def test_accepted_rows_become_slices_one_delivery_after_another(stack: Deployed,
     assert sum(each.endswith(".parquet") for each in kept) == 2
     assert [stack.objects(f"runs/{row.id}/attempt={number}/slices/") for row in rows for number in (1, 2)] == [[]] * 4
     line, folder = "e2e-sliced/sales_v1", str(tmp_path / "copy")
-    commands = [["dataset", "read", line], ["get", line, folder], ["verify", line, "--data", folder]]
-    read, _, verified = (json.loads(CliRunner().invoke(app, [*each, "--local", "--json"]).stdout) for each in commands)
+    commands = [["dataset", "read", line], ["get", line, folder]]
+    commands += [["verify", line, "--data", folder], ["verify", line, "--replay"]]
+    read, _, *verified = (json.loads(CliRunner().invoke(app, [*each, "--local", "--json"]).stdout) for each in commands)
     assert [each["offset"] for each in read["records"]] == [0, 1, 2]
-    assert (verified["faults"], verified["objects"]["damaged"]) == ([], [])
+    assert [(each["intact"], each["objects"]["compared"]) for each in verified] == [(True, 2)] * 2

@@ -8,14 +8,21 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.contracts.model.policy import OnReject, Policy
+from lakegate.contracts.plan.request import StagedPart
 from lakegate.engine.read import csv as csv_source
+from lakegate.engine.read.local import LocalStore
 from lakegate.engine.slices import delivery
+from lakegate.engine.slices.replay import logical_hashes
+from lakegate.engine.slices.writer import Begin
 from tests.deliveries.delivery import measure_by_function, plan_of, rule
-from tests.deliveries.sliced import slices
+from tests.deliveries.sliced import NOW, slices
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.request import Request
+    from lakegate.contracts.plan.result import Result
     from lakegate.contracts.plan.slices import WrittenSlice
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
@@ -41,14 +48,33 @@ def test_every_engine_writes_the_same_bytes(tmp_path: Path, monkeypatch: pytest.
     assert contents(slices(plan, tmp_path / "spark", CONTENT, engine=validate)) == native
 
 
-def test_rejected_rows_are_in_no_slice_of_the_job(tmp_path: Path) -> None:
-    """Beside the shares of accepted and rejected rows as they arrived; and without rows there is no slice."""
+def test_rejected_rows_are_in_no_slice_of_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside the shares of accepted and rejected rows as they arrived, from which the slices are built again.
+
+    Without rows there is no slice.
+    """
     from lakegate.spark_jobs.validate import validate  # noqa: PLC0415 - Spark's settings must be made first
 
     plan = plan_of({"id": "integer", "at": "timestamp"}, rule("minimum", "id", value=10))
     plan = replace(plan, policy=Policy(on_reject=OnReject.ROWS, allow_empty=True))
+    monkeypatch.setattr(csv_source, "SHARE_BYTES", 10_000)
+    monkeypatch.setattr(delivery, "SLICE_SHARES", 3)
     native = contents(slices(plan, tmp_path / "native", CONTENT))
+    results: list[Result] = []
 
-    assert [each["rows"] for each in native] == [2990]
-    assert contents(slices(plan, tmp_path / "spark", CONTENT, engine=validate)) == native
+    def judged(request: Request, plan: Plan) -> Result:
+        results.append(validate(request, plan))
+        return results[-1]
+
+    job = slices(plan, tmp_path / "spark", CONTENT, engine=judged)
+    shares = results[0].shares
+    assert shares is not None
+    accepted = tuple(StagedPart(each.uri, each.size) for each in shares.accepted)
+    begin, counts = Begin(job[0].offset, NOW, None), [each.rows for each in job]
+
+    assert len(accepted) > 1
+    assert len(native) > 2
+    assert sum(counts) == 2990
+    assert contents(job) == native
+    assert logical_hashes(plan, accepted, LocalStore(), begin, counts, tmp_path) == tuple(each.logical for each in job)
     assert slices(plan, tmp_path / "empty", b"id,at\n", engine=validate) == ()

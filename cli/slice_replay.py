@@ -1,0 +1,122 @@
+"""Slices built again from the accepted originals beside them, and compared with the chain (`lakegate verify --replay`)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+from lakegate.cli import terminal
+from lakegate.cli.damages import MAX_SHOWN, Compared
+from lakegate.cli.data_folder import is_as_stated
+from lakegate.cli.download import DiffersError, File, ListedDelivery, fetched
+from lakegate.contracts.door.terms import terms_of
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.block import Block, deliveries
+from lakegate.contracts.plan.plan import Plan
+from lakegate.contracts.plan.request import StagedPart
+from lakegate.functions.usecases.audit import Damage, DamagedObject
+from lakegate.functions.usecases.layout import ORIGINALS, is_published
+from lakegate.functions.usecases.steps import Alarm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lakegate.contracts.lake.block import AnyBlock
+    from lakegate.contracts.lake.block_parts import LedgerObject, LedgerSlice
+    from lakegate.functions.usecases.dependencies import Dependencies
+
+DATA: Final = re.compile(r"part-[0-9]{5}[A-Za-z0-9._-]*", re.ASCII)
+"""Names of what was delivered, and of accepted rows that Spark wrote; what completes a delivery has another name."""
+
+
+def replayed_slices(dependencies: Dependencies, chain: str, blocks: Sequence[AnyBlock]) -> Compared:
+    """Every slice of the chain: the file is what its block states, and its rows are those of what arrived."""
+    damaged: list[DamagedObject] = []
+    count = 0
+    with terminal.working("building slices again") as progress:
+        for block in deliveries(blocks):
+            for each, damage in _replayed(dependencies, chain, block) if block.slices else ():
+                count += 1
+                progress(f"building slices again: {count:,}")
+                if damage is not None:
+                    damaged.append(DamagedObject(damage, each.key, "", "", block.height, block.workload, each.key))
+    return Compared(count, 0, tuple(damaged))
+
+
+def _replayed(dependencies: Dependencies, chain: str, block: Block) -> Iterator[tuple[LedgerSlice, Damage | None]]:
+    """Each slice of a delivery, and what is wrong with it."""
+    slices, objects = block.slices or (), {each.key: each for each in block.objects}
+    originals = sorted((key for key in objects if _is_original(block, chain, key)), key=lambda key: (len(key), key))
+    with TemporaryDirectory(prefix="lakegate-replay-") as name:
+        folder = Path(name)
+        paths = {
+            key: _fetched(dependencies, folder / str(number), objects[key])
+            for number, key in enumerate((*originals, *(each.key for each in slices)))
+        }
+        arrived = [path for key in originals if (path := paths[key])]
+        present = [path for each in slices if (path := paths[each.key])]
+        is_whole = len(arrived) == len(originals)
+        hashes = _hashes(dependencies, folder, block, arrived, present[0]) if is_whole and present else ()
+        for at, each in enumerate(slices):
+            path = paths[each.key]
+            if path is None or not is_whole:
+                yield each, Damage.LOST
+            elif not is_as_stated(path, each):
+                yield each, Damage.ALTERED
+            elif len(hashes) != len(slices) or hashes[at] != each.logical:
+                yield each, Damage.IRREPRODUCIBLE
+            else:
+                yield each, None
+
+
+def _is_original(block: Block, chain: str, key: str) -> bool:
+    folder, _, name = key.rpartition("/")
+    is_beside = key.startswith(f"accepted/{chain}/") and f"{folder}/".endswith(f"/{ORIGINALS}")
+    return is_beside and not is_published(block, key) and DATA.fullmatch(name) is not None
+
+
+def _fetched(dependencies: Dependencies, folder: Path, judged: LedgerObject) -> Path | None:
+    """An object of a block on this machine; None where the store does not have it as recorded."""
+    file = File(judged.key, judged.version, judged.size, judged.checksum, "object")
+    try:
+        fetched(dependencies, folder, ListedDelivery({}, (file,)), lambda _: None)
+    except DiffersError:
+        return None
+    return folder / file.place
+
+
+def _hashes(
+    dependencies: Dependencies, folder: Path, block: Block, originals: list[Path], a_slice: Path
+) -> tuple[str, ...]:
+    """The logical hashes that the slices of a delivery must have; none where they cannot be built."""
+    from lakegate.engine.digest.files import slice_in  # noqa: PLC0415 - the engine is for this option alone
+    from lakegate.engine.read.local import LocalStore  # noqa: PLC0415 - likewise
+    from lakegate.engine.slices.replay import logical_hashes  # noqa: PLC0415 - likewise
+    from lakegate.engine.slices.writer import Begin  # noqa: PLC0415 - likewise
+
+    slices = block.slices or ()
+    parts = tuple(StagedPart(each.as_uri(), each.stat().st_size) for each in originals)
+    counts = [each.rows for each in slices]
+    if not originals:
+        return ()
+    try:
+        body = dependencies.plan_at(block.plan, block.workload)
+        begin = Begin(slices[0].offset, slice_in(a_slice).system_times[0], terms_of(body).event_time)
+        return logical_hashes(Plan.from_bytes(body), parts, LocalStore(), begin, counts, folder)
+    except (Alarm, InputError):  # the plan is missing or another one, or an original cannot be read by it
+        return ()
+
+
+def replay_in_words(compared: Compared) -> Iterator[str]:
+    """For people."""
+    begin = f"{compared.count:,} {'slice' if compared.count == 1 else 'slices'} built again from what arrived: "
+    number = len(compared.damaged)
+    if not number:
+        yield f"{begin}the rows of each are the same, and its file is as recorded."
+        return
+    yield f"{begin}{number:,} {'is' if number == 1 else 'are'} not as recorded."
+    for each in compared.damaged[:MAX_SHOWN]:
+        yield f"{each.damage}: {each.file}, block {each.height}"
+    yield from terminal.more(number, MAX_SHOWN)
