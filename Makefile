@@ -53,6 +53,8 @@ BESIDE := $(addprefix tests/unit/,test_architecture.py test_cli_lint.py test_mod
   $(addprefix tests/security/test_,definition_files.py exploding.py native_patterns.py native_queries.py) \
   $(addprefix tests/golden/test_,fuzz.py golden.py)
 MEASURED := $(addprefix tests/,contract golden security unit) $(addprefix --ignore=,$(BESIDE))
+PROPERTIES = $(filter-out $(BESIDE) $(addsuffix /%,$(BESIDE)), \
+  $(sort $(shell grep -rl --include='test_*.py' hypothesis $(addprefix tests/,contract golden security unit))))
 UNMEASURED := $(addprefix tests/,agreement bench engine infra mutation) $(BESIDE)
 WITH_PROGRAMS := $(addprefix tests/,agreement infra sam simulation spark)
 
@@ -65,7 +67,7 @@ test: .venv/ready ## The whole gate
 	$(BIN)/python -m coverage run -m pytest -q -m "not ($(PROGRAMS) or full or hypothesis)" -n 2 $(MEASURED)
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report --fail-under=100 --skip-covered
-	$(BIN)/python -m pytest -q -m "hypothesis and not ($(PROGRAMS) or full)" -n 2 $(MEASURED)
+	$(BIN)/python -m pytest -q -m "hypothesis and not ($(PROGRAMS) or full)" -n 2 $(PROPERTIES)
 	$(BIN)/python -m pytest -q -m "not $(PROGRAMS) and not full" -n 2 $(UNMEASURED)
 	$(BIN)/python -m tests.simulation 2000 --pairs 10 --planted --known --seed 22 # one seed, so that the gate repeats; `make nightly` draws others
 	$(BIN)/python -m pytest -q -m "$(PROGRAMS) and not (e2e or full)" -n 2 --dist loadgroup --no-loadscope-reorder $(WITH_PROGRAMS)

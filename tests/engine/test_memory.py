@@ -1,11 +1,10 @@
-"""The memory of a whole native judgement: `lakegate check` in a process of its own, on a data bomb and on a small file."""
+"""The memory of a whole native judgement: `lakegate check` in a process of its own each, on a data bomb and on a small file."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -20,7 +19,7 @@ from tests.deliveries.refused import BOMBS
 from tests.deliveries.written import as_parquet, packed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 ABOVE = 256 << 20
 """Bytes above a small file's judgement, for what the engine's own limit of memory does not govern."""
@@ -43,46 +42,63 @@ schema:
       - {name: id, logicalType: integer}
       - {name: name, logicalType: string, required: true, unique: true}
 """
-RUN = """\
-import json, os, subprocess, sys
-running = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, text=True)
-out = running.stdout.read()
-_, status, usage = os.wait4(running.pid, 0)
-print(json.dumps([os.waitstatus_to_exitcode(status), usage.ru_maxrss * 1024, json.loads(out)["verdict"]]))
+SERVER = """\
+import json, os, signal, sys
+import duckdb, pyarrow.compute, pyarrow.parquet
+import lakegate.cli.check, lakegate.cli.judgement_text, lakegate.engine.native
+from lakegate.cli.main import main
+for line in sys.stdin:
+    request = json.loads(line)
+    process = os.fork()
+    if not process:
+        signal.alarm(120)
+        os.dup2(os.open(request["out"], os.O_WRONLY | os.O_CREAT), 1)
+        sys.argv, code = ["lakegate", *request["words"]], 0
+        try:
+            main()
+        except SystemExit as ended:
+            code = ended.code or 0
+        sys.stdout.flush()
+        os._exit(code)
+    _, status, usage = os.wait4(process, 0)
+    print(json.dumps([os.waitstatus_to_exitcode(status), usage.ru_maxrss * 1024]), flush=True)
 """
-"""A small process between the tests and the command: the peak of a child begins with what its parent had in memory."""
+"""A process that has imported what the command needs, and runs each command in a child, whose peak of memory it reports."""
 
 
-def judged(storage: Storage, content: bytes) -> tuple[int, int, str]:
-    """Exit code, peak of the resident memory in bytes, and verdict."""
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        form = {"format": storage.format.value, "compression": storage.compression.value}
-        (folder / "contract.yaml").write_text(CONTRACT.replace("FORM", json.dumps(form)))
-        (folder / "data").write_bytes(content)
-        command = [
-            "-m",
-            "lakegate.cli.main",
-            "check",
-            "--json",
-            "--contract",
-            str(folder / "contract.yaml"),
-            str(folder / "data"),
-        ]
-        ended = subprocess.run(  # noqa: S603 - our own command
-            [sys.executable, "-c", RUN, sys.executable, *command],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=True,
-        )
-    code, peak, verdict = json.loads(ended.stdout)
-    return code, peak, verdict
+class Judge:
+    """The server, which is one process for the tests of this file."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def __call__(self, storage: Storage, content: bytes) -> tuple[int, int, str]:
+        """Exit code, peak of the resident memory in bytes, and verdict."""
+        given, taken = self._process.stdin, self._process.stdout
+        assert given is not None
+        assert taken is not None
+        with TemporaryDirectory() as name:
+            folder = Path(name)
+            form = {"format": storage.format.value, "compression": storage.compression.value}
+            (folder / "contract.yaml").write_text(CONTRACT.replace("FORM", json.dumps(form)))
+            (folder / "data").write_bytes(content)
+            words = ["check", "--json", "--contract", str(folder / "contract.yaml"), str(folder / "data")]
+            given.write(json.dumps({"words": words, "out": str(folder / "out")}) + "\n")
+            given.flush()
+            code, peak = json.loads(taken.readline())
+            return code, peak, json.loads((folder / "out").read_text())["verdict"]
 
 
-@cache
-def small() -> int:
+@pytest.fixture(scope="module")
+def judged() -> Iterator[Judge]:
+    """It ends when its standard input is closed."""
+    command = [sys.executable, "-c", SERVER]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own command
+        yield Judge(process)
+
+
+@pytest.fixture(scope="module")
+def small(judged: Judge) -> int:
     """The peak where a small CSV file is judged."""
     code, peak, verdict = judged(Storage(Format.CSV), b"id,name\n1,Ana\n2,Rui\n")
     assert (code, verdict) == (0, "accepted")
@@ -124,11 +140,11 @@ MORE: dict[str, Callable[[], tuple[Storage, bytes]]] = {
 
 
 @pytest.mark.parametrize("name", [*BOMBS, *MORE])
-def test_a_bomb_is_judged_in_bounded_memory(name: str) -> None:
+def test_a_bomb_is_judged_in_bounded_memory(name: str, judged: Judge, small: int) -> None:
     """Each is rejected, with at most 256 MiB more memory than a small CSV file takes."""
     storage, content = (BOMBS | MORE)[name]()
     code, peak, verdict = judged(storage, content)
-    above = peak - small()
+    above = peak - small
 
     assert (code, verdict) == (1, "rejected")
     assert above <= ABOVE
@@ -159,10 +175,10 @@ LARGE: dict[str, Callable[[], tuple[Storage, bytes, str]]] = {
 
 
 @pytest.mark.parametrize("name", LARGE)
-def test_what_is_just_no_bomb_is_judged_in_bounded_memory(name: str) -> None:
+def test_what_is_just_no_bomb_is_judged_in_bounded_memory(name: str, judged: Judge, small: int) -> None:
     """Large values and packed files inside the bounds are measured, with keys within the engine's limit and little besides."""
     storage, content, expected = LARGE[name]()
     _, peak, verdict = judged(storage, content)
 
     assert verdict == expected
-    assert peak - small() <= KEYS + ABOVE
+    assert peak - small <= KEYS + ABOVE

@@ -98,8 +98,8 @@ def test_a_file_that_was_cut_off_is_found_by_an_anchor(file: Path) -> None:
     ("text", "words", "line", "message"),
     [
         (None, [], "shop/x_v1", "chain.yaml has blocks of `orders/lines_v1`, not of `shop/x_v1`"),
-        (None, ["--objects"], LINE, "leave out --key kms, --objects and --keep-anchor"),
-        (None, ["--keep-anchor"], LINE, "leave out --key kms, --objects and --keep-anchor"),
+        (None, ["--objects"], LINE, "leave out --key kms, --objects, --replay and --keep-anchor"),
+        (None, ["--keep-anchor"], LINE, "leave out --key kms, --objects, --replay and --keep-anchor"),
         ("# nothing\n", [], LINE, "chain.yaml has no block: `lakegate log orders/lines_v1 --yaml` writes them"),
         ("---\na: 1.5\n", [], LINE, "chain.yaml, line 1: a block has no numbers but integers"),
     ],
