@@ -8,10 +8,13 @@ import subprocess
 import sys
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from lakegate.infra.local.clone import ROOT
-from tests.conftest import NEEDS, group_of
+from tests.conftest import NEEDS, group_of, pytest_collection_modifyitems
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,12 +96,22 @@ def test_make_test_runs_each_test_once() -> None:
         (str(file), marker): sum(call.runs(file, marker) for call in calls)
         for file in FILES_OF_TESTS
         for program in {name if name in PROGRAMS else "" for name in markers_of(file)}
-        for marker in (program, f"{program} hypothesis")
+        for marker in (program, *([f"{program} hypothesis"] if "hypothesis" in file.read_text() else []))
     }
 
     assert len(calls) == 5
     assert {test: number for test, number in times.items() if number != 1} == {}
     assert [path for call in calls for path in call.paths | call.ignored if not path.exists()] == []
+
+
+def test_a_property_is_in_a_file_that_names_hypothesis(tmp_path: Path) -> None:
+    """By that word `make test` finds the files of properties: another file ends the collection with an error."""
+    file = tmp_path / "test_other.py"
+    file.write_text("from elsewhere import test_a\n")
+    item: Any = SimpleNamespace(obj=SimpleNamespace(is_hypothesis_test=True), path=file, nodeid="test_other.py::test_a")
+
+    with pytest.raises(pytest.UsageError, match="import hypothesis in its file"):
+        pytest_collection_modifyitems([item])
 
 
 def test_make_quick_runs_what_needs_no_program_and_is_no_corpus() -> None:
