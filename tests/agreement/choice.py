@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.predicate import Predicate
     from tests.agreement.cases import Case
 
+OWN_JOBS = 5
+"""What a case costs beside its measured checks, in checks."""
+
 
 def kinds_of(case: Case) -> frozenset[Hashable]:
     """What a case contains."""
@@ -58,11 +61,14 @@ def _kinds_of_predicate(predicate: Predicate) -> Iterator[str]:
 
 
 def chosen(cases: Iterable[Case]) -> list[int]:
-    """Seeds of the cases that contain together every kind of all of them: each time the one that adds the most."""
-    kinds = {case.seed: kinds_of(case) for case in cases}
+    """Seeds of cases that contain together every kind of all of them: each time the one that adds the most for its jobs."""
+    kinds, jobs = {}, {}
+    for case in cases:
+        kinds[case.seed] = kinds_of(case)
+        jobs[case.seed] = OWN_JOBS + sum(each.skip is None for each in case.plan.checks)
     left: frozenset[Hashable] = frozenset().union(*kinds.values())
     found: list[int] = []
     while left:
-        found.append(max(kinds, key=lambda seed: len(kinds[seed] & left)))
+        found.append(max(kinds, key=lambda seed: len(kinds[seed] & left) / jobs[seed]))
         left -= kinds[found[-1]]
     return sorted(found)
